@@ -1,0 +1,73 @@
+"""From a request to a reply: what every task of a site has in common.
+
+Flower would send the text of an uncaught exception, and so perhaps a patient's value, to the server. Here
+every failure becomes an error reply that names the task and the cause and nothing else.
+"""
+
+import logging
+import traceback
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+from flwr.app import Context, Error, Message, RecordDict
+from flwr.common.logger import log
+
+from clients.door import leave
+from clients.membership import remember, site_name, take_part
+from clients.site import Site
+from flower_pansvm import records
+from flower_pansvm.errors import PanSVMError
+from flower_pansvm.messages import Task
+from flower_pansvm.records import Value
+
+Handler = Callable[[Message, Context], Message]
+Inputs = Mapping[str, Any]
+Work = Callable[[Site, Inputs], dict[str, Value]]
+
+UNEXPECTED = PanSVMError.code
+
+
+def answers(task: Task) -> Callable[[Work], Handler]:
+    """Return a decorator that makes a Flower handler of a task's local work.
+
+    Parameters
+    ----------
+    task : Task
+        The task that the decorated function does. The function gets the site and the inputs of the request,
+        and returns the results that the task declares.
+    """
+
+    def decorate(work: Work) -> Handler:
+        def handler(message: Message, context: Context) -> Message:
+            try:
+                return Message(_answer(task, work, message.content, context), reply_to=message)
+            except PanSVMError as error:
+                return Message(Error(error.code, str(error)), reply_to=message)
+            except Exception as error:
+                _log_places(task, error)
+                reason = (
+                    f"Task '{task.name}' failed at site '{site_name(context)}' with {type(error).__name__}. "
+                    "The site's own log says where; it is not sent because it could hold data."
+                )
+                return Message(Error(UNEXPECTED, reason), reply_to=message)
+
+        return handler
+
+    return decorate
+
+
+def _answer(task: Task, work: Work, content: RecordDict, context: Context) -> RecordDict:
+    participation = take_part(context, content) if task.summed else None
+    site = Site(context, participation, cast("dict[str, bytes]", records.get(content, "notes")))
+    for name, values in records.groups(content, "broadcast.").items():
+        site.remember(name, values)
+    reply = leave(task, work(site, records.get(content, "inputs")), participation, site.outbox)
+    if participation is not None:
+        remember(context, participation)
+    return reply
+
+
+def _log_places(task: Task, error: Exception) -> None:
+    """Log the lines of code an unexpected error passed through, but not its text."""
+    places = "".join(traceback.format_tb(error.__traceback__))
+    log(logging.ERROR, "Task '%s' failed with %s at:\n%s", task.name, type(error).__name__, places)

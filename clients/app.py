@@ -1,0 +1,27 @@
+"""The ClientApp: which task of the coordinator's is answered by which local work.
+
+Start it with ``flower-supernode``; ``docs/deployment.md`` has the commands.
+"""
+
+from flwr.clientapp import ClientApp
+
+from clients import common, pan_svm
+from clients.answering import Handler
+from flower_pansvm import messages
+from flower_pansvm.messages import Task
+
+WORK: dict[Task, Handler] = {
+    messages.JOIN: common.join,
+    messages.MOMENTS: common.moments,
+    messages.EXTREMES: common.extremes,
+    messages.LANDMARKS: pan_svm.landmarks,
+    messages.WARM_START: pan_svm.warm_start,
+    messages.CUTS: pan_svm.cuts,
+    messages.SCORES: common.scores,
+}
+
+app = ClientApp()
+
+for task, handler in WORK.items():
+    register = {"query": app.query, "train": app.train, "evaluate": app.evaluate}[task.category]
+    register(task.name)(handler)

@@ -1,0 +1,224 @@
+"""A site as its tasks see it: its table, what the coordinator has broadcast, and its own small state.
+
+Everything here can be rebuilt when the process is new: keys and broadcasts are kept in Flower's
+``Context.state``, which lives in the memory of the site's SuperNode; tables and mapped rows are read and
+computed again when the cache of this process does not have them.
+"""
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+from flwr.app import Context
+from numpy.typing import NDArray
+
+from clients.membership import Participation, site_name
+from clients.table import Table, align
+from clients.table_source import open_table
+from flower_pansvm import messages, records
+from flower_pansvm.errors import FederationError, TableError
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.records import Value, Values
+from flower_pansvm.scaling import Scaling
+from flower_pansvm.schema import Schema, class_names
+
+CACHE_SIZE = 256
+"""Tables and arrays that one process keeps; in a simulation it serves many sites."""
+
+SPLIT_STREAM = 1
+"""Distinguishes the draw of test rows from other draws by the same seed."""
+
+_cache: OrderedDict[Hashable, Any] = OrderedDict()
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some of a site's rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (rows, features)
+        Cells in the table's own units; NaN is a missing cell.
+    classes : ndarray of shape (rows,)
+        Class index of each row.
+    """
+
+    X: NDArray[np.float64]
+    classes: NDArray[np.int64]
+
+
+class Site:
+    """One site during one message.
+
+    Parameters
+    ----------
+    context : Context
+        Flower's context of this node in this run.
+    participation : Participation or None
+        The secure sum this message is about, if any.
+    inbox : mapping of site name to bytes
+        Sealed notes from other sites.
+
+    Attributes
+    ----------
+    name : str
+        Name of the site.
+    outbox : dict of site name to bytes
+        Sealed notes to other sites, which leave with the reply.
+    """
+
+    def __init__(
+        self,
+        context: Context,
+        participation: Participation | None = None,
+        inbox: Mapping[str, bytes] | None = None,
+    ) -> None:
+        self.context = context
+        self.name = site_name(context)
+        self.participation = participation
+        self.inbox = inbox or {}
+        self.outbox: dict[str, bytes] = {}
+
+    def table(self) -> Table:
+        """Return the site's whole table.
+
+        Raises
+        ------
+        TableError
+            If it cannot be read.
+        """
+        return cast(Table, self._cached(("table",), lambda: open_table(self.context)))
+
+    def labels(self) -> NDArray[np.str_]:
+        """Return the label of each row of the table, shape (rows,)."""
+        labels = self.table().labels
+        if labels is None:
+            raise TableError(
+                f"The table of site '{self.name}' was read without its labels. Name the label column."
+            )
+        return labels
+
+    def remember(self, broadcast: str, values: Values) -> None:
+        """Keep the values of a broadcast for the tasks that follow."""
+        digest = hashlib.sha256()
+        for name, value in sorted(values.items()):
+            digest.update(name.encode())
+            digest.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
+        records.put(self.context.state, f"broadcast.{broadcast}", {**values, "digest": digest.hexdigest()})
+
+    def recall(self, broadcast: str) -> dict[str, Any]:
+        """Return the values of a broadcast.
+
+        Raises
+        ------
+        FederationError
+            If this site has not received it.
+        """
+        values: dict[str, Value] = records.get(self.context.state, f"broadcast.{broadcast}")
+        if not values:
+            raise FederationError(
+                f"Site '{self.name}' has not received the broadcast '{broadcast}'. It joined too late or its node "
+                "was started again during the run; start the run again."
+            )
+        return values
+
+    def keep(self, secret: str, value: bytes) -> None:
+        """Keep a secret of this site for the rest of the run."""
+        records.put(self.context.state, f"secret.{secret}", {"value": value})
+
+    def kept(self, secret: str) -> bytes:
+        """Return a secret that :meth:`keep` put away.
+
+        Raises
+        ------
+        FederationError
+            If there is none.
+        """
+        values = records.get(self.context.state, f"secret.{secret}")
+        if not values:
+            raise FederationError(
+                f"Site '{self.name}' lacks the secret '{secret}' of this run. Start the run again."
+            )
+        return cast(bytes, values["value"])
+
+    def schema(self) -> Schema:
+        """Return the common columns and classes."""
+        values = self.recall(messages.SCHEMA)
+        columns, classes, positive = (
+            tuple(map(str, values[key])) for key in ("columns", "classes", "positive_labels")
+        )
+        return Schema(columns, classes, positive)
+
+    def train(self) -> Rows:
+        """Return the rows the site trains on."""
+        return self._split()[0]
+
+    def test(self) -> Rows:
+        """Return the rows the site keeps for evaluation."""
+        return self._split()[1]
+
+    def scaled(self, rows: Rows) -> NDArray[np.float64]:
+        """Return rows filled and scaled, shape (rows, features)."""
+        values = self.recall(messages.SCALING)
+        return Scaling(values["fill"], values["shift"], values["scale"]).transform(rows.X)
+
+    def mapped_train(self) -> NDArray[np.float64]:
+        """Return the training rows as virtual points F, shape (rows, rank)."""
+        key = ("mapped", self.recall(messages.FEATURE_MAP)["digest"], self.recall(messages.SCALING)["digest"])
+        return cast(NDArray[np.float64], self._cached(key, lambda: self.mapped(self.train())))
+
+    def mapped(self, rows: Rows) -> NDArray[np.float64]:
+        """Return rows as virtual points, shape (rows, rank)."""
+        values = self.recall(messages.FEATURE_MAP)
+        kernel = Kernel(values["kernel"], values["gamma"], values["degree"], values["coef0"])
+        return NystromMap(kernel, values["landmarks"], values["normalization"]).transform(self.scaled(rows))
+
+    def _split(self) -> tuple[Rows, Rows]:
+        values = self.recall(messages.SCHEMA)
+        key = ("split", values["digest"])
+        return cast(
+            tuple[Rows, Rows],
+            self._cached(key, lambda: self._make_split(values["test_fraction"], values["seed"])),
+        )
+
+    def _make_split(self, test_fraction: float, seed: int) -> tuple[Rows, Rows]:
+        schema = self.schema()
+        X = align(self.table(), schema.columns).X
+        labels = self.labels()
+        classes = schema.indices(labels)
+        test = test_rows(class_names(labels, schema.positive_labels), test_fraction, seed)
+        return Rows(X[~test], classes[~test]), Rows(X[test], classes[test])
+
+    def _cached(self, key: tuple[Hashable, ...], make: Callable[[], Any]) -> Any:
+        """Return a value from this process's cache, made now if it is not there."""
+        full_key = (self.context.run_id, self.context.node_id, *key)
+        if full_key not in _cache:
+            _cache[full_key] = make()
+            if len(_cache) > CACHE_SIZE:
+                _cache.popitem(last=False)
+        return _cache[full_key]
+
+
+def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> NDArray[np.bool_]:
+    """Return which rows are kept for evaluation: the same share of each class, drawn by the seed.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (rows,)
+        Class name of each row.
+    fraction : float
+        Share of rows to keep, from 0 to below 1.
+    seed : int
+        Seed of the draw.
+    """
+    kept = np.zeros(len(classes), dtype=np.bool_)
+    # A stream of its own: a simulation deals the rows to the sites by the same seed.
+    generator = np.random.default_rng([seed, SPLIT_STREAM])
+    for name in np.unique(classes):
+        members = generator.permutation(np.flatnonzero(classes == name))
+        kept[members[: round(fraction * len(members))]] = True
+    return kept

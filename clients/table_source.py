@@ -1,0 +1,55 @@
+"""Where a site's table comes from: the hospital's own node config, or, in a simulation, the data set.
+
+The coordinator never decides which file a hospital reads. Only a node of Flower's simulation engine, which
+has a ``partition-id`` and no table of its own, takes its rows from the data set that the run names.
+"""
+
+import importlib
+from pathlib import Path
+from typing import cast
+
+from flwr.app import Context
+
+from clients.table import Table, read_table
+from flower_pansvm.errors import TableError
+from flower_pansvm.settings import Settings
+
+
+def open_table(context: Context) -> Table:
+    """Read the table of the site that a context belongs to.
+
+    Parameters
+    ----------
+    context : Context
+        Its ``node_config`` holds ``data``, the path of the table, and optionally ``label``, the name of the
+        label column; or ``partition-id`` and ``num-partitions`` if Flower simulates the site.
+
+    Raises
+    ------
+    TableError
+        If the table cannot be read or the node config names none.
+    """
+    node = context.node_config
+    if "data" in node:
+        return read_table(Path(str(node["data"])), str(node.get("label") or "") or None)
+    if "partition-id" not in node:
+        raise TableError(
+            "This site's node config names no table. Start the SuperNode with "
+            '--node-config \'data="/path/to/table.csv" label="COLUMN" name="SITE"\'.'
+        )
+    settings = Settings.from_config(context.run_config)
+    # The one arrow against the rule that clients do not know the simulations, taken by simulated sites only:
+    # a hospital has `data` in its node config and never gets here. The name is fixed, not the coordinator's.
+    simulated = importlib.import_module("simulations.sites")
+    return cast(
+        Table,
+        simulated.site_table(
+            data=settings.data,
+            label=settings.label,
+            split=settings.split,
+            sites=int(cast(int, node["num-partitions"])),
+            seed=settings.seed,
+            site=int(cast(int, node["partition-id"])),
+            data_dir=settings.data_dir,
+        ),
+    )

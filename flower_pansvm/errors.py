@@ -1,0 +1,66 @@
+"""The errors this project raises on purpose.
+
+Every message says what happened, the likely cause and how to fix it, and never holds a value from a
+patient's row: the text may travel from a site to the coordinator.
+"""
+
+from typing import ClassVar
+
+
+class PanSVMError(Exception):
+    """Base of all errors whose text is safe to show and to send.
+
+    Attributes
+    ----------
+    code : int
+        Number that travels in a Flower error reply, so that the coordinator can rebuild the class.
+    """
+
+    code: ClassVar[int] = 100
+
+
+class SettingError(PanSVMError):
+    """A setting is unknown or has a value that cannot work."""
+
+    code = 101
+
+
+class TableError(PanSVMError):
+    """A site's table cannot be read or does not fit the other sites' tables."""
+
+    code = 102
+
+
+class SumError(PanSVMError):
+    """A secure sum was refused: a value does not fit, or the request breaks the protocol."""
+
+    code = 103
+
+
+class TrainingError(PanSVMError):
+    """The training cannot go on: no landmarks, a map of rank zero, a quadratic program that fails."""
+
+    code = 104
+
+
+class ModelFileError(PanSVMError):
+    """A model file is damaged or was written by another version."""
+
+    code = 105
+
+
+class FederationError(PanSVMError):
+    """The sites could not complete a round trip."""
+
+    code = 106
+
+
+class EngineError(PanSVMError):
+    """Flower's own processes failed to start or to finish a run."""
+
+    code = 107
+
+
+def error_class(code: int) -> type[PanSVMError]:
+    """Return the class whose ``code`` is given, the base class for an unknown code."""
+    return next((cls for cls in PanSVMError.__subclasses__() if cls.code == code), PanSVMError)

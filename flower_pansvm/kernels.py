@@ -1,0 +1,92 @@
+"""Kernel functions k(x, z) between rows.
+
+The paper trains with the radial basis function kernel; linear and polynomial kernels are scikit-learn's
+other two that are positive semi-definite, as the Nyström map (:mod:`flower_pansvm.nystroem`) needs.
+"""
+
+from dataclasses import dataclass
+from typing import Literal, cast
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics.pairwise import linear_kernel, polynomial_kernel, rbf_kernel
+
+from flower_pansvm.errors import SettingError
+
+KernelName = Literal["rbf", "linear", "poly"]
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel function with its parameters, named and defined as in scikit-learn's ``SVC``.
+
+    Parameters
+    ----------
+    name : {'rbf', 'linear', 'poly'}
+        ``rbf`` is exp(-gamma ||x - z||^2), ``linear`` is x.z, ``poly`` is (gamma x.z + coef0)^degree.
+    gamma : float
+        Positive; not used by ``linear``.
+    degree : int
+        At least 1; used by ``poly`` only.
+    coef0 : float
+        Not negative, because otherwise the kernel is not positive semi-definite; used by ``poly`` only.
+
+    Raises
+    ------
+    SettingError
+        If the name is unknown or a parameter is outside its range.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Kernel("rbf", gamma=0.5)(np.zeros((1, 2)), np.ones((1, 2))).round(4)
+    array([[0.3679]])
+    """
+
+    name: KernelName = "rbf"
+    gamma: float = 1.0
+    degree: int = 3
+    coef0: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.name not in ("rbf", "linear", "poly"):
+            raise SettingError(f"There is no kernel '{self.name}'. Choose rbf, linear or poly.")
+        if not (np.isfinite(self.gamma) and self.gamma > 0):
+            raise SettingError(f"gamma is {self.gamma}, but a kernel needs gamma > 0, or 'scale'.")
+        if self.degree < 1:
+            raise SettingError(f"degree is {self.degree}, but a polynomial kernel needs degree >= 1.")
+        if not (np.isfinite(self.coef0) and self.coef0 >= 0):
+            raise SettingError(
+                f"coef0 is {self.coef0}, but the kernel is only an inner product for coef0 >= 0."
+            )
+
+    def __call__(self, X: NDArray[np.float64], Z: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the kernel matrix, shape (rows of X, rows of Z)."""
+        if self.name == "linear":
+            matrix = linear_kernel(X, Z)
+        elif self.name == "poly":
+            matrix = polynomial_kernel(X, Z, degree=self.degree, gamma=self.gamma, coef0=self.coef0)
+        else:
+            matrix = rbf_kernel(X, Z, gamma=self.gamma)
+        return cast(NDArray[np.float64], matrix)
+
+    def self_bound(self, squared_norm: float) -> float:
+        """Return the largest k(x, x) over all rows with ||x||^2 at most ``squared_norm``."""
+        if self.name == "linear":
+            return squared_norm
+        if self.name == "poly":
+            return float((self.gamma * squared_norm + self.coef0) ** self.degree)
+        return 1.0
+
+
+def scale_gamma(features: int, variance: float) -> float:
+    """Return scikit-learn's ``gamma='scale'``: 1 / (features * variance of all cells).
+
+    Parameters
+    ----------
+    features : int
+        Number of columns.
+    variance : float
+        Variance over all cells of the scaled table; 0 for a constant table.
+    """
+    return 1.0 / (features * variance) if variance > 0 else 1.0

@@ -1,0 +1,78 @@
+"""Landmarks of one site: k-means centres, none of which is the mean of too few records.
+
+Paper: Lu 2016, section 3.2.2.1 and Algorithm 1, line 1. The floor on the cluster size is ours (DESIGN,
+section 5.3): with the paper's 25 % of landmarks, up to half of the centres are single patient records.
+"""
+
+import warnings
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+
+from flower_pansvm.errors import SettingError
+
+
+def cluster_centres(
+    X: NDArray[np.float64], clusters: int, min_cluster: int, seed: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return k-means centres of the rows, each the mean of at least ``min_cluster`` rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (rows, features)
+        The site's scaled rows, without missing values.
+    clusters : int
+        Number of clusters k-means starts with, at least 1. Fewer centres come back when small clusters were
+        merged or when there are fewer distinct rows.
+    min_cluster : int
+        Fewest rows behind a centre; 1 is the paper's method. A site with fewer rows than this has no
+        centre at all.
+    seed : int
+        Seed of k-means.
+
+    Returns
+    -------
+    centres : ndarray of shape (at most clusters, features)
+    sizes : ndarray of shape (centres,)
+        How many rows each centre is the mean of.
+
+    Raises
+    ------
+    SettingError
+        If ``clusters`` or ``min_cluster`` is below 1.
+    """
+    if clusters < 1 or min_cluster < 1:
+        raise SettingError(
+            f"landmarks per site is {clusters} and min-cluster {min_cluster}; both must be at least 1."
+        )
+    if len(X) < min_cluster:
+        return np.empty((0, X.shape[1])), np.empty(0, dtype=np.int64)
+    k_means = KMeans(min(clusters, len(X)), n_init=1, random_state=seed)
+    with warnings.catch_warnings():
+        # Fewer distinct rows than clusters is no fault of the site's: the empty clusters are left out below.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        assigned = k_means.fit_predict(X)
+    sizes = np.bincount(assigned, minlength=k_means.n_clusters).astype(np.int64)
+    sums = np.zeros((k_means.n_clusters, X.shape[1]))
+    np.add.at(sums, assigned, X)
+    filled = sizes > 0
+    return _merge_small(sums[filled], sizes[filled], min_cluster)
+
+
+def _merge_small(
+    sums: NDArray[np.float64], sizes: NDArray[np.int64], min_cluster: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Merge the smallest cluster into the one with the nearest centre until none is too small."""
+    sums, sizes = sums.copy(), sizes.copy()
+    while len(sizes) > 1 and sizes.min() < min_cluster:
+        smallest = int(np.argmin(sizes))
+        centres = sums / sizes[:, None]
+        distances = np.square(centres - centres[smallest]).sum(axis=1)
+        distances[smallest] = np.inf
+        nearest = int(np.argmin(distances))
+        sums[nearest] += sums[smallest]
+        sizes[nearest] += sizes[smallest]
+        sums, sizes = np.delete(sums, smallest, axis=0), np.delete(sizes, smallest)
+    return sums / sizes[:, None], sizes

@@ -1,0 +1,76 @@
+"""What coordinator and sites say to each other, written once.
+
+A *task* is asked of every site in one message. Each of its results either is **summed**, and then leaves the
+site only through a secure sum, or is **disclosed**, and then the coordinator sees it site by site.
+A *broadcast* is a named set of values that every site keeps for the tasks that follow.
+"""
+
+from dataclasses import dataclass
+from typing import Literal
+
+COUNT = 2.0**40
+"""Bound for numbers of rows: no federation holds more."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A request to every site.
+
+    Parameters
+    ----------
+    name : str
+        Also the action of the Flower message type, ``category.name``.
+    category : {'query', 'train', 'evaluate'}
+        Flower's category.
+    summed : tuple of str
+        Results of which only the sum over the sites is learned.
+    disclosed : tuple of str
+        Results that the coordinator receives from each site as they are.
+    """
+
+    name: str
+    category: Literal["query", "train", "evaluate"]
+    summed: tuple[str, ...] = ()
+    disclosed: tuple[str, ...] = ()
+
+    @property
+    def message_type(self) -> str:
+        """The Flower message type."""
+        return f"{self.category}.{self.name}"
+
+
+JOIN = Task("join", "query", disclosed=("name", "public_key", "published", "columns", "classes"))
+"""In: labels that count as positive. Out: the site's name; its public key for this run's secure sums and what the
+protocol publishes besides; the names of its columns and of its classes (not how many rows have them)."""
+
+MOMENTS = Task("moments", "train", summed=("rows", "test_rows", "count", "total", "square"))
+"""Out: number of training rows of each class, number of test rows; cells present, sum and sum of squares of
+each feature."""
+
+EXTREMES = Task("extremes", "train", disclosed=("low", "high"))
+"""Out: smallest and largest cell of each feature. Asked only with scaling=minmax."""
+
+LANDMARKS = Task("landmarks", "train", summed=("centres", "filled"))
+"""In: share of the rows, slots per site, fewest rows behind a centre, seed of k-means. Out: the site's k-means
+centres in its own slots of a zero matrix, and a 1 for each slot in use."""
+
+WARM_START = Task("warm_start", "train", summed=("weights", "rows"))
+"""In: C, all rows, the positive class of each problem, the bound on a weight. Out: weights and bias of a local
+linear SVM for each problem, times the rows it was trained on."""
+
+CUTS = Task("cuts", "train", summed=("a", "d", "m", "loss"))
+"""In: points, and the positive class of each. Out: the site's share of the cutting plane and of the hinge loss
+at each point (Lu 2016, Algorithm 2, line 7)."""
+
+SCORES = Task("scores", "evaluate", summed=("confusion", "histogram"))
+"""In: weights and bias of each problem. Out: counts of true against predicted class, and how many decision
+values fall into each bin, over the site's test rows."""
+
+SCHEMA = "schema"
+"""Broadcast: columns in common order, classes, positive labels, test fraction, seed."""
+
+SCALING = "scaling"
+"""Broadcast: fill, shift and scale of each feature."""
+
+FEATURE_MAP = "feature_map"
+"""Broadcast: kernel, landmarks and U Lambda^(-1/2)."""

@@ -1,0 +1,78 @@
+"""The Nyström feature map: from rows to virtual points on which a linear SVM equals a kernel SVM.
+
+Paper: Lu 2016, section 3.2.2.2, equations (3.4)-(3.6) and Algorithm 1.
+"""
+
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.kernels import Kernel
+
+EIGENVALUE_TOLERANCE = 1e-8
+"""Eigenvalues of k(L, L) below this share of the largest one are noise and are dropped."""
+
+
+@dataclass(frozen=True)
+class NystromMap:
+    """The feature map f(x) = k(x, L) U Lambda^(-1/2) of equation (3.6).
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    landmarks : ndarray of shape (landmarks, features)
+        The matrix L, in the scaled units of the rows that will be mapped.
+    normalization : ndarray of shape (landmarks, rank)
+        The matrix U Lambda^(-1/2).
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> L = np.array([[0.0], [1.0], [2.0]])
+    >>> f = NystromMap.fit(Kernel("rbf", gamma=1.0), L).transform(L)
+    >>> bool(np.allclose(f @ f.T, Kernel("rbf", gamma=1.0)(L, L)))
+    True
+    """
+
+    kernel: Kernel
+    landmarks: NDArray[np.float64]
+    normalization: NDArray[np.float64]
+
+    @classmethod
+    def fit(cls, kernel: Kernel, landmarks: NDArray[np.float64]) -> Self:
+        """Decompose k(L, L) = U Lambda U^T and keep the eigenvalues that are not noise.
+
+        Parameters
+        ----------
+        kernel : Kernel
+            The kernel k.
+        landmarks : ndarray of shape (landmarks, features)
+            The matrix L.
+
+        Raises
+        ------
+        TrainingError
+            If no eigenvalue is left: then every landmark is mapped to zero.
+        """
+        values, vectors = eigh(kernel(landmarks, landmarks))
+        kept = values > max(EIGENVALUE_TOLERANCE * float(values[-1]), np.finfo(np.float64).tiny)
+        if not kept.any():
+            raise TrainingError(
+                "The kernel matrix of the landmarks is zero, so no feature map exists. With a linear kernel this "
+                "happens when every feature is constant; check the table, or choose kernel=rbf."
+            )
+        return cls(kernel, landmarks, vectors[:, kept] / np.sqrt(values[kept]))
+
+    @property
+    def rank(self) -> int:
+        """Number of coordinates of a mapped row."""
+        return int(self.normalization.shape[1])
+
+    def transform(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Map rows of shape (rows, features) to virtual points F of shape (rows, rank), equation (3.6)."""
+        return self.kernel(X, self.landmarks) @ self.normalization

@@ -1,0 +1,110 @@
+"""What all sites must agree on before anything is computed: the columns and the classes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.errors import TableError
+from flower_pansvm.settings import near_matches
+
+NEGATIVE, POSITIVE = "negative", "positive"
+"""Names of the two classes when the user says which labels count as positive."""
+
+
+def class_names(labels: Iterable[str], positive_labels: Sequence[str]) -> NDArray[np.str_]:
+    """Return the class of each row: its label, or positive/negative if labels count as positive.
+
+    Parameters
+    ----------
+    labels : iterable of str
+        Label of each row.
+    positive_labels : sequence of str
+        Labels that count as positive; empty if the classes are the labels themselves.
+    """
+    names = np.array(list(labels), dtype=np.str_)
+    if not positive_labels:
+        return names
+    return np.where(np.isin(names, list(positive_labels)), POSITIVE, NEGATIVE)
+
+
+@dataclass(frozen=True)
+class Schema:
+    """Columns and classes of the federation.
+
+    Parameters
+    ----------
+    columns : tuple of str
+        Features in the order in which every site uses them.
+    classes : tuple of str
+        Class names, numbers in the order of numbers, else sorted.
+    positive_labels : tuple of str
+        Labels that count as positive; empty if the classes are the labels themselves.
+    """
+
+    columns: tuple[str, ...]
+    classes: tuple[str, ...]
+    positive_labels: tuple[str, ...] = ()
+
+    @classmethod
+    def agree(
+        cls,
+        columns: Mapping[str, Sequence[str]],
+        classes: Mapping[str, Sequence[str]],
+        positive_labels: Sequence[str] = (),
+    ) -> Self:
+        """Return the common schema of all sites, columns in the order of the first site by name.
+
+        Parameters
+        ----------
+        columns, classes : mapping of site name to sequence of str
+            What each site has. The order of columns may differ; a class may be missing at a site.
+        positive_labels : sequence of str
+            Labels that count as positive.
+
+        Raises
+        ------
+        TableError
+            If a site lacks a column that another site has, or there are fewer than two classes.
+        """
+        reference = min(columns)
+        everywhere = {column for names in columns.values() for column in names}
+        for site in sorted(columns):
+            missing = sorted(everywhere - set(columns[site]))
+            if missing:
+                owner = next(name for name in sorted(columns) if missing[0] in columns[name])
+                hint = near_matches(missing[0], columns[site]) if len(columns[site]) <= 1000 else ""
+                raise TableError(
+                    f"Site '{site}' has no column '{missing[0]}', which site '{owner}' has"
+                    f"{f' (and {len(missing) - 1} more columns are missing)' if len(missing) > 1 else ''}. All sites "
+                    f"need the same columns: add it at '{site}' (empty cells are allowed), or remove it elsewhere. "
+                    f"If it has another name there: {hint}".rstrip(": ")
+                )
+        found = {name for names in classes.values() for name in names}
+        if len(found) < 2:
+            what = f"only the class '{next(iter(found))}'" if found else "no class"
+            reason = " Do the labels in 'positive' occur in the tables?" if positive_labels else ""
+            raise TableError(
+                f"All sites together hold {what}, but a classifier needs two.{reason} Check the label column."
+            )
+        return cls(tuple(columns[reference]), tuple(sorted(found, key=_natural)), tuple(positive_labels))
+
+    def indices(self, labels: Iterable[str]) -> NDArray[np.int64]:
+        """Return the class index of each label, -1 for a label that is no class of the federation."""
+        place = {name: index for index, name in enumerate(self.classes)}
+        names = class_names(labels, self.positive_labels)
+        return np.array([place.get(str(name), -1) for name in names], dtype=np.int64)
+
+    @property
+    def positive_classes(self) -> tuple[int, ...]:
+        """Class index of the positive class of each binary problem: one-versus-all, or one for two classes."""
+        return (1,) if len(self.classes) == 2 else tuple(range(len(self.classes)))
+
+
+def _natural(name: str) -> tuple[int, float, str]:
+    try:
+        return (0, float(name), name)
+    except ValueError:
+        return (1, 0.0, name)

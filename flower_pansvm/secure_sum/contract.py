@@ -1,0 +1,175 @@
+"""The contract that every secure-sum protocol fulfils.
+
+A sum takes one round trip in which every site runs :meth:`SecureSum.contribute` on its vector, and then
+as many relay steps as the protocol asks for: the coordinator calls ``relay`` with one payload per
+addressed site, each of those sites runs :meth:`SecureSum.respond`. A protocol without relay steps
+(``plain``, and the one-shot execution of ``ring`` and ``k-secure``) costs exactly the round trip that the
+task takes anyway.
+
+What a site keeps between two steps is its secret: it stays at the site. A site that repeats a step finds
+nothing kept and refuses, so no step can be asked for twice.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from numpy.typing import NDArray
+
+from flower_pansvm.errors import SettingError, SumError
+
+Words = NDArray[np.uint64]
+"""A flat vector of integers modulo 2**64, shape (words,)."""
+
+Relay = Callable[[int, Mapping[str, bytes]], dict[str, bytes]]
+"""``relay(step, {site: payload})`` sends each payload to its site and returns the answers of all of them.
+
+It raises when an answer is missing; the coordinator then repeats the whole sum under a new attempt.
+"""
+
+EXECUTIONS = ("one-shot", "hops")
+
+
+@dataclass(frozen=True)
+class SumRound:
+    """What makes one secure sum different from every other one.
+
+    Parameters
+    ----------
+    run : str
+        Identifies the run.
+    task : str
+        The task whose results are added up.
+    round_trip : int
+        Number of the round trip within the run, from 1; 0 marks notes that are valid for the whole run.
+    attempt : int
+        0 at first; one more each time the same sum is repeated without a site that was lost.
+    roster : tuple of str
+        Names of the sites that take part, in ring order, without repetition.
+
+    Raises
+    ------
+    SumError
+        If the roster names a site twice or a number is negative.
+    """
+
+    run: str
+    task: str
+    round_trip: int
+    attempt: int
+    roster: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        if len(set(self.roster)) != len(self.roster):
+            raise SumError(
+                "The roster of a secure sum names a site twice, so masks would not cancel. "
+                "Give every site a name of its own."
+            )
+        if self.round_trip < 0 or self.attempt < 0:
+            raise SumError(
+                "A secure sum has a negative round trip or attempt; the request is broken. "
+                "Check that the coordinator runs the same version."
+            )
+
+    def neighbours(self, name: str) -> tuple[str, str]:
+        """Return the sites before and after ``name`` in ring order.
+
+        Raises
+        ------
+        SumError
+            If ``name`` is not in the roster, or alone in it.
+        """
+        if name not in self.roster:
+            raise SumError(
+                f"Site {name!r} was asked for a secure sum whose roster does not name it. "
+                "The coordinator's list of sites is out of date; start the run again."
+            )
+        if len(self.roster) < 2:
+            raise SumError(
+                f"Site {name!r} is alone in the roster, so the sum would be its own vector. "
+                "A secure sum needs at least two sites."
+            )
+        place = self.roster.index(name)
+        return self.roster[place - 1], self.roster[(place + 1) % len(self.roster)]
+
+
+@dataclass(frozen=True)
+class Member:
+    """What a site brings to a sum: its name, its key of this run, and the public keys of the others.
+
+    Parameters
+    ----------
+    name : str
+        Name of this site.
+    key : X25519PrivateKey
+        Private key of this site, made for this run.
+    peers : mapping of str to bytes
+        Raw 32-byte X25519 public keys of the other sites, by name.
+    secret : bytes
+        The secret half of what :meth:`SecureSum.prepare` returned at this site; empty for most protocols.
+    published : mapping of str to bytes
+        The public halves of all sites, this one included, by name; values empty for most protocols.
+    """
+
+    name: str
+    key: X25519PrivateKey
+    peers: Mapping[str, bytes]
+    secret: bytes = field(default=b"", repr=False)
+    published: Mapping[str, bytes] = field(default_factory=dict)
+
+
+class SecureSum(ABC):
+    """A protocol by which the coordinator learns the sum of the sites' vectors.
+
+    Attributes
+    ----------
+    name : str
+        The name a user selects it by.
+    protected : bool
+        Whether a single site's vector is hidden from the coordinator.
+    """
+
+    name: ClassVar[str]
+    protected: ClassVar[bool]
+
+    def prepare(self) -> tuple[bytes, bytes]:
+        """Return what a site needs for this protocol beyond its X25519 key, made once per run when it joins.
+
+        Returns
+        -------
+        secret, published : bytes
+            The secret half stays at the site, the public half goes to all sites. Both empty by default.
+        """
+        return b"", b""
+
+    @abstractmethod
+    def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
+        """Return what site ``member`` sends first, and what it keeps for later relay steps (maybe empty)."""
+
+    def respond(
+        self, step: int, payload: bytes, kept: bytes, this: SumRound, member: Member
+    ) -> tuple[bytes, bytes]:
+        """Return a site's answer to relay step ``step``, and what it keeps from now on."""
+        raise NotImplementedError(f"{self.name} has no relay steps")
+
+    @abstractmethod
+    def total(self, payloads: Mapping[str, bytes], this: SumRound, relay: Relay) -> Words:
+        """Return the sum over all sites of the roster, modulo 2**64, at the coordinator."""
+
+
+def check_execution(execution: str) -> str:
+    """Return ``execution`` if it is one of :data:`EXECUTIONS`.
+
+    Raises
+    ------
+    SettingError
+        If it is not.
+    """
+    if execution not in EXECUTIONS:
+        raise SettingError(
+            f"A secure sum has no execution {execution!r}; choose {' or '.join(map(repr, EXECUTIONS))}."
+        )
+    return execution

@@ -1,0 +1,159 @@
+"""Floats as integers modulo 2**64, such that a sum of them is exact and can never overflow unnoticed.
+
+With a declared bound, one word holds one value times a power of two. Without one, the value is cut into
+five limbs of 52 bits that cover 2**-140 to 2**120; each limb is summed in a word of its own and the limbs
+are put together again after the sum.
+
+Precision, per site and value: half of ``1 / scale`` with a bound, 2**-141 without. So integers are exact
+whenever ``sites * bound <= 2**62``, and without a bound every float64 of magnitude 2**-88 or more is exact.
+The decoded sum is rounded once, to the nearest float64.
+"""
+
+from fractions import Fraction
+from math import inf, prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.secure_sum.contract import Words
+
+HEADROOM_BITS = 62
+LIMBS = 5
+LIMB_BITS = 52
+LOWEST_BIT = -140
+WIDE_LIMIT = 2.0 ** (LOWEST_BIT + LIMBS * LIMB_BITS)
+WIDE_SITES = 2 ** (HEADROOM_BITS - LIMB_BITS)
+MOST_EXPONENT = 1023  # the largest power of two that a float64 holds
+
+
+def words_needed(size: int, bound: float | None) -> int:
+    """Return how many words ``size`` values take."""
+    return size * LIMBS if bound is None else size
+
+
+def scale_exponent(bound: float, sites: int) -> int:
+    """Return the largest e, at most 1023, with ``sites * bound * 2**e <= 2**62``.
+
+    Parameters
+    ----------
+    bound : float
+        Largest absolute value that any one site may hold.
+    sites : int
+        Number of sites in the sum.
+
+    Raises
+    ------
+    SettingError
+        If the bound is not a positive finite number or there is no site.
+    """
+    if not 0 < bound < inf:
+        raise SettingError(f"The bound of a secure sum is {bound}; it must be a positive finite number.")
+    if sites < 1:
+        raise SettingError(f"A secure sum over {sites} sites was asked for; it needs at least one.")
+    largest_sum = Fraction(bound) * sites
+    ceiling_of_log2 = (largest_sum.numerator - 1).bit_length() - (largest_sum.denominator - 1).bit_length()
+    return min(HEADROOM_BITS - ceiling_of_log2, MOST_EXPONENT)
+
+
+def encode(values: NDArray[np.float64], bound: float | None, sites: int, name: str = "array") -> Words:
+    """Return a site's values as words, before anything is sent.
+
+    Parameters
+    ----------
+    values : ndarray of float64, any shape
+    bound : float or None
+        Largest absolute value any one site may hold in this array; None when nobody knows it.
+    sites : int
+        Number of sites in the sum.
+    name : str
+        How errors call this array.
+
+    Returns
+    -------
+    ndarray of uint64, shape (words_needed(values.size, bound),)
+
+    Raises
+    ------
+    SumError
+        If a value is not finite or larger than allowed. The text names the array and no value.
+    """
+    limit = WIDE_LIMIT if bound is None else bound
+    flat = np.asarray(values, dtype=np.float64).ravel()
+    largest = max(flat.max(initial=0.0), -flat.min(initial=0.0))
+    if not np.isfinite(largest):
+        raise SumError(
+            f"{name!r} holds a value that is not a finite number, so it cannot be added up. "
+            "Look for missing cells, divisions by zero and overflows in this site's data."
+        )
+    if largest > limit:
+        raise SumError(
+            f"{name!r} holds a value whose magnitude is above the declared bound {limit:g}, so the sum could "
+            "overflow. Check this site's data for outliers and units, or declare a larger bound."
+        )
+    if bound is None:
+        return _split(flat, sites)
+    scaled = np.rint(flat * 2.0 ** scale_exponent(bound, sites))
+    return scaled.astype(np.int64).view(np.uint64)
+
+
+def decode(
+    words: Words, shape: tuple[int, ...], bound: float | None, sites: int, name: str = "array"
+) -> NDArray[np.float64]:
+    """Return the summed words as floats, each rounded once to the nearest float64.
+
+    Parameters
+    ----------
+    words : ndarray of uint64, shape (words_needed(size, bound),)
+        Sum modulo 2**64 of what :func:`encode` gave at ``sites`` sites.
+    shape : tuple of int
+        Shape of the result.
+    bound, sites, name
+        As given to :func:`encode`.
+
+    Raises
+    ------
+    SumError
+        If the number of words does not fit the shape.
+    """
+    needed = words_needed(prod(shape), bound)
+    if words.size != needed:
+        raise SumError(
+            f"The sum of {name!r} has {words.size} words where {needed} belong. "
+            "The sites do not work on the same task; check that they run the same version."
+        )
+    signed = words.view(np.int64)
+    if bound is None:
+        return _join(signed).reshape(shape)
+    rounded = signed.astype(np.float64)
+    return np.ldexp(rounded, -scale_exponent(bound, sites)).reshape(shape)
+
+
+def _split(flat: NDArray[np.float64], sites: int) -> Words:
+    """Return the limbs, highest first, each limb of all values side by side."""
+    if sites > WIDE_SITES:
+        raise SettingError(
+            f"A sum without a declared bound over {sites} sites could overflow. "
+            f"Declare a bound, or use at most {WIDE_SITES} sites."
+        )
+    limbs = np.empty((LIMBS, flat.size), dtype=np.int64)
+    rest = flat * 2.0 ** (-LOWEST_BIT)
+    for place in range(LIMBS - 1, 0, -1):
+        unit = 2.0 ** (place * LIMB_BITS)
+        digit = np.trunc(rest / unit)
+        rest -= digit * unit
+        limbs[LIMBS - 1 - place] = digit
+    limbs[LIMBS - 1] = np.rint(rest)
+    return limbs.ravel().view(np.uint64)
+
+
+def _join(signed: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the values whose summed limbs are given; Python's integer division rounds correctly."""
+    one = 1 << -LOWEST_BIT
+    values = []
+    for limbs in signed.reshape(LIMBS, -1).T.tolist():
+        whole = 0
+        for limb in limbs:
+            whole = (whole << LIMB_BITS) + limb
+        values.append(whole / one)
+    return np.array(values, dtype=np.float64)

@@ -1,0 +1,187 @@
+"""Long-lived site identities: with them the coordinator cannot hand out keys of its own making.
+
+Each hospital makes an Ed25519 key pair once and gives its public half, 64 hexadecimal digits, to the other
+hospitals by a way they trust. Each of them writes the public halves of all into a roster file::
+
+    {"hospital-a": "8f40c5ad...", "hospital-b": "d75a9801..."}
+
+In every run a site signs the keys that it made for the run, and checks the signatures on the others' keys
+before it makes any mask.
+"""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    load_pem_private_key,
+)
+
+from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.secure_sum.wire import join_fields
+
+RUN_KEYS_TAG = b"flower-pansvm/1/run-keys"
+
+
+@dataclass(frozen=True)
+class RunKeys:
+    """What a site publishes when it joins a run.
+
+    Parameters
+    ----------
+    run : str
+        Identifies the run.
+    site : str
+        Name of the site.
+    public_key : bytes
+        Raw 32-byte X25519 public key of the site.
+    published : bytes
+        The public half of what :meth:`~flower_pansvm.secure_sum.contract.SecureSum.prepare` returned.
+    """
+
+    run: str
+    site: str
+    public_key: bytes
+    published: bytes = b""
+
+    def signed_bytes(self) -> bytes:
+        """Return the bytes that the site's identity signs."""
+        return join_fields(
+            RUN_KEYS_TAG, self.run.encode(), self.site.encode(), self.public_key, self.published
+        )
+
+
+def create_identity(path: Path) -> str:
+    """Write a new private identity that only its owner can read, and return its public half.
+
+    Parameters
+    ----------
+    path : Path
+        The file to write, in PEM format. It must not exist: an identity is never overwritten.
+
+    Returns
+    -------
+    str
+        The public identity, 64 hexadecimal digits, to be given to the other sites.
+
+    Raises
+    ------
+    SettingError
+        If the file exists or cannot be written.
+    """
+    identity = Ed25519PrivateKey.generate()
+    pem = identity.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError as error:
+        raise SettingError(
+            f"{path} exists already, and an identity is never overwritten. Choose another file name."
+        ) from error
+    except OSError as error:
+        raise SettingError(f"The identity file {path} cannot be written: {error.strerror}.") from error
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(pem)
+    return public_identity(identity)
+
+
+def load_identity(path: Path) -> Ed25519PrivateKey:
+    """Return the private identity in a PEM file.
+
+    Raises
+    ------
+    SettingError
+        If the file cannot be read or holds no Ed25519 private key.
+    """
+    try:
+        identity = load_pem_private_key(path.read_bytes(), password=None)
+    except OSError as error:
+        raise SettingError(f"The identity file {path} cannot be read: {error.strerror}.") from error
+    except (ValueError, TypeError, UnsupportedAlgorithm) as error:
+        raise SettingError(
+            f"{path} holds no private identity that can be used. Make one with `pansvm keygen`."
+        ) from error
+    if not isinstance(identity, Ed25519PrivateKey):
+        raise SettingError(f"{path} holds a key of another kind. Make an identity with `pansvm keygen`.")
+    return identity
+
+
+def public_identity(identity: Ed25519PrivateKey) -> str:
+    """Return the public half of an identity, 64 hexadecimal digits."""
+    return identity.public_key().public_bytes_raw().hex()
+
+
+def read_roster(path: Path) -> dict[str, Ed25519PublicKey]:
+    """Return the public identities in a roster file, by site name.
+
+    Raises
+    ------
+    SettingError
+        If the file cannot be read, is no JSON object of names and public identities, or gives two sites the
+        same identity.
+    """
+    try:
+        entries = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_no_repeats)
+    except OSError as error:
+        raise SettingError(f"The roster file {path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise SettingError(
+            f"The roster file {path} is no valid JSON, or names a site twice. "
+            'It should look like {"hospital-a": "64 hexadecimal digits", ...}.'
+        ) from error
+    if not isinstance(entries, dict) or not entries:
+        raise SettingError(
+            f'The roster file {path} should look like {{"hospital-a": "64 hexadecimal digits", ...}}.'
+        )
+    roster = {}
+    for name, text in entries.items():
+        try:
+            roster[name] = Ed25519PublicKey.from_public_bytes(bytes.fromhex(text))
+        except (ValueError, TypeError) as error:
+            raise SettingError(
+                f"The public identity of {name!r} in the roster file {path} is not 64 hexadecimal digits. "
+                "Copy again what `pansvm keygen` printed at that site."
+            ) from error
+    if len({key.public_bytes_raw() for key in roster.values()}) < len(roster):
+        raise SettingError(f"The roster file {path} gives two sites the same identity; each needs its own.")
+    return roster
+
+
+def sign(identity: Ed25519PrivateKey, keys: RunKeys) -> bytes:
+    """Return the 64-byte signature of a site on the keys it made for a run."""
+    return identity.sign(keys.signed_bytes())
+
+
+def verify(roster: Mapping[str, Ed25519PublicKey], keys: RunKeys, signature: bytes) -> None:
+    """Check that the site named in ``keys`` made them for the run, according to the roster file.
+
+    Raises
+    ------
+    SumError
+        If the roster file does not name the site or the signature does not fit.
+    """
+    if keys.site not in roster:
+        raise SumError(
+            f"Site {keys.site!r} takes part in the run but is not in the roster file. "
+            "Add its public identity if you trust it, or ask the coordinator who it is."
+        )
+    try:
+        roster[keys.site].verify(signature, keys.signed_bytes())
+    except InvalidSignature as error:
+        raise SumError(
+            f"The keys of site {keys.site!r} are not signed by the identity in the roster file. "
+            "They were exchanged on their way, belong to another run, or the site has a new identity."
+        ) from error
+
+
+def _no_repeats(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
+        raise ValueError("a name is given twice")
+    return entries

@@ -1,0 +1,72 @@
+"""Which site shares with which, drawn from the sum's public description so that all sites agree.
+
+The sites are put in an order that a hash of the sum decides, and each is joined to those nearest to it on
+that circle (and to the one opposite when the degree is odd). This is the Harary graph: of all graphs with
+degree k it is one that falls apart only when k sites are taken out. So k - 1 sites that collude with the
+coordinator learn no more than the sum over all others.
+"""
+
+from cryptography.hazmat.primitives.hashes import SHA256, Hash
+
+from flower_pansvm.secure_sum.contract import SumRound
+from flower_pansvm.secure_sum.keys import sum_context
+from flower_pansvm.secure_sum.wire import join_fields
+
+ORDER_TAG = b"flower-pansvm/1/order"
+
+
+def public_order(this: SumRound, label: str) -> tuple[str, ...]:
+    """Return the roster in an order that looks random and that everyone can compute.
+
+    Parameters
+    ----------
+    this : SumRound
+        The sum.
+    label : str
+        Orders with different labels are unrelated.
+    """
+
+    def rank(name: str) -> bytes:
+        digest = Hash(SHA256())
+        digest.update(join_fields(ORDER_TAG, sum_context(this), label.encode(), name.encode()))
+        return digest.finalize()
+
+    return tuple(sorted(this.roster, key=rank))
+
+
+def partners(this: SumRound, name: str, k: int) -> list[str]:
+    """Return the sites that ``name`` shares a mask with.
+
+    Parameters
+    ----------
+    this : SumRound
+        The sum.
+    name : str
+        A site of the roster.
+    k : int
+        Number of partners wanted. All other sites if there are no more than k; one partner more than k if
+        k and the number of sites are both odd, as no graph gives every site an odd number of them then.
+    """
+    order = public_order(this, "mask graph")
+    sites = len(order)
+    place = order.index(name)
+    degree = min(k, sites - 1)
+    degree += degree * sites % 2
+    distances = [*range(1, degree // 2 + 1), *range(-(degree // 2), 0)]
+    if degree % 2:
+        distances.append(sites // 2)
+    return [order[(place + distance) % sites] for distance in distances]
+
+
+def receivers(this: SumRound, name: str, segments: int) -> list[str]:
+    """Return the ``segments`` sites to which ``name`` hands a segment: those that follow it on the circle."""
+    order = public_order(this, "segments")
+    place = order.index(name)
+    return [order[(place + distance) % len(order)] for distance in range(1, segments + 1)]
+
+
+def givers(this: SumRound, name: str, segments: int) -> list[str]:
+    """Return the ``segments`` sites from which ``name`` is handed a segment: those before it on the circle."""
+    order = public_order(this, "segments")
+    place = order.index(name)
+    return [order[place - distance] for distance in range(1, segments + 1)]

@@ -1,0 +1,76 @@
+"""One secure sum with all its sites in this process: for tests, benchmarks and trying out a new protocol."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound, Words
+
+
+def gather_members(protocol: SecureSum, names: tuple[str, ...]) -> dict[str, Member]:
+    """Return the members of a run with fresh keys, as if all sites had just joined."""
+    keys = {name: X25519PrivateKey.generate() for name in names}
+    publics = {name: key.public_key().public_bytes_raw() for name, key in keys.items()}
+    prepared = {name: protocol.prepare() for name in names}
+    published = {name: public for name, (_, public) in prepared.items()}
+    return {
+        name: Member(
+            name=name,
+            key=keys[name],
+            peers={peer: public for peer, public in publics.items() if peer != name},
+            secret=prepared[name][0],
+            published=published,
+        )
+        for name in names
+    }
+
+
+@dataclass
+class Rehearsal:
+    """Runs sums and records everything that passes through the coordinator.
+
+    Parameters
+    ----------
+    protocol : SecureSum
+        The protocol that is rehearsed.
+    members : mapping of str to Member
+        The sites, from :func:`gather_members`.
+
+    Attributes
+    ----------
+    first : dict of str to bytes
+        What each site sent first in the last sum.
+    relayed : list of tuple
+        ``(step, site, payload, answer)`` of the last sum's relay steps, in their order.
+    kept : dict of str to bytes
+        What each site keeps.
+    """
+
+    protocol: SecureSum
+    members: Mapping[str, Member]
+    first: dict[str, bytes] = field(default_factory=dict)
+    relayed: list[tuple[int, str, bytes, bytes]] = field(default_factory=list)
+    kept: dict[str, bytes] = field(default_factory=dict)
+
+    def run(self, vectors: Mapping[str, Words], this: SumRound) -> Words:
+        """Return the sum of the roster's vectors, each of shape (words,), as the coordinator learns it."""
+        self.relayed = []
+        self.first = {}
+        for name in this.roster:
+            self.first[name], self.kept[name] = self.protocol.contribute(
+                vectors[name], this, self.members[name]
+            )
+
+        def relay(step: int, payloads: Mapping[str, bytes]) -> dict[str, bytes]:
+            return {name: self.answer(step, name, payload, this) for name, payload in payloads.items()}
+
+        return self.protocol.total(self.first, this, relay)
+
+    def answer(self, step: int, name: str, payload: bytes, this: SumRound) -> bytes:
+        """Return site ``name``'s answer to a relay step, and record both."""
+        answer, self.kept[name] = self.protocol.respond(
+            step, payload, self.kept[name], this, self.members[name]
+        )
+        self.relayed.append((step, name, payload, answer))
+        return answer

@@ -1,0 +1,127 @@
+"""Vectors and fields as bytes, and the checks on what arrives."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from flower_pansvm.errors import SumError
+from flower_pansvm.secure_sum.contract import SumRound, Words
+
+STEP_BYTES = 8
+
+
+def join_fields(*fields: bytes) -> bytes:
+    """Return the fields one after the other, each with its length in front as eight bytes."""
+    return b"".join(len(field).to_bytes(8, "big") + field for field in fields)
+
+
+def split_fields(joined: bytes, expected: int, sender: str) -> list[bytes]:
+    """Return the fields that :func:`join_fields` joined; ``sender`` is named when it cannot be done.
+
+    Raises
+    ------
+    SumError
+        If there are not exactly ``expected`` fields.
+    """
+    fields = []
+    start = 0
+    while start < len(joined):
+        end = start + 8 + int.from_bytes(joined[start : start + 8], "big")
+        fields.append(joined[start + 8 : end])
+        start = end
+    if start != len(joined) or len(fields) != expected:
+        raise SumError(
+            f"The message from {sender!r} is damaged: it has not the {expected} parts it should have. "
+            "It was cut short or changed on its way; repeat the sum."
+        )
+    return fields
+
+
+def hold(step: int, secret: bytes) -> bytes:
+    """Return what a site keeps until relay step ``step``."""
+    return step.to_bytes(STEP_BYTES, "big") + secret
+
+
+def take(kept: bytes, step: int, site: str) -> bytes:
+    """Return the secret that was held for relay step ``step``.
+
+    Raises
+    ------
+    SumError
+        If nothing was held for this step: it was done already, or comes out of order.
+    """
+    if kept[:STEP_BYTES] != step.to_bytes(STEP_BYTES, "big"):
+        raise SumError(
+            f"Site {site!r} refuses step {step} of a secure sum: it was done already or is not this site's turn. "
+            "A message was repeated or re-ordered; repeat the sum under a new attempt."
+        )
+    return kept[STEP_BYTES:]
+
+
+def to_bytes(words: Words) -> bytes:
+    """Return the words, shape (words,), as little-endian bytes, eight for each."""
+    return words.astype("<u8", copy=False).tobytes()
+
+
+def from_bytes(payload: bytes, sender: str) -> Words:
+    """Return the words that :func:`to_bytes` wrote; ``sender`` is named when it cannot be done.
+
+    Raises
+    ------
+    SumError
+        If the payload is not a whole number of words.
+    """
+    if len(payload) % 8:
+        raise SumError(
+            f"The vector from {sender!r} has {len(payload)} bytes, which is no whole number of 64-bit words. "
+            "The message was cut short or changed on its way; repeat the sum."
+        )
+    return np.frombuffer(payload, dtype="<u8").astype(np.uint64)
+
+
+def same_length(words: Words, expected: int, sender: str) -> Words:
+    """Return ``words`` if it has the expected number of words.
+
+    Raises
+    ------
+    SumError
+        If it has not.
+    """
+    if words.size != expected:
+        raise SumError(
+            f"The vector from {sender!r} has {words.size} words where {expected} belong. The message was cut "
+            "short, or the sites do not work on the same task; check that they run the same version."
+        )
+    return words
+
+
+def everyone(payloads: Mapping[str, bytes], this: SumRound) -> None:
+    """Check that there is one payload from each site of the roster and none from others.
+
+    Raises
+    ------
+    SumError
+        If a site is missing or one too many has answered.
+    """
+    missing = [name for name in this.roster if name not in payloads]
+    unknown = [name for name in payloads if name not in this.roster]
+    if missing or unknown:
+        raise SumError(
+            f"The sum needs one payload from each site of the roster; missing: {missing}, not in the roster: "
+            f"{unknown}. Repeat the sum with the sites that are left, under a new attempt."
+        )
+
+
+def add_all(payloads: Mapping[str, bytes], this: SumRound) -> Words:
+    """Return the sum modulo 2**64 over the vectors of all sites of the roster, at the coordinator.
+
+    Raises
+    ------
+    SumError
+        If a site's vector is missing, damaged or of another length than the first site's.
+    """
+    everyone(payloads, this)
+    total = from_bytes(payloads[this.roster[0]], this.roster[0])
+    for name in this.roster[1:]:
+        total += same_length(from_bytes(payloads[name], name), total.size, name)
+    return total

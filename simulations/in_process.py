@@ -1,0 +1,120 @@
+"""A Flower Grid that calls the ClientApp in this process: the same messages, without waiting."""
+
+import itertools
+from collections.abc import Iterable, Sequence
+
+from flwr.app import Context, Error, Message, RecordDict
+from flwr.clientapp import ClientApp
+from flwr.common.serde import message_from_proto, message_to_proto
+from flwr.serverapp import Grid
+from flwr.supercore.run import Run
+from flwr.supercore.task_identity import TaskIdentity
+from threadpoolctl import threadpool_limits
+
+from flower_pansvm.settings import Scalar
+
+COORDINATOR = 1
+"""Node id of the coordinator, as in Flower."""
+
+
+class InProcessGrid(Grid):
+    """Sites that live in this process, one Flower context each.
+
+    Every message is turned into bytes and back in both directions, so that what works here works over a
+    network. Local computation uses one thread, as on a simulated node with one CPU, so that both engines compute
+    the same numbers.
+
+    Parameters
+    ----------
+    app : ClientApp
+        The app that answers.
+    node_configs : sequence of dict
+        Node config of each site.
+    run_config : dict
+        Run config of all sites.
+    run_id : int
+        Identifies the run.
+
+    Attributes
+    ----------
+    transcript : list of Message
+        Every reply that the coordinator has received, in order.
+    """
+
+    def __init__(
+        self,
+        app: ClientApp,
+        node_configs: Sequence[dict[str, Scalar]],
+        run_config: dict[str, Scalar],
+        run_id: int = 1,
+    ) -> None:
+        self.app = app
+        self.transcript: list[Message] = []
+        self._run = Run.create_empty(run_id)
+        self._contexts = {
+            node_id: Context(run_id, node_id, dict(config), RecordDict(), dict(run_config))
+            for node_id, config in enumerate(node_configs, start=COORDINATOR + 1)
+        }
+        self._numbers = itertools.count(1)
+        self._replies: dict[str, Message] = {}
+        TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = run_id, COORDINATOR, 0
+
+    def set_run(self, run: Run) -> None:
+        """Set the run; part of Flower's interface."""
+        self._run = run
+
+    @property
+    def run(self) -> Run:
+        """The run."""
+        return self._run
+
+    def create_message(
+        self,
+        content: RecordDict,
+        message_type: str,
+        dst_node_id: int,
+        group_id: str,
+        ttl: float | None = None,
+    ) -> Message:
+        """Return a new message; part of Flower's interface."""
+        return Message(content, dst_node_id, message_type, ttl=ttl, group_id=group_id)
+
+    def get_node_ids(self) -> Iterable[int]:
+        """Return the node ids of the sites."""
+        return list(self._contexts)
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        """Have each site answer its message at once, and return the message ids."""
+        return [self._deliver(message) for message in messages]
+
+    def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
+        """Return the replies to the given messages."""
+        return [self._replies.pop(number) for number in list(message_ids) if number in self._replies]
+
+    def send_and_receive(
+        self, messages: Iterable[Message], *, timeout: float | None = None
+    ) -> Iterable[Message]:
+        """Push messages and return the replies; there is nothing to wait for."""
+        del timeout
+        return self.pull_messages(self.push_messages(messages))
+
+    def _deliver(self, message: Message) -> str:
+        number = str(next(self._numbers))
+        message.metadata.__dict__["_message_id"] = number
+        context = self._contexts[message.metadata.dst_node_id]
+        with threadpool_limits(limits=1):
+            try:
+                reply = self.app(_through_bytes(message), context)
+            except Exception as error:
+                reply = Message(Error(0, type(error).__name__), reply_to=message)
+        self._replies[number] = _through_bytes(reply)
+        self.transcript.append(self._replies[number])
+        return number
+
+
+def _through_bytes(message: Message) -> Message:
+    """Return the message after a journey as bytes."""
+    sent = message_to_proto(message)
+    received = type(sent)()
+    received.ParseFromString(sent.SerializeToString())
+    return message_from_proto(received)

@@ -1,0 +1,134 @@
+"""Dealing the rows of one table out to simulated sites."""
+
+import difflib
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clients.table import Table
+from flower_pansvm.errors import SettingError
+from flower_pansvm.settings import near_matches
+
+SPLITS = ("iid", "dirichlet:A", "feature:COLUMN", "by:COLUMN")
+
+Rows = NDArray[np.int64]
+"""Numbers of the rows of one site."""
+
+
+def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
+    """Give every row to exactly one site; a site keeps its rows in the order of the table.
+
+    Parameters
+    ----------
+    table : Table
+        All rows, with labels.
+    sites : int
+        How many sites, each gets at least one row. Without meaning for ``by:COLUMN``.
+    split : str
+        - ``iid``: shuffled, parts of equal size.
+        - ``dirichlet:A``: label skew. The rows of each class are dealt out in shares drawn from a symmetric Dirichlet
+          distribution; the smaller A (above 0), the fewer classes a site has.
+        - ``feature:COLUMN``: sorted by the column's value, missing ones last, and cut into consecutive segments of
+          equal size (Lu 2016, section 3.3.2.3, scenario 2).
+        - ``by:COLUMN``: one site for each distinct value of the column, in the order of the values. The column is
+          no feature then.
+    seed : int
+        Seed of numpy's generator, for ``iid`` and ``dirichlet``.
+
+    Returns
+    -------
+    list of Table
+        One table per site.
+
+    Raises
+    ------
+    SettingError
+        If the split is unknown or cannot be made with this table.
+    """
+    kind, _, argument = split.partition(":")
+    names = {name.partition(":")[0]: name for name in SPLITS}
+    if kind not in names:
+        raise SettingError(f"There is no split '{split}'. {near_matches(kind, names)}")
+    if bool(argument) != (":" in names[kind]):
+        raise SettingError(f"The split '{split}' is not written as it must be: {names[kind]}.")
+    if kind == "by":
+        return _by_column(table, argument)
+    if not 1 <= sites <= len(table.X):
+        raise SettingError(
+            f"{len(table.X)} rows cannot be dealt out to {sites} sites: there must be at least one site, and a row "
+            "for each. Change the setting sites."
+        )
+    generator = np.random.default_rng(seed)
+    if kind == "iid":
+        parts = np.array_split(generator.permutation(len(table.X)), sites)
+    elif kind == "dirichlet":
+        parts = _label_skew(table, sites, argument, generator)
+    else:
+        values = table.X[:, _column(table, argument, split)]
+        parts = np.array_split(np.argsort(values, kind="stable"), sites)
+    return [_rows(table, np.sort(rows)) for rows in parts]
+
+
+def _label_skew(table: Table, sites: int, argument: str, generator: np.random.Generator) -> list[Rows]:
+    if table.labels is None:
+        raise SettingError(
+            "A split by 'dirichlet' goes by the labels, and this table has none. Choose another split."
+        )
+    try:
+        concentration = float(argument)
+    except ValueError:
+        concentration = math.nan
+    # Beyond a million, shares are equal to three digits; numpy overflows at 1e308.
+    if not 0 < concentration <= 1e6:
+        raise SettingError(
+            f"In the split 'dirichlet:{argument}', A must be a number above 0 and at most 1e6."
+        )
+    parts: list[Rows] = [np.empty(0, dtype=np.int64) for _ in range(sites)]
+    for label in np.unique(table.labels):
+        rows = generator.permutation(np.flatnonzero(table.labels == label))
+        shares = generator.dirichlet(np.full(sites, concentration))
+        cuts = np.round(np.cumsum(shares)[:-1] * len(rows)).astype(np.int64)
+        parts = [np.concatenate(pair) for pair in zip(parts, np.split(rows, cuts), strict=True)]
+    for site in range(sites):
+        if len(parts[site]) == 0:
+            largest = max(range(sites), key=lambda other: len(parts[other]))
+            parts[site], parts[largest] = parts[largest][-1:], parts[largest][:-1]
+    return parts
+
+
+def _by_column(table: Table, column: str) -> list[Table]:
+    place = _column(table, column, f"by:{column}")
+    values = table.X[:, place]
+    missing = int(np.isnan(values).sum())
+    if missing:
+        raise SettingError(
+            f"The split 'by:{column}' needs a value in every row, but {missing} of {len(values)} rows have none. Fill "
+            "the column in, or choose another split."
+        )
+    if len(table.columns) == 1:
+        raise SettingError(f"The split 'by:{column}' leaves no feature: the table has no other column.")
+    features = Table(
+        table.columns[:place] + table.columns[place + 1 :],
+        np.delete(table.X, place, axis=1),
+        table.labels,
+        table.absent_is_zero,
+    )
+    return [_rows(features, np.flatnonzero(values == value)) for value in np.unique(values)]
+
+
+def _column(table: Table, column: str, split: str) -> int:
+    """Return the place of a column."""
+    if column not in table.columns:
+        nearest = difflib.get_close_matches(column, table.columns, n=3, cutoff=0.0)
+        raise SettingError(
+            f"The split '{split}' needs a feature column '{column}' (the label is none). "
+            f"Did you mean one of {', '.join(map(repr, nearest))}?"
+        )
+    return table.columns.index(column)
+
+
+def _rows(table: Table, rows: Rows) -> Table:
+    """Return some rows of a table."""
+    labels = None if table.labels is None else table.labels[rows]
+    return Table(table.columns, table.X[rows], labels, table.absent_is_zero)

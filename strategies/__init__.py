@@ -1,0 +1,1 @@
+"""What the coordinator runs: one privacy-preserving system per file, as a Flower Strategy."""

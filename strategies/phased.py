@@ -1,0 +1,142 @@
+"""A Flower Strategy whose phases end when they have converged, not after a fixed number of rounds."""
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterable
+from logging import INFO
+
+from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord
+from flwr.common.logger import log
+from flwr.serverapp import Grid
+from flwr.serverapp.strategy import Result, Strategy
+
+from flower_pansvm.metrics import Evaluation
+from flower_pansvm.model import PanSVC
+from flower_pansvm.settings import Settings
+from strategies.federation import Federation
+from strategies.phases import evaluate
+
+
+class PhasedStrategy(Strategy):
+    """Base of the strategies of this project.
+
+    A subclass writes :meth:`fit`, its paper's algorithm, in terms of a :class:`~strategies.federation.Federation`.
+    Flower's own hooks stay usable: every secure sum goes through :meth:`configure_train` and
+    :meth:`aggregate_train` (or their twins for evaluation), so a subclass can change who is asked or look at
+    what comes back.
+
+    Parameters
+    ----------
+    settings : Settings
+        Settings of the run.
+
+    Attributes
+    ----------
+    federation : Federation
+        The sites, while and after the strategy runs.
+    model : PanSVC
+        The fitted model, after the run.
+    evaluation : Evaluation
+        Its accuracy over all sites' test rows, after the run.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.federation: Federation
+        self.model: PanSVC
+        self.evaluation: Evaluation
+
+    @abstractmethod
+    def fit(self, federation: Federation) -> PanSVC:
+        """Train a model together with the sites; run by the coordinator."""
+
+    def start(  # noqa: PLR0917 - Flower's signature
+        self,
+        grid: Grid,
+        initial_arrays: ArrayRecord | None = None,  # noqa: ARG002
+        num_rounds: int = 0,  # noqa: ARG002
+        timeout: float = 3600,  # noqa: ARG002
+        train_config: ConfigRecord | None = None,  # noqa: ARG002
+        evaluate_config: ConfigRecord | None = None,  # noqa: ARG002
+        evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
+    ) -> Result:
+        """Run all phases and return the model's weights and its accuracy.
+
+        Parameters
+        ----------
+        grid : Grid
+            Flower's grid.
+        initial_arrays, num_rounds, timeout, train_config, evaluate_config
+            Part of Flower's signature and not used: the phases begin with nothing, end when they have
+            converged, and take everything else from the settings.
+        evaluate_fn : callable, optional
+            Called with the number of round trips and the final weights; its metrics go into the result.
+
+        Returns
+        -------
+        Result
+            ``arrays`` holds weights and biases of the model; the round is the number of round trips.
+
+        Raises
+        ------
+        PanSVMError
+            If a phase cannot be completed.
+        """
+        self.summary()
+        self.federation = Federation(grid, self.settings, strategy=self)
+        self.model = self.fit(self.federation)
+        with self.federation.ledger.phase("evaluation"):
+            self.evaluation = evaluate(self.federation, self.model)
+        trips = self.federation.ledger.round_trips
+        result = Result(arrays=ArrayRecord([self.model.coef_, self.model.intercept_]))
+        figures = {
+            name: value
+            for name, value in vars(self.evaluation).items()
+            if value is not None  # without test rows there is no accuracy
+        }
+        result.evaluate_metrics_clientapp[trips] = MetricRecord(figures)
+        if evaluate_fn is not None:
+            own = evaluate_fn(trips, result.arrays)
+            if own is not None:
+                result.evaluate_metrics_serverapp[trips] = own
+        return result
+
+    def summary(self) -> None:
+        """Log what is about to run."""
+        chosen = self.settings
+        log(INFO, "%s with secure sum '%s', %d sites", chosen.strategy, chosen.aggregation, chosen.sites)
+
+    def configure_train(
+        self,
+        server_round: int,  # noqa: ARG002
+        arrays: ArrayRecord,
+        config: ConfigRecord,
+        grid: Grid,  # noqa: ARG002
+    ) -> Iterable[Message]:
+        """Return the messages of one round trip: the same inputs to every site."""
+        return self.federation.requests(arrays, config)
+
+    def aggregate_train(
+        self,
+        server_round: int,  # noqa: ARG002
+        replies: Iterable[Message],
+    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
+        """Return the sums over the sites, the only thing the coordinator learns."""
+        return ArrayRecord(
+            {name: Array(total) for name, total in self.federation.open(replies).items()}
+        ), None
+
+    def configure_evaluate(
+        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
+    ) -> Iterable[Message]:
+        """Return the messages of the evaluation's round trip: the same inputs to every site."""
+        return self.configure_train(server_round, arrays, config, grid)
+
+    def aggregate_evaluate(
+        self,
+        server_round: int,  # noqa: ARG002
+        replies: Iterable[Message],
+    ) -> MetricRecord | None:
+        """Return the counts of test rows summed over the sites, each as a flat list."""
+        return MetricRecord(
+            {name: total.ravel().tolist() for name, total in self.federation.open(replies).items()}
+        )

@@ -1,0 +1,77 @@
+"""What a run leaves in its folder: ``model.npz`` and ``result.json``."""
+
+import json
+import platform
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any
+
+from flower_pansvm.settings import Settings
+from strategies.pan_svm import PanSVM
+
+MODEL_FILE = "model.npz"
+RESULT_FILE = "result.json"
+PACKAGES = ("flower-pansvm", "flwr", "numpy", "scipy", "scikit-learn", "piqp", "cryptography")
+
+
+def describe(strategy: PanSVM, settings: Settings) -> dict[str, Any]:
+    """Return everything worth knowing about a finished run, ready for JSON.
+
+    Parameters
+    ----------
+    strategy : PanSVM
+        The strategy after :meth:`~strategies.phased.PhasedStrategy.start`.
+    settings : Settings
+        The run's settings.
+    """
+    federation, model, evaluation = strategy.federation, strategy.model, strategy.evaluation
+    ledger = federation.ledger
+    objectives = [
+        {"upper": state.upper, "lower": state.lower, "gap": state.gap} for state in strategy.progress
+    ]
+    return {
+        "strategy": settings.strategy,
+        "aggregation": settings.aggregation,
+        "sites": len(federation.sites),
+        "rows_train": int(strategy.progress[0].problem.rows),
+        "rows_test": evaluation.rows,
+        "classes": list(model.schema_.classes),
+        "features": model.n_features_in_,
+        "landmarks": strategy.landmarks_used,
+        "rank": model.feature_map_.rank,
+        "accuracy": evaluation.accuracy,
+        "balanced_accuracy": evaluation.balanced_accuracy,
+        "f1": evaluation.f1,
+        "auc": evaluation.auc,
+        "objective": objectives[0] if len(objectives) == 1 else objectives,
+        "converged": all(state.gap <= settings.tol for state in strategy.progress),
+        "convergence": strategy.history,
+        "round_trips": ledger.round_trips,
+        "cut_rounds": max(state.rounds for state in strategy.progress),
+        "bytes_up": ledger.bytes_up,
+        "bytes_down": ledger.bytes_down,
+        "seconds": {phase: round(seconds, 3) for phase, seconds in ledger.seconds.items()},
+        "disclosed": ledger.disclosed(),
+        "dropped_sites": ledger.dropped,
+        "model_sha256": model.sha256(),
+        "versions": {"python": platform.python_version(), **_versions()},
+        "config": settings.to_config(),
+    }
+
+
+def write(folder: Path, strategy: PanSVM, settings: Settings) -> None:
+    """Write the model and the description of the run into a folder, which is made if it is not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    strategy.model.save(folder / MODEL_FILE)
+    text = json.dumps(describe(strategy, settings), indent=2, ensure_ascii=False)
+    (folder / RESULT_FILE).write_text(text + "\n", encoding="utf-8")
+
+
+def _versions() -> dict[str, str]:
+    found = {}
+    for package in PACKAGES:
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            found[package] = "not installed as a package"
+    return found

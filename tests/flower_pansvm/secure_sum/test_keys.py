@@ -1,0 +1,153 @@
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+
+from flower_pansvm.errors import SumError
+from flower_pansvm.secure_sum.contract import Member, SumRound
+from flower_pansvm.secure_sum.keys import apply_mask, keystream, pair_key, seal, sum_key, unseal
+from flower_pansvm.secure_sum.wire import join_fields, split_fields
+
+VECTORS = json.loads((Path(__file__).parent / "key_vectors.json").read_text())
+THIS = SumRound(run="run", task="task", round_trip=2, attempt=1, roster=("a", "b", "c"))
+
+
+def member_of(case: dict[str, Any], own: str, peer: str) -> Member:
+    keys = {
+        name: X25519PrivateKey.from_private_bytes(bytes.fromhex(case[f"{name}_private"]))
+        for name in ("sender", "receiver")
+    }
+    return Member(
+        name=case[own],
+        key=keys[own],
+        peers={case[peer]: keys[peer].public_key().public_bytes_raw()},
+    )
+
+
+def fresh_members(*names: str) -> dict[str, Member]:
+    keys = {name: X25519PrivateKey.generate() for name in names}
+    publics = {name: key.public_key().public_bytes_raw() for name, key in keys.items()}
+    return {name: Member(name, keys[name], publics) for name in names}
+
+
+@pytest.mark.parametrize("case", VECTORS, ids=lambda case: case["about"])
+def test_known_answers_at_both_ends(case: dict[str, Any]) -> None:
+    this = SumRound(**{**case["sum"], "roster": tuple(case["sum"]["roster"])})
+    for own, peer in (("sender", "receiver"), ("receiver", "sender")):
+        member = member_of(case, own, peer)
+        key = pair_key(member, this.run, case["sender"], case["receiver"], "mask")
+        assert key.hex() == case["pair_key"]
+        assert sum_key(key, this).hex() == case["sum_key"]
+        vector = np.zeros(4, np.uint64)
+        apply_mask(vector, this, member, giver=case["sender"], taker=case["receiver"])
+        stream = vector if own == "sender" else 0 - vector
+        assert [f"{word:016x}" for word in stream.tolist()] == case["mask"]
+
+
+def test_stream_is_aes_256_in_counter_mode() -> None:
+    # FIPS 197, appendix C.3: the key below; here the first block of the counter is zero.
+    key = bytes(range(32))
+    assert keystream(key, 2).astype("<u8").tobytes().hex() == "f29000b62a499fd0a9f39a6add2e7780"
+
+
+def test_longer_stream_begins_with_the_shorter() -> None:
+    key = bytes(range(32))
+    assert keystream(key, 0).size == 0
+    assert keystream(key, 40_000)[:20_000].tolist() == keystream(key, 20_000).tolist()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"run": "ru"},
+        {"task": "tas"},
+        {"round_trip": 3},
+        {"attempt": 0},
+        {"roster": ("a", "b")},
+        {"roster": ("b", "a", "c")},
+        {"roster": ("a", "bc")},
+    ],
+    ids=str,
+)
+def test_every_part_of_a_sum_changes_its_key(change: dict[str, object]) -> None:
+    key = bytes(32)
+    assert sum_key(key, THIS) != sum_key(key, replace(THIS, **change))  # type: ignore[arg-type]
+
+
+def test_direction_purpose_and_run_change_the_pair_key() -> None:
+    member = fresh_members("a", "b")["a"]
+    keys = {
+        pair_key(member, "run", "a", "b", "mask"),
+        pair_key(member, "run", "b", "a", "mask"),
+        pair_key(member, "run", "a", "b", "note/x"),
+        pair_key(member, "other", "a", "b", "mask"),
+    }
+    assert len(keys) == 4
+
+
+def test_fields_cannot_be_shifted_into_each_other() -> None:
+    assert join_fields(b"ab", b"c") != join_fields(b"a", b"bc")
+    assert join_fields(b"", b"a") != join_fields(b"a", b"")
+    assert join_fields(join_fields(b"a", b"b")) != join_fields(b"a", b"b")
+
+
+def test_split_fields_undoes_join_fields_and_nothing_else() -> None:
+    joined = join_fields(b"", b"ab", bytes(3))
+    assert split_fields(joined, 3, "a") == [b"", b"ab", bytes(3)]
+    for broken in (joined[:-1], joined + b"x", joined[:5], b""):
+        with pytest.raises(SumError, match="damaged"):
+            split_fields(broken, 3, "a")
+    with pytest.raises(SumError, match="2 parts"):
+        split_fields(joined, 2, "a")
+
+
+def test_a_missing_or_unusable_public_key_is_an_error() -> None:
+    member = Member("a", X25519PrivateKey.generate(), {"short": b"123", "zero": bytes(32)})
+    with pytest.raises(SumError, match="no public key of site 'b'"):
+        pair_key(member, "run", "a", "b", "mask")
+    for peer in ("short", "zero"):
+        with pytest.raises(SumError, match="no usable X25519 key"):
+            pair_key(member, "run", "a", peer, "mask")
+
+
+def test_a_note_arrives() -> None:
+    members = fresh_members("a", "b")
+    sealed = seal(members["a"], "b", THIS, "hop", b"note")
+    assert unseal(members["b"], "a", THIS, "hop", sealed) == b"note"
+
+
+def test_sealing_twice_never_uses_a_nonce_twice() -> None:
+    member = fresh_members("a", "b")["a"]
+    sealed = [seal(member, "b", THIS, "hop", b"note") for _ in range(100)]
+    assert len({note[:12] for note in sealed}) == 100
+
+
+def test_a_note_opens_for_nobody_else_and_nothing_else() -> None:
+    members = fresh_members("a", "b", "c")
+    sealed = seal(members["a"], "b", THIS, "hop", b"note")
+    flipped = bytes([sealed[20] ^ 1])
+    attempts = [
+        (members["b"], "a", THIS, "hop", sealed[:20] + flipped + sealed[21:]),
+        (members["b"], "a", THIS, "hop", bytes(12) + sealed[12:]),
+        (members["b"], "a", THIS, "hop", sealed[:-1]),
+        (members["b"], "a", THIS, "hop", sealed[:5]),
+        (members["b"], "a", THIS, "hop", b""),
+        (members["b"], "a", THIS, "other", sealed),
+        (members["b"], "a", replace(THIS, attempt=2), "hop", sealed),
+        (members["b"], "c", THIS, "hop", sealed),
+        (members["c"], "a", THIS, "hop", sealed),
+        (members["a"], "b", THIS, "hop", sealed),
+    ]
+    for member, sender, this, purpose, note in attempts:
+        with pytest.raises(SumError, match="does not open"):
+            unseal(member, sender, this, purpose, note)
+
+
+def test_stream_is_uniform_over_bytes() -> None:
+    counts = np.bincount(keystream(bytes(range(32)), 20_000).view(np.uint8), minlength=256)
+    expected = counts.sum() / 256
+    assert ((counts - expected) ** 2 / expected).sum() < 360  # 99.999 % of 255 degrees of freedom

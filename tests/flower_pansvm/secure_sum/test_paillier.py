@@ -1,0 +1,195 @@
+import builtins
+import sys
+from collections.abc import Mapping
+from functools import cache
+from math import gcd
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pytest
+from phe.paillier import PaillierPrivateKey, PaillierPublicKey
+
+from flower_pansvm import secure_sum
+from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.secure_sum.contract import Member, SumRound, Words
+from flower_pansvm.secure_sum.paillier import Blinding, Paillier
+from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
+from flower_pansvm.secure_sum.wire import join_fields, split_fields
+
+THIS = SumRound(run="r", task="t", round_trip=1, attempt=0, roster=("a", "b", "c"))
+WORDS = 40  # two ciphertexts with a key of 2048 bits
+
+
+@cache
+def members() -> Mapping[str, Member]:
+    return gather_members(Paillier(bits=2048), THIS.roster)
+
+
+def rehearse() -> Rehearsal:
+    return Rehearsal(Paillier(bits=2048), members())
+
+
+def vectors(*values: int) -> dict[str, Words]:
+    return {
+        name: np.full(WORDS, value % 2**64, dtype=np.uint64)
+        for name, value in zip(THIS.roster, values, strict=True)
+    }
+
+
+def secret_key(site: str = "a") -> PaillierPrivateKey:
+    p, q = (int.from_bytes(half, "big") for half in split_fields(members()[site].secret, 2, site))
+    return PaillierPrivateKey(PaillierPublicKey(p * q), p, q)
+
+
+def test_keys_are_as_short_exponents_need_them() -> None:
+    for site in THIS.roster:
+        key = secret_key(site)
+        assert key.p % 4 == key.q % 4 == 3
+        assert gcd(key.p - 1, key.q - 1) == 2
+        assert key.public_key.n.bit_length() == 2048
+        assert members()["b"].published[site] == key.public_key.n.to_bytes(256, "big")
+    assert len({secret_key(site).public_key.n for site in THIS.roster}) == 3
+
+
+def test_another_library_opens_what_is_sent() -> None:
+    rehearsal = rehearse()
+    rehearsal.run(vectors(1, 2, 3), THIS)
+    _, ciphertexts = rehearsal.protocol._read(rehearsal.first["b"], "b")  # type: ignore[attr-defined]
+    plaintext = secret_key().raw_decrypt(ciphertexts[0])
+    assert plaintext % 2**72 == 2 + 2**63
+
+
+def test_the_key_holder_sees_the_sum_and_not_how_it_came_about() -> None:
+    seen = []
+    for values in ((-5, 3, 4), (1, 1, 0), (-1, -1, 4), (2**61, -(2**61), 2)):
+        rehearsal = rehearse()
+        assert rehearsal.run(vectors(*values), THIS).tolist() == [2] * WORDS
+        [(_, holder, payload, _)] = rehearsal.relayed
+        assert holder == "a"
+        _, ciphertexts = rehearsal.protocol._read(payload, "a")  # type: ignore[attr-defined]
+        seen.append([secret_key().raw_decrypt(ciphertext) for ciphertext in ciphertexts])
+    assert all(plaintexts == seen[0] for plaintexts in seen)
+
+
+def test_the_product_is_blinded_before_it_goes_to_the_key_holder() -> None:
+    rehearsal = rehearse()
+    rehearsal.run(vectors(1, 2, 3), THIS)
+    read = rehearsal.protocol._read  # type: ignore[attr-defined]
+    n, product = read(rehearsal.first["a"], "a")
+    for name in ("b", "c"):
+        product = [a * b % n**2 for a, b in zip(product, read(rehearsal.first[name], name)[1], strict=True)]
+    [(_, _, payload, _)] = rehearsal.relayed
+    _, blinded = read(payload, "a")
+    assert all(a != b for a, b in zip(product, blinded, strict=True))
+    opened = secret_key().raw_decrypt
+    assert [opened(a) for a in product] == [opened(b) for b in blinded]
+
+
+def test_the_same_vector_is_never_encrypted_the_same_way() -> None:
+    first, second = rehearse(), rehearse()
+    first.run(vectors(0, 0, 0), THIS)
+    second.run(vectors(0, 0, 0), THIS)
+    ciphertexts = [
+        number
+        for rehearsal in (first, second)
+        for name in THIS.roster
+        for number in rehearsal.protocol._read(rehearsal.first[name], name)[1]  # type: ignore[attr-defined]
+    ]
+    assert len(set(ciphertexts)) == len(ciphertexts) == 12
+
+
+def test_blinding_factors_are_encryptions_of_zero() -> None:
+    key = secret_key()
+    blinding = Blinding(key.public_key.n)
+    factors = [blinding.blind(1) for _ in range(3)]
+    assert len(set(factors)) == 3
+    assert [key.raw_decrypt(factor) for factor in factors] == [0, 0, 0]
+
+
+def test_the_key_holder_opens_no_more_than_one_sum() -> None:
+    rehearsal = rehearse()
+    protocol = rehearsal.protocol
+    _, kept = protocol.contribute(vectors(1, 2, 3)["a"], THIS, members()["a"])
+    payload, _ = protocol.contribute(vectors(1, 2, 3)["b"], THIS, members()["b"])
+    n, joined = split_fields(payload, 2, "b")
+    for broken in (joined + joined, joined[:512]):
+        with pytest.raises(SumError, match="something else than the sum"):
+            protocol.respond(1, join_fields(n, broken), kept, THIS, members()["a"])
+    _, kept = protocol.respond(1, payload, kept, THIS, members()["a"])
+    with pytest.raises(SumError, match="done already"):
+        protocol.respond(1, payload, kept, THIS, members()["a"])
+
+
+def test_another_site_opens_nothing() -> None:
+    payload, kept = rehearse().protocol.contribute(vectors(1, 2, 3)["b"], THIS, members()["b"])
+    with pytest.raises(SumError, match="done already"):
+        rehearse().protocol.respond(1, payload, kept, THIS, members()["b"])
+
+
+def test_a_changed_ciphertext_shows_when_it_is_opened() -> None:
+    rehearsal = rehearse()
+    rehearsal.run(vectors(1, 2, 3), THIS)
+    n, joined = split_fields(rehearsal.first["c"], 2, "c")
+    flipped = join_fields(n, joined[:100] + bytes([joined[100] ^ 1]) + joined[101:])
+    with pytest.raises(SumError, match="no sum of vectors"):
+        rehearsal.protocol.total(
+            {**rehearsal.first, "c": flipped},
+            THIS,
+            lambda step, payloads: {
+                "a": rehearsal.protocol.respond(
+                    step, payloads["a"], b"\0" * 7 + b"\1" + WORDS.to_bytes(8, "big"), THIS, members()["a"]
+                )[0]
+            },
+        )
+
+
+@pytest.mark.parametrize("damage", ["zero", "too large", "cut short", "other key"])
+def test_damaged_first_messages_are_errors_that_name_the_site(damage: str) -> None:
+    rehearsal = rehearse()
+    rehearsal.run(vectors(1, 2, 3), THIS)
+    n, joined = split_fields(rehearsal.first["b"], 2, "b")
+    broken = {
+        "zero": join_fields(n, bytes(512) + joined[512:]),
+        "too large": join_fields(n, b"\xff" * 512 + joined[512:]),
+        "cut short": join_fields(n, joined[:-1]),
+        "other key": join_fields(members()["a"].published["c"], joined),
+    }[damage]
+    with pytest.raises(SumError, match="'b'"):
+        rehearsal.protocol.total({**rehearsal.first, "b": broken}, THIS, lambda step, payloads: {})  # noqa: ARG005
+
+
+@pytest.mark.parametrize("bits", [1024, 2047, 2056 + 4, 0])
+def test_weak_or_odd_key_lengths_are_refused(bits: int) -> None:
+    with pytest.raises(SettingError, match="multiple of 16 from 2048"):
+        Paillier(bits=bits)
+
+
+def test_a_key_of_another_length_than_agreed_is_refused() -> None:
+    with pytest.raises(SumError, match="no Paillier key of 3072 bits"):
+        Paillier().contribute(np.zeros(2, np.uint64), THIS, members()["b"])
+
+
+def test_more_sites_than_the_guard_bits_allow_are_refused() -> None:
+    roster = tuple(f"site-{number}" for number in range(257))
+    this = SumRound(run="r", task="t", round_trip=1, attempt=0, roster=roster)
+    member = Member("site-1", members()["a"].key, {})
+    with pytest.raises(SumError, match="room for 256"):
+        Paillier(bits=2048).contribute(np.zeros(2, np.uint64), this, member)
+
+
+def test_without_phe_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    real_import = builtins.__import__
+
+    def no_phe(name: str, *args: Any) -> Any:
+        if name.split(".", maxsplit=1)[0] == "phe":
+            raise ImportError(name)
+        return real_import(name, *args)
+
+    monkeypatch.setattr(secure_sum, "_protocols", {})
+    with patch.dict(sys.modules), patch.object(builtins, "__import__", no_phe):
+        for module in [name for name in sys.modules if name.split(".")[0] == "phe"]:
+            del sys.modules[module]
+        del sys.modules["flower_pansvm.secure_sum.paillier"]
+        with pytest.raises(SettingError, match=r"pip install 'flower-pansvm\[paillier\]'"):
+            secure_sum.make("paillier")

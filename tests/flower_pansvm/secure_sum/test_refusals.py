@@ -1,0 +1,82 @@
+from dataclasses import replace
+
+import pytest
+
+from flower_pansvm.errors import SumError
+from flower_pansvm.secure_sum.contract import SumRound
+from flower_pansvm.secure_sum.refusals import Memory, admit
+
+PUBLISHED = {"a": b"\x01" * 32, "b": b"\x02" * 32, "c": b"\x03" * 32, "d": b"\x04" * 32}
+FIRST = SumRound(run="r", task="t", round_trip=3, attempt=1, roster=("a", "b", "c"))
+
+
+def remembered() -> Memory:
+    return admit(Memory("r"), FIRST, "a", PUBLISHED, min_sites=3)
+
+
+def test_memory_survives_as_text() -> None:
+    assert Memory.from_json(remembered().to_json()) == remembered()
+    assert Memory.from_json(Memory("r").to_json()) == Memory("r")
+
+
+@pytest.mark.parametrize(("round_trip", "attempt"), [(3, 2), (4, 0), (9, 5)])
+def test_later_sums_are_admitted(round_trip: int, attempt: int) -> None:
+    later = replace(FIRST, round_trip=round_trip, attempt=attempt)
+    memory = admit(remembered(), later, "a", PUBLISHED, min_sites=3)
+    assert (memory.round_trip, memory.attempt) == (round_trip, attempt)
+
+
+@pytest.mark.parametrize(("round_trip", "attempt"), [(3, 1), (3, 0), (2, 7)])
+def test_the_same_or_an_earlier_sum_is_refused(round_trip: int, attempt: int) -> None:
+    again = replace(FIRST, round_trip=round_trip, attempt=attempt, task="another")
+    with pytest.raises(SumError, match="answered or passed over"):
+        admit(remembered(), again, "a", PUBLISHED, min_sites=3)
+
+
+def test_too_few_sites_are_refused() -> None:
+    with pytest.raises(SumError, match="has 3 sites and this site asks for at least 4"):
+        admit(Memory("r"), FIRST, "a", PUBLISHED, min_sites=4)
+
+
+def test_a_roster_may_shrink_but_not_grow_within_a_round_trip() -> None:
+    grown = replace(FIRST, attempt=2, roster=("a", "b", "c", "d"))
+    with pytest.raises(SumError, match="gained a site"):
+        admit(remembered(), grown, "a", PUBLISHED, min_sites=3)
+    exchanged = replace(FIRST, attempt=2, roster=("a", "b", "d"))
+    with pytest.raises(SumError, match="gained a site"):
+        admit(remembered(), exchanged, "a", PUBLISHED, min_sites=3)
+    shrunk = replace(FIRST, attempt=2, roster=("c", "a"))
+    assert admit(remembered(), shrunk, "a", PUBLISHED, min_sites=2).roster == ("c", "a")
+    next_trip = replace(grown, round_trip=4, attempt=0)
+    assert admit(remembered(), next_trip, "a", PUBLISHED, min_sites=3).roster == grown.roster
+
+
+def test_a_roster_without_the_site_is_refused() -> None:
+    with pytest.raises(SumError, match="does not name this site"):
+        admit(Memory("r"), FIRST, "d", PUBLISHED, min_sites=3)
+
+
+def test_another_run_is_refused() -> None:
+    with pytest.raises(SumError, match="another run"):
+        admit(Memory("other"), FIRST, "a", PUBLISHED, min_sites=3)
+
+
+@pytest.mark.parametrize("name", ["a", "b", "d"])
+def test_a_changed_key_is_refused_even_after_the_site_was_away(name: str) -> None:
+    away = replace(FIRST, round_trip=4, attempt=0)
+    memory = admit(remembered(), away, "a", {k: PUBLISHED[k] for k in ("a", "b", "c")}, min_sites=3)
+    swapped = {**PUBLISHED, name: b"\x09" * 32}
+    with pytest.raises(SumError, match=f"keys of site '{name}'"):
+        admit(memory, replace(FIRST, round_trip=5), "a", swapped, min_sites=3)
+
+
+def test_a_site_of_the_roster_without_published_keys_is_refused() -> None:
+    with pytest.raises(SumError, match="no keys of site 'c'"):
+        admit(Memory("r"), FIRST, "a", {"a": b"1", "b": b"2"}, min_sites=3)
+
+
+def test_a_refusal_names_no_key() -> None:
+    with pytest.raises(SumError) as caught:
+        admit(remembered(), replace(FIRST, round_trip=4), "a", {**PUBLISHED, "b": b"\x09" * 32}, 3)
+    assert "0909" not in str(caught.value)
+    assert "0202" not in str(caught.value)
