@@ -23,7 +23,7 @@ def winners(decisions: NDArray[np.float64]) -> NDArray[np.int64]:
     """
     if decisions.shape[1] == 1:
         return (decisions[:, 0] > 0).astype(np.int64)
-    return np.argmax(decisions, axis=1)
+    return np.argmax(decisions, axis=1).astype(np.int64)
 
 
 def confusion_counts(

@@ -6,6 +6,8 @@ degree k it is one that falls apart only when k sites are taken out. So k - 1 si
 coordinator learn no more than the sum over all others.
 """
 
+from functools import lru_cache
+
 from cryptography.hazmat.primitives.hashes import SHA256, Hash
 
 from flower_pansvm.secure_sum.contract import SumRound
@@ -15,6 +17,7 @@ from flower_pansvm.secure_sum.wire import join_fields
 ORDER_TAG = b"flower-pansvm/1/order"
 
 
+@lru_cache(maxsize=64)  # every relay step of a k-secure sum asks for the orders of all passes
 def public_order(this: SumRound, label: str) -> tuple[str, ...]:
     """Return the roster in an order that looks random and that everyone can compute.
 

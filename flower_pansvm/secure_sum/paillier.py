@@ -154,7 +154,9 @@ class Paillier(SecureSum):
         count = -(-vector.size // self.slots)
         rows = np.zeros((count * self.slots, SLOT_BYTES), dtype=np.uint8)
         rows[: vector.size, :8] = (vector + BIAS).astype("<u8").view(np.uint8).reshape(-1, 8)
-        return [int.from_bytes(part.tobytes(), "little") for part in rows.reshape(count, -1)]
+        return [
+            int.from_bytes(part.tobytes(), "little") for part in rows.reshape(count, self.slots * SLOT_BYTES)
+        ]
 
     def _unpack(self, plaintexts: list[int], words: int, sites: int) -> Words:
         """Return the words of a sum over ``sites`` sites, modulo 2**64."""

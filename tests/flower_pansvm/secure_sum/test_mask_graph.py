@@ -7,9 +7,9 @@ from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.mask_graph import givers, partners, public_order, receivers
 
 
-def a_round(count: int, **changes: int) -> SumRound:
+def a_round(count: int, round_trip: int = 1) -> SumRound:
     roster = tuple(f"site-{number}" for number in range(count))
-    return SumRound(**{"run": "r", "task": "t", "round_trip": 1, "attempt": 0, "roster": roster, **changes})
+    return SumRound(run="r", task="t", round_trip=round_trip, attempt=0, roster=roster)
 
 
 def connected(nodes: set[str], graph: dict[str, set[str]]) -> bool:

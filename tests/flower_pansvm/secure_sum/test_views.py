@@ -1,46 +1,90 @@
-"""What the coordinator and colluding sites see, for every protocol; what breaks is shown as well."""
+"""What the coordinator sees, alone and together with colluding sites: the collusion table, shown.
 
+The coordinator's view of a masked protocol is all that passes through it; colluding sites add their keys.
+What a protocol does not protect against is shown here as well.
+"""
+
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from scipy.stats import chisquare
 
+from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum import make
-from flower_pansvm.secure_sum.contract import SumRound, Words
-from flower_pansvm.secure_sum.keys import mask
+from flower_pansvm.secure_sum.contract import Member, SumRound, Words
+from flower_pansvm.secure_sum.k_secure import NOTE_BYTES
+from flower_pansvm.secure_sum.keys import add_keystream, apply_mask, keystream, unseal
+from flower_pansvm.secure_sum.mask_graph import partners, receivers
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
-from flower_pansvm.secure_sum.wire import from_bytes
+from flower_pansvm.secure_sum.wire import from_bytes, hold, split_fields, take
 
 ROSTER = ("a", "b", "c", "d", "e")
 WORDS = 4000
 VECTORS: dict[str, Words] = {name: np.full(WORDS, number, np.uint64) for number, name in enumerate(ROSTER)}
-MASKED: list[tuple[str, dict[str, Any]]] = [("ring", {})]
+ONE_SHOT: list[tuple[str, dict[str, Any]]] = [("ring", {}), ("k-secure", {}), ("k-secure", {"k": 2})]
+HOPS: list[tuple[str, dict[str, Any]]] = [
+    ("ring", {"execution": "hops"}),
+    ("k-secure", {"execution": "hops"}),
+    ("k-secure", {"execution": "hops", "k": 2}),
+]
 
 
 def a_round(round_trip: int = 1, attempt: int = 0, roster: tuple[str, ...] = ROSTER) -> SumRound:
     return SumRound(run="r", task="t", round_trip=round_trip, attempt=attempt, roster=roster)
 
 
+def byte_counts(data: bytes) -> Any:
+    return np.bincount(np.frombuffer(data, np.uint8), minlength=256)
+
+
 def looks_uniform(words: Words) -> bool:
     """Whether the bytes pass a chi-square test at 1e-6: a sound protocol fails once in a million."""
-    counts = np.bincount(words.astype("<u8").view(np.uint8), minlength=256)
-    return bool(chisquare(counts).pvalue > 1e-6)
+    return bool(chisquare(byte_counts(words.astype("<u8").tobytes())).pvalue > 1e-6)
 
 
-def rehearse(name: str, options: dict[str, Any], roster: tuple[str, ...] = ROSTER) -> Rehearsal:
+class Watched(Rehearsal):
+    """A rehearsal that also looks at what the sites keep after each step, which nobody could in a real run."""
+
+    def run(self, vectors: Any, this: SumRound) -> Words:
+        self.held: dict[tuple[int, str], bytes] = {}
+        return super().run(vectors, this)
+
+    def answer(self, step: int, name: str, payload: bytes, this: SumRound) -> bytes:
+        answer = super().answer(step, name, payload, this)
+        self.held[step, name] = self.kept[name]
+        return answer
+
+
+def rehearse(name: str, options: dict[str, Any], roster: tuple[str, ...] = ROSTER) -> Watched:
     protocol = make(name, **options)
-    return Rehearsal(protocol, gather_members(protocol, roster))
+    return Watched(protocol, gather_members(protocol, roster))
 
 
-def sent(rehearsal: Rehearsal, this: SumRound) -> dict[str, NDArray[np.uint64]]:
+def sent(rehearsal: Rehearsal, this: SumRound) -> dict[str, Words]:
     rehearsal.run(VECTORS, this)
     return {name: from_bytes(payload, name) for name, payload in rehearsal.first.items()}
 
 
-@pytest.mark.parametrize(("name", "options"), MASKED, ids=str)
-def test_masked_vectors_are_uniform_and_unrelated(name: str, options: dict[str, Any]) -> None:
+def without_masks_of(
+    colluding: Iterable[str], victim: str, masked: Words, rehearsal: Rehearsal, pairs: list[tuple[str, str]]
+) -> Words:
+    """Take off ``masked`` every mask that the colluding sites can compute, among the (giver, taker) pairs."""
+    residual = masked.copy()
+    for giver, taker in pairs:
+        [other] = {giver, taker} - {victim}
+        if other in colluding:
+            apply_mask(residual, a_round(), rehearsal.members[other], giver, taker)
+    return residual
+
+
+# What the coordinator sees
+
+
+@pytest.mark.parametrize(("name", "options"), ONE_SHOT, ids=str)
+def test_one_shot_vectors_are_uniform_and_unrelated(name: str, options: dict[str, Any]) -> None:
     rehearsal = rehearse(name, options)
     once = sent(rehearsal, a_round(1))
     again = sent(rehearsal, a_round(1, attempt=1))
@@ -52,20 +96,230 @@ def test_masked_vectors_are_uniform_and_unrelated(name: str, options: dict[str, 
         assert looks_uniform(once[site] - once["a" if site != "a" else "b"])
 
 
+@pytest.mark.parametrize(("name", "options"), HOPS, ids=str)
+def test_hops_are_uniform_but_for_the_final_sum(name: str, options: dict[str, Any]) -> None:
+    rehearsal = rehearse(name, options)
+    rehearsal.run(VECTORS, a_round())
+    *hops, (_, _, _, final) = rehearsal.relayed
+    seen = b"".join(rehearsal.first.values()) + b"".join(answer for _, _, _, answer in hops)
+    assert chisquare(byte_counts(seen)).pvalue > 1e-6
+    assert from_bytes(final, "last").tolist() == [sum(range(5))] * WORDS
+
+
+def test_paillier_ciphertexts_are_uniform() -> None:
+    rehearsal = rehearse("paillier", {"bits": 2048}, ("a", "b", "c"))
+    rehearsal.run({name: np.zeros(1200, np.uint64) for name in "abc"}, a_round(roster=("a", "b", "c")))
+    # The highest byte of a number below n**2 is not uniform, so it is left out.
+    numbers = b"".join(split_fields(payload, 2, "x")[1] for payload in rehearsal.first.values())
+    lower = np.frombuffer(numbers, np.uint8).reshape(-1, 512)[:, 1:]
+    assert chisquare(byte_counts(lower.tobytes())).pvalue > 1e-6
+
+
 def test_plain_hides_nothing() -> None:
     view = sent(rehearse("plain", {}), a_round())
     assert all((view[site] == VECTORS[site]).all() for site in ROSTER)
 
 
-def test_ring_is_broken_by_both_neighbours_with_the_coordinator() -> None:
-    rehearsal = rehearse("ring", {})
-    view = sent(rehearsal, a_round())
-    left, right = (rehearsal.members[name] for name in ("b", "d"))
-    residual = view["c"] - mask(right, a_round(), "c", "d", WORDS) + mask(left, a_round(), "b", "c", WORDS)
-    assert (residual == VECTORS["c"]).all()
+# Ring: both neighbours of c are b and d
+
+RING_PAIRS = [("b", "c"), ("c", "d")]
 
 
-def test_ring_resists_one_neighbour_with_the_coordinator() -> None:
+def test_ring_one_shot_is_broken_by_both_neighbours_with_the_coordinator() -> None:
     rehearsal = rehearse("ring", {})
-    view = sent(rehearsal, a_round())
-    assert looks_uniform(view["c"] + mask(rehearsal.members["b"], a_round(), "b", "c", WORDS))
+    masked = sent(rehearsal, a_round())["c"]
+    assert (without_masks_of("bd", "c", masked, rehearsal, RING_PAIRS) == VECTORS["c"]).all()
+
+
+@pytest.mark.parametrize("colluding", ["b", "d", "abe", "ade"])
+def test_ring_one_shot_resists_all_who_are_not_both_neighbours(colluding: str) -> None:
+    rehearsal = rehearse("ring", {})
+    masked = sent(rehearsal, a_round())["c"]
+    assert looks_uniform(without_masks_of(colluding, "c", masked, rehearsal, RING_PAIRS))
+
+
+def test_ring_hops_are_broken_by_both_neighbours() -> None:
+    rehearsal = rehearse("ring", {"execution": "hops"})
+    rehearsal.run(VECTORS, a_round())
+    payloads = {site: payload for _, site, payload, _ in rehearsal.relayed}
+    answer_of_b = next(answer for _, site, _, answer in rehearsal.relayed if site == "b")
+    # b knows what it sent to c, d opens what it got from c.
+    b_received = from_bytes(unseal(rehearsal.members["b"], "a", a_round(), "ring hop", payloads["b"]), "a")
+    d_received = from_bytes(unseal(rehearsal.members["d"], "c", a_round(), "ring hop", payloads["d"]), "c")
+    assert answer_of_b == payloads["c"]
+    assert (d_received - (b_received + VECTORS["b"]) == VECTORS["c"]).all()
+    assert looks_uniform(d_received)
+
+
+# k-secure: the same three learn nothing
+
+
+def test_k_secure_one_shot_resists_both_ring_neighbours_with_the_coordinator() -> None:
+    rehearsal = rehearse("k-secure", {})
+    masked = sent(rehearsal, a_round())["c"]
+    pairs = [(min("c", other), max("c", other)) for other in partners(a_round(), "c", 5)]
+    assert len(pairs) == 4
+    assert looks_uniform(without_masks_of("bd", "c", masked, rehearsal, pairs))
+    assert looks_uniform(without_masks_of("abd", "c", masked, rehearsal, pairs))
+    assert (without_masks_of("abde", "c", masked, rehearsal, pairs) == VECTORS["c"]).all()
+
+
+def test_k_secure_with_k_2_is_broken_by_the_two_partners_with_the_coordinator() -> None:
+    rehearsal = rehearse("k-secure", {"k": 2})
+    masked = sent(rehearsal, a_round())["c"]
+    pairs = [(min("c", other), max("c", other)) for other in partners(a_round(), "c", 2)]
+    colluding = {other for pair in pairs for other in pair} - {"c"}
+    assert len(colluding) == 2
+    assert (without_masks_of(colluding, "c", masked, rehearsal, pairs) == VECTORS["c"]).all()
+
+
+def residual_after_hops(rehearsal: Watched, colluding: str) -> Words:
+    """Return what is left of c's vector when the colluding sites take off all segments they know.
+
+    They are given more than they can see: all that c holds once the segments are handed out, which is what
+    c adds over all passes together.
+    """
+    members, this = rehearsal.members, a_round()
+    rehearsal.run(VECTORS, this)
+    held_step = min(step for step, site in rehearsal.held if site == "c")
+    next_step = int.from_bytes(rehearsal.held[held_step, "c"][:8], "big")
+    residual = from_bytes(take(rehearsal.held[held_step, "c"], next_step, "c"), "c")
+    count = len(rehearsal.first["c"]) // NOTE_BYTES
+    for giver in ROSTER:
+        for place, receiver in enumerate(receivers(this, giver, count)):
+            note = rehearsal.first[giver][place * NOTE_BYTES : (place + 1) * NOTE_BYTES]
+            if giver == "c" and receiver in colluding:
+                add_keystream(residual, unseal(members[receiver], "c", this, "segment", note))
+            if receiver == "c" and giver in colluding:
+                # The giver drew this segment itself; here it is read at the receiver.
+                add_keystream(residual, unseal(members["c"], giver, this, "segment", note), subtract=True)
+    return residual
+
+
+def test_k_secure_hops_resist_both_ring_neighbours_with_the_coordinator() -> None:
+    rehearsal = rehearse("k-secure", {"execution": "hops"})
+    assert looks_uniform(residual_after_hops(rehearsal, "bd"))
+    assert looks_uniform(residual_after_hops(rehearsal, "abd"))
+    assert (residual_after_hops(rehearsal, "abde") == VECTORS["c"]).all()
+
+
+def test_k_secure_hops_add_a_fresh_random_part_in_every_pass() -> None:
+    rehearsal = rehearse("k-secure", {"execution": "hops", "k": 3})
+    rehearsal.run(VECTORS, a_round())
+    rests = [from_bytes(kept[8:], "c") for (_, site), kept in rehearsal.held.items() if site == "c" and kept]
+    assert len(rests) == 3
+    for one, other in ((0, 1), (1, 2), (0, 2)):
+        assert looks_uniform(rests[one] - rests[other])
+
+
+# Paillier
+
+
+def test_paillier_is_broken_by_the_key_holder_with_the_coordinator() -> None:
+    this = a_round(roster=("a", "b", "c"))
+    rehearsal = rehearse("paillier", {"bits": 2048}, this.roster)
+    vectors = {name: np.full(30, number, np.uint64) for number, name in enumerate(this.roster)}
+    rehearsal.run(vectors, this)
+    alone = SumRound("r", "t", 1, 0, ("a",))
+    kept = hold(1, (30).to_bytes(8, "big"))
+    opened, _ = rehearsal.protocol.respond(1, rehearsal.first["c"], kept, alone, rehearsal.members["a"])
+    assert (from_bytes(opened, "a") == vectors["c"]).all()
+
+
+def test_an_active_coordinator_breaks_paillier_by_having_one_vector_opened() -> None:
+    this = a_round(roster=("a", "b", "c"))
+    rehearsal = rehearse("paillier", {"bits": 2048}, this.roster)
+    vectors = {name: np.full(30, number, np.uint64) for number, name in enumerate(this.roster)}
+
+    first, kept = {}, {}
+    for name in this.roster:
+        first[name], kept[name] = rehearsal.protocol.contribute(vectors[name], this, rehearsal.members[name])
+    opened, _ = rehearsal.protocol.respond(1, first["c"], kept["a"], this, rehearsal.members["a"])
+    # Two of the three offsets of 2**63 are missing, which cancels modulo 2**64.
+    assert (from_bytes(opened, "a") == vectors["c"]).all()
+
+
+# What no protocol here protects against
+
+
+@pytest.mark.parametrize(("name", "options"), [*ONE_SHOT, *HOPS], ids=str)
+def test_two_sums_tell_the_vector_of_a_site_that_is_in_one_only(name: str, options: dict[str, Any]) -> None:
+    rehearsal = rehearse(name, options)
+    everyone = rehearsal.run(VECTORS, a_round())
+    others = rehearsal.run(VECTORS, a_round(attempt=1, roster=("a", "b", "d", "e")))
+    assert (everyone - others == VECTORS["c"]).all()
+
+
+def test_a_coordinator_that_exchanges_keys_reads_everything() -> None:
+    false_key = X25519PrivateKey.generate()
+    true_key = X25519PrivateKey.generate()
+    public = false_key.public_key().public_bytes_raw()
+    victim = Member("c", true_key, {"b": public, "d": public})
+    payload, _ = make("ring").contribute(VECTORS["c"], a_round(), victim)
+    unmasked = from_bytes(payload, "c")
+    for giver, taker, as_site in (("b", "c", "b"), ("c", "d", "d")):
+        coordinator = Member(as_site, false_key, {"c": true_key.public_key().public_bytes_raw()})
+        apply_mask(unmasked, a_round(), coordinator, giver, taker)
+    assert (unmasked == VECTORS["c"]).all()
+
+
+def test_a_changed_one_shot_vector_goes_unnoticed() -> None:
+    rehearsal = rehearse("ring", {})
+    honest = rehearsal.run(VECTORS, a_round())
+    changed = from_bytes(rehearsal.first["c"], "c") + 7
+    total = rehearsal.protocol.total(
+        {**rehearsal.first, "c": changed.tobytes()},
+        a_round(),
+        lambda step, payloads: {},  # noqa: ARG005
+    )
+    assert (total - honest == 7).all()
+
+
+# What is noticed
+
+
+@pytest.mark.parametrize(("name", "options"), HOPS, ids=str)
+@pytest.mark.parametrize("attack", ["flip", "cut", "empty", "swap", "earlier"])
+def test_a_relayed_note_that_is_not_the_right_one_is_refused(
+    name: str, options: dict[str, Any], attack: str
+) -> None:
+    rehearsal = rehearse(name, options)
+    rehearsal.run(VECTORS, a_round(round_trip=1))
+    earlier = {(step, site): payload for step, site, payload, _ in rehearsal.relayed}
+    rehearsal.run(VECTORS, a_round(round_trip=2))
+    payloads = {(step, site): payload for step, site, payload, _ in rehearsal.relayed}
+    held = rehearsal.held
+    for (step, site), payload in payloads.items():
+        mine = [key for key in payloads if key[1] == site and key[0] < step]
+        kept = held[mine[-1]] if mine else first_kept(rehearsal, site)
+        broken = {
+            "flip": payload[:30] + bytes([payload[30] ^ 1]) + payload[31:],
+            "cut": payload[:-1],
+            "empty": b"",
+            "swap": next(other for key, other in payloads.items() if key != (step, site)),
+            "earlier": next(
+                other for key, other in earlier.items() if key[1] == site and (key[0] == 1) == (step == 1)
+            ),
+        }[attack]
+        with pytest.raises(SumError):
+            rehearsal.protocol.respond(step, broken, kept, a_round(round_trip=2), rehearsal.members[site])
+        rehearsal.protocol.respond(step, payload, kept, a_round(round_trip=2), rehearsal.members[site])
+
+
+def first_kept(rehearsal: Rehearsal, site: str) -> bytes:
+    """Return something a site could have kept from its first message; what it holds does not matter here."""
+    _, kept = rehearsal.protocol.contribute(VECTORS[site], a_round(round_trip=2), rehearsal.members[site])
+    return kept
+
+
+def test_sites_that_are_told_different_rosters_give_nothing_but_noise() -> None:
+    rehearsal = rehearse("k-secure", {})
+    payloads = {
+        name: rehearsal.protocol.contribute(VECTORS[name], a_round(roster=roster), rehearsal.members[name])[0]
+        for name, roster in ((name, ROSTER if name != "c" else ROSTER[::-1]) for name in ROSTER)
+    }
+    assert looks_uniform(rehearsal.protocol.total(payloads, a_round(), lambda step, payloads: {}))  # noqa: ARG005
+
+
+def test_keystream_of_a_segment_looks_uniform() -> None:
+    assert looks_uniform(keystream(bytes(32), WORDS))

@@ -1,0 +1,150 @@
+"""The console script ``pansvm``."""
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.settings import Scalar, Settings, check_choice
+
+cli = typer.Typer(
+    help="Train one non-linear SVM over the rows of several hospitals; no row leaves its hospital.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+DEFAULTS = Settings()
+
+Label = Annotated[str | None, typer.Option(help="Label column; 'label' if not given.")]
+
+
+@cli.callback()
+def _group() -> None:
+    """Make each command go by its name."""
+
+
+@cli.command()
+def run(  # noqa: PLR0917 - the options of the command
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Data set or file; given several times, each file is one site.", show_default="breast_cancer"
+        ),
+    ] = None,
+    label: Label = None,
+    positive: Annotated[str, typer.Option(help="Comma-separated labels that count as positive.")] = "",
+    sites: Annotated[int, typer.Option(help="Number of sites the rows are dealt to.")] = DEFAULTS.sites,
+    split: Annotated[
+        str, typer.Option(help="iid, dirichlet:A, feature:COLUMN or by:COLUMN.")
+    ] = DEFAULTS.split,
+    strategy: Annotated[str, typer.Option(help="What is trained.")] = DEFAULTS.strategy,
+    aggregation: Annotated[str, typer.Option(help="Secure-sum protocol.")] = DEFAULTS.aggregation,
+    engine: Annotated[str, typer.Option(help="simulation (Flower's own) or in-process.")] = "simulation",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="Any other setting, for instance --set C=10."),
+    ] = None,
+    test_fraction: Annotated[
+        float, typer.Option(help="Share of each site's rows kept for evaluation.")
+    ] = DEFAULTS.test_fraction,
+    seed: Annotated[int, typer.Option(help="Seed of the splits and of k-means.")] = DEFAULTS.seed,
+    data_dir: Annotated[
+        str, typer.Option(help="Folder of data sets.", show_default="$PANSVM_DATA")
+    ] = DEFAULTS.data_dir,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results.", show_default="runs/DATE_TIME")
+    ] = None,
+) -> None:
+    """Train and evaluate a model with simulated sites."""
+    # Flower and scikit-learn take seconds to import; `pansvm --help` should not wait for them.
+    from simulations import running  # noqa: PLC0415
+    from simulations.report import headline, read_result  # noqa: PLC0415
+    from simulations.sites import join_data  # noqa: PLC0415
+
+    check_choice("engine", engine, running.ENGINES)
+    folder = (out or running.default_folder()).absolute()
+    options: dict[str, Scalar] = {
+        "data": join_data(data or [DEFAULTS.data], data_dir),
+        "label": label or "",
+        "positive": positive,
+        "sites": sites,
+        "split": split,
+        "strategy": strategy,
+        "aggregation": aggregation,
+        "test-fraction": test_fraction,
+        "seed": seed,
+        "data-dir": str(Path(data_dir).absolute()) if data_dir else "",
+        "out": str(folder),
+    }
+    settings = running.with_sites_of_data(Settings.from_config({**options, **_assignments(set_ or [])}))
+    running.check(settings)
+    show = Console(highlight=False, soft_wrap=True, markup=False).print
+    running.run(settings, engine, show)
+    _print_figures(headline(read_result(folder)))
+    show(f"Model, figures and report are in {folder}: model.npz, result.json, report.html")
+
+
+@cli.command()
+def predict(
+    model: Annotated[Path, typer.Argument(help="A model.npz.")],
+    file: Annotated[
+        Path, typer.Argument(help="CSV, Parquet or LIBSVM text with the columns of the training.")
+    ],
+    label: Label = None,
+    out: Annotated[
+        Path | None, typer.Option(help="CSV file for the predictions.", show_default="print them")
+    ] = None,
+) -> None:
+    """Predict the rows of a file; with a label column also the accuracy."""
+    from simulations.prediction import predict_file  # noqa: PLC0415
+
+    predictions = predict_file(model, file, label)
+    if out is None:
+        sys.stdout.write(predictions.frame.to_csv(index=False))
+    else:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        predictions.frame.to_csv(out, index=False)
+    if predictions.accuracy is not None:
+        typer.echo(f"accuracy {predictions.accuracy:.4f} over {len(predictions.frame)} rows", err=out is None)
+
+
+@cli.command()
+def report(folder: Annotated[Path, typer.Argument(help="Folder of a run, with its result.json.")]) -> None:
+    """Write report.html again from a run's result.json."""
+    from simulations.report import write_report  # noqa: PLC0415
+
+    typer.echo(f"The report is in {write_report(folder)}")
+
+
+def main() -> None:
+    """Run the command line; an error of the user's or of a site's ends it without a traceback."""
+    try:
+        cli()
+    except PanSVMError as error:
+        typer.echo(f"Error: {error}", err=True)
+        sys.exit(1)
+
+
+def _assignments(texts: list[str]) -> dict[str, Scalar]:
+    """Return the settings given as KEY=VALUE."""
+    values: dict[str, Scalar] = {}
+    for text in texts:
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise SettingError(
+                f"--set {text} has no '='. Write it as --set KEY=VALUE, for instance --set C=10."
+            )
+        values[key.strip()] = value.strip()
+    return values
+
+
+def _print_figures(figures: dict[str, str]) -> None:
+    table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
+    for name, value in figures.items():
+        table.add_row(name, value)
+    Console().print(table)

@@ -1,0 +1,61 @@
+"""Predictions of a saved model for the rows of a file."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pandas as pd
+
+from clients.table import align, read_for_prediction
+from flower_pansvm.metrics import winners
+from flower_pansvm.model import PanSVC
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """What a model says about the rows of a file.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        One line per row: ``prediction``, and ``decision`` or, with several classes, ``decision_CLASS``.
+    accuracy : float or None
+        Share of rows predicted right; None if the file has no label column.
+    """
+
+    frame: pd.DataFrame
+    accuracy: float | None
+
+
+def predict_file(model_path: Path, table_path: Path, label: str | None) -> Predictions:
+    """Predict the rows of a file.
+
+    Parameters
+    ----------
+    model_path : Path
+        A ``model.npz``.
+    table_path : Path
+        CSV, Parquet or LIBSVM text with the columns the model was trained on, in any order.
+    label : str or None
+        Label column; by default ``label`` if the file has such a column.
+
+    Raises
+    ------
+    ModelFileError
+        If the model cannot be read.
+    TableError
+        If the rows cannot be read or a column is missing.
+    """
+    model = PanSVC.load(model_path)
+    table = read_for_prediction(table_path, label)
+    cells = pd.DataFrame(align(table, model.schema_.columns).X, columns=list(model.schema_.columns))
+    decisions = model.decision_function(cells)
+    frame = pd.DataFrame({"prediction": model.predict(cells)})
+    if decisions.ndim == 1:
+        frame["decision"] = decisions
+    else:
+        for index, name in enumerate(model.schema_.classes):
+            frame[f"decision_{name}"] = decisions[:, index]
+    if table.labels is None:
+        return Predictions(frame, None)
+    predicted = winners(decisions.reshape(len(decisions), -1))
+    return Predictions(frame, float((model.schema_.indices(table.labels) == predicted).mean()))

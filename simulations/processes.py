@@ -1,0 +1,105 @@
+"""Starts processes that are always ended, together with everything that they have started."""
+
+import contextlib
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from types import FrameType
+
+END_SECONDS = 1.0
+"""Longest wait for killed processes to disappear; a slow init keeps their numbers for some seconds longer."""
+
+
+@contextlib.contextmanager
+def running(
+    command: list[str], folder: Path, environment: Mapping[str, str], log: Path | None = None
+) -> Iterator[subprocess.Popen[str]]:
+    """Run a command for the length of a ``with`` block, and then kill it and all its descendants.
+
+    It gets a process group of its own, which its children stay in. Killing the group is the only way to end
+    Flower that works at once: a SuperLink that is asked to end waits for its log readers, and a simulation whose
+    SuperLink has gone keeps computing. Ctrl-C in a terminal reaches this process only, not the group.
+
+    Parameters
+    ----------
+    command : list of str
+        Program and arguments; the program is looked up in the ``PATH`` of ``environment``.
+    folder : Path
+        Working directory.
+    environment : mapping
+        All environment variables.
+    log : Path, optional
+        File for the output; without it the output is read from the ``stdout`` of the process.
+
+    Yields
+    ------
+    Popen
+        The running process.
+    """
+    with (
+        log.open("w") if log else contextlib.nullcontext(subprocess.PIPE) as output,
+        subprocess.Popen(
+            command,
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=subprocess.STDOUT,
+            encoding="utf-8",
+            errors="replace",
+            start_new_session=True,
+        ) as process,
+    ):
+        try:
+            yield process
+        finally:
+            kill_group(process)
+
+
+def kill_group(process: subprocess.Popen[str]) -> None:
+    """Kill a process of :func:`running` and its descendants, and wait until they are gone.
+
+    Only then can their files be removed.
+    """
+    deadline = time.monotonic() + END_SECONDS
+    while time.monotonic() < deadline:
+        try:
+            os.killpg(process.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+        process.poll()
+        time.sleep(0.05)
+
+
+@contextlib.contextmanager
+def exit_on_signals() -> Iterator[None]:
+    """Let signals that would end this process at once raise SystemExit, so that ``with`` blocks are left properly.
+
+    They are SIGTERM (``kill``, a container that stops) and SIGHUP (a terminal that is closed).
+    """
+
+    def leave(number: int, _frame: FrameType | None) -> None:
+        sys.exit(128 + number)
+
+    # A signal that the caller handles or ignores (nohup) stays as it is.
+    fatal = [name for name in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(name) is signal.SIG_DFL]
+    for name in fatal:
+        signal.signal(name, leave)
+    try:
+        yield
+    finally:
+        for name in fatal:
+            signal.signal(name, signal.SIG_DFL)
+
+
+def free_port() -> int:
+    """Return a port of this machine on which nothing listens."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port

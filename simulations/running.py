@@ -1,0 +1,119 @@
+"""One training run on either engine: check the data, run, and leave a folder with everything in it."""
+
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from time import time_ns
+
+from clients.app import app
+from flower_pansvm.secure_sum import make
+from flower_pansvm.settings import Scalar, Settings
+from simulations.flower_engine import run_on_flower
+from simulations.in_process import InProcessGrid
+from simulations.report import write_report
+from simulations.sites import number_of_sites, site_table
+from strategies.pan_svm import PanSVM
+from strategies.results import write
+
+ENGINES = ("simulation", "in-process")
+FLOWER_LOGGER = "flwr"
+
+
+def default_folder() -> Path:
+    """Return a new folder name below ``runs``, after the time of day."""
+    return Path("runs") / datetime.now().strftime("%Y-%m-%d_%H%M%S")
+
+
+def check(settings: Settings) -> None:
+    """Read every site's table once, so that bad data is reported before anything is started.
+
+    Raises
+    ------
+    PanSVMError
+        If a table cannot be read, the split cannot be made, or the protocol is unknown.
+    """
+    make(settings.aggregation)
+    data = {
+        "data": settings.data,
+        "label": settings.label,
+        "split": settings.split,
+        "seed": settings.seed,
+        "data_dir": settings.data_dir,
+    }
+    for site in range(settings.sites):
+        site_table(**data, sites=settings.sites, site=site)  # type: ignore[arg-type]
+
+
+def with_sites_of_data(settings: Settings) -> Settings:
+    """Return the settings with the number of sites that the data say, if they say one."""
+    sites = number_of_sites(
+        data=settings.data,
+        label=settings.label,
+        split=settings.split,
+        sites=settings.sites,
+        seed=settings.seed,
+        data_dir=settings.data_dir,
+    )
+    return Settings.from_config({**settings.to_config(), "sites": sites})
+
+
+def run(settings: Settings, engine: str, show: Callable[[str], None]) -> Path:
+    """Train, evaluate, and write ``result.json``, ``model.npz`` and ``report.html``.
+
+    Parameters
+    ----------
+    settings : Settings
+        The run's settings; ``out`` is the folder, an absolute path.
+    engine : {'simulation', 'in-process'}
+        Flower's simulation engine, or this process.
+    show : callable
+        Receives each line of progress.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    PanSVMError
+        If the run fails.
+    """
+    folder = Path(settings.out)
+    if engine == "in-process":
+        with _lines_of_flower(show):
+            strategy = train_in_process(settings)
+            write(folder, strategy, settings)
+    else:
+        run_on_flower(settings.to_config(), settings.sites, show)
+    write_report(folder)
+    return folder
+
+
+def train_in_process(settings: Settings) -> PanSVM:
+    """Run the strategy with all sites in this process and return it, trained."""
+    nodes: list[dict[str, Scalar]] = [
+        {"partition-id": site, "num-partitions": settings.sites} for site in range(settings.sites)
+    ]
+    grid = InProcessGrid(app, nodes, settings.to_config(), run_id=time_ns())
+    strategy = PanSVM(settings)
+    strategy.start(grid)
+    return strategy
+
+
+@contextmanager
+def _lines_of_flower(show: Callable[[str], None]) -> Iterator[None]:
+    """Hand what is logged through Flower to ``show`` instead of the terminal."""
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            show(record.getMessage())
+
+    logger = logging.getLogger(FLOWER_LOGGER)
+    usual, logger.handlers = logger.handlers, [Lines()]
+    try:
+        yield
+    finally:
+        logger.handlers = usual

@@ -1,0 +1,118 @@
+import json
+import stat
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
+
+from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.secure_sum.identities import (
+    RunKeys,
+    create_identity,
+    load_identity,
+    public_identity,
+    read_roster,
+    sign,
+    verify,
+)
+
+KEYS = RunKeys(run="r", site="a", public_key=bytes(range(32)), published=b"paillier key")
+
+
+def write(path: Path, content: object) -> Path:
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return path
+
+
+def test_a_new_identity_is_read_back_and_signs(tmp_path: Path) -> None:
+    public = create_identity(tmp_path / "identity.pem")
+    identity = load_identity(tmp_path / "identity.pem")
+    assert public_identity(identity) == public
+    assert len(public) == 64
+    roster = read_roster(write(tmp_path / "roster.json", {"a": public}))
+    verify(roster, KEYS, sign(identity, KEYS))
+
+
+def test_an_identity_is_private_and_never_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "identity.pem"
+    create_identity(path)
+    before = path.read_bytes()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    with pytest.raises(SettingError, match="never overwritten"):
+        create_identity(path)
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"run": "another"},
+        {"public_key": bytes(32)},
+        {"published": b"another"},
+        {"published": b""},
+        {"public_key": bytes(range(31)), "published": b"\x1fpaillier key"},
+    ],
+    ids=str,
+)
+def test_a_signature_fits_one_run_site_and_pair_of_keys_only(changed: dict[str, str]) -> None:
+    identity = Ed25519PrivateKey.generate()
+    signature = sign(identity, KEYS)
+    roster = {"a": identity.public_key(), "b": identity.public_key()}
+    verify(roster, KEYS, signature)
+    with pytest.raises(SumError, match="not signed by the identity"):
+        verify(roster, replace(KEYS, **changed), signature)  # type: ignore[arg-type]
+    with pytest.raises(SumError, match="not signed by the identity"):
+        verify(roster, replace(KEYS, site="b"), signature)
+    for broken in (b"", signature[:-1], bytes(64)):
+        with pytest.raises(SumError, match="not signed by the identity"):
+            verify(roster, KEYS, broken)
+
+
+def test_the_coordinator_cannot_exchange_keys() -> None:
+    hospital, coordinator = Ed25519PrivateKey.generate(), Ed25519PrivateKey.generate()
+    false = replace(KEYS, public_key=X25519PrivateKey.generate().public_key().public_bytes_raw())
+    for signature in (sign(hospital, KEYS), sign(coordinator, false)):
+        with pytest.raises(SumError, match="exchanged on their way"):
+            verify({"a": hospital.public_key()}, false, signature)
+
+
+def test_a_stranger_is_refused() -> None:
+    identity = Ed25519PrivateKey.generate()
+    with pytest.raises(SumError, match="'a' takes part in the run but is not in the roster file"):
+        verify({"b": identity.public_key()}, KEYS, sign(identity, KEYS))
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("{", "no valid JSON"),
+        ('{"a": "00", "a": "01"}', "names a site twice"),
+        ([], "should look like"),
+        ({}, "should look like"),
+        ({"a": "12"}, "of 'a' .* is not 64 hexadecimal digits"),
+        ({"a": "xy" * 32}, "of 'a' .* is not 64 hexadecimal digits"),
+        ({"a": 7}, "of 'a' .* is not 64 hexadecimal digits"),
+        ({"a": "07" * 32, "b": "07" * 32}, "two sites the same identity"),
+    ],
+    ids=str,
+)
+def test_bad_roster_files_get_clear_errors(tmp_path: Path, content: object, message: str) -> None:
+    with pytest.raises(SettingError, match=message):
+        read_roster(write(tmp_path / "roster.json", content))
+
+
+def test_files_that_are_missing_or_hold_something_else_get_clear_errors(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="cannot be read"):
+        read_roster(tmp_path / "missing.json")
+    with pytest.raises(SettingError, match="cannot be read"):
+        load_identity(tmp_path / "missing.pem")
+    with pytest.raises(SettingError, match="cannot be written"):
+        create_identity(tmp_path / "missing" / "identity.pem")
+    with pytest.raises(SettingError, match="no private identity"):
+        load_identity(write(tmp_path / "text.pem", "not a key"))
+    other = X25519PrivateKey.generate().private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    with pytest.raises(SettingError, match="another kind"):
+        load_identity(write(tmp_path / "other.pem", other.decode()))
