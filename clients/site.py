@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from clients.membership import Participation, site_name
 from clients.table import Table, align
-from clients.table_source import open_table
+from clients.table_source import open_table, table_identity
 from flower_pansvm import messages, records
 from flower_pansvm.errors import FederationError, TableError
 from flower_pansvm.kernels import Kernel
@@ -194,8 +194,8 @@ class Site:
         return Rows(X[~test], classes[~test]), Rows(X[test], classes[test])
 
     def _cached(self, key: tuple[Hashable, ...], make: Callable[[], Any]) -> Any:
-        """Return a value from this process's cache, made now if it is not there."""
-        full_key = (self.context.run_id, self.context.node_id, *key)
+        """Return a value from this process's cache, made now if it is not there; keyed by what it was made of."""
+        full_key = (table_identity(self.context), *key)
         if full_key not in _cache:
             _cache[full_key] = make()
             if len(_cache) > CACHE_SIZE:

@@ -14,8 +14,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clients.table_file import LABEL, LIBSVM_SUFFIXES, MISSING, NUMBER, columns_text, read_frame, suffix_of
+from clients.table_file import LABEL, LIBSVM_SUFFIXES, MISSING, columns_text, read_frame, suffix_of
 from flower_pansvm.errors import TableError
+from flower_pansvm.labels import canonical_label
 
 LIBSVM_COLUMN = re.compile(r"f[1-9][0-9]*")
 
@@ -31,7 +32,7 @@ class Table:
     X : array of float, shape (rows, p)
         The cells; NaN is a missing cell, infinity does not occur.
     labels : array of str, shape (rows,), or None
-        Label of each row in canonical form (see `canonical_label`); None if the table was read without labels.
+        Label of each row in canonical form (see `flower_pansvm.labels`); None if the table was read without labels.
     absent_is_zero : bool
         Whether a column ``f<number>`` that the table lacks is all zero, as in LIBSVM text, which leaves zeros out.
     """
@@ -156,25 +157,6 @@ def align(table: Table, columns: Sequence[str]) -> Table:
         if column in here:
             X[:, index] = table.X[:, here[column]]
     return Table(tuple(columns), X, table.labels, table.absent_is_zero)
-
-
-def canonical_label(text: str) -> str:
-    """Return the one way to write a label, so that sites agree whatever type their column has.
-
-    A column of whole numbers becomes 1.0, 2.0, … once a cell is missing, and truth values are written in many ways.
-
-    Examples
-    --------
-    >>> canonical_label(" 1.0 "), canonical_label("+1"), canonical_label("TRUE"), canonical_label("benign")
-    ('1', '1', '1', 'benign')
-    """
-    text = text.strip()
-    if text.lower() in ("true", "false"):
-        return str(int(text.lower() == "true"))
-    if NUMBER.fullmatch(text):
-        number = float(text)
-        return str(int(number)) if number.is_integer() else str(number)
-    return text
 
 
 def canonical_labels(column: "pd.Series[str]") -> list[str | None]:

@@ -20,6 +20,7 @@ import pyarrow.parquet
 from sklearn.datasets import load_svmlight_file
 
 from flower_pansvm.errors import TableError
+from flower_pansvm.labels import NUMBER
 
 LABEL = "label"
 """Name of the label column unless a site says otherwise; LIBSVM text has no column names, and gets this one."""
@@ -30,8 +31,6 @@ SUFFIXES = (".csv", ".parquet", *LIBSVM_SUFFIXES)
 
 MISSING = ("", "na", "nan", "?")
 """Texts that mean a missing cell, in lower case."""
-
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)")
 
 
 def read_frame(path: Path) -> pd.DataFrame:

@@ -5,6 +5,7 @@ has a ``partition-id`` and no table of its own, takes its rows from the data set
 """
 
 import importlib
+from collections.abc import Hashable
 from pathlib import Path
 from typing import cast
 
@@ -13,6 +14,17 @@ from flwr.app import Context
 from clients.table import Table, read_table
 from flower_pansvm.errors import TableError
 from flower_pansvm.settings import Settings
+
+
+def table_identity(context: Context) -> Hashable:
+    """Return what tells one site's table from another's, and from what it was before its file was changed."""
+    node = context.node_config
+    if "data" in node:
+        status = Path(str(node["data"])).stat() if Path(str(node["data"])).is_file() else None
+        return str(node["data"]), node.get("label"), status and (status.st_mtime_ns, status.st_size)
+    run = context.run_config
+    choice = tuple(run.get(key) for key in ("data", "label", "split", "seed", "data-dir"))
+    return node.get("num-partitions"), node.get("partition-id"), choice
 
 
 def open_table(context: Context) -> Table:

@@ -62,6 +62,8 @@ class Kernel:
 
     def __call__(self, X: NDArray[np.float64], Z: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the kernel matrix, shape (rows of X, rows of Z)."""
+        if len(X) == 0:  # a site may have no test rows, and scikit-learn refuses a table without rows
+            return np.empty((0, len(Z)))
         if self.name == "linear":
             matrix = linear_kernel(X, Z)
         elif self.name == "poly":

@@ -23,7 +23,8 @@ def winners(decisions: NDArray[np.float64]) -> NDArray[np.int64]:
     """
     if decisions.shape[1] == 1:
         return (decisions[:, 0] > 0).astype(np.int64)
-    return np.argmax(decisions, axis=1).astype(np.int64)
+    largest: NDArray[np.int64] = np.argmax(decisions, axis=1)
+    return largest
 
 
 def confusion_counts(

@@ -1,6 +1,7 @@
 """The fitted model: a scikit-learn classifier that lives in one file without pickle."""
 
 import hashlib
+import io
 import zipfile
 import zlib
 from pathlib import Path
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from flower_pansvm.errors import ModelFileError
+from flower_pansvm.errors import ModelFileError, TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.metrics import winners
 from flower_pansvm.nystroem import NystromMap
@@ -81,6 +82,21 @@ class PanSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         model.n_features_in_ = len(schema.columns)
         return model
 
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: ARG002
+        """Refuse: the rows of this model's training are at the sites.
+
+        scikit-learn takes an object without this method for no estimator.
+
+        Raises
+        ------
+        TrainingError
+            Always.
+        """
+        raise TrainingError(
+            "A PanSVC is trained by a federation, not by fit: run 'pansvm run' or strategies.pan_svm.PanSVM. To use "
+            "a loaded model where scikit-learn would fit it, wrap it in sklearn.frozen.FrozenEstimator."
+        )
+
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the decision values.
 
@@ -142,7 +158,7 @@ class PanSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """
         name = Path(path).name
         try:
-            with np.load(path, allow_pickle=False) as file:
+            with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as file:
                 arrays = {key: file[key] for key in file.files}
         except FileNotFoundError:
             raise ModelFileError(

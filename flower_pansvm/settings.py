@@ -11,6 +11,7 @@ from dataclasses import dataclass, fields
 from typing import Self
 
 from flower_pansvm.errors import SettingError
+from flower_pansvm.labels import canonical_label
 
 Scalar = str | int | float | bool
 
@@ -136,7 +137,7 @@ class Settings:
     @property
     def positive_labels(self) -> tuple[str, ...]:
         """The labels named in ``positive``; empty if the classes are the labels themselves."""
-        return tuple(label.strip() for label in self.positive.split(",") if label.strip())
+        return tuple(canonical_label(label) for label in self.positive.split(",") if label.strip())
 
     def landmark_count(self, rows: int) -> int:
         """Return how many landmarks the federation asks its sites for, given all training rows.

@@ -10,6 +10,7 @@ from clients.table import Table, canonical_labels, table_from_frame
 from clients.table_file import LABEL, SUFFIXES, read_frame, suffix_of
 from flower_pansvm.errors import SettingError
 from flower_pansvm.settings import near_matches
+from simulations.partition import column_place
 
 SHIPPED = {
     "breast_cancer": sklearn.datasets.load_breast_cancer,
@@ -48,7 +49,7 @@ def load_dataset(
     Raises
     ------
     SettingError
-        If there is no such data set (the near matches are named), or OpenML cannot be reached.
+        If there is no such data set or site column (the near matches are named), or OpenML cannot be reached.
     TableError
         If the table cannot be used, as in `clients.table.read_table`.
     """
@@ -60,7 +61,8 @@ def load_dataset(
         frame = _shipped_frame(name)
     else:
         frame = _openml_frame(name)
-    if site_column in frame.columns and site_column != label:
+    if site_column is not None:
+        column_place([column for column in frame.columns if column != label], site_column)
         texts = canonical_labels(frame[site_column])
         places = {
             text: place for place, text in enumerate(sorted({text for text in texts if text is not None}))

@@ -2,6 +2,7 @@
 
 import difflib
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +66,7 @@ def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
     elif kind == "dirichlet":
         parts = _label_skew(table, sites, argument, generator)
     else:
-        values = table.X[:, _column(table, argument, split)]
+        values = table.X[:, column_place(table.columns, argument)]
         parts = np.array_split(np.argsort(values, kind="stable"), sites)
     return [_rows(table, np.sort(rows)) for rows in parts]
 
@@ -98,7 +99,7 @@ def _label_skew(table: Table, sites: int, argument: str, generator: np.random.Ge
 
 
 def _by_column(table: Table, column: str) -> list[Table]:
-    place = _column(table, column, f"by:{column}")
+    place = column_place(table.columns, column)
     values = table.X[:, place]
     missing = int(np.isnan(values).sum())
     if missing:
@@ -117,15 +118,28 @@ def _by_column(table: Table, column: str) -> list[Table]:
     return [_rows(features, np.flatnonzero(values == value)) for value in np.unique(values)]
 
 
-def _column(table: Table, column: str, split: str) -> int:
-    """Return the place of a column."""
-    if column not in table.columns:
-        nearest = difflib.get_close_matches(column, table.columns, n=3, cutoff=0.0)
+def column_place(columns: Sequence[str], column: str) -> int:
+    """Return the place of the column that a split goes by.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The features, without the label.
+    column : str
+        Name of the column.
+
+    Raises
+    ------
+    SettingError
+        If there is no such feature.
+    """
+    if column not in columns:
+        nearest = difflib.get_close_matches(column, columns, n=3, cutoff=0.0)
         raise SettingError(
-            f"The split '{split}' needs a feature column '{column}' (the label is none). "
-            f"Did you mean one of {', '.join(map(repr, nearest))}?"
+            f"There is no feature column '{column}' to split by (the label column is none). The nearest names are "
+            f"{', '.join(map(repr, nearest))}."
         )
-    return table.columns.index(column)
+    return columns.index(column)
 
 
 def _rows(table: Table, rows: Rows) -> Table:

@@ -82,6 +82,7 @@ class Federation:
         self.run = str(grid.run.run_id)
         self.protocol = make(settings.aggregation)
         self.sites: dict[str, Contact] = {}
+        self._joined: dict[str, Contact] = {}
         self.ledger = Ledger()
         self._riders: dict[str, Values] = {}
         self._notes: dict[str, dict[str, bytes]] = {}
@@ -149,6 +150,11 @@ class Federation:
         for name, value in results[nodes[0]].items():
             self.ledger.note_departure(task, "disclosed", name, np.size(value))
         return results
+
+    def enrol(self, contacts: Mapping[str, Contact]) -> None:
+        """Take in the sites that have joined; their order by name is the ring's."""
+        self._joined = dict(sorted(contacts.items()))
+        self.sites = dict(self._joined)
 
     def broadcast(self, name: str, values: Values) -> None:
         """Give every site values to keep; they travel with the next secure sum."""
@@ -224,8 +230,9 @@ class Federation:
         }
         records.put(content, "sum", request)
         records.put(content, "bounds", dict(self._bounds))
-        records.put(content, "public_keys", {site: self.sites[site].public_key for site in this.roster})
-        records.put(content, "published", {site: self.sites[site].published for site in this.roster})
+        # Of lost sites too: a note may come from one.
+        records.put(content, "public_keys", {site: self._joined[site].public_key for site in self._joined})
+        records.put(content, "published", {site: self._joined[site].published for site in self._joined})
         records.put(content, "notes", self._notes.get(name, {}))
         for broadcast, values in self._riders.items():
             records.put(content, f"broadcast.{broadcast}", values)

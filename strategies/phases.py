@@ -67,10 +67,12 @@ def join(federation: Federation, settings: Settings) -> Schema:
     _wait_for_sites(federation, settings)
     answers = federation.collect(messages.JOIN, {"positive_labels": texts(settings.positive_labels)})
     by_name = _by_name(answers)
-    federation.sites = {
-        name: Contact(node, answers[node]["public_key"], answers[node]["published"])
-        for name, node in sorted(by_name.items())
-    }
+    federation.enrol(
+        {
+            name: Contact(node, answers[node]["public_key"], answers[node]["published"])
+            for name, node in by_name.items()
+        }
+    )
     if len(by_name) == 2:
         log(INFO, "only two sites take part: each learns the other's sums by taking its own off the total")
     schema = Schema.agree(

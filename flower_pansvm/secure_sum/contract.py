@@ -150,10 +150,24 @@ class SecureSum(ABC):
         """Return what site ``member`` sends first, and what it keeps for later relay steps (maybe empty)."""
 
     def respond(
-        self, step: int, payload: bytes, kept: bytes, this: SumRound, member: Member
+        self,
+        step: int,
+        payload: bytes,  # noqa: ARG002
+        kept: bytes,  # noqa: ARG002
+        this: SumRound,  # noqa: ARG002
+        member: Member,
     ) -> tuple[bytes, bytes]:
-        """Return a site's answer to relay step ``step``, and what it keeps from now on."""
-        raise NotImplementedError(f"{self.name} has no relay steps")
+        """Return a site's answer to relay step ``step``, and what it keeps from now on.
+
+        Raises
+        ------
+        SumError
+            If the step is not the one that ``kept`` was kept for, or the payload is damaged.
+        """
+        raise SumError(
+            f"Site {member.name!r} was asked for relay step {step}, but {self.name!r} has no relay steps. "
+            "The coordinator and the site do not run the same protocol; check their settings."
+        )
 
     @abstractmethod
     def total(self, payloads: Mapping[str, bytes], this: SumRound, relay: Relay) -> Words:

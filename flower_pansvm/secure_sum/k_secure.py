@@ -71,12 +71,12 @@ class KSecure(SecureSum):
         self, step: int, payload: bytes, kept: bytes, this: SumRound, member: Member
     ) -> tuple[bytes, bytes]:
         """Take in the segments, or take part in a pass; run by each site, k + 1 times in all."""
-        rest = from_bytes(take(kept, step, member.name), member.name)
+        rest = from_bytes(take(kept, this, step, member.name), member.name)
         path = self._path(this)
         if step == HAND_OUT:
             self._take_in(rest, payload, this, member)
             if member.name != path[0]:
-                return b"", hold(path.index(member.name) + 1, to_bytes(rest))
+                return b"", hold(this, path.index(member.name) + 1, to_bytes(rest))
             running = np.zeros_like(rest)
         else:
             before = path[step - 2]
@@ -113,7 +113,7 @@ class KSecure(SecureSum):
             seed = secrets.token_bytes(KEY_BYTES)
             add_keystream(rest, seed, subtract=True)
             notes.append(seal(member, receiver, this, SEGMENT, seed))
-        return b"".join(notes), hold(HAND_OUT, to_bytes(rest))
+        return b"".join(notes), hold(this, HAND_OUT, to_bytes(rest))
 
     def _sorted_by_receiver(self, payloads: Mapping[str, bytes], this: SumRound) -> dict[str, bytes]:
         handed_out = self._segments(this) - 1
@@ -147,7 +147,7 @@ class KSecure(SecureSum):
             seed = secrets.token_bytes(KEY_BYTES)
             add_keystream(running, seed)
             add_keystream(rest, seed, subtract=True)
-            kept = hold(path.index(member.name, step) + 1, to_bytes(rest))
+            kept = hold(this, path.index(member.name, step) + 1, to_bytes(rest))
         else:
             running += rest
         if step == len(path):

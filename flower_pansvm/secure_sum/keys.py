@@ -21,7 +21,7 @@ from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
-from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.secure_sum.wire import join_fields, sum_context
 
 KEY_BYTES = 32
 NONCE_BYTES = 12
@@ -31,17 +31,6 @@ PAIR_TAG = b"flower-pansvm/1/pair"
 SUM_TAG = b"flower-pansvm/1/sum"
 NOTE_TAG = b"flower-pansvm/1/note"
 MASK_PURPOSE = "mask"
-
-
-def sum_context(this: SumRound) -> bytes:
-    """Return the bytes that stand for one sum: run, round trip, attempt, task and roster."""
-    return join_fields(
-        this.run.encode(),
-        this.round_trip.to_bytes(8, "big"),
-        this.attempt.to_bytes(8, "big"),
-        this.task.encode(),
-        join_fields(*(name.encode() for name in this.roster)),
-    )
 
 
 def pair_key(member: Member, run: str, sender: str, receiver: str, purpose: str) -> bytes:

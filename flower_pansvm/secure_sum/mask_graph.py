@@ -11,8 +11,7 @@ from functools import lru_cache
 from cryptography.hazmat.primitives.hashes import SHA256, Hash
 
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.secure_sum.keys import sum_context
-from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.secure_sum.wire import join_fields, sum_context
 
 ORDER_TAG = b"flower-pansvm/1/order"
 

@@ -100,7 +100,7 @@ class Paillier(SecureSum):
         ciphertexts = [
             blinding.blind(key.raw_encrypt(plaintext, r_value=1)) for plaintext in self._pack(vector)
         ]
-        kept = hold(OPEN, vector.size.to_bytes(8, "big")) if member.name == holder else b""
+        kept = hold(this, OPEN, vector.size.to_bytes(8, "big")) if member.name == holder else b""
         return self._write(n, ciphertexts), kept
 
     def respond(
@@ -110,7 +110,7 @@ class Paillier(SecureSum):
 
         As many ciphertexts are opened as the holder's own vector took, so that no other sum can be added.
         """
-        words = int.from_bytes(take(kept, step, member.name), "big")
+        words = int.from_bytes(take(kept, this, step, member.name), "big")
         p, q = (int.from_bytes(half, "big") for half in split_fields(member.secret, 2, member.name))
         n, ciphertexts = self._read(payload, "the coordinator")
         if n != p * q or len(ciphertexts) != -(-words // self.slots):

@@ -44,17 +44,17 @@ class Ring(SecureSum):
             apply_mask(masked, this, member, giver=before, taker=member.name)
             return to_bytes(masked), b""
         if member.name != this.roster[0]:
-            return b"", hold(this.roster.index(member.name), to_bytes(vector))
+            return b"", hold(this, this.roster.index(member.name), to_bytes(vector))
         seed = secrets.token_bytes(KEY_BYTES)
         add_keystream(masked, seed)
-        return seal(member, after, this, PURPOSE, to_bytes(masked)), hold(len(this.roster), seed)
+        return seal(member, after, this, PURPOSE, to_bytes(masked)), hold(this, len(this.roster), seed)
 
     def respond(
         self, step: int, payload: bytes, kept: bytes, this: SumRound, member: Member
     ) -> tuple[bytes, bytes]:
         """Add the site's vector and seal for the next, or at the first site give the sum; run in ring order."""
         before, after = this.neighbours(member.name)
-        secret = take(kept, step, member.name)
+        secret = take(kept, this, step, member.name)
         running = from_bytes(unseal(member, before, this, PURPOSE, payload), before)
         if step == len(this.roster):
             add_keystream(running, secret, subtract=True)

@@ -7,8 +7,6 @@ import numpy as np
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import SumRound, Words
 
-STEP_BYTES = 8
-
 
 def join_fields(*fields: bytes) -> bytes:
     """Return the fields one after the other, each with its length in front as eight bytes."""
@@ -37,25 +35,41 @@ def split_fields(joined: bytes, expected: int, sender: str) -> list[bytes]:
     return fields
 
 
-def hold(step: int, secret: bytes) -> bytes:
-    """Return what a site keeps until relay step ``step``."""
-    return step.to_bytes(STEP_BYTES, "big") + secret
+def sum_context(this: SumRound) -> bytes:
+    """Return the bytes that stand for one sum: run, round trip, attempt, task and roster."""
+    return join_fields(
+        this.run.encode(),
+        this.round_trip.to_bytes(8, "big"),
+        this.attempt.to_bytes(8, "big"),
+        this.task.encode(),
+        join_fields(*(name.encode() for name in this.roster)),
+    )
 
 
-def take(kept: bytes, step: int, site: str) -> bytes:
-    """Return the secret that was held for relay step ``step``.
+def hold(this: SumRound, step: int, secret: bytes) -> bytes:
+    """Return what a site keeps until relay step ``step`` of this sum."""
+    return _label(this, step) + secret
+
+
+def take(kept: bytes, this: SumRound, step: int, site: str) -> bytes:
+    """Return the secret that was held for relay step ``step`` of this sum.
 
     Raises
     ------
     SumError
-        If nothing was held for this step: it was done already, or comes out of order.
+        If nothing was held for it: the step was done already, comes out of order or is of another sum.
     """
-    if kept[:STEP_BYTES] != step.to_bytes(STEP_BYTES, "big"):
+    label = _label(this, step)
+    if not kept.startswith(label):
         raise SumError(
-            f"Site {site!r} refuses step {step} of a secure sum: it was done already or is not this site's turn. "
-            "A message was repeated or re-ordered; repeat the sum under a new attempt."
+            f"Site {site!r} refuses step {step} of a secure sum: it was done already, is not this site's turn, "
+            "or belongs to another sum. A message was repeated or re-ordered; repeat the sum under a new attempt."
         )
-    return kept[STEP_BYTES:]
+    return kept[len(label) :]
+
+
+def _label(this: SumRound, step: int) -> bytes:
+    return join_fields(sum_context(this), step.to_bytes(8, "big"))
 
 
 def to_bytes(words: Words) -> bytes:

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from clients.table import (
     Table,
     align,
-    canonical_label,
     read_for_prediction,
     read_table,
     table_from_frame,
 )
 from flower_pansvm.errors import TableError
+from flower_pansvm.labels import canonical_label
 
 DATA = Path(__file__).parents[2] / "../shared/data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not there")

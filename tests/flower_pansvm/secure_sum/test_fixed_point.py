@@ -146,4 +146,5 @@ def test_the_same_words_on_any_machine() -> None:
         0,
         3 * 2**58,
     ]
+    assert encode(np.array([0.75 * 2.0**LOWEST_BIT]), None, 3).tolist() == [0, 0, 0, 0, 1]
     assert encode(np.array([-1.5]), None, 3).tolist() == [0, 0, 2**64 - 3 * 2**35, 0, 0]

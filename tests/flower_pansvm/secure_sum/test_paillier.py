@@ -15,7 +15,7 @@ from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
 from flower_pansvm.secure_sum.paillier import Blinding, Paillier
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
-from flower_pansvm.secure_sum.wire import join_fields, split_fields
+from flower_pansvm.secure_sum.wire import hold, join_fields, split_fields
 
 THIS = SumRound(run="r", task="t", round_trip=1, attempt=0, roster=("a", "b", "c"))
 WORDS = 40  # two ciphertexts with a key of 2048 bits
@@ -113,9 +113,10 @@ def test_the_key_holder_opens_no_more_than_one_sum() -> None:
     _, kept = protocol.contribute(vectors(1, 2, 3)["a"], THIS, members()["a"])
     payload, _ = protocol.contribute(vectors(1, 2, 3)["b"], THIS, members()["b"])
     n, joined = split_fields(payload, 2, "b")
-    for broken in (joined + joined, joined[:512]):
+    other_n = members()["a"].published["c"]
+    for broken in (join_fields(n, joined * 2), join_fields(n, joined[:512]), join_fields(other_n, joined)):
         with pytest.raises(SumError, match="something else than the sum"):
-            protocol.respond(1, join_fields(n, broken), kept, THIS, members()["a"])
+            protocol.respond(1, broken, kept, THIS, members()["a"])
     _, kept = protocol.respond(1, payload, kept, THIS, members()["a"])
     with pytest.raises(SumError, match="done already"):
         protocol.respond(1, payload, kept, THIS, members()["a"])
@@ -138,7 +139,7 @@ def test_a_changed_ciphertext_shows_when_it_is_opened() -> None:
             THIS,
             lambda step, payloads: {
                 "a": rehearsal.protocol.respond(
-                    step, payloads["a"], b"\0" * 7 + b"\1" + WORDS.to_bytes(8, "big"), THIS, members()["a"]
+                    step, payloads["a"], hold(THIS, 1, WORDS.to_bytes(8, "big")), THIS, members()["a"]
                 )[0]
             },
         )
@@ -156,7 +157,7 @@ def test_damaged_first_messages_are_errors_that_name_the_site(damage: str) -> No
         "other key": join_fields(members()["a"].published["c"], joined),
     }[damage]
     with pytest.raises(SumError, match="'b'"):
-        rehearsal.protocol.total({**rehearsal.first, "b": broken}, THIS, lambda step, payloads: {})  # noqa: ARG005
+        rehearsal.protocol.total({**rehearsal.first, "b": broken}, THIS, lambda step, payloads: {})
 
 
 @pytest.mark.parametrize("bits", [1024, 2047, 2056 + 4, 0])

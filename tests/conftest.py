@@ -1,0 +1,55 @@
+"""What the tests share: real data where a machine has it, and small tables of hospitals."""
+
+import logging
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_moons
+
+from clients.app import app
+from flower_pansvm.settings import Scalar, Settings
+from simulations.in_process import InProcessGrid
+
+SHARED_DATA = Path(__file__).parents[1] / ".." / "shared" / "data"
+
+logging.getLogger("flwr").handlers.clear()
+
+MakeGrid = Callable[..., InProcessGrid]
+
+
+@pytest.fixture(scope="session")
+def shared_data() -> Path:
+    """Folder of real benchmark data, where a machine has it."""
+    if not SHARED_DATA.is_dir():
+        pytest.skip("no benchmark data on this machine")
+    return SHARED_DATA.resolve()
+
+
+@pytest.fixture
+def hospital_files(tmp_path: Path) -> list[Path]:
+    """Tables of three hospitals: two features of different size, not linearly separable."""
+    X, y = make_moons(180, noise=0.15, random_state=0)
+    frame = pd.DataFrame({"age": 50 + 10 * X[:, 0], "dose": X[:, 1] / 100, "label": y})
+    paths = []
+    for number, part in enumerate(np.array_split(np.arange(len(frame)), 3)):
+        paths.append(tmp_path / f"hospital{number}.csv")
+        frame.iloc[part].to_csv(paths[-1], index=False)
+    return paths
+
+
+@pytest.fixture
+def hospitals() -> MakeGrid:
+    """Return a function that makes a grid of hospitals, each with a table and a name in its node config."""
+
+    def make(
+        settings: Settings, files: Sequence[Path], nodes: dict[str, Scalar] | None = None, run_id: int = 1
+    ) -> InProcessGrid:
+        configs: list[dict[str, Scalar]] = [
+            {"data": str(file), "name": file.stem, **(nodes or {})} for file in files
+        ]
+        return InProcessGrid(app, configs, settings.to_config(), run_id)
+
+    return make

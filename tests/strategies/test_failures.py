@@ -1,0 +1,266 @@
+"""Sites that fail, refuse or fall silent: clear errors that hold no data, and runs that go on."""
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from flwr.app import Message
+
+from clients.app import app
+from flower_pansvm import messages
+from flower_pansvm.errors import (
+    FederationError,
+    PanSVMError,
+    SettingError,
+    SumError,
+    TableError,
+    TrainingError,
+)
+from flower_pansvm.settings import Settings
+from simulations.in_process import InProcessGrid
+from simulations.running import train_in_process
+from strategies import phases
+from strategies.pan_svm import PanSVM
+
+MakeGrid = Callable[..., InProcessGrid]
+
+
+def start(settings: Settings, grid: InProcessGrid) -> PanSVM:
+    strategy = PanSVM(settings)
+    strategy.start(grid)
+    return strategy
+
+
+def three(**config: object) -> Settings:
+    return Settings(**{"sites": 3, "min_cluster": 2, **config})  # type: ignore[arg-type]
+
+
+def test_hospitals_with_their_own_files_train(hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    settings = three()
+    strategy = start(settings, hospitals(settings, hospital_files))
+    assert list(strategy.federation.sites) == ["hospital0", "hospital1", "hospital2"]
+    assert strategy.evaluation.accuracy is not None
+    assert strategy.evaluation.accuracy > 0.9
+
+
+def test_columns_in_another_order_are_put_right(hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    settings = three()
+    expected = start(settings, hospitals(settings, hospital_files)).model.sha256()
+    frame = pd.read_csv(hospital_files[1])
+    frame[["label", "dose", "age"]].to_csv(hospital_files[1], index=False)
+    assert start(settings, hospitals(settings, hospital_files)).model.sha256() == expected
+
+
+def test_a_missing_column_names_site_and_column(hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    frame = pd.read_csv(hospital_files[1])
+    frame.drop(columns="dose").to_csv(hospital_files[1], index=False)
+    with pytest.raises(TableError, match=r"'hospital1' has no column 'dose'"):
+        start(three(), hospitals(three(), hospital_files))
+
+
+@pytest.mark.parametrize("files", [1, 2])
+def test_text_in_a_numeric_column_is_reported_without_the_text(
+    files: int, hospital_files: list[Path], hospitals: MakeGrid
+) -> None:
+    for file in hospital_files[:files]:
+        frame = pd.read_csv(file).astype({"age": object})
+        frame.loc[3, "age"] = "SECRETVALUE"
+        frame.to_csv(file, index=False)
+    with pytest.raises(TableError) as caught:
+        start(three(), hospitals(three(), hospital_files))
+    assert "'age'" in str(caught.value)
+    assert "hospital0.csv" in str(caught.value)
+    assert ("hospital1.csv" in str(caught.value)) == (files == 2)
+    assert "SECRETVALUE" not in str(caught.value)
+    assert str(hospital_files[0].parent) not in str(caught.value)
+
+
+def test_a_site_with_one_class_only_takes_part(hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    frame = pd.read_csv(hospital_files[2])
+    frame[frame["label"] == 1].to_csv(hospital_files[2], index=False)
+    strategy = start(three(), hospitals(three(), hospital_files))
+    assert len(strategy.federation.sites) == 3
+    assert strategy.progress[0].gap <= 1e-3
+
+
+def test_constant_and_empty_columns_are_harmless(hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    for file in hospital_files:
+        frame = pd.read_csv(file)
+        frame["constant"] = 7.0
+        frame["empty"] = np.nan
+        frame.to_csv(file, index=False)
+    strategy = start(three(), hospitals(three(), hospital_files))
+    assert np.isfinite(strategy.model.coef_).all()
+    assert strategy.evaluation.accuracy is not None
+    assert strategy.evaluation.accuracy > 0.9
+
+
+def test_labels_of_one_class_everywhere(hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    for file in hospital_files:
+        pd.read_csv(file).assign(label=1).to_csv(file, index=False)
+    with pytest.raises(TableError, match="only the class '1'"):
+        start(three(), hospitals(three(), hospital_files))
+
+
+def test_positive_labels_that_do_not_occur(hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    settings = three(positive="9")
+    with pytest.raises(TableError, match="positive"):
+        start(settings, hospitals(settings, hospital_files))
+
+
+def test_two_sites_are_refused_unless_agreed(hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    settings = Settings(sites=2, min_cluster=2)
+    with pytest.raises(FederationError, match="min-sites"):
+        start(settings, hospitals(settings, hospital_files[:2]))
+    agreed = Settings(sites=2, min_sites=2, min_cluster=2)
+    assert start(agreed, hospitals(agreed, hospital_files[:2])).progress[0].gap <= 1e-3
+
+
+def test_a_hospital_can_ask_for_more_sites_than_the_run(
+    hospital_files: list[Path], hospitals: MakeGrid
+) -> None:
+    settings = three()
+    with pytest.raises(SumError, match="at least 4"):
+        start(settings, hospitals(settings, hospital_files, {"min-sites": 4}))
+
+
+def test_a_hospital_refuses_a_sum_without_protection(hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    settings = three(aggregation="plain")
+    with pytest.raises(SumError, match="refuses the aggregation 'plain'"):
+        start(settings, hospitals(settings, hospital_files))
+    agreed = start(settings, hospitals(settings, hospital_files, {"aggregation": "plain"}))
+    assert agreed.progress[0].gap <= 1e-3
+
+
+def test_a_hospital_without_a_table_says_so(hospital_files: list[Path]) -> None:
+    settings = three()
+    nodes = [{"name": f"h{number}"} for number in range(3)]
+    with pytest.raises(TableError, match="names no table"):
+        start(settings, InProcessGrid(app, nodes, settings.to_config()))  # type: ignore[arg-type]
+
+
+def test_the_coordinator_cannot_make_a_hospital_read_another_file(
+    hospital_files: list[Path], hospitals: MakeGrid, tmp_path: Path
+) -> None:
+    settings = three(data=str(tmp_path / "other.csv"))
+    assert start(settings, hospitals(settings, hospital_files)).progress[0].gap <= 1e-3
+
+
+def test_two_sites_of_the_same_name(hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    settings = three()
+    with pytest.raises(FederationError, match="called 'same'"):
+        start(settings, hospitals(settings, hospital_files, {"name": "same"}))
+
+
+def test_too_few_sites_connected(
+    hospital_files: list[Path], hospitals: MakeGrid, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(phases, "JOIN_SECONDS", 0.0)
+    settings = three(sites=5)
+    with pytest.raises(FederationError, match="3 of 5 sites"):
+        start(settings, hospitals(settings, hospital_files))
+
+
+def test_more_landmarks_than_rows() -> None:
+    with pytest.raises(SettingError, match="landmarks is 1000"):
+        train_in_process(Settings(landmarks="1000"))
+
+
+def test_clusters_that_no_site_can_fill() -> None:
+    with pytest.raises(TrainingError, match="min-cluster"):
+        train_in_process(Settings(data="iris", min_cluster=60))
+
+
+def test_an_unknown_protocol_names_the_near_matches() -> None:
+    with pytest.raises(SettingError, match="ring"):
+        train_in_process(Settings(aggregation="rings"))
+
+
+def test_an_unexpected_error_at_a_site_travels_without_its_text(
+    hospital_files: list[Path], hospitals: MakeGrid, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: object) -> None:
+        raise ZeroDivisionError("SECRETVALUE of a patient")
+
+    monkeypatch.setattr("clients.pan_svm.cuts_at", broken)
+    settings = three()
+    grid = hospitals(settings, hospital_files)
+    with pytest.raises(
+        PanSVMError, match="'cuts' failed at site 'hospital0' with ZeroDivisionError"
+    ) as caught:
+        start(settings, grid)
+    assert "SECRETVALUE" not in str(caught.value)
+    assert not any(
+        "SECRETVALUE" in (reply.error.reason or "") for reply in grid.transcript if reply.has_error()
+    )
+
+
+class UnreliableGrid(InProcessGrid):
+    """A grid on which one site stops answering at the n-th message it gets for a task."""
+
+    def __init__(self, *args: object, lost: int, task: str, at: int, **kwargs: object) -> None:
+        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
+        self.lost, self.task, self.at, self.seen = lost, task, at, 0
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        ids = []
+        for message in messages:
+            mine = message.metadata.dst_node_id == self.lost
+            self.seen += mine and message.metadata.message_type.endswith(f".{self.task}")
+            if mine and self.seen >= self.at:
+                ids.append(f"lost-{len(ids)}-{self.seen}")
+            else:
+                ids.extend(super().push_messages([message]))
+        return ids
+
+
+@pytest.mark.parametrize(
+    ("task", "at"),
+    [("moments", 1), ("landmarks", 1), ("warm_start", 1), ("cuts", 1), ("cuts", 4), ("scores", 1)],
+)
+@pytest.mark.parametrize("lost", [2, 4])
+def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost: int) -> None:
+    settings = Settings(data="wine", sites=5, timeout=0.05)
+    nodes = [{"partition-id": site, "num-partitions": 5} for site in range(5)]
+    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=lost, task=task, at=at)
+    strategy = start(settings, grid)
+    assert strategy.federation.ledger.dropped == [f"site-{lost - 2:03d}"]
+    assert len(strategy.federation.sites) == 4
+    assert strategy.evaluation.accuracy is not None
+    assert strategy.evaluation.accuracy > 0.85
+
+
+def test_a_run_stops_when_too_few_sites_are_left() -> None:
+    settings = Settings(data="wine", sites=3, timeout=0.05)
+    nodes = [{"partition-id": site, "num-partitions": 3} for site in range(3)]
+    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="cuts", at=2)
+    with pytest.raises(FederationError, match=r"Only 2 sites are left.*site-001"):
+        start(settings, grid)
+
+
+def test_a_site_that_never_joins() -> None:
+    settings = Settings(data="wine", sites=3, timeout=0.05)
+    nodes = [{"partition-id": site, "num-partitions": 3} for site in range(3)]
+    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="join", at=1)
+    with pytest.raises(FederationError, match="did not answer 'join'"):
+        start(settings, grid)
+
+
+def test_a_sum_asked_for_twice_is_refused(hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    settings = three()
+    grid = hospitals(settings, hospital_files)
+    sent: list[Message] = []
+    deliver = grid._deliver
+
+    def remember(message: Message) -> str:
+        if message.metadata.message_type == messages.CUTS.message_type and not sent:
+            sent.append(Message(message.content, message.metadata.dst_node_id, message.metadata.message_type))
+        return deliver(message)
+
+    grid._deliver = remember  # type: ignore[method-assign]
+    start(settings, grid)
+    (reply,) = grid.send_and_receive(sent)
+    assert reply.has_error()
+    assert "was answered or passed over already" in (reply.error.reason or "")

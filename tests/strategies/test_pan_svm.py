@@ -1,0 +1,224 @@
+"""PAN-SVM end to end, all sites in this process: the model is the right one."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from sklearn.metrics import balanced_accuracy_score, roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from clients.site import test_rows as held_out
+from flower_pansvm.cutting_planes.cuts import cuts_at
+from flower_pansvm.cutting_planes.engine import solve
+from flower_pansvm.model import PanSVC
+from flower_pansvm.schema import class_names
+from flower_pansvm.settings import Settings
+from simulations.running import train_in_process
+from simulations.sites import join_data, site_table
+from strategies.pan_svm import PanSVM
+from strategies.results import describe, write
+
+
+def rows(settings: Settings, site: int, *, test: bool) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
+    """Return a site's training or test rows and their classes."""
+    table = site_table(
+        data=settings.data,
+        label=settings.label,
+        split=settings.split,
+        sites=settings.sites,
+        seed=settings.seed,
+        site=site,
+        data_dir=settings.data_dir,
+    )
+    assert table.labels is not None
+    classes = class_names(table.labels, settings.positive_labels)
+    chosen = held_out(classes, settings.test_fraction, settings.seed) == test
+    return table.X[chosen], classes[chosen]
+
+
+def pooled(settings: Settings, *, test: bool = False) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
+    parts = [rows(settings, site, test=test) for site in range(settings.sites)]
+    return np.vstack([X for X, _ in parts]), np.concatenate([y for _, y in parts])
+
+
+def mapped(model: PanSVC, settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    X, classes = pooled(settings)
+    F = model.feature_map_.transform(model.scaling_.transform(X))
+    return F, np.where(classes == model.schema_.classes[1], 1.0, -1.0)
+
+
+def objective(
+    w: NDArray[np.float64], b: float, F: NDArray[np.float64], y: NDArray[np.float64], C: float
+) -> float:
+    return float(0.5 * w @ w + C * np.maximum(0, 1 - y * (F @ w + b)).sum())
+
+
+@pytest.fixture(scope="module")
+def trained() -> PanSVM:
+    return train_in_process(Settings())
+
+
+@pytest.mark.parametrize(
+    ("data", "config"),
+    [
+        ("breast_cancer", {}),
+        ("diabetes", {"C": 10.0}),
+        ("australian", {"C": 2.0, "kernel": "poly", "coef0": 1.0}),
+    ],
+)
+def test_the_solution_is_that_of_a_central_solver(
+    data: str, config: dict[str, float], request: pytest.FixtureRequest
+) -> None:
+    folder = "" if data == "breast_cancer" else str(request.getfixturevalue("shared_data"))
+    settings = Settings(data=data, data_dir=folder, **config)
+    strategy = train_in_process(settings)
+    state = strategy.progress[0]
+    assert state.gap <= 1e-3
+    F, y = mapped(strategy.model, settings)
+    reached = objective(strategy.model.coef_[0], strategy.model.intercept_[0], F, y, settings.C)
+    assert reached == pytest.approx(state.upper, rel=1e-9)
+    svc = SVC(kernel="linear", C=settings.C, tol=1e-6).fit(F, y)
+    best = objective(svc.coef_[0], svc.intercept_[0], F, y, settings.C)
+    assert reached <= best * (1 + 1e-3)
+    assert state.lower <= best * (1 + 1e-9)
+
+
+def test_distributing_costs_no_accuracy() -> None:
+    settings = Settings(tol=1e-6)
+    strategy = train_in_process(settings)
+    F, y = mapped(strategy.model, settings)
+    problem = strategy.progress[0].problem
+    alone = solve(
+        [problem],
+        [np.empty((0, problem.rank + 1))],
+        lambda wanted: {i: cuts_at(F, y, points) for i, points in wanted.items()},
+        tol=1e-6,
+        points=8,
+        report=lambda *_: None,
+    )[0]
+    assert strategy.progress[0].upper == pytest.approx(alone.upper, rel=2e-6)
+    # The objective is 1-strongly convex in w: both are this close to the optimum, so to each other.
+    apart = 2 * np.sqrt(2 * 1e-6 * alone.upper)
+    assert np.linalg.norm(strategy.model.coef_[0] - alone.best[:-1]) <= apart
+    ours = F @ strategy.model.coef_[0] + strategy.model.intercept_[0]
+    theirs = F @ alone.best[:-1] + alone.best[-1]
+    assert np.abs(ours - theirs).max() <= 3 * apart
+    assert np.mean(np.sign(ours) == np.sign(theirs)) >= 0.995
+
+
+def test_the_number_of_sites_does_not_change_the_objective_reached() -> None:
+    uppers = []
+    for sites in (3, 8):
+        settings = Settings(sites=sites, scaling="none", gamma="0.0001", C=1.0, min_cluster=1)
+        strategy = train_in_process(settings)
+        F, y = mapped(strategy.model, settings)
+        svc = SVC(kernel="linear", C=1.0, tol=1e-6).fit(F, y)
+        uppers.append(strategy.progress[0].upper / objective(svc.coef_[0], svc.intercept_[0], F, y, 1.0))
+    assert uppers == pytest.approx([1.0, 1.0], abs=1e-3)
+
+
+def test_accuracy_on_breast_cancer(trained: PanSVM) -> None:
+    assert trained.evaluation.accuracy is not None
+    assert trained.evaluation.accuracy >= 0.95
+
+
+def test_reported_figures_are_those_of_the_model_on_the_held_out_rows(trained: PanSVM) -> None:
+    cells, classes = pooled(trained.settings, test=True)
+    X = pd.DataFrame(cells, columns=trained.model.feature_names_in_)
+    decisions = trained.model.decision_function(X)
+    figures = trained.evaluation
+    assert figures.rows == len(X)
+    assert figures.accuracy == pytest.approx(trained.model.score(X, classes))
+    assert figures.balanced_accuracy == pytest.approx(
+        balanced_accuracy_score(classes, trained.model.predict(X))
+    )
+    assert figures.auc == pytest.approx(
+        roc_auc_score(classes == trained.model.classes_[1], decisions), abs=2e-3
+    )
+
+
+def test_plain_and_ring_give_the_same_model(trained: PanSVM) -> None:
+    plain = train_in_process(Settings(aggregation="plain"))
+    assert plain.model.sha256() == trained.model.sha256()
+    assert plain.federation.ledger.round_trips == trained.federation.ledger.round_trips
+
+
+def test_the_same_seed_gives_the_same_model_and_another_one_another(trained: PanSVM) -> None:
+    assert train_in_process(Settings()).model.sha256() == trained.model.sha256()
+    assert train_in_process(Settings(seed=1)).model.sha256() != trained.model.sha256()
+
+
+def test_without_warm_start_the_optimum_is_the_same(trained: PanSVM) -> None:
+    cold = train_in_process(Settings(warm_start=False))
+    assert cold.progress[0].upper == pytest.approx(trained.progress[0].upper, rel=1e-3)
+    assert "warm_start" not in {entry["task"] for entry in cold.federation.ledger.disclosed()}
+
+
+def test_four_real_hospitals_together_beat_the_mean_of_each_alone(shared_data: Path) -> None:
+    names = ("cleveland", "hungarian", "switzerland", "va")
+    data = join_data([str(shared_data / f"heart-{name}.csv.gz") for name in names])
+    together, alone = [], []
+    for seed in range(5):
+        settings = Settings(data=data, sites=4, positive="1,2,3,4", seed=seed)
+        together.append(train_in_process(settings).evaluation.balanced_accuracy)
+        X_test, y_test = pooled(settings, test=True)
+        for site in range(4):
+            X, y = rows(settings, site, test=False)
+            fill = np.where(
+                np.isnan(X).all(axis=0), 0.0, np.nanmean(np.where(np.isnan(X).all(axis=0), 0.0, X), axis=0)
+            )
+            local = make_pipeline(StandardScaler(), SVC()).fit(np.where(np.isnan(X), fill, X), y)
+            said = local.predict(np.where(np.isnan(X_test), fill, X_test))
+            alone.append(balanced_accuracy_score(y_test, said))
+    assert np.mean(together) > np.mean(alone)
+
+
+def test_three_classes() -> None:
+    strategy = train_in_process(Settings(data="iris", sites=3))
+    assert [state.problem.name for state in strategy.progress] == ["setosa", "versicolor", "virginica"]
+    assert all(state.gap <= 1e-3 for state in strategy.progress)
+    assert strategy.evaluation.accuracy is not None
+    assert strategy.evaluation.accuracy >= 0.9
+
+
+def test_minmax_discloses_the_extremes_and_says_so() -> None:
+    strategy = train_in_process(Settings(scaling="minmax"))
+    how = {entry["result"]: entry["how"] for entry in strategy.federation.ledger.disclosed()}
+    assert how["low"] == how["high"] == "disclosed"
+    X, _ = pooled(strategy.settings)
+    scaled = strategy.model.scaling_.transform(X)
+    assert scaled.min() == pytest.approx(-1.0)
+    assert scaled.max() == pytest.approx(1.0)
+
+
+def test_training_on_every_row_reports_no_accuracy(tmp_path: Path) -> None:
+    strategy = train_in_process(Settings(data="wine", sites=3, test_fraction=0.0))
+    write(tmp_path, strategy, strategy.settings)
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result["accuracy"] is None
+    assert (result["rows_train"], result["rows_test"]) == (178, 0)
+
+
+def test_the_result_says_what_happened(trained: PanSVM, tmp_path: Path) -> None:
+    write(tmp_path, trained, trained.settings)
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert result == json.loads(json.dumps(describe(trained, trained.settings)))
+    assert (result["sites"], result["rows_train"], result["rows_test"], result["features"]) == (
+        5,
+        455,
+        114,
+        30,
+    )
+    assert result["objective"]["gap"] <= 1e-3
+    assert result["cut_rounds"] == len(result["convergence"][0])
+    assert result["round_trips"] == result["cut_rounds"] + 5
+    assert PanSVC.load(tmp_path / "model.npz").sha256() == result["model_sha256"]
+    summed = {entry["task"] for entry in result["disclosed"] if entry["how"] == "summed"}
+    assert summed == {"moments", "landmarks", "warm_start", "cuts", "scores"}
+    disclosed = {entry["result"] for entry in result["disclosed"] if entry["how"] == "disclosed"}
+    assert disclosed == {"name", "public_key", "published", "columns", "classes"}

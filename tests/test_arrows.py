@@ -1,0 +1,63 @@
+"""Imports go along the arrows of the design: simulations -> strategies, clients -> flower_pansvm."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+ALLOWED = {
+    "flower_pansvm": {"flower_pansvm"},
+    "clients": {"clients", "flower_pansvm"},
+    "strategies": {"strategies", "flower_pansvm"},
+    "simulations": {"simulations", "strategies", "clients", "flower_pansvm"},
+}
+# A simulated site asks the simulation for its rows. Hospitals have a table of their own and never get there.
+EXCEPTION = ("clients/table_source.py", "simulations.sites")
+
+
+def modules_named(source: str) -> set[str]:
+    """Return every module that a source imports, by statement or by a name handed to import_module."""
+    named = set()
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Import):
+            named.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are written in full"
+            named.add(node.module or "")
+        elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func):
+            named.update(arg.value for arg in node.args if isinstance(arg, ast.Constant))
+    return named
+
+
+def against_the_arrows(room: str, source: str) -> set[str]:
+    return {name for name in modules_named(source) if name.split(".")[0] in ALLOWED.keys() - ALLOWED[room]}
+
+
+@pytest.mark.parametrize("room", ALLOWED)
+def test_imports_follow_the_arrows(room: str) -> None:
+    files = sorted((ROOT / room).rglob("*.py"))
+    assert files
+    for file in files:
+        wrong = against_the_arrows(room, file.read_text())
+        if file.relative_to(ROOT).as_posix() == EXCEPTION[0]:
+            assert wrong == {EXCEPTION[1]}
+        else:
+            assert not wrong, file
+
+
+def test_a_wrong_import_is_noticed() -> None:
+    assert against_the_arrows("clients", "from strategies.app import app")
+    assert against_the_arrows("flower_pansvm", "import clients.site")
+    assert against_the_arrows("clients", "importlib.import_module('simulations.sites')")
+    assert not against_the_arrows("simulations", "from strategies.app import app")
+
+
+def test_only_the_paillier_protocol_imports_phe() -> None:
+    users = {
+        file.relative_to(ROOT).as_posix()
+        for room in ALLOWED
+        for file in (ROOT / room).rglob("*.py")
+        if any(name.split(".")[0] == "phe" for name in modules_named(file.read_text()))
+    }
+    assert users <= {"flower_pansvm/secure_sum/paillier.py"}
