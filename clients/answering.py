@@ -12,12 +12,13 @@ from typing import Any, cast
 from flwr.app import Context, Error, Message, RecordDict
 from flwr.common.logger import log
 
-from clients.door import leave
-from clients.membership import remember, site_name, take_part
+from clients.door import leave, pass_on
+from clients.membership import remember, take_part, take_step
+from clients.run_keys import site_name
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
-from flower_pansvm.messages import Task
+from flower_pansvm.messages import RELAY, Task
 from flower_pansvm.records import Value
 
 Handler = Callable[[Message, Context], Message]
@@ -38,22 +39,28 @@ def answers(task: Task) -> Callable[[Work], Handler]:
     """
 
     def decorate(work: Work) -> Handler:
-        def handler(message: Message, context: Context) -> Message:
-            try:
-                return Message(_answer(task, work, message.content, context), reply_to=message)
-            except PanSVMError as error:
-                return Message(Error(error.code, str(error)), reply_to=message)
-            except Exception as error:
-                _log_places(task, error)
-                reason = (
-                    f"Task '{task.name}' failed at site '{site_name(context)}' with {type(error).__name__}. "
-                    "The site's own log says where; it is not sent because it could hold data."
-                )
-                return Message(Error(UNEXPECTED, reason), reply_to=message)
-
-        return handler
+        return _safely(task, lambda content, context: _answer(task, work, content, context))
 
     return decorate
+
+
+def _safely(task: Task, reply: Callable[[RecordDict, Context], RecordDict]) -> Handler:
+    """Return a Flower handler that always answers, and with an error says nothing but task and cause."""
+
+    def handler(message: Message, context: Context) -> Message:
+        try:
+            return Message(reply(message.content, context), reply_to=message)
+        except PanSVMError as error:
+            return Message(Error(error.code, str(error)), reply_to=message)
+        except Exception as error:
+            _log_places(task, error)
+            reason = (
+                f"Task '{task.name}' failed at site '{site_name(context)}' with {type(error).__name__}. "
+                "The site's own log says where; it is not sent because it could hold data."
+            )
+            return Message(Error(UNEXPECTED, reason), reply_to=message)
+
+    return handler
 
 
 def _answer(task: Task, work: Work, content: RecordDict, context: Context) -> RecordDict:
@@ -61,10 +68,14 @@ def _answer(task: Task, work: Work, content: RecordDict, context: Context) -> Re
     site = Site(context, participation, cast("dict[str, bytes]", records.get(content, "notes")))
     for name, values in records.groups(content, "broadcast.").items():
         site.remember(name, values)
-    reply = leave(task, work(site, records.get(content, "inputs")), participation, site.outbox)
+    reply, kept = leave(task, work(site, records.get(content, "inputs")), participation, site.outbox)
     if participation is not None:
-        remember(context, participation)
+        remember(context, participation, kept)
     return reply
+
+
+relay = _safely(RELAY, lambda content, context: pass_on(take_step(context, content)))
+"""Handler of :data:`~flower_pansvm.messages.RELAY`, which has no local work but the protocol's own."""
 
 
 def _log_places(task: Task, error: Exception) -> None:

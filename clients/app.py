@@ -6,7 +6,7 @@ Start it with ``flower-supernode``; ``docs/deployment.md`` has the commands.
 from flwr.clientapp import ClientApp
 
 from clients import common, pan_svm
-from clients.answering import Handler
+from clients.answering import Handler, relay
 from flower_pansvm import messages
 from flower_pansvm.messages import Task
 
@@ -18,6 +18,7 @@ WORK: dict[Task, Handler] = {
     messages.WARM_START: pan_svm.warm_start,
     messages.CUTS: pan_svm.cuts,
     messages.SCORES: common.scores,
+    messages.RELAY: relay,
 }
 
 app = ClientApp()

@@ -5,7 +5,7 @@ import secrets
 import numpy as np
 
 from clients.answering import Inputs, answers
-from clients.membership import make_keys, note_to
+from clients.membership import join_run, note_to
 from clients.site import Site
 from flower_pansvm import messages, scaling
 from flower_pansvm.metrics import confusion_counts, decision_histogram, winners
@@ -20,11 +20,9 @@ SLOTS = "slots"
 def join(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Read the table, make the keys of this run, and say what the columns and classes are called."""
     classes = class_names(site.labels(), list(inputs["positive_labels"]))
-    public_key, published = make_keys(site.context)
     return {
         "name": site.name,
-        "public_key": public_key,
-        "published": published,
+        **join_run(site.context),
         "columns": texts(site.table().columns),
         "classes": np.unique(classes),
     }

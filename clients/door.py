@@ -1,4 +1,4 @@
-"""The one door: everything that leaves a site goes through :func:`leave`.
+"""The one door: everything that leaves a site goes through :func:`leave`, or :func:`pass_on` within a sum.
 
 A result that its task declares as *summed* is turned into whole numbers and masked or encrypted by the
 secure-sum protocol. One that is declared *disclosed* leaves as it is. Anything else stays.
@@ -23,8 +23,8 @@ def leave(
     results: Mapping[str, Value],
     participation: Participation | None,
     notes: Mapping[str, bytes],
-) -> RecordDict:
-    """Return the content of a site's reply.
+) -> tuple[RecordDict, bytes]:
+    """Return the content of a site's reply, and what the site keeps for later steps of the secure sum.
 
     Parameters
     ----------
@@ -48,26 +48,30 @@ def leave(
             f"Task '{task.name}' declares the results {sorted(declared)} but its code returned {sorted(results)}. "
             "This is a fault in the program: declare every result in flower_pansvm/messages.py."
         )
-    content = RecordDict()
+    content, kept = RecordDict(), b""
     records.put(content, "disclosed", {name: results[name] for name in task.disclosed})
     records.put(content, "notes", notes)
     if task.summed:
         if participation is None:
             raise SumError(f"Task '{task.name}' was asked for outside a secure sum. Start the run again.")
         summed = {name: np.asarray(results[name], dtype=np.float64) for name in task.summed}
-        payload = _masked(summed, participation)
+        payload, kept = _masked(summed, participation)
         records.put(content, "sum", {"payload": np.frombuffer(payload, dtype=np.uint8)})
         records.put(content, "shapes", {name: np.array(array.shape) for name, array in summed.items()})
+    return content, kept
+
+
+def pass_on(answer: bytes) -> RecordDict:
+    """Return the content of a site's reply to a relay step: what its protocol made, masked or encrypted."""
+    content = RecordDict()
+    records.put(content, "sum", {"payload": np.frombuffer(answer, dtype=np.uint8)})
     return content
 
 
-def _masked(summed: Mapping[str, NDArray[np.float64]], participation: Participation) -> bytes:
+def _masked(summed: Mapping[str, NDArray[np.float64]], participation: Participation) -> tuple[bytes, bytes]:
     sites = len(participation.this.roster)
     words = [encode(array, _bound(participation.bounds[name]), sites, name) for name, array in summed.items()]
-    payload, _ = participation.protocol.contribute(
-        np.concatenate(words), participation.this, participation.member
-    )
-    return payload
+    return participation.protocol.contribute(np.concatenate(words), participation.this, participation.member)
 
 
 def _bound(bound: float) -> float | None:

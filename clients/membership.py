@@ -1,30 +1,20 @@
-"""A site's part in the secure sums: its keys for the run, and which sums it takes part in."""
+"""A site's part in the secure sums: which ones it takes part in, and what it keeps in the middle of one."""
 
 from dataclasses import dataclass
 from typing import cast
 
-from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from flwr.app import Context, RecordDict
 
+from clients.run_keys import make_run_keys, member_of, site_name
 from flower_pansvm import records
 from flower_pansvm.errors import SumError
-from flower_pansvm.secure_sum import make
+from flower_pansvm.secure_sum import selection
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
 from flower_pansvm.secure_sum.keys import seal, unseal
 from flower_pansvm.secure_sum.refusals import Memory, admit
 from flower_pansvm.settings import Settings
 
-KEYS = "keys"
-MEMORY = "memory"
-
-
-def site_name(context: Context) -> str:
-    """Return the name of a site: the one its node config gives it, else the number of a simulated node."""
-    if "name" in context.node_config:
-        return str(context.node_config["name"])
-    if "partition-id" in context.node_config:
-        return f"site-{int(cast(int, context.node_config['partition-id'])):03d}"
-    return f"node-{context.node_id}"
+STATE = "sums"
 
 
 @dataclass(frozen=True)
@@ -52,6 +42,13 @@ class Participation:
     memory: Memory
 
 
+def join_run(context: Context) -> dict[str, bytes]:
+    """Make this site's keys for a run, forget all earlier sums, and return what it publishes."""
+    public = make_run_keys(context, protocol_of(context))
+    _keep(context, Memory(run=str(context.run_id)), b"")
+    return public
+
+
 def protocol_of(context: Context) -> SecureSum:
     """Return the protocol of the run.
 
@@ -60,8 +57,7 @@ def protocol_of(context: Context) -> SecureSum:
     SumError
         If it does not protect the site and the hospital has not agreed to that in its node config.
     """
-    settings = Settings.from_config(context.run_config)
-    protocol = make(settings.aggregation)
+    protocol = selection.protocol_of(Settings.from_config(context.run_config))
     node = context.node_config
     simulated = "partition-id" in node
     if not (protocol.protected or simulated or node.get("aggregation") == protocol.name):
@@ -72,15 +68,6 @@ def protocol_of(context: Context) -> SecureSum:
     return protocol
 
 
-def make_keys(context: Context) -> tuple[bytes, bytes]:
-    """Make this site's keys for the run, and return the two public halves: X25519, and the protocol's own."""
-    key = X25519PrivateKey.generate()
-    secret, published = protocol_of(context).prepare()
-    records.put(context.state, KEYS, {"private": key.private_bytes_raw(), "secret": secret})
-    records.put(context.state, MEMORY, {"json": Memory(run=str(context.run_id)).to_json()})
-    return key.public_key().public_bytes_raw(), published
-
-
 def take_part(context: Context, content: RecordDict) -> Participation:
     """Check a request for a secure sum and return what the site needs to answer it.
 
@@ -89,55 +76,53 @@ def take_part(context: Context, content: RecordDict) -> Participation:
     context : Context
         Flower's context of this node, which has joined the run.
     content : RecordDict
-        The request: groups ``sum``, ``bounds``, ``public_keys`` and ``published``.
+        The request: groups ``sum``, ``bounds`` and ``keys.SITE``.
 
     Raises
     ------
     SumError
         If the site refuses (:func:`flower_pansvm.secure_sum.refusals.admit` lists the reasons).
     """
-    keys = records.get(context.state, KEYS)
-    if not keys:
-        raise SumError(
-            f"Site '{site_name(context)}' has no keys for this run: it has not joined. Start the run again."
-        )
-    request = records.get(content, "sum")
-    this = SumRound(
-        run=str(context.run_id),
-        task=str(request["task"]),
-        round_trip=cast(int, request["round_trip"]),
-        attempt=cast(int, request["attempt"]),
-        roster=tuple(map(str, cast("list[str]", request["roster"]))),
-    )
-    public_keys = cast("dict[str, bytes]", records.get(content, "public_keys"))
-    published = cast("dict[str, bytes]", records.get(content, "published"))
-    memory = admit(
-        Memory.from_json(str(records.get(context.state, MEMORY)["json"])),
-        this,
-        site_name(context),
-        {name: public_keys[name] + published[name] for name in public_keys},
-        _min_sites(context),
-    )
-    member = Member(
-        name=site_name(context),
-        key=X25519PrivateKey.from_private_bytes(cast(bytes, keys["private"])),
-        peers={name: key for name, key in public_keys.items() if name != site_name(context)},
-        secret=cast(bytes, keys["secret"]),
-        published=published,
-    )
+    this, member = _sum_of(context, content), _member_of(context, content)
+    publics = {name: keys["public_key"] + keys["published"] for name, keys in _public(content).items()}
+    memory, _ = _kept(context)
+    memory = admit(memory, this, member.name, publics, _min_sites(context))
     bounds = cast("dict[str, float]", records.get(content, "bounds"))
     return Participation(protocol_of(context), this, member, bounds, memory)
 
 
-def remember(context: Context, participation: Participation) -> None:
-    """Note that this sum has been answered; called when nothing can fail any more."""
-    records.put(context.state, MEMORY, {"json": participation.memory.to_json()})
+def remember(context: Context, participation: Participation, kept: bytes) -> None:
+    """Note that a sum has been answered, and what its later steps need; nothing can fail after this."""
+    _keep(context, participation.memory, kept)
 
 
-def _min_sites(context: Context) -> int:
-    """Return the fewest sites in a sum: what the run says, or more if the hospital asks for more."""
-    settings = Settings.from_config(context.run_config)
-    return max(settings.min_sites, int(cast(int, context.node_config.get("min-sites", 0))))
+def take_step(context: Context, content: RecordDict) -> bytes:
+    """Answer a relay step of the sum this site takes part in.
+
+    Parameters
+    ----------
+    context : Context
+        Flower's context of this node.
+    content : RecordDict
+        The request: groups ``sum``, with ``step`` and ``payload`` besides, and ``keys.SITE``.
+
+    Raises
+    ------
+    SumError
+        If it is another sum than the last one this site took part in, or the protocol refuses the step.
+    """
+    this = _sum_of(context, content)
+    memory, kept = _kept(context)
+    if (this.round_trip, this.attempt, this.roster) != (memory.round_trip, memory.attempt, memory.roster):
+        raise SumError(
+            f"Site '{site_name(context)}' was asked for a step of a sum it does not take part in. A message came "
+            "late or was repeated; repeat the sum under a new attempt."
+        )
+    request = records.get(content, "sum")
+    step, payload = cast(int, request["step"]), cast(bytes, request["payload"])
+    answer, kept = protocol_of(context).respond(step, payload, kept, this, _member_of(context, content))
+    _keep(context, memory, kept)
+    return answer
 
 
 def note_to(participation: Participation, receiver: str, purpose: str, note: bytes) -> bytes:
@@ -152,4 +137,41 @@ def note_from(participation: Participation, sender: str, purpose: str, sealed: b
 
 def _of_the_run(participation: Participation, purpose: str) -> SumRound:
     """Return the label of notes that are valid for the whole run: they may be read in a later round trip."""
-    return SumRound(participation.this.run, purpose, round_trip=1, attempt=0, roster=())
+    return SumRound(participation.this.run, purpose, round_trip=0, attempt=0, roster=())
+
+
+def _sum_of(context: Context, content: RecordDict) -> SumRound:
+    request = records.get(content, "sum")
+    return SumRound(
+        run=str(context.run_id),
+        task=str(request["task"]),
+        round_trip=cast(int, request["round_trip"]),
+        attempt=cast(int, request["attempt"]),
+        roster=tuple(map(str, cast("list[str]", request["roster"]))),
+    )
+
+
+def _member_of(context: Context, content: RecordDict) -> Member:
+    return member_of(context, _public(content))
+
+
+def _public(content: RecordDict) -> dict[str, dict[str, bytes]]:
+    """Return what each site has published when it joined, by site name."""
+    return cast("dict[str, dict[str, bytes]]", records.groups(content, "keys."))
+
+
+def _min_sites(context: Context) -> int:
+    """Return the fewest sites in a sum: what the run says, or more if the hospital asks for more."""
+    settings = Settings.from_config(context.run_config)
+    return max(settings.min_sites, int(cast(int, context.node_config.get("min-sites", 0))))
+
+
+def _keep(context: Context, memory: Memory, kept: bytes) -> None:
+    records.put(context.state, STATE, {"memory": memory.to_json(), "kept": kept})
+
+
+def _kept(context: Context) -> tuple[Memory, bytes]:
+    state = records.get(context.state, STATE)
+    if not state:
+        raise SumError(f"Site '{site_name(context)}' has not joined this run. Start the run again.")
+    return Memory.from_json(str(state["memory"])), cast(bytes, state["kept"])

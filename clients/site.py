@@ -15,7 +15,8 @@ import numpy as np
 from flwr.app import Context
 from numpy.typing import NDArray
 
-from clients.membership import Participation, site_name
+from clients.membership import Participation
+from clients.run_keys import site_name
 from clients.table import Table, align
 from clients.table_source import open_table, table_identity
 from flower_pansvm import messages, records

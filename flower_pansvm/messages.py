@@ -39,9 +39,10 @@ class Task:
         return f"{self.category}.{self.name}"
 
 
-JOIN = Task("join", "query", disclosed=("name", "public_key", "published", "columns", "classes"))
-"""In: labels that count as positive. Out: the site's name; its public key for this run's secure sums and what the
-protocol publishes besides; the names of its columns and of its classes (not how many rows have them)."""
+JOIN = Task("join", "query", disclosed=("name", "public_key", "published", "signature", "columns", "classes"))
+"""In: labels that count as positive. Out: the site's name; its public key for this run's secure sums, what the
+protocol publishes besides, and the signature of the site's identity on both; the names of its columns and of its
+classes (not how many rows have them)."""
 
 MOMENTS = Task("moments", "train", summed=("rows", "test_rows", "count", "total", "square"))
 """Out: number of training rows of each class, number of test rows; cells present, sum and sum of squares of
@@ -65,6 +66,9 @@ at each point (Lu 2016, Algorithm 2, line 7)."""
 SCORES = Task("scores", "evaluate", summed=("confusion", "histogram"))
 """In: weights and bias of each problem. Out: counts of true against predicted class, and how many decision
 values fall into each bin, over the site's test rows."""
+
+RELAY = Task("relay", "train")
+"""A step of a secure sum that takes several: ciphertext from one site on its way to another, or to be opened."""
 
 SCHEMA = "schema"
 """Broadcast: columns in common order, classes, positive labels, test fraction, seed."""

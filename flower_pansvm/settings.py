@@ -17,7 +17,7 @@ Scalar = str | int | float | bool
 
 CHOICES = {
     "strategy": ("pan-svm",),
-    "execution": ("one-shot",),
+    "execution": ("one-shot", "hops"),
     "kernel": ("rbf", "linear", "poly"),
     "scaling": ("standard", "minmax", "none"),
 }
@@ -33,8 +33,10 @@ class Settings:
         What simulated sites hold (a hospital names its own table in its node config): data set or file, label
         column, comma-separated labels that count as positive, how rows are dealt out, number of sites, folder
         of data sets.
-    strategy, aggregation, execution, min_sites
-        The privacy-preserving system, the secure-sum protocol, how it is executed, fewest sites in a sum.
+    strategy, aggregation, execution, k, key_bits, min_sites
+        The privacy-preserving system; the secure-sum protocol; whether ring and k-secure take one round trip
+        (``one-shot``) or go from site to site (``hops``); the k of k-secure, 0 for the number of sites; length of a
+        Paillier key; fewest sites in a sum.
     test_fraction, seed
         Share of each site's rows kept for evaluation; seed of the splits and of k-means.
     scaling, landmarks, min_cluster
@@ -59,6 +61,8 @@ class Settings:
     strategy: str = "pan-svm"
     aggregation: str = "ring"
     execution: str = "one-shot"
+    k: int = 0
+    key_bits: int = 3072
     min_sites: int = 3
     test_fraction: float = 0.2
     seed: int = 0
@@ -118,6 +122,7 @@ class Settings:
             "points": (self.points, 1),
             "degree": (self.degree, 1),
             "seed": (self.seed, 0),
+            "k": (self.k, 0),
         }
         for name, (number, least) in at_least.items():
             if number < least:

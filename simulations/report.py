@@ -85,9 +85,9 @@ def convergence_figure(result: dict[str, Any]) -> Figure:
     axes.axhline(tol, color="0.4", linewidth=0.9, linestyle="--")
     axes.annotate(
         f"stop at {tol:g}",
-        (0.99, tol),
+        (0.01, tol),
         xycoords=("axes fraction", "data"),
-        ha="right",
+        ha="left",
         va="bottom",
         fontsize=8,
     )

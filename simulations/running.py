@@ -8,7 +8,7 @@ from pathlib import Path
 from time import time_ns
 
 from clients.app import app
-from flower_pansvm.secure_sum import make
+from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.settings import Scalar, Settings
 from simulations.flower_engine import run_on_flower
 from simulations.in_process import InProcessGrid
@@ -34,7 +34,7 @@ def check(settings: Settings) -> None:
     PanSVMError
         If a table cannot be read, the split cannot be made, or the protocol is unknown.
     """
-    make(settings.aggregation)
+    protocol_of(settings)
     data = {
         "data": settings.data,
         "label": settings.label,

@@ -69,7 +69,7 @@ def join(federation: Federation, settings: Settings) -> Schema:
     by_name = _by_name(answers)
     federation.enrol(
         {
-            name: Contact(node, answers[node]["public_key"], answers[node]["published"])
+            name: Contact(node, *(answers[node][part] for part in ("public_key", "published", "signature")))
             for name, node in by_name.items()
         }
     )

@@ -17,6 +17,9 @@ from flower_pansvm.cutting_planes.master import MasterSolution, solve_master
 MAX_ROUNDS = 1000
 """A problem that has not met its tolerance after so many round trips is returned as it is."""
 
+NEGLIGIBLE = 1e-6
+"""A cut whose dual variable is below this share of the largest one is not expected in the next solution."""
+
 Ask = Callable[[Mapping[int, NDArray[np.float64]]], Mapping[int, Cuts]]
 """``ask({problem: points})`` returns, summed over all sites, the cuts of each problem at its points."""
 
@@ -94,7 +97,9 @@ class Progress:
             np.append(self.cuts.m, new.m),
             np.append(self.cuts.loss, new.loss),
         )
-        master = solve_master(self.cuts.a, self.cuts.d, self.cuts.m, C, self.problem.rows)
+        shared = self.beta > NEGLIGIBLE * self.beta.max(initial=0.0)
+        likely = np.append(shared, np.ones(len(new.m), dtype=np.bool_))
+        master = solve_master(self.cuts.a, self.cuts.d, self.cuts.m, C, self.problem.rows, likely=likely)
         self.lower = max(self.lower, master.lower)
         self.beta = master.beta
         self.rounds += 1

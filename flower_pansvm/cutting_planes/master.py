@@ -1,11 +1,9 @@
 """The master problem: the best weights as far as the cutting planes known so far can tell.
 
 Paper: Lu 2016, Algorithm 2, line 10:  min 1/2 ||w||^2 + C L  subject to  L >= m_t - w.a_t - b d_t,  L >= 0.
-It is solved in its dual, whose size is the number of cuts:
+Its dual, with one variable for each cut, gives the lower bound and the dual variables:
 
-    max  m.beta - 1/2 ||sum_t beta_t a_t||^2   subject to  beta >= 0,  sum_t beta_t <= C,  d.beta = 0,
-
-with w = sum_t beta_t a_t, and b the multiplier of the equality.
+    max  m.beta - 1/2 ||sum_t beta_t a_t||^2   subject to  beta >= 0,  sum_t beta_t <= C,  d.beta = 0.
 """
 
 from dataclasses import dataclass
@@ -16,6 +14,12 @@ from numpy.typing import NDArray
 
 from flower_pansvm.errors import TrainingError
 
+SOLVER_TOLERANCE = 1e-10
+"""Tolerance of the quadratic program's solver."""
+
+VIOLATION = 1e-8
+"""A cut that is missed by more than this share of the rows belongs into the quadratic program."""
+
 
 @dataclass(frozen=True)
 class MasterSolution:
@@ -24,7 +28,7 @@ class MasterSolution:
     Parameters
     ----------
     w : ndarray of shape (rank,)
-        Weights.
+        Weights; but for the solver's tolerance they are sum_t beta_t a_t.
     b : float
         Bias.
     beta : ndarray of shape (cuts,)
@@ -40,9 +44,18 @@ class MasterSolution:
 
 
 def solve_master(
-    a: NDArray[np.float64], d: NDArray[np.float64], m: NDArray[np.float64], C: float, rows: float
+    a: NDArray[np.float64],
+    d: NDArray[np.float64],
+    m: NDArray[np.float64],
+    C: float,
+    rows: float,
+    *,
+    likely: NDArray[np.bool_],
 ) -> MasterSolution:
     """Solve the master problem for the given cuts.
+
+    Of many cuts only a few hold the solution up. So the quadratic program is solved for the likely cuts, then
+    again with those that its solution misses, until it misses none.
 
     Parameters
     ----------
@@ -55,39 +68,75 @@ def solve_master(
     rows : float
         Number of rows in the sums; the quadratic program is solved in units of it, so that its numbers stay
         near 1 whatever the size of the federation.
+    likely : ndarray of bool, shape (cuts,)
+        Cuts to begin with, at least one. The choice decides how soon the solution is found, not which.
 
     Raises
     ------
     TrainingError
         If the solver does not find the solution.
     """
-    a_unit, d_unit, m_unit = a / rows, d / rows, m / rows
-    count = len(m)
+    chosen = likely.copy()
+    while True:
+        w, b, loss, multipliers = _quadratic_program(
+            a[chosen] / rows, d[chosen] / rows, m[chosen] / rows, C * rows
+        )
+        missed = ~chosen & ((m - a @ w - b * d) / rows > loss + VIOLATION)
+        if not missed.any():
+            break
+        chosen |= missed
+    share = np.zeros(len(m))
+    share[chosen] = multipliers
+    beta = C * _feasible(share, d)
+    return MasterSolution(w, b, beta, float(m @ beta - 0.5 * np.square(beta @ a).sum()))
+
+
+def _quadratic_program(
+    a: NDArray[np.float64], d: NDArray[np.float64], m: NDArray[np.float64], C: float
+) -> tuple[NDArray[np.float64], float, float, NDArray[np.float64]]:
+    """Return w, b, L and the cuts' multipliers in shares of C.
+
+    The solution lies in the span of the cuts, so w is looked for in an orthonormal basis of it, and in units
+    in which no cut is steeper than 1: without them the solver fails at a large C.
+    """
+    basis, coordinates = np.linalg.qr(a.T)
+    cuts, rank = len(m), len(coordinates)
+    slopes = np.sqrt(C) * coordinates.T
+    steepest = max(1.0, float(np.linalg.norm(slopes, axis=1).max()))
     solver = piqp.DenseSolver()
-    solver.settings.eps_abs = 1e-10
-    solver.settings.eps_rel = 1e-10
+    solver.settings.eps_abs = SOLVER_TOLERANCE
+    solver.settings.eps_rel = SOLVER_TOLERANCE
     solver.setup(
-        P=(C * rows) * (a_unit @ a_unit.T),
-        c=-m_unit,
-        A=d_unit[None, :],
-        b=np.zeros(1),
-        G=np.ones((1, count)),
-        h_l=None,
-        h_u=np.ones(1),
-        x_l=np.zeros(count),
-        x_u=np.full(count, np.inf),
+        P=np.diag(np.append(np.full(rank, steepest**-2), [0.0, 0.0])),
+        c=np.append(np.zeros(rank + 1), 1.0),
+        A=None,
+        b=None,
+        G=np.column_stack([slopes / steepest, d, np.ones(cuts)]),
+        h_l=m,
+        h_u=None,
+        x_l=np.append(np.full(rank + 1, -np.inf), 0.0),
+        x_u=None,
     )
     status = solver.solve()
-    if status != piqp.PIQP_SOLVED:
+    # Short of its tolerance a solution still is a good point to ask the sites at, and its bound is valid.
+    if status not in (piqp.PIQP_SOLVED, piqp.PIQP_MAX_ITER_REACHED):
         raise TrainingError(
-            f"The quadratic program of {count} cutting planes was not solved ({status}). A very large C makes it "
-            f"ill-conditioned: C is {C:g}, try a smaller one."
+            f"The quadratic program of {cuts} cutting planes was not solved ({status}). A very large C makes it "
+            f"ill-conditioned: try a smaller one."
         )
-    share = np.maximum(solver.result.x, 0.0)
-    w_unit = share @ a_unit
-    return MasterSolution(
-        w=C * rows * w_unit,
-        b=float(solver.result.y[0]),
-        beta=C * share,
-        lower=C * rows * float(m_unit @ share - 0.5 * C * rows * (w_unit @ w_unit)),
-    )
+    x = solver.result.x
+    w = basis @ (np.sqrt(C) / steepest * x[:rank])
+    return w, float(x[rank]), float(x[rank + 1]), np.maximum(solver.result.z_l, 0.0)
+
+
+def _feasible(share: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Shrink the shares until d.share = 0 and sum(share) <= 1 hold exactly.
+
+    The solver meets both only within its tolerance, and the dual objective bounds the SVM's from below only
+    where they hold.
+    """
+    up, down = share @ np.maximum(d, 0.0), share @ np.maximum(-d, 0.0)
+    balanced = share.copy()
+    balanced[d > 0] *= min(up, down) / up if up > 0 else 0.0
+    balanced[d < 0] *= min(up, down) / down if down > 0 else 0.0
+    return balanced / max(1.0, float(balanced.sum()))

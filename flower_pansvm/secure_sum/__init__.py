@@ -14,7 +14,7 @@ from flower_pansvm.secure_sum.k_secure import KSecure
 from flower_pansvm.secure_sum.plain import Plain
 from flower_pansvm.secure_sum.ring import Ring
 
-__all__ = ["make", "protocol_names", "register"]
+__all__ = ["make", "protocol_class", "protocol_names", "register"]
 
 Protocol = TypeVar("Protocol", bound=type[SecureSum])
 
@@ -44,6 +44,23 @@ def protocol_names() -> list[str]:
     return sorted({*_protocols, PAILLIER})
 
 
+def protocol_class(name: str) -> type[SecureSum]:
+    """Return the class of the protocol called ``name``.
+
+    Raises
+    ------
+    SettingError
+        If there is none, or it needs a package that is not installed.
+    """
+    if name not in protocol_names():
+        raise SettingError(f"There is no secure sum called {name!r}. {_nearest(name, protocol_names())}")
+    if name == PAILLIER and name not in _protocols:
+        from flower_pansvm.secure_sum.paillier import Paillier  # noqa: PLC0415
+
+        register(Paillier)
+    return _protocols[name]
+
+
 def make(name: str, **options: Any) -> SecureSum:
     """Return the protocol called ``name`` with the given options.
 
@@ -52,19 +69,14 @@ def make(name: str, **options: Any) -> SecureSum:
     SettingError
         If the name, an option or an option's value is unknown.
     """
-    if name not in protocol_names():
-        raise SettingError(f"There is no secure sum called {name!r}. {_nearest(name, protocol_names())}")
-    if name == PAILLIER and name not in _protocols:
-        from flower_pansvm.secure_sum.paillier import Paillier  # noqa: PLC0415
-
-        register(Paillier)
-    known = list(inspect.signature(_protocols[name]).parameters)
+    protocol = protocol_class(name)
+    known = list(inspect.signature(protocol).parameters)
     for option in options:
         if option not in known:
             raise SettingError(
                 f"The secure sum {name!r} has no setting {option!r}. {_nearest(option, known)}"
             )
-    return _protocols[name](**options)
+    return protocol(**options)
 
 
 def _nearest(word: str, known: list[str]) -> str:

@@ -23,11 +23,12 @@ def pansvm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], 
 
     def run(*arguments: object) -> tuple[int, str, str]:
         monkeypatch.setattr(sys, "argv", ["pansvm", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
+        code: object = 0
+        try:
             main()
-            raise SystemExit(0)
+        except SystemExit as ended:
+            code = ended.code
         captured = capsys.readouterr()
-        code = ended.value.code
         return (code if isinstance(code, int) else 0), captured.out, captured.err
 
     return run
@@ -42,14 +43,26 @@ def test_run_shows_each_phase_and_each_round_and_leaves_three_files(pansvm: Run,
     assert (code, err) == (0, "")
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     lines = out.splitlines()
-    for phase in ("join", "scaling", "landmarks", "feature map", "warm start", "cutting planes", "evaluation"):
+    for phase in (
+        "join",
+        "scaling",
+        "landmarks",
+        "feature map",
+        "warm start",
+        "cutting planes",
+        "evaluation",
+    ):
         assert any(line.startswith(f"{phase} ") for line in lines), phase
     rounds = [line for line in lines if line.startswith("cutting planes, round")]
     assert len(rounds) == result["cut_rounds"]
     assert all("upper bound" in line and "lower bound" in line for line in rounds)
     assert f"{result['accuracy']:.4f}" in out
     assert str(tmp_path / "out") in out
-    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["model.npz", "report.html", "result.json"]
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == [
+        "model.npz",
+        "report.html",
+        "result.json",
+    ]
     assert "<svg" in (tmp_path / "out" / "report.html").read_text()
 
 
@@ -66,8 +79,8 @@ def test_one_file_per_site_and_positive_labels(pansvm: Run, shared_data: Path, t
 
 def test_settings_reach_the_run(pansvm: Run, tmp_path: Path) -> None:
     code, _, _ = in_process(
-        pansvm, "--data", "wine", "--sites", 4, "--seed", 3, "--split", "dirichlet:1", "--set", "C=2", "--set", "landmarks=12",
-        "--set", "min-cluster=1", "--set", "gamma=0.1", "--aggregation", "plain", "--test-fraction", 0.3,
+        pansvm, "--data", "wine", "--sites", 4, "--seed", 3, "--split", "dirichlet:1", "--set", "C=2",
+        "--set", "landmarks=12", "--set", "min-cluster=1", "--set", "gamma=0.1", "--aggregation", "plain", "--test-fraction", 0.3,
     )  # fmt: skip
     assert code == 0
     config = json.loads((tmp_path / "out" / "result.json").read_text())["config"]

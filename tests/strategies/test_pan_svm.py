@@ -221,4 +221,4 @@ def test_the_result_says_what_happened(trained: PanSVM, tmp_path: Path) -> None:
     summed = {entry["task"] for entry in result["disclosed"] if entry["how"] == "summed"}
     assert summed == {"moments", "landmarks", "warm_start", "cuts", "scores"}
     disclosed = {entry["result"] for entry in result["disclosed"] if entry["how"] == "disclosed"}
-    assert disclosed == {"name", "public_key", "published", "columns", "classes"}
+    assert disclosed == {"name", "public_key", "published", "signature", "columns", "classes"}

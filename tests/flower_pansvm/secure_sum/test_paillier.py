@@ -113,8 +113,8 @@ def test_the_key_holder_opens_no_more_than_one_sum() -> None:
     _, kept = protocol.contribute(vectors(1, 2, 3)["a"], THIS, members()["a"])
     payload, _ = protocol.contribute(vectors(1, 2, 3)["b"], THIS, members()["b"])
     n, joined = split_fields(payload, 2, "b")
-    other_n = members()["a"].published["c"]
-    for broken in (join_fields(n, joined * 2), join_fields(n, joined[:512]), join_fields(other_n, joined)):
+    other_n, ones = members()["a"].published["c"], (1).to_bytes(512, "big") * 2
+    for broken in (join_fields(n, joined * 2), join_fields(n, joined[:512]), join_fields(other_n, ones)):
         with pytest.raises(SumError, match="something else than the sum"):
             protocol.respond(1, broken, kept, THIS, members()["a"])
     _, kept = protocol.respond(1, payload, kept, THIS, members()["a"])

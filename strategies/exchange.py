@@ -1,0 +1,82 @@
+"""Messages to nodes and back: send, wait, count, and turn a site's error into an exception."""
+
+import time
+from collections.abc import Iterable
+from logging import WARNING
+
+from flwr.app import Message
+from flwr.common.logger import log
+from flwr.serverapp import Grid
+
+from flower_pansvm import records
+from flower_pansvm.errors import FederationError, PanSVMError, error_class
+from strategies.ledger import Ledger
+
+POLL_SECONDS = 0.02
+"""First wait before asking Flower for replies; it doubles up to SLOWEST_POLL_SECONDS."""
+
+SLOWEST_POLL_SECONDS = 0.25
+
+
+def exchange(grid: Grid, messages: Iterable[Message], timeout: float, ledger: Ledger) -> dict[int, Message]:
+    """Send messages and return the replies; this is one round trip.
+
+    Parameters
+    ----------
+    grid : Grid
+        Flower's grid.
+    messages : iterable of Message
+        At most one for each node.
+    timeout : float
+        Seconds to wait. What arrives later is never looked at.
+    ledger : Ledger
+        Counts the round trip and its bytes.
+
+    Returns
+    -------
+    dict of int to Message
+        The replies by node id; a node that did not answer in time, or whose process failed, is not in it.
+
+    Raises
+    ------
+    PanSVMError
+        If a site reports an error of this project's: asking again would not help.
+    """
+    messages = list(messages)
+    node_of = _push(grid, messages)
+    ledger.round_trips += 1
+    ledger.bytes_down += sum(records.size(message.content) for message in messages)
+    replies: dict[int, Message] = {}
+    faults: list[tuple[int, str]] = []
+    waiting = set(node_of)
+    deadline, pause = time.monotonic() + timeout, POLL_SECONDS
+    while waiting and time.monotonic() < deadline:
+        for reply in grid.pull_messages(waiting):
+            # A failed node's reply does not carry its node id, so replies are matched by what they reply to.
+            node = node_of[reply.metadata.reply_to_message_id]
+            waiting.discard(reply.metadata.reply_to_message_id)
+            if reply.has_content():
+                replies[node] = reply
+                ledger.bytes_up += records.size(reply.content)
+            elif reply.error.code >= PanSVMError.code:
+                faults.append((reply.error.code, reply.error.reason or ""))
+            else:
+                log(WARNING, "node %s cannot be reached (Flower's error code %d)", node, reply.error.code)
+        if waiting:
+            time.sleep(pause)
+            pause = min(2 * pause, SLOWEST_POLL_SECONDS)
+    if faults:
+        raise error_class(faults[0][0])("\n".join(sorted({reason for _, reason in faults})))
+    return replies
+
+
+def _push(grid: Grid, messages: list[Message]) -> dict[str, int]:
+    """Hand messages to Flower and return the node of each message id; one it did not take is left out."""
+    ids = list(grid.push_messages(messages))
+    if len(ids) != len(messages):
+        raise FederationError(
+            "Flower's SuperLink refused a message as too large. Use fewer landmarks or fewer points per round trip, "
+            "or raise the SuperLink's limit."
+        )
+    nodes = (message.metadata.dst_node_id for message in messages)
+    return {message_id: node for message_id, node in zip(ids, nodes, strict=True) if message_id}
