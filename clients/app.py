@@ -13,6 +13,7 @@ from flower_pansvm.messages import Task
 WORK: dict[Task, Handler] = {
     messages.JOIN: common.join,
     messages.MOMENTS: common.moments,
+    messages.ROWS: common.rows,
     messages.EXTREMES: common.extremes,
     messages.LANDMARKS: pan_svm.landmarks,
     messages.WARM_START: pan_svm.warm_start,

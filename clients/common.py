@@ -3,6 +3,7 @@
 import secrets
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clients.answering import Inputs, answers
 from clients.membership import join_run, note_to
@@ -32,9 +33,18 @@ def join(site: Site, inputs: Inputs) -> dict[str, Value]:
 def moments(site: Site, inputs: Inputs) -> dict[str, Value]:  # noqa: ARG001 - a task without inputs
     """Add to the federated mean and variance; the first site also deals out the seed of the landmark slots."""
     train, test = site.train(), site.test()
-    rows = np.bincount(train.classes, minlength=len(site.schema().classes)).astype(np.float64)
     _share_slot_seed(site)
-    return {"rows": rows, "test_rows": np.array([float(len(test.classes))]), **scaling.moments(train.X)}
+    return {
+        "rows": _class_rows(site),
+        "test_rows": np.array([float(len(test.classes))]),
+        **scaling.moments(train.X),
+    }
+
+
+@answers(messages.ROWS)
+def rows(site: Site, inputs: Inputs) -> dict[str, Value]:  # noqa: ARG001 - a task without inputs
+    """Count the site's training rows by class."""
+    return {"rows": _class_rows(site)}
 
 
 @answers(messages.EXTREMES)
@@ -62,6 +72,10 @@ def scores(site: Site, inputs: Inputs) -> dict[str, Value]:
         "confusion": confusion_counts(test.classes, winners(decisions), len(schema.classes)),
         "histogram": np.stack(histograms),
     }
+
+
+def _class_rows(site: Site) -> NDArray[np.float64]:
+    return np.bincount(site.train().classes, minlength=len(site.schema().classes)).astype(np.float64)
 
 
 def _share_slot_seed(site: Site) -> None:

@@ -48,6 +48,9 @@ MOMENTS = Task("moments", "train", summed=("rows", "test_rows", "count", "total"
 """Out: number of training rows of each class, number of test rows; cells present, sum and sum of squares of
 each feature."""
 
+ROWS = Task("rows", "train", summed=("rows",))
+"""Out: number of training rows of each class. Asked again only after a site was lost."""
+
 EXTREMES = Task("extremes", "train", disclosed=("low", "high"))
 """Out: smallest and largest cell of each feature. Asked only with scaling=minmax."""
 

@@ -48,8 +48,9 @@ class Settings:
         Relative gap at which training stops; points per round trip; whether local models give the first point.
     timeout
         Seconds to wait for the sites in one round trip.
-    out
-        Folder for the results, an absolute path; empty for none.
+    out, resume
+        Folder for the results, an absolute path, by default ``runs/RUN_ID`` in the working folder; whether to go on
+        from the checkpoint that a stopped run has left there.
     """
 
     data: str = "breast_cancer"
@@ -79,6 +80,7 @@ class Settings:
     warm_start: bool = True
     timeout: float = 600.0
     out: str = ""
+    resume: bool = False
 
     @classmethod
     def from_config(cls, config: Mapping[str, Scalar]) -> Self:

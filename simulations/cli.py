@@ -29,7 +29,7 @@ def _group() -> None:
 
 
 @cli.command()
-def run(  # noqa: PLR0917 - the options of the command
+def run(
     data: Annotated[
         list[str] | None,
         typer.Option(
@@ -59,14 +59,23 @@ def run(  # noqa: PLR0917 - the options of the command
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results.", show_default="runs/DATE_TIME")
     ] = None,
+    resume: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder of a run that was stopped: go on with it, with its settings.", show_default=False
+        ),
+    ] = None,
 ) -> None:
     """Train and evaluate a model with simulated sites."""
     # Flower and scikit-learn take seconds to import; `pansvm --help` should not wait for them.
     from simulations import running  # noqa: PLC0415
-    from simulations.report import headline, read_result  # noqa: PLC0415
     from simulations.sites import join_data  # noqa: PLC0415
 
     check_choice("engine", engine, running.ENGINES)
+    show = Console(highlight=False, soft_wrap=True, markup=False).print
+    if resume is not None:
+        _finish(running.run(running.resumed(resume), engine, show))
+        return
     folder = (out or running.default_folder()).absolute()
     options: dict[str, Scalar] = {
         "data": join_data(data or [DEFAULTS.data], data_dir),
@@ -83,10 +92,7 @@ def run(  # noqa: PLR0917 - the options of the command
     }
     settings = running.with_sites_of_data(Settings.from_config({**options, **_assignments(set_ or [])}))
     running.check(settings)
-    show = Console(highlight=False, soft_wrap=True, markup=False).print
-    running.run(settings, engine, show)
-    _print_figures(headline(read_result(folder)))
-    show(f"Model, figures and report are in {folder}: model.npz, result.json, report.html")
+    _finish(running.run(settings, engine, show))
 
 
 @cli.command()
@@ -143,8 +149,13 @@ def _assignments(texts: list[str]) -> dict[str, Scalar]:
     return values
 
 
-def _print_figures(figures: dict[str, str]) -> None:
+def _finish(folder: Path) -> None:
+    """Print the figures of a run and where its files are."""
+    from simulations.report import headline, read_result  # noqa: PLC0415
+
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
-    for name, value in figures.items():
+    for name, value in headline(read_result(folder)).items():
         table.add_row(name, value)
-    Console().print(table)
+    console = Console(highlight=False, soft_wrap=True, markup=False)
+    console.print(table)
+    console.print(f"Model, figures and report are in {folder}: model.npz, result.json, report.html")

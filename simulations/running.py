@@ -1,5 +1,6 @@
 """One training run on either engine: check the data, run, and leave a folder with everything in it."""
 
+import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,14 +9,16 @@ from pathlib import Path
 from time import time_ns
 
 from clients.app import app
+from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.settings import Scalar, Settings
 from simulations.flower_engine import run_on_flower
 from simulations.in_process import InProcessGrid
 from simulations.report import write_report
 from simulations.sites import number_of_sites, site_table
+from strategies.app import run as run_strategy
+from strategies.journal import FOLDER, SETTINGS_FILE
 from strategies.pan_svm import PanSVM
-from strategies.results import write
 
 ENGINES = ("simulation", "in-process")
 FLOWER_LOGGER = "flwr"
@@ -24,6 +27,25 @@ FLOWER_LOGGER = "flwr"
 def default_folder() -> Path:
     """Return a new folder name below ``runs``, after the time of day."""
     return Path("runs") / datetime.now().strftime("%Y-%m-%d_%H%M%S")
+
+
+def resumed(folder: Path) -> Settings:
+    """Return the settings to go on with the stopped run of a folder.
+
+    Raises
+    ------
+    SettingError
+        If the folder has no checkpoint.
+    """
+    path = folder / FOLDER / SETTINGS_FILE
+    try:
+        config = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise SettingError(
+            f"{folder} has no checkpoint to resume from. Name the folder of a run that was stopped; one that has "
+            "finished leaves none."
+        ) from None
+    return Settings.from_config({**config, "out": str(folder.absolute()), "resume": True})
 
 
 def check(settings: Settings) -> None:
@@ -84,8 +106,7 @@ def run(settings: Settings, engine: str, show: Callable[[str], None]) -> Path:
     folder = Path(settings.out)
     if engine == "in-process":
         with _lines_of_flower(show):
-            strategy = train_in_process(settings)
-            write(folder, strategy, settings)
+            run_strategy(in_process_grid(settings), settings, folder)
     else:
         run_on_flower(settings.to_config(), settings.sites, show)
     write_report(folder)
@@ -94,13 +115,17 @@ def run(settings: Settings, engine: str, show: Callable[[str], None]) -> Path:
 
 def train_in_process(settings: Settings) -> PanSVM:
     """Run the strategy with all sites in this process and return it, trained."""
+    strategy = PanSVM(settings)
+    strategy.start(in_process_grid(settings))
+    return strategy
+
+
+def in_process_grid(settings: Settings) -> InProcessGrid:
+    """Return a grid with all the sites of a run in this process."""
     nodes: list[dict[str, Scalar]] = [
         {"partition-id": site, "num-partitions": settings.sites} for site in range(settings.sites)
     ]
-    grid = InProcessGrid(app, nodes, settings.to_config(), run_id=time_ns())
-    strategy = PanSVM(settings)
-    strategy.start(grid)
-    return strategy
+    return InProcessGrid(app, nodes, settings.to_config(), run_id=time_ns())
 
 
 @contextmanager

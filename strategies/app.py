@@ -7,7 +7,9 @@ from flwr.app import Context
 from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 
+from flower_pansvm.errors import PanSVMError
 from flower_pansvm.settings import Settings
+from strategies.journal import Journal
 from strategies.pan_svm import PanSVM
 from strategies.results import write
 
@@ -20,10 +22,50 @@ app = ServerApp()
 def main(grid: Grid, context: Context) -> None:
     """Run one training; an error must leave this function as an exception, or Flower takes the run for completed."""
     settings = Settings.from_config(context.run_config)
-    strategy = STRATEGIES[settings.strategy](settings)
-    strategy.start(grid)
     folder = Path(settings.out).absolute() if settings.out else Path.cwd() / "runs" / str(context.run_id)
+    run(grid, settings, folder)
+
+
+def run(grid: Grid, settings: Settings, folder: Path) -> PanSVM:
+    """Train with the sites on the grid and write the results into a folder.
+
+    Parameters
+    ----------
+    grid : Grid
+        Flower's grid.
+    settings : Settings
+        The run's settings.
+    folder : Path
+        Where results go, and the checkpoint of a run that is stopped.
+
+    Returns
+    -------
+    PanSVM
+        The strategy with everything it has learned.
+
+    Raises
+    ------
+    PanSVMError
+        If the run fails; its checkpoint stays in the folder.
+    """
+    journal = Journal(folder, settings)
+    strategy = STRATEGIES[settings.strategy](settings, journal)
+    try:
+        strategy.start(grid)
+    except PanSVMError:
+        if journal.written:
+            log(
+                INFO,
+                "the run stopped; what it has learned is in %s, go on with --resume %s",
+                journal.folder,
+                folder,
+            )
+        else:
+            journal.remove()
+        raise
     write(folder, strategy, settings)
+    journal.remove()
     accuracy = strategy.evaluation.accuracy
     log(INFO, "test accuracy %s", "not measured, no test rows" if accuracy is None else f"{accuracy:.4f}")
     log(INFO, "results are in %s", folder)
+    return strategy

@@ -26,6 +26,7 @@ from flower_pansvm.secure_sum.fixed_point import decode, words_needed
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.settings import Settings
 from strategies.exchange import exchange
+from strategies.journal import Journal
 from strategies.ledger import Ledger
 
 WILD = float("inf")
@@ -72,6 +73,9 @@ class Federation:
         Flower's hooks: who is asked (``configure_train``, ``configure_evaluate``), and what becomes of the replies
         (``aggregate_train``, ``aggregate_evaluate``).
 
+    journal : Journal or None
+        Where the sums are written down, and taken from by a run that resumes.
+
     Attributes
     ----------
     sites : dict of str to Contact
@@ -80,10 +84,13 @@ class Federation:
         What the run cost.
     """
 
-    def __init__(self, grid: Grid, settings: Settings, strategy: Strategy) -> None:
+    def __init__(
+        self, grid: Grid, settings: Settings, strategy: Strategy, journal: Journal | None = None
+    ) -> None:
         self.grid = grid
         self.settings = settings
         self.strategy = strategy
+        self.journal = journal
         self.run = str(grid.run.run_id)
         self.protocol = protocol_of(settings)
         self.sites: dict[str, Contact] = {}
@@ -119,6 +126,19 @@ class Federation:
         PanSVMError
             If a site reports an error, or fewer than ``min-sites`` sites are left.
         """
+        entry = self.journal.next(task.name) if self.journal else None
+        if entry is not None:
+            sums = self._replay(*entry)
+        else:
+            sums = self._sum_of_all_left(task, inputs, bounds)
+        if self.journal:
+            self.journal.write(task.name, tuple(self.sites), sums)
+        return sums
+
+    def _sum_of_all_left(
+        self, task: Task, inputs: Values, bounds: Mapping[str, float]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Ask for a sum, and again without the sites that are lost, until all that are left have answered."""
         round_trip = self.ledger.round_trips + 1
         attempt = 0
         while True:
@@ -211,6 +231,22 @@ class Federation:
             place += length
             how = "summed" if self.protocol.protected else "disclosed"
             self.ledger.note_departure(task, how, name, sums[name].size)
+        return sums
+
+    def _replay(
+        self, sites: tuple[str, ...], sums: dict[str, NDArray[np.float64]]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return the sums of a journal's entry, after leaving out the sites that were lost by then."""
+        missing = [name for name in sites if name not in self.sites]
+        if missing:
+            raise FederationError(
+                f"The checkpoint holds sums over site '{missing[0]}', which has not joined. Start its SuperNode and "
+                "resume again, or start a new run without it."
+            )
+        left_out = [name for name in self.sites if name not in sites]
+        if left_out:
+            self.sites = {name: self.sites[name] for name in sites}
+            self.note_lost(left_out, len(self.sites))
         return sums
 
     def _attempt(self, inputs: Values) -> dict[str, NDArray[np.float64]]:

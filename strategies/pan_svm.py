@@ -1,7 +1,7 @@
 """PAN-SVM: one non-linear SVM over the rows of all sites (Lu 2016, chapter 3; several classes: chapter 4)."""
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from logging import INFO
 
 import numpy as np
@@ -9,13 +9,13 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
-from flower_pansvm.cutting_planes.cuts import Cuts
-from flower_pansvm.cutting_planes.engine import Problem, Progress, solve
+from flower_pansvm.cutting_planes.engine import Problem
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel, scale_gamma
 from flower_pansvm.model import PanSVC
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
+from strategies.cutting_planes import MARGIN, CuttingPlanes
 from strategies.federation import Federation
 from strategies.phased import PhasedStrategy
 from strategies.phases import Standard, join, standardise
@@ -23,19 +23,14 @@ from strategies.phases import Standard, join, standardise
 SPARE_SLOTS = 2
 """Landmark slots per site, in shares of an equal split: a site with more rows than others has more centres."""
 
-MARGIN = 1.01
-"""Bounds are raised by this factor, so that rounding never makes a proper value break one."""
-
 
 class PanSVM(PhasedStrategy):
     """The PAN-SVM strategy. Each phase is a method; a subclass may replace one and keep the others.
 
     Attributes
     ----------
-    progress : list of Progress
+    training : CuttingPlanes
         Bounds, cuts and dual variables of each binary problem, as far as training has come.
-    history : list of list of tuple
-        For each problem, upper and lower bound after each cutting-plane round trip.
     landmarks_used : int
         Number of landmarks, once they are gathered.
 
@@ -48,8 +43,7 @@ class PanSVM(PhasedStrategy):
     >>> strategy.model.save("model.npz")  # doctest: +SKIP
     """
 
-    progress: Sequence[Progress] = ()
-    history: Sequence[list[tuple[float, float]]] = ()
+    training: CuttingPlanes
     landmarks_used: int = 0
 
     def fit(self, federation: Federation) -> PanSVC:
@@ -64,12 +58,11 @@ class PanSVM(PhasedStrategy):
         with phase("feature map"):
             feature_map = self.build_feature_map(federation, standard, landmarks)
         problems = self.one_versus_all(schema, feature_map, standard)
+        bound = _coordinate_bound(feature_map, standard)
         with phase("warm start"):
-            starts = self.warm_start(federation, schema, problems, _coordinate_bound(feature_map, standard))
+            starts = self.warm_start(federation, schema, problems, bound)
         with phase("cutting planes"):
-            weights = self.cutting_planes(
-                federation, schema, problems, starts, _coordinate_bound(feature_map, standard)
-            )
+            weights = self.cutting_planes(federation, schema, standard, problems, starts, bound)
         return PanSVC.from_parts(schema, standard.scaling, feature_map, weights)
 
     def join(self, federation: Federation) -> Schema:
@@ -170,55 +163,16 @@ class PanSVM(PhasedStrategy):
         self,
         federation: Federation,
         schema: Schema,
+        standard: Standard,
         problems: Sequence[Problem],
         starts: Sequence[NDArray[np.float64]],
         coordinate_bound: float,
     ) -> NDArray[np.float64]:
-        """Phase 6: Algorithms 2 and 3 for all problems at once; returns weights and biases of the best points."""
-        positive = np.array(schema.positive_classes)
-        rows = problems[0].rows
-        self.history = [[] for _ in problems]
-
-        def ask(wanted: Mapping[int, NDArray[np.float64]]) -> dict[int, Cuts]:
-            points = np.vstack(list(wanted.values()))
-            owner = np.repeat(list(wanted), [len(own) for own in wanted.values()])
-            norms = np.linalg.norm(points[:, :-1], axis=1)
-            largest_hinge = 1.0 + float(np.max(norms * coordinate_bound + np.abs(points[:, -1])))
-            sums = federation.secure_sum(
-                messages.CUTS,
-                {"points": points, "positive": positive[owner]},
-                {
-                    "a": MARGIN * rows * coordinate_bound,
-                    "d": rows,
-                    "m": rows,
-                    "loss": MARGIN * rows * largest_hinge,
-                },
-            )
-            return {i: Cuts(*(sums[part][owner == i] for part in ("a", "d", "m", "loss"))) for i in wanted}
-
-        def report(number: int, states: Sequence[Progress]) -> None:
-            self.progress = states
-            for state, past in zip(states, self.history, strict=True):
-                if state.rounds == number:
-                    past.append((state.upper, state.lower))
-            worst = max(states, key=lambda state: state.gap)
-            open_problems = sum(state.gap > self.settings.tol for state in states)
-            log(
-                INFO,
-                "cutting planes, round %3d: upper bound %.6g, lower bound %.6g, gap %.1e%s",
-                number,
-                worst.upper,
-                worst.lower,
-                worst.gap,
-                f" (class {worst.problem.name}; {open_problems} of {len(states)} open)"
-                if len(states) > 1
-                else "",
-            )
-
-        solved = solve(
-            problems, starts, ask, tol=self.settings.tol, points=self.settings.points, report=report
+        """Phase 6: weights and biases of all problems, shape (problems, rank + 1)."""
+        self.training = CuttingPlanes(
+            federation, self.settings, problems, schema.positive_classes, coordinate_bound, standard.sites
         )
-        return np.stack([state.best for state in solved])
+        return self.training.train(starts)
 
 
 def _coordinate_bound(feature_map: NystromMap, standard: Standard) -> float:

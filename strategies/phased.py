@@ -13,6 +13,7 @@ from flower_pansvm.metrics import Evaluation
 from flower_pansvm.model import PanSVC
 from flower_pansvm.settings import Settings
 from strategies.federation import Federation
+from strategies.journal import Journal
 from strategies.phases import evaluate
 
 
@@ -28,6 +29,8 @@ class PhasedStrategy(Strategy):
     ----------
     settings : Settings
         Settings of the run.
+    journal : Journal, optional
+        Checkpoint of the run.
 
     Attributes
     ----------
@@ -39,8 +42,9 @@ class PhasedStrategy(Strategy):
         Its accuracy over all sites' test rows, after the run.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, journal: Journal | None = None) -> None:
         self.settings = settings
+        self.journal = journal
         self.federation: Federation
         self.model: PanSVC
         self.evaluation: Evaluation
@@ -49,7 +53,7 @@ class PhasedStrategy(Strategy):
     def fit(self, federation: Federation) -> PanSVC:
         """Train a model together with the sites; run by the coordinator."""
 
-    def start(  # noqa: PLR0917 - Flower's signature
+    def start(
         self,
         grid: Grid,
         initial_arrays: ArrayRecord | None = None,  # noqa: ARG002
@@ -82,7 +86,7 @@ class PhasedStrategy(Strategy):
             If a phase cannot be completed.
         """
         self.summary()
-        self.federation = Federation(grid, self.settings, strategy=self)
+        self.federation = Federation(grid, self.settings, self, self.journal)
         self.model = self.fit(self.federation)
         with self.federation.ledger.phase("evaluation"):
             self.evaluation = evaluate(self.federation, self.model)

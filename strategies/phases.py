@@ -40,6 +40,8 @@ class Standard:
         Sum over all training rows of each scaled feature's square, which bounds every single cell.
     variance : float
         Variance over all scaled cells.
+    sites : tuple of str
+        The sites whose rows these are.
     """
 
     scaling: Scaling
@@ -47,6 +49,7 @@ class Standard:
     test_rows: int
     squares: NDArray[np.float64]
     variance: float
+    sites: tuple[str, ...]
 
     @property
     def rows(self) -> int:
@@ -127,6 +130,7 @@ def standardise(federation: Federation, schema: Schema, settings: Settings) -> S
         test_rows=int(sums["test_rows"][0]),
         squares=squares,
         variance=float(squares.sum() / cells - (sums_scaled.sum() / cells) ** 2),
+        sites=tuple(federation.sites),
     )
 
 

@@ -27,13 +27,13 @@ def describe(strategy: PanSVM, settings: Settings) -> dict[str, Any]:
     federation, model, evaluation = strategy.federation, strategy.model, strategy.evaluation
     ledger = federation.ledger
     objectives = [
-        {"upper": state.upper, "lower": state.lower, "gap": state.gap} for state in strategy.progress
+        {"upper": state.upper, "lower": state.lower, "gap": state.gap} for state in strategy.training.progress
     ]
     return {
         "strategy": settings.strategy,
         "aggregation": settings.aggregation,
         "sites": len(federation.sites),
-        "rows_train": int(strategy.progress[0].problem.rows),
+        "rows_train": int(strategy.training.progress[0].problem.rows),
         "rows_test": evaluation.rows,
         "classes": list(model.schema_.classes),
         "features": model.n_features_in_,
@@ -44,10 +44,10 @@ def describe(strategy: PanSVM, settings: Settings) -> dict[str, Any]:
         "f1": evaluation.f1,
         "auc": evaluation.auc,
         "objective": objectives[0] if len(objectives) == 1 else objectives,
-        "converged": all(state.gap <= settings.tol for state in strategy.progress),
-        "convergence": strategy.history,
+        "converged": all(state.gap <= settings.tol for state in strategy.training.progress),
+        "convergence": strategy.training.history,
         "round_trips": ledger.round_trips,
-        "cut_rounds": max(state.rounds for state in strategy.progress),
+        "cut_rounds": max(state.rounds for state in strategy.training.progress),
         "bytes_up": ledger.bytes_up,
         "bytes_down": ledger.bytes_down,
         "seconds": {phase: round(seconds, 3) for phase, seconds in ledger.seconds.items()},

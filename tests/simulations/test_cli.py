@@ -80,7 +80,8 @@ def test_one_file_per_site_and_positive_labels(pansvm: Run, shared_data: Path, t
 def test_settings_reach_the_run(pansvm: Run, tmp_path: Path) -> None:
     code, _, _ = in_process(
         pansvm, "--data", "wine", "--sites", 4, "--seed", 3, "--split", "dirichlet:1", "--set", "C=2",
-        "--set", "landmarks=12", "--set", "min-cluster=1", "--set", "gamma=0.1", "--aggregation", "plain", "--test-fraction", 0.3,
+        "--set", "landmarks=12", "--set", "min-cluster=1", "--set", "gamma=0.1", "--aggregation", "plain",
+        "--test-fraction", 0.3,
     )  # fmt: skip
     assert code == 0
     config = json.loads((tmp_path / "out" / "result.json").read_text())["config"]

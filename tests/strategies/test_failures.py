@@ -7,8 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from flwr.app import Message
+from sklearn.svm import SVC
 
 from clients.app import app
+from clients.site import test_rows as held_out
 from flower_pansvm import messages
 from flower_pansvm.errors import (
     FederationError,
@@ -21,6 +23,7 @@ from flower_pansvm.errors import (
 from flower_pansvm.settings import Settings
 from simulations.in_process import InProcessGrid
 from simulations.running import train_in_process
+from simulations.sites import site_table
 from strategies import phases
 from strategies.pan_svm import PanSVM
 
@@ -82,7 +85,7 @@ def test_a_site_with_one_class_only_takes_part(hospital_files: list[Path], hospi
     frame[frame["label"] == 1].to_csv(hospital_files[2], index=False)
     strategy = start(three(), hospitals(three(), hospital_files))
     assert len(strategy.federation.sites) == 3
-    assert strategy.progress[0].gap <= 1e-3
+    assert strategy.training.progress[0].gap <= 1e-3
 
 
 def test_constant_and_empty_columns_are_harmless(hospital_files: list[Path], hospitals: MakeGrid) -> None:
@@ -115,7 +118,7 @@ def test_two_sites_are_refused_unless_agreed(hospital_files: list[Path], hospita
     with pytest.raises(FederationError, match="min-sites"):
         start(settings, hospitals(settings, hospital_files[:2]))
     agreed = Settings(sites=2, min_sites=2, min_cluster=2)
-    assert start(agreed, hospitals(agreed, hospital_files[:2])).progress[0].gap <= 1e-3
+    assert start(agreed, hospitals(agreed, hospital_files[:2])).training.progress[0].gap <= 1e-3
 
 
 def test_a_hospital_can_ask_for_more_sites_than_the_run(
@@ -131,7 +134,7 @@ def test_a_hospital_refuses_a_sum_without_protection(hospital_files: list[Path],
     with pytest.raises(SumError, match="refuses the aggregation 'plain'"):
         start(settings, hospitals(settings, hospital_files))
     agreed = start(settings, hospitals(settings, hospital_files, {"aggregation": "plain"}))
-    assert agreed.progress[0].gap <= 1e-3
+    assert agreed.training.progress[0].gap <= 1e-3
 
 
 def test_a_hospital_without_a_table_says_so(hospital_files: list[Path]) -> None:
@@ -145,7 +148,7 @@ def test_the_coordinator_cannot_make_a_hospital_read_another_file(
     hospital_files: list[Path], hospitals: MakeGrid, tmp_path: Path
 ) -> None:
     settings = three(data=str(tmp_path / "other.csv"))
-    assert start(settings, hospitals(settings, hospital_files)).progress[0].gap <= 1e-3
+    assert start(settings, hospitals(settings, hospital_files)).training.progress[0].gap <= 1e-3
 
 
 def test_two_sites_of_the_same_name(hospital_files: list[Path], hospitals: MakeGrid) -> None:
@@ -230,6 +233,30 @@ def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost
     assert len(strategy.federation.sites) == 4
     assert strategy.evaluation.accuracy is not None
     assert strategy.evaluation.accuracy > 0.85
+
+
+@pytest.mark.parametrize("at", [1, 5])
+def test_after_a_loss_the_model_is_that_of_the_sites_that_are_left(at: int) -> None:
+    settings = Settings(data="breast_cancer", sites=4, timeout=0.05)
+    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
+    strategy = start(settings, UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="cuts", at=at))
+    F, y = [], []
+    for site in (0, 2, 3):
+        table = site_table(
+            data="breast_cancer", label="", split="iid", sites=4, seed=0, site=site, data_dir=""
+        )
+        assert table.labels is not None
+        chosen = ~held_out(table.labels, 0.2, 0)
+        F.append(strategy.model.feature_map_.transform(strategy.model.scaling_.transform(table.X[chosen])))
+        y.append(np.where(table.labels[chosen] == strategy.model.schema_.classes[1], 1.0, -1.0))
+    state = strategy.training.progress[0]
+    svc = SVC(kernel="linear", C=1.0, tol=1e-6).fit(np.vstack(F), np.concatenate(y))
+    w, b = svc.coef_[0], svc.intercept_[0]
+    best = 0.5 * w @ w + np.maximum(0, 1 - np.concatenate(y) * (np.vstack(F) @ w + b)).sum()
+    assert state.problem.rows == len(np.vstack(F))
+    assert state.lower <= best * (1 + 1e-9)
+    assert best <= state.upper * (1 + 1e-9)
+    assert state.gap <= 1e-3
 
 
 def test_a_run_stops_when_too_few_sites_are_left() -> None:

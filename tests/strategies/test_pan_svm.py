@@ -77,7 +77,7 @@ def test_the_solution_is_that_of_a_central_solver(
     folder = "" if data == "breast_cancer" else str(request.getfixturevalue("shared_data"))
     settings = Settings(data=data, data_dir=folder, **config)
     strategy = train_in_process(settings)
-    state = strategy.progress[0]
+    state = strategy.training.progress[0]
     assert state.gap <= 1e-3
     F, y = mapped(strategy.model, settings)
     reached = objective(strategy.model.coef_[0], strategy.model.intercept_[0], F, y, settings.C)
@@ -92,7 +92,7 @@ def test_distributing_costs_no_accuracy() -> None:
     settings = Settings(tol=1e-6)
     strategy = train_in_process(settings)
     F, y = mapped(strategy.model, settings)
-    problem = strategy.progress[0].problem
+    problem = strategy.training.progress[0].problem
     alone = solve(
         [problem],
         [np.empty((0, problem.rank + 1))],
@@ -101,7 +101,7 @@ def test_distributing_costs_no_accuracy() -> None:
         points=8,
         report=lambda *_: None,
     )[0]
-    assert strategy.progress[0].upper == pytest.approx(alone.upper, rel=2e-6)
+    assert strategy.training.progress[0].upper == pytest.approx(alone.upper, rel=2e-6)
     # The objective is 1-strongly convex in w: both are this close to the optimum, so to each other.
     apart = 2 * np.sqrt(2 * 1e-6 * alone.upper)
     assert np.linalg.norm(strategy.model.coef_[0] - alone.best[:-1]) <= apart
@@ -118,7 +118,9 @@ def test_the_number_of_sites_does_not_change_the_objective_reached() -> None:
         strategy = train_in_process(settings)
         F, y = mapped(strategy.model, settings)
         svc = SVC(kernel="linear", C=1.0, tol=1e-6).fit(F, y)
-        uppers.append(strategy.progress[0].upper / objective(svc.coef_[0], svc.intercept_[0], F, y, 1.0))
+        uppers.append(
+            strategy.training.progress[0].upper / objective(svc.coef_[0], svc.intercept_[0], F, y, 1.0)
+        )
     assert uppers == pytest.approx([1.0, 1.0], abs=1e-3)
 
 
@@ -155,7 +157,7 @@ def test_the_same_seed_gives_the_same_model_and_another_one_another(trained: Pan
 
 def test_without_warm_start_the_optimum_is_the_same(trained: PanSVM) -> None:
     cold = train_in_process(Settings(warm_start=False))
-    assert cold.progress[0].upper == pytest.approx(trained.progress[0].upper, rel=1e-3)
+    assert cold.training.progress[0].upper == pytest.approx(trained.training.progress[0].upper, rel=1e-3)
     assert "warm_start" not in {entry["task"] for entry in cold.federation.ledger.disclosed()}
 
 
@@ -180,8 +182,12 @@ def test_four_real_hospitals_together_beat_the_mean_of_each_alone(shared_data: P
 
 def test_three_classes() -> None:
     strategy = train_in_process(Settings(data="iris", sites=3))
-    assert [state.problem.name for state in strategy.progress] == ["setosa", "versicolor", "virginica"]
-    assert all(state.gap <= 1e-3 for state in strategy.progress)
+    assert [state.problem.name for state in strategy.training.progress] == [
+        "setosa",
+        "versicolor",
+        "virginica",
+    ]
+    assert all(state.gap <= 1e-3 for state in strategy.training.progress)
     assert strategy.evaluation.accuracy is not None
     assert strategy.evaluation.accuracy >= 0.9
 

@@ -1,0 +1,116 @@
+"""The checkpoint of a run: every sum the coordinator has learned, written down as soon as it is known.
+
+The coordinator's own computation is deterministic, so these sums are all that a run has to keep. A run that
+resumes joins the sites anew, with new keys, and then takes the sums of the journal instead of asking for them,
+as far as they go. A journal holds nothing that the coordinator has not seen anyway.
+"""
+
+import json
+from collections.abc import Mapping
+from logging import INFO
+from pathlib import Path
+
+import numpy as np
+from flwr.common.logger import log
+from numpy.typing import NDArray
+
+from flower_pansvm.errors import SettingError
+from flower_pansvm.messages import LANDMARKS
+from flower_pansvm.settings import Settings
+
+FOLDER = "checkpoint"
+SETTINGS_FILE = "settings.json"
+ROSTER = "sites"
+FREE_TO_CHANGE = ("out", "timeout", "min-sites", "resume")
+"""Settings that do not change the result."""
+
+Sums = dict[str, NDArray[np.float64]]
+
+
+class Journal:
+    """Writes a run's sums to a folder and, for a run that resumes, hands them out again.
+
+    Parameters
+    ----------
+    folder : Path
+        The run's folder; the journal is the folder ``checkpoint`` in it.
+    settings : Settings
+        The run's settings. Without ``resume`` an earlier journal in the folder is removed; with it, its files stay
+        until the same entries are written over them.
+
+    Raises
+    ------
+    SettingError
+        If the journal to resume from is missing, damaged, or of a run with other settings.
+    """
+
+    def __init__(self, folder: Path, settings: Settings) -> None:
+        self.folder = folder / FOLDER
+        self.written = 0
+        self._ahead: list[tuple[str, tuple[str, ...], Sums]] = []
+        if settings.resume:
+            self._check_settings(settings)
+            self._ahead = self._read()
+            log(INFO, "resuming after %d sums", len(self._ahead))
+        else:
+            self.remove()
+        self.folder.mkdir(parents=True, exist_ok=True)
+        text = json.dumps(settings.to_config(), indent=2)
+        (self.folder / SETTINGS_FILE).write_text(text + "\n", encoding="utf-8")
+
+    def next(self, task: str) -> tuple[tuple[str, ...], Sums] | None:
+        """Return the sites and the sums of the next entry if it is of this task; None when there is none."""
+        if not self._ahead:
+            return None
+        name, sites, sums = self._ahead.pop(0)
+        if name != task:
+            raise SettingError(
+                f"The checkpoint holds the sums of '{name}' where this run asks for '{task}'. It was written by "
+                "another version of flower-pansvm; start the run without resume."
+            )
+        return sites, sums
+
+    def write(self, task: str, sites: tuple[str, ...], sums: Mapping[str, NDArray[np.float64]]) -> None:
+        """Add an entry; it is complete on the disk or not there at all."""
+        self.written += 1
+        path = self.folder / f"{self.written:05d}-{task}.npz"
+        unfinished = path.with_suffix(".part")
+        with unfinished.open("wb") as file:
+            np.savez(file, **{ROSTER: np.array(sites, dtype=np.str_)}, **dict(sums))  # type: ignore[arg-type]
+        unfinished.replace(path)
+
+    def remove(self) -> None:
+        """Delete the journal: the run has left its results, or begins anew."""
+        for path in [*self.folder.glob("*-*.npz"), *self.folder.glob("*.part"), self.folder / SETTINGS_FILE]:
+            path.unlink(missing_ok=True)
+        if self.folder.is_dir() and not any(self.folder.iterdir()):
+            self.folder.rmdir()
+
+    def _check_settings(self, settings: Settings) -> None:
+        path = self.folder / SETTINGS_FILE
+        try:
+            before = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            raise SettingError(
+                f"{self.folder} is no checkpoint to resume from. Name the folder of a run that was stopped; a run "
+                "that has finished leaves none."
+            ) from None
+        now = settings.to_config()
+        changed = [key for key in now if key not in FREE_TO_CHANGE and now[key] != before.get(key)]
+        if changed:
+            raise SettingError(
+                f"The checkpoint is of a run with other settings: {', '.join(changed)}. Resume with the same "
+                "settings, or start a new run."
+            )
+
+    def _read(self) -> list[tuple[str, tuple[str, ...], Sums]]:
+        entries = []
+        for path in sorted(self.folder.glob("*-*.npz")):
+            try:
+                with np.load(path, allow_pickle=False) as file:
+                    sums = {name: file[name] for name in file.files}
+            except (OSError, ValueError) as error:
+                raise SettingError(f"{path} is damaged. Start the run without resume.") from error
+            entries.append((path.stem.split("-", 1)[1], tuple(map(str, sums.pop(ROSTER))), sums))
+        # Which landmark slot is whose the sites know by a seed that dies with the run: no landmarks, no journal.
+        return entries if any(task == LANDMARKS.name for task, _, _ in entries) else []
