@@ -53,13 +53,8 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PanSVM:
     try:
         strategy.start(grid)
     except PanSVMError:
-        if journal.written:
-            log(
-                INFO,
-                "the run stopped; what it has learned is in %s, go on with --resume %s",
-                journal.folder,
-                folder,
-            )
+        if journal.written or settings.resume:
+            log(INFO, "the run stopped; go on with: pansvm run --resume %s", folder)
         else:
             journal.remove()
         raise

@@ -127,10 +127,7 @@ class Federation:
             If a site reports an error, or fewer than ``min-sites`` sites are left.
         """
         entry = self.journal.next(task.name) if self.journal else None
-        if entry is not None:
-            sums = self._replay(*entry)
-        else:
-            sums = self._sum_of_all_left(task, inputs, bounds)
+        sums = self._replay(*entry) if entry else self._sum_of_all_left(task, inputs, bounds)
         if self.journal:
             self.journal.write(task.name, tuple(self.sites), sums)
         return sums

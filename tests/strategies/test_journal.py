@@ -66,6 +66,18 @@ def test_a_run_may_be_stopped_more_than_once(uninterrupted: str, tmp_path: Path)
     assert run(in_process_grid(again), again, tmp_path).model.sha256() == uninterrupted
 
 
+def test_a_resumption_that_fails_at_once_loses_nothing(uninterrupted: str, tmp_path: Path) -> None:
+    settings = Settings(data="wine", sites=3)
+    with pytest.raises(StoppedError):
+        run(StoppingGrid(settings, 6), settings, tmp_path)
+    again = resumed(tmp_path)
+    with pytest.raises(StoppedError):
+        run(StoppingGrid(again, 0), again, tmp_path)
+    grid = in_process_grid(again)
+    assert run(grid, again, tmp_path).model.sha256() == uninterrupted
+    assert "train.landmarks" not in {reply.metadata.message_type for reply in grid.transcript}
+
+
 def test_too_few_sites_leave_a_checkpoint(tmp_path: Path) -> None:
     class Silent(StoppingGrid):
         def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
