@@ -69,15 +69,29 @@ class Kernel:
         elif self.name == "poly":
             matrix = polynomial_kernel(X, Z, degree=self.degree, gamma=self.gamma, coef0=self.coef0)
         else:
-            matrix = rbf_kernel(X, Z, gamma=self.gamma)
+            # Distances do not change by a shift, but far from the origin their rounding error is large.
+            centre = Z.mean(axis=0)
+            matrix = rbf_kernel(X - centre, Z - centre, gamma=self.gamma)
         return cast(NDArray[np.float64], matrix)
 
     def self_bound(self, squared_norm: float) -> float:
-        """Return the largest k(x, x) over all rows with ||x||^2 at most ``squared_norm``."""
+        """Return the largest k(x, x) over all rows with ||x||^2 at most ``squared_norm``.
+
+        Raises
+        ------
+        SettingError
+            If it is too large for a float64.
+        """
         if self.name == "linear":
             return squared_norm
         if self.name == "poly":
-            return float((self.gamma * squared_norm + self.coef0) ** self.degree)
+            try:
+                return float((self.gamma * squared_norm + self.coef0) ** self.degree)
+            except OverflowError:
+                raise SettingError(
+                    f"With degree {self.degree} the kernel's values are too large to compute with. Choose a smaller "
+                    "degree or gamma, or scale the features."
+                ) from None
         return 1.0
 
 

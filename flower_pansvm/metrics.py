@@ -93,7 +93,7 @@ class Evaluation:
     balanced_accuracy : float or None
         Mean over classes of the share of their rows predicted right.
     f1 : float or None
-        F1 of the positive class; with more than two classes the mean over classes.
+        F1 of the positive class; with more than two classes the mean over those that occur, as in scikit-learn.
     auc : float or None
         Area under the ROC curve; with more than two classes the mean over one-versus-all problems.
     """
@@ -120,12 +120,13 @@ class Evaluation:
             return cls(0, None, None, None, None)
         right, truth, said = np.diag(confusion), confusion.sum(axis=1), confusion.sum(axis=0)
         seen = truth > 0
+        occurs = truth + said > 0
         f1 = 2 * right / np.maximum(truth + said, 1)
         areas = [area for area in map(area_under_curve, histograms) if area is not None]
         return cls(
             rows=rows,
             accuracy=float(right.sum() / rows),
             balanced_accuracy=float(np.mean(right[seen] / truth[seen])),
-            f1=float(f1[1] if len(f1) == 2 else f1.mean()),
+            f1=float(f1[1] if len(f1) == 2 else f1[occurs].mean()),
             auc=float(np.mean(areas)) if areas else None,
         )

@@ -57,9 +57,16 @@ class NystromMap:
         Raises
         ------
         TrainingError
-            If no eigenvalue is left: then every landmark is mapped to zero.
+            If no eigenvalue is left: then every landmark is mapped to zero. Or if the kernel overflows.
         """
-        values, vectors = eigh(kernel(landmarks, landmarks))
+        with np.errstate(over="ignore"):
+            matrix = kernel(landmarks, landmarks)
+        if not np.isfinite(matrix).all():
+            raise TrainingError(
+                "The kernel matrix of the landmarks has values too large to compute with. Choose a smaller degree or "
+                "gamma, or scale the features."
+            )
+        values, vectors = eigh(matrix)
         kept = values > max(EIGENVALUE_TOLERANCE * float(values[-1]), np.finfo(np.float64).tiny)
         if not kept.any():
             raise TrainingError(

@@ -58,7 +58,9 @@ def size(content: RecordDict) -> int:
             total += len(name.encode())
             if isinstance(value, Array):
                 total += len(value.data)
-            elif isinstance(value, (str, bytes)):
+            elif isinstance(value, str):
+                total += len(value.encode())
+            elif isinstance(value, bytes):
                 total += len(value)
             else:
                 total += NUMBER_BYTES

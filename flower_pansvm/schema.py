@@ -1,5 +1,6 @@
 """What all sites must agree on before anything is computed: the columns and the classes."""
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -105,6 +106,8 @@ class Schema:
 
 def _natural(name: str) -> tuple[int, float, str]:
     try:
-        return (0, float(name), name)
+        number = float(name)
     except ValueError:
-        return (1, 0.0, name)
+        number = math.nan
+    # "nan" is a text here: it has no place in the order of numbers.
+    return (1, 0.0, name) if math.isnan(number) else (0, number, name)

@@ -6,7 +6,6 @@ them. Notes from site to site, which the coordinator cannot read, ride along in 
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from logging import INFO, WARNING
 from typing import Any, cast
 
@@ -18,38 +17,27 @@ from flwr.serverapp.strategy import Strategy
 from numpy.typing import NDArray
 
 from flower_pansvm import records
-from flower_pansvm.errors import FederationError, SumError
+from flower_pansvm.errors import FederationError
 from flower_pansvm.messages import RELAY, Task
-from flower_pansvm.records import Value, Values
+from flower_pansvm.records import Values
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.secure_sum.fixed_point import decode, words_needed
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.settings import Settings
+from strategies.envelope import (
+    Contact,
+    Request,
+    common_shapes,
+    notes_by_receiver,
+    payload_of,
+    put_sum,
+    unpack,
+)
 from strategies.exchange import exchange
 from strategies.journal import Journal
 from strategies.ledger import Ledger
 
 WILD = float("inf")
 """Bound for results of unknown size: they take several words each instead of one."""
-
-
-@dataclass(frozen=True)
-class Contact:
-    """How to reach a site that has joined, and the public halves of its keys for this run."""
-
-    node_id: int
-    public_key: bytes
-    published: bytes
-    signature: bytes
-
-
-@dataclass(frozen=True)
-class Request:
-    """One attempt at a secure sum: which sum of which task, and the bounds of its results."""
-
-    this: SumRound
-    task: Task
-    bounds: Mapping[str, float]
 
 
 class SitesLostError(Exception):
@@ -217,17 +205,13 @@ class Federation:
         """Return the sums that the replies to the request at hand add up to."""
         this, task, bounds = self._request.this, self._request.task, self._request.bounds
         contents = {self._name_of(reply.metadata.src_node_id): reply.content for reply in replies}
-        shapes = _common_shapes(contents)
-        payloads = {name: _payload(content) for name, content in contents.items()}
+        shapes = common_shapes(contents)
+        payloads = {name: payload_of(content) for name, content in contents.items()}
         words = self.protocol.total(payloads, this, self._relay)
-        sums, place = {}, 0
-        for name in task.summed:
-            bound = bounds[name] if np.isfinite(bounds[name]) else None
-            length = words_needed(int(np.prod(shapes[name])), bound)
-            sums[name] = decode(words[place : place + length], shapes[name], bound, len(this.roster))
-            place += length
+        sums = unpack(words, task, shapes, bounds, len(this.roster))
+        for name, total in sums.items():
             how = "summed" if self.protocol.protected else "disclosed"
-            self.ledger.note_departure(task, how, name, sums[name].size)
+            self.ledger.note_departure(task, how, name, total.size)
         return sums
 
     def _replay(
@@ -260,7 +244,7 @@ class Federation:
         self._check_all_answered(this.roster, replies)
         sums = self._aggregate(this.round_trip, list(replies.values()), evaluating)
         self._riders.clear()
-        self._notes = _notes_by_receiver(
+        self._notes = notes_by_receiver(
             {self._name_of(node): reply.content for node, reply in replies.items()}
         )
         return sums
@@ -279,36 +263,19 @@ class Federation:
         contents = {}
         for name, payload in payloads.items():
             content = RecordDict()
-            self._put_sum(content, {"step": step, "payload": payload})
+            put_sum(content, self._request.this, self._joined, {"step": step, "payload": payload})
             contents[self.sites[name].node_id] = content
         replies = self._exchange(contents, RELAY)
         self._check_all_answered(payloads, replies)
-        return {name: _payload(replies[self.sites[name].node_id].content) for name in payloads}
+        return {name: payload_of(replies[self.sites[name].node_id].content) for name in payloads}
 
     def _dress(self, content: RecordDict, name: str) -> None:
         """Add to a message what the secure sum needs, the broadcasts, and the notes to this site."""
-        self._put_sum(content, {})
+        put_sum(content, self._request.this, self._joined)
         records.put(content, "bounds", dict(self._request.bounds))
         records.put(content, "notes", self._notes.get(name, {}))
         for broadcast, values in self._riders.items():
             records.put(content, f"broadcast.{broadcast}", values)
-
-    def _put_sum(self, content: RecordDict, more: Values) -> None:
-        this = self._request.this
-        which: dict[str, Value] = {
-            "task": this.task,
-            "round_trip": this.round_trip,
-            "attempt": this.attempt,
-            "roster": records.texts(this.roster),
-        }
-        records.put(content, "sum", {**which, **more})
-        for site, contact in self._joined.items():  # lost ones too: a note may come from one
-            keys = {
-                "public_key": contact.public_key,
-                "published": contact.published,
-                "signature": contact.signature,
-            }
-            records.put(content, f"keys.{site}", keys)
 
     def _exchange(self, contents: Mapping[int, RecordDict], task: Task) -> dict[int, Message]:
         timeout = self.settings.timeout
@@ -324,35 +291,3 @@ class Federation:
 
     def _name_of(self, node_id: int) -> str:
         return next(name for name, contact in self.sites.items() if contact.node_id == node_id)
-
-
-def _payload(content: RecordDict) -> bytes:
-    return cast("NDArray[np.uint8]", records.get(content, "sum")["payload"]).tobytes()
-
-
-def _common_shapes(contents: Mapping[str, RecordDict]) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each result, which must be the same at all sites."""
-    shapes = {
-        site: {
-            name: tuple(int(side) for side in cast("NDArray[np.int64]", shape))
-            for name, shape in records.get(content, "shapes").items()
-        }
-        for site, content in contents.items()
-    }
-    first = next(iter(shapes))
-    for site, own in shapes.items():
-        if own != shapes[first]:
-            raise SumError(
-                f"Sites '{first}' and '{site}' sent results of different shapes, which cannot be added up. Do all "
-                "sites run the same version of flower-pansvm?"
-            )
-    return shapes[first]
-
-
-def _notes_by_receiver(contents: Mapping[str, RecordDict]) -> dict[str, dict[str, bytes]]:
-    """Sort the sealed notes in the sites' replies by the site they are for."""
-    notes: dict[str, dict[str, bytes]] = {}
-    for sender, content in contents.items():
-        for receiver, note in records.get(content, "notes").items():
-            notes.setdefault(receiver, {})[sender] = cast(bytes, note)
-    return notes

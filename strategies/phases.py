@@ -18,7 +18,8 @@ from flower_pansvm.records import texts
 from flower_pansvm.scaling import Scaling, mean_and_variance
 from flower_pansvm.schema import Schema
 from flower_pansvm.settings import Settings
-from strategies.federation import WILD, Contact, Federation
+from strategies.envelope import Contact
+from strategies.federation import WILD, Federation
 
 JOIN_SECONDS = 120.0
 """How long the coordinator waits for the sites to connect; a SuperNode may be started after the run."""

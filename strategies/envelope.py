@@ -1,0 +1,119 @@
+"""What the coordinator writes on a message of a secure sum, and reads off the replies."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from flwr.app import RecordDict
+from numpy.typing import NDArray
+
+from flower_pansvm import records
+from flower_pansvm.errors import SumError
+from flower_pansvm.messages import Task
+from flower_pansvm.records import Value, Values
+from flower_pansvm.secure_sum.contract import SumRound, Words
+from flower_pansvm.secure_sum.fixed_point import decode, words_needed
+
+
+@dataclass(frozen=True)
+class Contact:
+    """How to reach a site that has joined, and the public halves of its keys for this run."""
+
+    node_id: int
+    public_key: bytes
+    published: bytes
+    signature: bytes
+
+
+@dataclass(frozen=True)
+class Request:
+    """One attempt at a secure sum: which sum of which task, and the bounds of its results."""
+
+    this: SumRound
+    task: Task
+    bounds: Mapping[str, float]
+
+
+def put_sum(
+    content: RecordDict, this: SumRound, joined: Mapping[str, Contact], more: Values | None = None
+) -> None:
+    """Write on a message which sum it is about, and the public keys of all sites that have joined.
+
+    Of lost sites too: a note may come from one.
+
+    Parameters
+    ----------
+    content : RecordDict
+        The message's content.
+    this : SumRound
+        The sum.
+    joined : mapping of site name to Contact
+        All sites that have joined the run.
+    more : mapping, optional
+        Step and payload, in a message that relays.
+    """
+    which: dict[str, Value] = {
+        "task": this.task,
+        "round_trip": this.round_trip,
+        "attempt": this.attempt,
+        "roster": records.texts(this.roster),
+    }
+    records.put(content, "sum", {**which, **(more or {})})
+    for site, contact in joined.items():
+        keys = {
+            "public_key": contact.public_key,
+            "published": contact.published,
+            "signature": contact.signature,
+        }
+        records.put(content, f"keys.{site}", keys)
+
+
+def unpack(
+    words: Words,
+    task: Task,
+    shapes: Mapping[str, tuple[int, ...]],
+    bounds: Mapping[str, float],
+    sites: int,
+) -> dict[str, NDArray[np.float64]]:
+    """Return the results that a sum of the sites' words holds, in the order in which the task declares them."""
+    sums, place = {}, 0
+    for name in task.summed:
+        bound = bounds[name] if np.isfinite(bounds[name]) else None
+        length = words_needed(int(np.prod(shapes[name])), bound)
+        sums[name] = decode(words[place : place + length], shapes[name], bound, sites)
+        place += length
+    return sums
+
+
+def payload_of(content: RecordDict) -> bytes:
+    """Return what a site's protocol has put into its reply."""
+    return cast("NDArray[np.uint8]", records.get(content, "sum")["payload"]).tobytes()
+
+
+def common_shapes(contents: Mapping[str, RecordDict]) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each result, which must be the same at all sites."""
+    shapes = {
+        site: {
+            name: tuple(int(side) for side in cast("NDArray[np.int64]", shape))
+            for name, shape in records.get(content, "shapes").items()
+        }
+        for site, content in contents.items()
+    }
+    first = next(iter(shapes))
+    for site, own in shapes.items():
+        if own != shapes[first]:
+            raise SumError(
+                f"Sites '{first}' and '{site}' sent results of different shapes, which cannot be added up. Do all "
+                "sites run the same version of flower-pansvm?"
+            )
+    return shapes[first]
+
+
+def notes_by_receiver(contents: Mapping[str, RecordDict]) -> dict[str, dict[str, bytes]]:
+    """Sort the sealed notes in the sites' replies by the site they are for."""
+    notes: dict[str, dict[str, bytes]] = {}
+    for sender, content in contents.items():
+        for receiver, note in records.get(content, "notes").items():
+            notes.setdefault(receiver, {})[sender] = cast(bytes, note)
+    return notes
