@@ -12,10 +12,11 @@ from typing import Any, cast
 from flwr.app import Context, Error, Message, RecordDict
 from flwr.common.logger import log
 
+from clients import broadcasts
 from clients.door import leave, pass_on
-from clients.membership import remember, take_part, take_step
-from clients.run_keys import site_name
+from clients.membership import remember, take_part, take_step, withdraw
 from clients.site import Site
+from clients.terms import site_name
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.messages import RELAY, Task
@@ -64,11 +65,14 @@ def _safely(task: Task, reply: Callable[[RecordDict, Context], RecordDict]) -> H
 
 
 def _answer(task: Task, work: Work, content: RecordDict, context: Context) -> RecordDict:
-    participation = take_part(context, content) if task.summed else None
+    participation = take_part(context, content, task) if task.summed else None
     site = Site(context, participation, cast("dict[str, bytes]", records.get(content, "notes")))
-    for name, values in records.groups(content, "broadcast.").items():
-        site.remember(name, values)
-    reply, kept = leave(task, work(site, records.get(content, "inputs")), participation, site.outbox)
+    try:
+        broadcasts.keep(context, content)
+        reply, kept = leave(task, work(site, records.get(content, "inputs")), participation, site.outbox)
+    except Exception:
+        withdraw(context)
+        raise
     if participation is not None:
         remember(context, participation, kept)
     return reply

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from clients.answering import Inputs, answers
 from clients.membership import join_run, note_to
 from clients.site import Site
+from clients.terms import check_extremes_agreed
 from flower_pansvm import messages, scaling
 from flower_pansvm.metrics import confusion_counts, decision_histogram, winners
 from flower_pansvm.records import Value, texts
@@ -50,6 +51,7 @@ def rows(site: Site, inputs: Inputs) -> dict[str, Value]:  # noqa: ARG001 - a ta
 @answers(messages.EXTREMES)
 def extremes(site: Site, inputs: Inputs) -> dict[str, Value]:  # noqa: ARG001 - a task without inputs
     """Disclose the smallest and largest cell of each feature; infinite where all cells are missing."""
+    check_extremes_agreed(site.context)
     X = site.train().X
     missing = np.isnan(X)
     return {

@@ -5,16 +5,19 @@ from typing import cast
 
 from flwr.app import Context, RecordDict
 
-from clients.run_keys import make_run_keys, member_of, site_name
-from flower_pansvm import records
+from clients import broadcasts
+from clients.run_keys import make_run_keys, member_of
+from clients.terms import agreed_settings, is_simulated, least_sites, site_name
+from flower_pansvm import messages, records
 from flower_pansvm.errors import SumError
+from flower_pansvm.messages import Task
 from flower_pansvm.secure_sum import selection
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
 from flower_pansvm.secure_sum.keys import seal, unseal
 from flower_pansvm.secure_sum.refusals import Memory, admit
-from flower_pansvm.settings import Settings
 
 STATE = "sums"
+WITHDRAWN = "withdrawn"
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ class Participation:
 
 
 def join_run(context: Context) -> dict[str, bytes]:
-    """Make this site's keys for a run, forget all earlier sums, and return what it publishes."""
+    """Make this site's keys for a run and return what it publishes of them."""
     public = make_run_keys(context, protocol_of(context))
     _keep(context, Memory(run=str(context.run_id)), b"")
     return public
@@ -55,12 +58,12 @@ def protocol_of(context: Context) -> SecureSum:
     Raises
     ------
     SumError
-        If it does not protect the site and the hospital has not agreed to that in its node config.
+        If the hospital insists on another one, or it does not protect the site and the hospital has not agreed
+        to that in its node config.
     """
-    protocol = selection.protocol_of(Settings.from_config(context.run_config))
-    node = context.node_config
-    simulated = "partition-id" in node
-    if not (protocol.protected or simulated or node.get("aggregation") == protocol.name):
+    protocol = selection.protocol_of(agreed_settings(context))
+    agreed = is_simulated(context) or "aggregation" in context.node_config
+    if not (protocol.protected or agreed):
         raise SumError(
             f"Site '{site_name(context)}' refuses the aggregation '{protocol.name}': the coordinator would see this "
             "site's numbers. Choose aggregation=ring, or write it into the site's node config to agree."
@@ -68,7 +71,7 @@ def protocol_of(context: Context) -> SecureSum:
     return protocol
 
 
-def take_part(context: Context, content: RecordDict) -> Participation:
+def take_part(context: Context, content: RecordDict, task: Task) -> Participation:
     """Check a request for a secure sum and return what the site needs to answer it.
 
     Parameters
@@ -76,24 +79,47 @@ def take_part(context: Context, content: RecordDict) -> Participation:
     context : Context
         Flower's context of this node, which has joined the run.
     content : RecordDict
-        The request: groups ``sum``, ``bounds`` and ``keys.SITE``.
+        The request: groups ``sum``, ``bounds``, ``inputs``, ``broadcast.NAME`` and ``keys.SITE``.
+    task : Task
+        The task that is asked.
 
     Raises
     ------
     SumError
-        If the site refuses (:func:`flower_pansvm.secure_sum.refusals.admit` lists the reasons).
+        If the site refuses: for a reason that :func:`flower_pansvm.secure_sum.refusals.admit` lists, because it
+        has withdrawn from the run, or because the request is not the one that the sum is named after.
     """
+    if records.has(context.state, WITHDRAWN):
+        raise SumError(
+            f"Site '{site_name(context)}' has reported an error in this run and answers nothing more. See that "
+            "error; then start a new run."
+        )
     this, member = _sum_of(context, content), _member_of(context, content)
     publics = {name: keys["public_key"] + keys["published"] for name, keys in _public(content).items()}
     memory, _ = _kept(context)
-    memory = admit(memory, this, member.name, publics, _min_sites(context))
+    memory = admit(memory, this, member.name, publics, least_sites(context))
     bounds = cast("dict[str, float]", records.get(content, "bounds"))
+    told = broadcasts.told(context, content)
+    if this.task != messages.sum_name(task, records.get(content, "inputs"), bounds, told):
+        raise SumError(
+            f"Site '{site_name(context)}' was asked something else for task '{task.name}' than the coordinator says it "
+            "asks of all sites. Does the coordinator run the same version? If so, it does not follow the protocol."
+        )
     return Participation(protocol_of(context), this, member, bounds, memory)
 
 
 def remember(context: Context, participation: Participation, kept: bytes) -> None:
     """Note that a sum has been answered, and what its later steps need; nothing can fail after this."""
     _keep(context, participation.memory, kept)
+
+
+def withdraw(context: Context) -> None:
+    """Take part in no further sum of this run.
+
+    An error says something about this site's rows alone, for instance that a value is above a bound that the
+    coordinator chose. One such answer ends a run; a coordinator that went on asking would find out the value.
+    """
+    records.put(context.state, WITHDRAWN, {})
 
 
 def take_step(context: Context, content: RecordDict) -> bytes:
@@ -158,12 +184,6 @@ def _member_of(context: Context, content: RecordDict) -> Member:
 def _public(content: RecordDict) -> dict[str, dict[str, bytes]]:
     """Return what each site has published when it joined, by site name."""
     return cast("dict[str, dict[str, bytes]]", records.groups(content, "keys."))
-
-
-def _min_sites(context: Context) -> int:
-    """Return the fewest sites in a sum: what the run says, or more if the hospital asks for more."""
-    settings = Settings.from_config(context.run_config)
-    return max(settings.min_sites, int(cast(int, context.node_config.get("min-sites", 0))))
 
 
 def _keep(context: Context, memory: Memory, kept: bytes) -> None:

@@ -11,15 +11,19 @@ from clients.answering import Inputs, answers
 from clients.common import SLOTS
 from clients.membership import note_from
 from clients.site import Site
+from clients.terms import least_rows
 from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import Cuts, cuts_at
-from flower_pansvm.errors import FederationError
+from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.landmarks import cluster_centres
 from flower_pansvm.records import Value
 from flower_pansvm.secure_sum.keys import keystream
 
 ROUNDING = 1e-9
 """Keeps a share of the rows that is a whole number from being rounded down to the next one."""
+
+MOST_LANDMARKS = 100_000
+"""More slots are refused: their matrix would only exhaust the site's memory, as a kernel matrix of that size does."""
 
 WARM_START_ITERATIONS = 1000
 """Passes of the local solver over its rows; more would only polish a first guess."""
@@ -31,7 +35,9 @@ def landmarks(site: Site, inputs: Inputs) -> dict[str, Value]:
     X = site.scaled(site.train())
     slots = _own_slots(site, inputs["slots_per_site"])
     clusters = min(len(slots), max(1, int(inputs["share"] * len(X) + ROUNDING)))
-    centres, _ = cluster_centres(X, clusters, inputs["min_cluster"], inputs["seed"])
+    centres, _ = cluster_centres(
+        X, clusters, _agreed_min_cluster(site, inputs["min_cluster"]), inputs["seed"]
+    )
     total = len(slots) * _sites(site)
     matrix, filled = np.zeros((total, X.shape[1])), np.zeros(total)
     used = slots[: len(centres)]
@@ -73,6 +79,17 @@ def cuts(site: Site, inputs: Inputs) -> dict[str, Value]:
     return {"a": sums.a, "d": sums.d, "m": sums.m, "loss": sums.loss}
 
 
+def _agreed_min_cluster(site: Site, asked: int) -> int:
+    least = least_rows(site.context)
+    if asked < least:
+        raise SettingError(
+            f"Site '{site.name}' refuses min-cluster={asked}: a landmark could be the mean of fewer than {least} "
+            f"patients. Start the run with min-cluster={least}, or lower it in the site's node config if the hospital "
+            "agrees."
+        )
+    return asked
+
+
 def _local_svm(F: NDArray[np.float64], y: NDArray[np.float64], C: float) -> NDArray[np.float64]:
     solver = LinearSVC(C=C, loss="hinge", dual=True, max_iter=WARM_START_ITERATIONS, random_state=0)
     with warnings.catch_warnings():
@@ -91,6 +108,11 @@ def _own_slots(site: Site, slots_per_site: int) -> NDArray[np.int64]:
     participation = site.participation
     if participation is None:
         raise FederationError("Landmarks were asked for outside a secure sum. Start the run again.")
+    if not 1 <= slots_per_site * _sites(site) <= MOST_LANDMARKS:
+        raise SettingError(
+            f"Site '{site.name}' was asked to fill {slots_per_site} landmark slots, and takes at most "
+            f"{MOST_LANDMARKS} over all sites. Ask for fewer landmarks."
+        )
     for sender, note in site.inbox.items():
         site.keep(SLOTS, note_from(participation, sender, SLOTS, note))
     order = np.argsort(keystream(site.kept(SLOTS), slots_per_site * _sites(site)), kind="stable")

@@ -12,21 +12,13 @@ from typing import cast
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from flwr.app import Context
 
+from clients.terms import site_name
 from flower_pansvm import records
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import Member, SecureSum
 from flower_pansvm.secure_sum.identities import RunKeys, load_identity, read_roster, sign, verify
 
 STATE = "keys"
-
-
-def site_name(context: Context) -> str:
-    """Return the name of a site: the one its node config gives it, else the number of a simulated node."""
-    if "name" in context.node_config:
-        return str(context.node_config["name"])
-    if "partition-id" in context.node_config:
-        return f"site-{int(cast(int, context.node_config['partition-id'])):03d}"
-    return f"node-{context.node_id}"
 
 
 def make_run_keys(context: Context, protocol: SecureSum) -> dict[str, bytes]:
@@ -47,9 +39,13 @@ def make_run_keys(context: Context, protocol: SecureSum) -> dict[str, bytes]:
 
     Raises
     ------
+    SumError
+        If the site has joined this run before: new keys would make it forget which sums it has answered.
     SettingError
         If the node config names an identity that cannot be read.
     """
+    if records.has(context.state, STATE):
+        raise SumError(f"Site '{site_name(context)}' has joined this run already. Start a new run.")
     key = X25519PrivateKey.generate()
     secret, published = protocol.prepare()
     records.put(context.state, STATE, {"private": key.private_bytes_raw(), "secret": secret})

@@ -5,7 +5,6 @@ Everything here can be rebuilt when the process is new: keys and broadcasts are 
 computed again when the cache of this process does not have them.
 """
 
-import hashlib
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
@@ -15,15 +14,15 @@ import numpy as np
 from flwr.app import Context
 from numpy.typing import NDArray
 
+from clients.broadcasts import DIGEST, recall
 from clients.membership import Participation
-from clients.run_keys import site_name
 from clients.table import Table, align
 from clients.table_source import open_table, table_identity
+from clients.terms import least_rows, site_name
 from flower_pansvm import messages, records
 from flower_pansvm.errors import FederationError, TableError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
-from flower_pansvm.records import Value, Values
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema, class_names
 
@@ -103,30 +102,6 @@ class Site:
             )
         return labels
 
-    def remember(self, broadcast: str, values: Values) -> None:
-        """Keep the values of a broadcast for the tasks that follow."""
-        digest = hashlib.sha256()
-        for name, value in sorted(values.items()):
-            digest.update(name.encode())
-            digest.update(value.tobytes() if isinstance(value, np.ndarray) else repr(value).encode())
-        records.put(self.context.state, f"broadcast.{broadcast}", {**values, "digest": digest.hexdigest()})
-
-    def recall(self, broadcast: str) -> dict[str, Any]:
-        """Return the values of a broadcast.
-
-        Raises
-        ------
-        FederationError
-            If this site has not received it.
-        """
-        values: dict[str, Value] = records.get(self.context.state, f"broadcast.{broadcast}")
-        if not values:
-            raise FederationError(
-                f"Site '{self.name}' has not received the broadcast '{broadcast}'. It joined too late or its node "
-                "was started again during the run; start the run again."
-            )
-        return values
-
     def keep(self, secret: str, value: bytes) -> None:
         """Keep a secret of this site for the rest of the run."""
         records.put(self.context.state, f"secret.{secret}", {"value": value})
@@ -148,7 +123,7 @@ class Site:
 
     def schema(self) -> Schema:
         """Return the common columns and classes."""
-        values = self.recall(messages.SCHEMA)
+        values = recall(self.context, messages.SCHEMA)
         columns, classes, positive = (
             tuple(map(str, values[key])) for key in ("columns", "classes", "positive_labels")
         )
@@ -164,23 +139,24 @@ class Site:
 
     def scaled(self, rows: Rows) -> NDArray[np.float64]:
         """Return rows filled and scaled, shape (rows, features)."""
-        values = self.recall(messages.SCALING)
+        values = recall(self.context, messages.SCALING)
         return Scaling(values["fill"], values["shift"], values["scale"]).transform(rows.X)
 
     def mapped_train(self) -> NDArray[np.float64]:
         """Return the training rows as virtual points F, shape (rows, rank)."""
-        key = ("mapped", self.recall(messages.FEATURE_MAP)["digest"], self.recall(messages.SCALING)["digest"])
+        told = (messages.SCHEMA, messages.SCALING, messages.FEATURE_MAP)
+        key = ("mapped", *(recall(self.context, broadcast)[DIGEST] for broadcast in told))
         return cast(NDArray[np.float64], self._cached(key, lambda: self.mapped(self.train())))
 
     def mapped(self, rows: Rows) -> NDArray[np.float64]:
         """Return rows as virtual points, shape (rows, rank)."""
-        values = self.recall(messages.FEATURE_MAP)
+        values = recall(self.context, messages.FEATURE_MAP)
         kernel = Kernel(values["kernel"], values["gamma"], values["degree"], values["coef0"])
         return NystromMap(kernel, values["landmarks"], values["normalization"]).transform(self.scaled(rows))
 
     def _split(self) -> tuple[Rows, Rows]:
-        values = self.recall(messages.SCHEMA)
-        key = ("split", values["digest"])
+        values = recall(self.context, messages.SCHEMA)
+        key = ("split", values[DIGEST], least_rows(self.context))
         return cast(
             tuple[Rows, Rows],
             self._cached(key, lambda: self._make_split(values["test_fraction"], values["seed"])),
@@ -192,6 +168,12 @@ class Site:
         labels = self.labels()
         classes = schema.indices(labels)
         test = test_rows(class_names(labels, schema.positive_labels), test_fraction, seed)
+        left, least = int(np.count_nonzero(~test)), least_rows(self.context)
+        if left < least:
+            raise TableError(
+                f"Site '{self.name}' would train on {left} rows, and it takes part with at least {least}. Lower "
+                "test-fraction, or min-cluster in the site's node config if the hospital agrees."
+            )
         return Rows(X[~test], classes[~test]), Rows(X[test], classes[test])
 
     def _cached(self, key: tuple[Hashable, ...], make: Callable[[], Any]) -> Any:

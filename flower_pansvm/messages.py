@@ -5,8 +5,12 @@ site only through a secure sum, or is **disclosed**, and then the coordinator se
 A *broadcast* is a named set of values that every site keeps for the tasks that follow.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
+
+from flower_pansvm import records
+from flower_pansvm.records import Values
 
 COUNT = 2.0**40
 """Bound for numbers of rows: no federation holds more."""
@@ -39,6 +43,27 @@ class Task:
         return f"{self.category}.{self.name}"
 
 
+def sum_name(task: Task, inputs: Values, bounds: Mapping[str, float], told: Mapping[str, str]) -> str:
+    """Return the name under which a secure sum is made: its task, and a digest of all that the sites were given.
+
+    The masks are made from it. So a coordinator that gives one site something else than the others, such as a
+    request to which the others can only answer zero, gets noise and not that site's vector.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    inputs : mapping
+        Its inputs.
+    bounds : mapping of str to float
+        The bound of each result.
+    told : mapping of str to str
+        Digest of each broadcast so far (:func:`flower_pansvm.records.digest`), by name.
+    """
+    parts = {"inputs": records.digest(inputs), "bounds": records.digest(bounds), "told": records.digest(told)}
+    return f"{task.name} {records.digest(parts)}"
+
+
 JOIN = Task("join", "query", disclosed=("name", "public_key", "published", "signature", "columns", "classes"))
 """In: labels that count as positive. Out: the site's name; its public key for this run's secure sums, what the
 protocol publishes besides, and the signature of the site's identity on both; the names of its columns and of its
@@ -52,7 +77,8 @@ ROWS = Task("rows", "train", summed=("rows",))
 """Out: number of training rows of each class. Asked again only after a site was lost."""
 
 EXTREMES = Task("extremes", "train", disclosed=("low", "high"))
-"""Out: smallest and largest cell of each feature. Asked only with scaling=minmax."""
+"""Out: smallest and largest cell of each feature. Asked only with scaling=minmax, and answered only by hospitals
+that have agreed to it."""
 
 LANDMARKS = Task("landmarks", "train", summed=("centres", "filled"))
 """In: share of the rows, slots per site, fewest rows behind a centre, seed of k-means. Out: the site's k-means
@@ -74,7 +100,7 @@ RELAY = Task("relay", "train")
 """A step of a secure sum that takes several: ciphertext from one site on its way to another, or to be opened."""
 
 SCHEMA = "schema"
-"""Broadcast: columns in common order, classes, positive labels, test fraction, seed."""
+"""Broadcast, once in a run: columns in common order, classes, positive labels, test fraction, seed."""
 
 SCALING = "scaling"
 """Broadcast: fill, shift and scale of each feature."""

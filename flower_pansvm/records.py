@@ -4,6 +4,7 @@ A message holds named groups of values; a group is a mapping from names to numpy
 and texts travel as Flower's ``ConfigRecord``, arrays as ``ArrayRecord``; nothing is pickled.
 """
 
+import hashlib
 from collections.abc import Iterable, Mapping
 from typing import cast
 
@@ -65,6 +66,23 @@ def size(content: RecordDict) -> int:
             else:
                 total += NUMBER_BYTES
     return total
+
+
+def digest(values: Values) -> str:
+    """Return a SHA-256 digest of a group of values, the same before and after their journey in a message.
+
+    Every part is hashed with its length in front, so that no two different groups give the same bytes.
+    """
+    hasher = hashlib.sha256()
+    for name, value in sorted(values.items()):
+        if isinstance(value, np.ndarray):
+            parts = (value.dtype.str.encode(), repr(value.shape).encode(), value.tobytes())
+        else:
+            plain = value.item() if isinstance(value, np.generic) else value
+            parts = (type(plain).__name__.encode(), b"", repr(plain).encode())
+        for part in (name.encode(), *parts):
+            hasher.update(len(part).to_bytes(8, "big") + part)
+    return hasher.hexdigest()
 
 
 def texts(names: Iterable[str]) -> NDArray[np.str_]:

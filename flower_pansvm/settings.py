@@ -124,11 +124,14 @@ class Settings:
             "points": (self.points, 1),
             "degree": (self.degree, 1),
             "seed": (self.seed, 0),
+            "coef0": (self.coef0, 0.0),
             "k": (self.k, 0),
         }
         for name, (number, least) in at_least.items():
-            if number < least:
+            if not least <= number < math.inf:
                 raise SettingError(f"{name} is {number}, but it must be at least {least}.")
+        if self.seed >= 2**32:
+            raise SettingError(f"seed is {self.seed}, but scikit-learn's k-means needs one below {2**32}.")
         if not 0 <= self.test_fraction < 1:
             raise SettingError(
                 f"test-fraction is {self.test_fraction}, but it must be at least 0 and below 1."
@@ -206,7 +209,7 @@ def _convert(key: str, value: Scalar, kind: type) -> Scalar:
         return str(value)
     number = _number(key, str(value), "a number")
     if kind is int:
-        if number != int(number):
+        if not number.is_integer():
             raise SettingError(f"{key} is {value}, but it must be a whole number.")
         return int(number)
     return number

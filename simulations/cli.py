@@ -1,5 +1,6 @@
 """The console script ``pansvm``."""
 
+import json
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -125,6 +126,27 @@ def report(folder: Annotated[Path, typer.Argument(help="Folder of a run, with it
     from simulations.report import write_report  # noqa: PLC0415
 
     typer.echo(f"The report is in {write_report(folder)}")
+
+
+@cli.command()
+def keygen(
+    file: Annotated[Path, typer.Argument(help="New file for the private half; it must not exist yet.")],
+    name: Annotated[
+        str | None, typer.Option(help="Name of the site.", show_default="the file's name without its ending")
+    ] = None,
+) -> None:
+    """Make a hospital's long-lived identity, by which the other hospitals know its keys to be its own."""
+    from flower_pansvm.secure_sum.identities import create_identity  # noqa: PLC0415
+
+    public = create_identity(file)
+    typer.echo(f"public identity: {public}")
+    typer.echo(f"line for the roster file: {json.dumps(name or file.stem)}: {json.dumps(public)}")
+    typer.echo(
+        f"Keep {file} secret and readable for the SuperNode's account only, and give the line to every other hospital "
+        "in a way that cannot be forged, such as on paper or in person. When the lines of all hospitals are in one "
+        "JSON file {...}, with commas between them, start the SuperNode with "
+        f"identity='{file.absolute()}' and roster='/path/to/that/file' in its node config."
+    )
 
 
 def main() -> None:

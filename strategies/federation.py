@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
-from flower_pansvm.messages import RELAY, Task
+from flower_pansvm.messages import RELAY, Task, sum_name
 from flower_pansvm.records import Values
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.selection import protocol_of
@@ -85,6 +85,7 @@ class Federation:
         self.ledger = Ledger()
         self._joined: dict[str, Contact] = {}
         self._riders: dict[str, Values] = {}
+        self._told: dict[str, str] = {}
         self._notes: dict[str, dict[str, bytes]] = {}
         self._request: Request
 
@@ -125,15 +126,16 @@ class Federation:
     ) -> dict[str, NDArray[np.float64]]:
         """Ask for a sum, and again without the sites that are lost, until all that are left have answered."""
         round_trip = self.ledger.round_trips + 1
+        name = sum_name(task, inputs, bounds, self._told)
         attempt = 0
         while True:
-            this = SumRound(self.run, task.name, round_trip, attempt, tuple(self.sites))
+            this = SumRound(self.run, name, round_trip, attempt, tuple(self.sites))
             self._request = Request(this, task, bounds)
             try:
                 return self._attempt(inputs)
             except SitesLostError as lost:
-                for name in lost.names:
-                    del self.sites[name]
+                for site in lost.names:
+                    del self.sites[site]
                 self.note_lost(lost.names, len(self.sites))
                 attempt += 1
 
@@ -151,6 +153,7 @@ class Federation:
         nodes = list(names) or list(self.grid.get_node_ids())
         content = RecordDict()
         records.put(content, "inputs", inputs)
+        self._put_riders(content)
         replies = self._exchange(dict.fromkeys(nodes, content), task)
         silent = [names.get(node, f"node {node}") for node in nodes if node not in replies]
         if silent:
@@ -162,8 +165,9 @@ class Federation:
         return results
 
     def broadcast(self, name: str, values: Values) -> None:
-        """Give every site values to keep; they travel with the next secure sum."""
+        """Give every site values to keep; they travel with the next messages."""
         self._riders[name] = values
+        self._told[name] = records.digest(values)
 
     def enrol(self, contacts: Mapping[str, Contact]) -> None:
         """Take in the sites that have joined; their order by name is the ring's."""
@@ -274,6 +278,9 @@ class Federation:
         put_sum(content, self._request.this, self._joined)
         records.put(content, "bounds", dict(self._request.bounds))
         records.put(content, "notes", self._notes.get(name, {}))
+        self._put_riders(content)
+
+    def _put_riders(self, content: RecordDict) -> None:
         for broadcast, values in self._riders.items():
             records.put(content, f"broadcast.{broadcast}", values)
 

@@ -48,7 +48,7 @@ def hospitals() -> MakeGrid:
         settings: Settings, files: Sequence[Path], nodes: dict[str, Scalar] | None = None, run_id: int = 1
     ) -> InProcessGrid:
         configs: list[dict[str, Scalar]] = [
-            {"data": str(file), "name": file.stem, **(nodes or {})} for file in files
+            {"data": str(file), "name": file.stem, "min-cluster": 2, **(nodes or {})} for file in files
         ]
         return InProcessGrid(app, configs, settings.to_config(), run_id)
 

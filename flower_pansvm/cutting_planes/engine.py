@@ -81,8 +81,12 @@ class Progress:
 
     @property
     def gap(self) -> float:
-        """Upper minus lower bound, relative to the upper one; 0 when the objective itself is 0."""
-        return (self.upper - self.lower) / self.upper if self.upper > 0 else 0.0
+        """Upper minus lower bound, relative to the upper one; 0 when the objective is 0 but for rounding.
+
+        It is for a problem without rows of one class: then all are right without any weights.
+        """
+        rounding = float(np.finfo(np.float64).eps) * self.problem.C * self.problem.rows
+        return (self.upper - self.lower) / self.upper if self.upper > rounding else 0.0
 
     def learn(self, points: NDArray[np.float64], new: Cuts) -> MasterSolution:
         """Take in the cuts at ``points``, improve both bounds and return the master's new solution."""

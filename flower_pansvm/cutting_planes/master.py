@@ -14,11 +14,8 @@ from numpy.typing import NDArray
 
 from flower_pansvm.errors import TrainingError
 
-SOLVER_TOLERANCE = 1e-10
-"""Tolerance of the quadratic program's solver."""
-
-VIOLATION = 1e-8
-"""A cut that is missed by more than this share of the rows belongs into the quadratic program."""
+TOLERANCE = 1e-10
+"""How exactly the quadratic program is solved, in shares of the rows."""
 
 
 @dataclass(frozen=True)
@@ -81,7 +78,7 @@ def solve_master(
         w, b, loss, multipliers = _quadratic_program(
             a[chosen] / rows, d[chosen] / rows, m[chosen] / rows, C * rows
         )
-        missed = ~chosen & ((m - a @ w - b * d) / rows > loss + VIOLATION)
+        missed = ~chosen & ((m - a @ w - b * d) / rows > loss + TOLERANCE)
         if not missed.any():
             break
         chosen |= missed
@@ -96,36 +93,36 @@ def _quadratic_program(
 ) -> tuple[NDArray[np.float64], float, float, NDArray[np.float64]]:
     """Return w, b, L and the cuts' multipliers in shares of C.
 
-    The solution lies in the span of the cuts, so w is looked for in an orthonormal basis of it, and in units
-    in which no cut is steeper than 1: without them the solver fails at a large C.
+    The solution lies in the span of the cuts, so w is looked for in an orthonormal basis of it, in units of
+    sqrt(C): the solver then sees no C but in the slopes. The dual program, though smaller at first, is not used:
+    the solver fails on it at a large C.
     """
     basis, coordinates = np.linalg.qr(a.T)
     cuts, rank = len(m), len(coordinates)
     slopes = np.sqrt(C) * coordinates.T
-    steepest = max(1.0, float(np.linalg.norm(slopes, axis=1).max()))
     solver = piqp.DenseSolver()
-    solver.settings.eps_abs = SOLVER_TOLERANCE
-    solver.settings.eps_rel = SOLVER_TOLERANCE
+    solver.settings.eps_abs = TOLERANCE
+    solver.settings.eps_rel = TOLERANCE
     solver.setup(
-        P=np.diag(np.append(np.full(rank, steepest**-2), [0.0, 0.0])),
+        P=np.diag(np.append(np.ones(rank), [0.0, 0.0])),
         c=np.append(np.zeros(rank + 1), 1.0),
         A=None,
         b=None,
-        G=np.column_stack([slopes / steepest, d, np.ones(cuts)]),
+        G=np.column_stack([slopes, d, np.ones(cuts)]),
         h_l=m,
         h_u=None,
         x_l=np.append(np.full(rank + 1, -np.inf), 0.0),
         x_u=None,
     )
     status = solver.solve()
+    x = solver.result.x
     # Short of its tolerance a solution still is a good point to ask the sites at, and its bound is valid.
-    if status not in (piqp.PIQP_SOLVED, piqp.PIQP_MAX_ITER_REACHED):
+    if status not in (piqp.PIQP_SOLVED, piqp.PIQP_MAX_ITER_REACHED) or not np.isfinite(x).all():
         raise TrainingError(
             f"The quadratic program of {cuts} cutting planes was not solved ({status}). A very large C makes it "
-            f"ill-conditioned: try a smaller one."
+            "ill-conditioned: try a smaller one."
         )
-    x = solver.result.x
-    w = basis @ (np.sqrt(C) / steepest * x[:rank])
+    w = basis @ (np.sqrt(C) * x[:rank])
     return w, float(x[rank]), float(x[rank + 1]), np.maximum(solver.result.z_l, 0.0)
 
 

@@ -42,7 +42,8 @@ class SumRound:
     run : str
         Identifies the run.
     task : str
-        The task whose results are added up.
+        The task whose results are added up, with a digest of what the sites were asked: sites that were asked
+        different things share no masks.
     round_trip : int
         Number of the round trip within the run, from 1; 0 marks notes that are valid for the whole run.
     attempt : int

@@ -6,7 +6,8 @@ hospitals by a way they trust. Each of them writes the public halves of all into
     {"hospital-a": "8f40c5ad...", "hospital-b": "d75a9801..."}
 
 In every run a site signs the keys that it made for the run, and checks the signatures on the others' keys
-before it makes any mask.
+before it makes any mask. The errors about a site's own files may travel to the coordinator, so they name
+the file without its folder.
 """
 
 import json
@@ -102,13 +103,15 @@ def load_identity(path: Path) -> Ed25519PrivateKey:
     try:
         identity = load_pem_private_key(path.read_bytes(), password=None)
     except OSError as error:
-        raise SettingError(f"The identity file {path} cannot be read: {error.strerror}.") from error
+        raise SettingError(f"The identity file '{path.name}' cannot be read: {error.strerror}.") from error
     except (ValueError, TypeError, UnsupportedAlgorithm) as error:
         raise SettingError(
-            f"{path} holds no private identity that can be used. Make one with `pansvm keygen`."
+            f"'{path.name}' holds no private identity that can be used. Make one with `pansvm keygen`."
         ) from error
     if not isinstance(identity, Ed25519PrivateKey):
-        raise SettingError(f"{path} holds a key of another kind. Make an identity with `pansvm keygen`.")
+        raise SettingError(
+            f"'{path.name}' holds a key of another kind. Make an identity with `pansvm keygen`."
+        )
     return identity
 
 
@@ -129,15 +132,16 @@ def read_roster(path: Path) -> dict[str, Ed25519PublicKey]:
     try:
         entries = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_no_repeats)
     except OSError as error:
-        raise SettingError(f"The roster file {path} cannot be read: {error.strerror}.") from error
+        raise SettingError(f"The roster file '{path.name}' cannot be read: {error.strerror}.") from error
     except ValueError as error:
         raise SettingError(
-            f"The roster file {path} is no valid JSON, or names a site twice. "
+            f"The roster file '{path.name}' is no valid JSON, or names a site twice. "
             'It should look like {"hospital-a": "64 hexadecimal digits", ...}.'
         ) from error
     if not isinstance(entries, dict) or not entries:
         raise SettingError(
-            f'The roster file {path} should look like {{"hospital-a": "64 hexadecimal digits", ...}}.'
+            f"The roster file '{path.name}' should look like "
+            '{"hospital-a": "64 hexadecimal digits", ...}.'
         )
     roster = {}
     for name, text in entries.items():
@@ -145,11 +149,13 @@ def read_roster(path: Path) -> dict[str, Ed25519PublicKey]:
             roster[name] = Ed25519PublicKey.from_public_bytes(bytes.fromhex(text))
         except (ValueError, TypeError) as error:
             raise SettingError(
-                f"The public identity of {name!r} in the roster file {path} is not 64 hexadecimal digits. "
+                f"The public identity of {name!r} in the roster file '{path.name}' is not 64 hexadecimal digits. "
                 "Copy again what `pansvm keygen` printed at that site."
             ) from error
     if len({key.public_bytes_raw() for key in roster.values()}) < len(roster):
-        raise SettingError(f"The roster file {path} gives two sites the same identity; each needs its own.")
+        raise SettingError(
+            f"The roster file '{path.name}' gives two sites the same identity; each needs its own."
+        )
     return roster
 
 

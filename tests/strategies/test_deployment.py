@@ -72,7 +72,7 @@ def test_three_supernodes_train_together(tmp_path: Path) -> None:
             supernode += ["--node-config", f"data='{tmp_path / name}.csv' label='target' name='{name}'"]
             home = environment(tmp_path / name)
             processes.enter_context(running(supernode, tmp_path, home, tmp_path / f"{name}.log"))
-        settings = f"sites=3 out='{tmp_path / 'results'}' tol=0.1 landmarks='0.1'"
+        settings = f"sites=3 out='{tmp_path / 'results'}' tol=0.1"
         subprocess.run(
             ["flwr", "run", str(APP), "--stream", "--run-config", settings],
             env=coordinator,

@@ -55,6 +55,15 @@ def test_a_resumed_run_reaches_the_same_model(stop: int, uninterrupted: str, tmp
     assert sorted(path.name for path in tmp_path.iterdir()) == ["model.npz", "result.json"]
 
 
+def test_a_run_whose_sites_disclose_extremes_resumes_too(tmp_path: Path) -> None:
+    settings = Settings(data="wine", sites=3, scaling="minmax")
+    expected = run(in_process_grid(settings), settings, tmp_path / "whole").model.sha256()
+    with pytest.raises(StoppedError):
+        run(StoppingGrid(settings, 7), settings, tmp_path / "cut")
+    again = resumed(tmp_path / "cut")
+    assert run(in_process_grid(again), again, tmp_path / "cut").model.sha256() == expected
+
+
 def test_a_run_may_be_stopped_more_than_once(uninterrupted: str, tmp_path: Path) -> None:
     settings = Settings(data="wine", sites=3)
     with pytest.raises(StoppedError):

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from contextlib import ExitStack
 from functools import cache
+from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
@@ -18,7 +19,23 @@ from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound
 from flower_pansvm.secure_sum.fixed_point import decode, encode
 from flower_pansvm.secure_sum.plain import Plain
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
+from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.secure_sum.wire import add_all, from_bytes, to_bytes
+from flower_pansvm.settings import Settings
+
+DOCS = Path(__file__).parents[3] / "docs" / "secure-sums.md"
+
+
+def example_of_the_docs() -> type[SecureSum]:
+    """Register the protocol that the docs show to users, and return its class."""
+    block = DOCS.read_text(encoding="utf-8").split("<!-- own protocol -->\n```python\n")[1].split("```")[0]
+    names: dict[str, Any] = {}
+    exec(block, names)
+    example: type[SecureSum] = names["AllPairs"]
+    return example
+
+
+EXAMPLE = example_of_the_docs()
 
 PROTOCOLS: list[tuple[str, dict[str, Any]]] = [
     ("plain", {}),
@@ -31,6 +48,7 @@ PROTOCOLS: list[tuple[str, dict[str, Any]]] = [
     ("k-secure", {"k": 3, "execution": "hops"}),
     ("k-secure", {"execution": "hops"}),
     ("paillier", {"bits": 2048}),
+    (EXAMPLE.name, {}),
 ]
 every_protocol = pytest.mark.parametrize(("name", "options"), PROTOCOLS, ids=str)
 
@@ -266,6 +284,7 @@ def test_one_shot_takes_no_relay_and_hops_take_as_many_as_published() -> None:
         ("k-secure", 3, "hops"): 5 + 3 * 5 - 1,
         ("k-secure", None, "hops"): 5 + 5 * 5 - 1,
         ("paillier", None, None): 1,
+        ("all-pairs", None, None): 0,
     }
 
 
@@ -297,6 +316,16 @@ def test_a_user_registers_an_own_protocol(monkeypatch: pytest.MonkeyPatch) -> No
     assert rehearse("shouted", {}, this.roster).run(vectors, this).tolist() == exact_sum(vectors)
     with pytest.raises(SettingError, match="already belongs to Shouted"):
         register(type("Other", (Shouted,), {}))
+
+
+def test_the_example_of_the_docs_is_chosen_by_a_setting_and_hides_each_vector() -> None:
+    assert isinstance(protocol_of(Settings(aggregation="all-pairs")), EXAMPLE)
+    this = a_round(4)
+    vectors = random_vectors(this.roster, 100, seed=10)
+    rehearsal = rehearse("all-pairs", {}, this.roster)
+    rehearsal.run(vectors, this)
+    seen = {site: from_bytes(payload, site) for site, payload in rehearsal.first.items()}
+    assert not any(np.isin(seen[site], vectors[site]).any() for site in this.roster)
 
 
 def test_words_survive_the_wire_on_any_machine() -> None:

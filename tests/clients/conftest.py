@@ -1,0 +1,63 @@
+"""A coordinator that asks hospitals by hand, one sum after the other."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from flower_pansvm import messages
+from flower_pansvm.settings import Settings
+from simulations.in_process import InProcessGrid
+from strategies.federation import WILD, Federation
+from strategies.pan_svm import PanSVM
+
+Sums = dict[str, NDArray[np.float64]]
+
+
+@pytest.fixture
+def settings() -> Settings:
+    """Return the settings of three hospitals with the small tables of the tests."""
+    return Settings(sites=3, min_cluster=2)
+
+
+@pytest.fixture
+def enrol() -> Callable[[InProcessGrid, Settings], Federation]:
+    """Return a function that has the sites of a grid join, and returns them as the coordinator's own code sees them."""
+
+    def join(grid: InProcessGrid, settings: Settings) -> Federation:
+        strategy = PanSVM(settings)
+        strategy.federation = Federation(grid, settings, strategy)
+        strategy.join(strategy.federation)
+        return strategy.federation
+
+    return join
+
+
+@pytest.fixture
+def federation(
+    settings: Settings,
+    hospital_files: list[Path],
+    hospitals: Callable[..., InProcessGrid],
+    enrol: Callable[..., Federation],
+) -> Federation:
+    """Three hospitals that have joined."""
+    return enrol(hospitals(settings, hospital_files), settings)
+
+
+@pytest.fixture
+def moments_bounds() -> dict[str, float]:
+    """Bounds of the first sum of a run, as the coordinator's own code declares them."""
+    counts = dict.fromkeys(("rows", "test_rows", "count"), messages.COUNT)
+    return {**counts, "total": WILD, "square": WILD}
+
+
+@pytest.fixture
+def ask_moments(moments_bounds: dict[str, float]) -> Callable[..., Sums]:
+    """Return a function that asks for the first sum of a run; a bound may be given another value."""
+
+    def ask(federation: Federation, **bounds: float) -> Sums:
+        return federation.secure_sum(messages.MOMENTS, {}, {**moments_bounds, **bounds})
+
+    return ask

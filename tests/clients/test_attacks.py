@@ -1,0 +1,287 @@
+"""An active coordinator: what a site prevents, and what is possible all the same."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import pytest
+from flwr.app import Message
+from numpy.typing import NDArray
+
+from clients.site import test_rows as held_out
+from flower_pansvm import messages, records
+from flower_pansvm.errors import FederationError, SettingError, SumError, TableError
+from flower_pansvm.settings import Scalar, Settings
+from simulations.in_process import InProcessGrid
+from strategies.federation import Federation
+
+MakeGrid = Callable[..., InProcessGrid]
+VICTIM = 3
+"""Node id of hospital1."""
+
+
+def sites_of(federation: Federation) -> InProcessGrid:
+    return cast(InProcessGrid, federation.grid)
+
+
+def meddle(federation: Federation, change: Callable[[Message], None]) -> None:
+    """Have every message changed just before it is delivered."""
+    grid = sites_of(federation)
+    deliver = grid._deliver
+
+    def changed(message: Message) -> str:
+        change(message)
+        return deliver(message)
+
+    grid._deliver = changed  # type: ignore[method-assign]
+
+
+def training_rows(file: Path) -> NDArray[np.float64]:
+    """Return how many rows of each class a hospital trains on."""
+    labels = np.loadtxt(file, delimiter=",", skiprows=1, usecols=2, dtype=int)
+    return np.bincount(labels[~held_out(labels.astype(np.str_), 0.2, 0)]).astype(np.float64)
+
+
+def all_rows(files: list[Path]) -> NDArray[np.float64]:
+    return np.vstack([pd.read_csv(file)[["age", "dose"]].to_numpy() for file in files])
+
+
+def distance_to_a_row(points: NDArray[np.float64], rows: NDArray[np.float64]) -> NDArray[np.float64]:
+    nearest: NDArray[np.float64] = np.abs(points[:, None, :] - rows[None, :, :]).max(axis=2).min(axis=1)
+    return nearest
+
+
+# One site asked something else than the others
+
+
+def ask_others_for_nothing(message: Message) -> records.Values | None:
+    """Have all sites but the victim keep nearly all their rows for evaluation; return what they were told."""
+    schema = records.get(message.content, "broadcast.schema")
+    if message.metadata.dst_node_id == VICTIM or not schema:
+        return None
+    records.put(message.content, "broadcast.schema", {**schema, "test_fraction": 0.94})
+    return records.get(message.content, "broadcast.schema")
+
+
+def test_a_coordinator_cannot_have_the_others_answer_zero(federation: Federation, ask_moments: Any) -> None:
+    meddle(federation, ask_others_for_nothing)  # type: ignore[arg-type]
+    with pytest.raises(SumError, match="asked something else for task 'moments'"):
+        ask_moments(federation)
+
+
+def test_if_it_hides_that_from_each_site_it_gets_noise(
+    federation: Federation, hospital_files: list[Path], ask_moments: Any, moments_bounds: dict[str, float]
+) -> None:
+    def rename(message: Message) -> None:
+        other = ask_others_for_nothing(message)
+        if other is not None:
+            told = {"schema": records.digest(other)}
+            name = messages.sum_name(messages.MOMENTS, {}, moments_bounds, told)
+            records.put(message.content, "sum", {**records.get(message.content, "sum"), "task": name})
+
+    meddle(federation, rename)
+    sums = ask_moments(federation)
+    assert np.abs(sums["rows"] - training_rows(hospital_files[1])).min() > 1000
+
+
+def test_a_site_does_no_task_under_the_name_of_another(
+    federation: Federation, ask_moments: Any, moments_bounds: dict[str, float]
+) -> None:
+    def rename(message: Message) -> None:
+        told = {"schema": records.digest(records.get(message.content, "broadcast.schema"))}
+        name = messages.sum_name(messages.SCORES, {}, moments_bounds, told)
+        records.put(message.content, "sum", {**records.get(message.content, "sum"), "task": name})
+
+    meddle(federation, rename)
+    with pytest.raises(SumError, match="asked something else for task 'moments'"):
+        ask_moments(federation)
+
+
+# The same site asked again
+
+
+@pytest.mark.parametrize(
+    "change", [{"seed": 1}, {"test_fraction": 0.19}, {"columns": records.texts(["dose", "age"])}], ids=str
+)
+def test_the_split_cannot_change_within_a_run(
+    change: dict[str, Any], federation: Federation, ask_moments: Any
+) -> None:
+    """Otherwise the difference of two sums is about the rows that changed sides."""
+    schema = dict(federation._riders["schema"])
+    ask_moments(federation)
+    federation.broadcast("schema", schema)
+    ask_moments(federation)  # the very same schema may be told again
+    federation.broadcast("schema", {**schema, **change})
+    with pytest.raises(FederationError, match="refuses a second schema"):
+        ask_moments(federation)
+
+
+def test_a_site_joins_a_run_once(federation: Federation) -> None:
+    with pytest.raises(SumError, match="has joined this run already"):
+        federation.collect(messages.JOIN, {"positive_labels": records.texts([])})
+
+
+def test_a_refused_value_cannot_be_searched_for(federation: Federation, ask_moments: Any) -> None:
+    """A bound tells whether a site's own number is above it; one such answer is all a coordinator gets."""
+    with pytest.raises(SumError, match="above the declared bound"):
+        ask_moments(federation, total=1000.0)
+    for bounds in ({"total": 1e6}, {}):
+        with pytest.raises(SumError, match="has reported an error in this run and answers nothing more"):
+            ask_moments(federation, **bounds)
+
+
+# A few rows only
+
+
+@pytest.mark.parametrize("fraction", [0.9, 0.98])
+def test_a_split_that_leaves_a_few_rows_is_refused(
+    fraction: float, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
+) -> None:
+    settings = Settings(sites=3, test_fraction=fraction)
+    federation = enrol(hospitals(settings, hospital_files, {"min-cluster": 7}), settings)
+    with pytest.raises(TableError, match=r"would train on \d rows, and it takes part with at least 7"):
+        ask_moments(federation)
+
+
+def gather_landmarks(federation: Federation, **inputs: records.Value) -> dict[str, Any]:
+    scaling = {"fill": np.zeros(2), "shift": np.zeros(2), "scale": np.ones(2)}
+    federation.broadcast(messages.SCALING, scaling)
+    usual: dict[str, Any] = {"share": 1.0, "slots_per_site": 60, "min_cluster": 2, "seed": 0}
+    return federation.secure_sum(messages.LANDMARKS, {**usual, **inputs}, {"centres": 1e6, "filled": 1.0})
+
+
+def test_landmarks_of_single_rows_are_refused(federation: Federation, ask_moments: Any) -> None:
+    ask_moments(federation)
+    with pytest.raises(
+        SettingError, match="refuses min-cluster=1: a landmark could be the mean of fewer than 2"
+    ):
+        gather_landmarks(federation, min_cluster=1)
+
+
+def test_without_a_floor_landmarks_are_the_rows_themselves(
+    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
+) -> None:
+    """What the paper's method discloses when each row is a landmark, and why hospitals have a floor."""
+    federation = enrol(hospitals(settings, hospital_files, {"min-cluster": 1}), settings)
+    ask_moments(federation)
+    sums = gather_landmarks(federation, min_cluster=1)
+    found = sums["centres"][sums["filled"] > 0]
+    assert len(found) == 144
+    assert (distance_to_a_row(found, all_rows(hospital_files)) < 1e-9).all()
+
+
+# What is not the coordinator's to say
+
+
+def test_extremes_are_not_disclosed_in_a_run_that_does_not_scale_by_them(
+    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
+) -> None:
+    federation = enrol(hospitals(settings, hospital_files), settings)
+    ask_moments(federation)
+    with pytest.raises(SettingError, match="does not disclose the smallest and largest cell"):
+        federation.collect(messages.EXTREMES, {})
+
+
+@pytest.mark.parametrize("slots", [10**9, 2**62, 0, -1])
+def test_a_request_for_a_huge_matrix_is_refused_before_it_is_made(
+    slots: int, federation: Federation, ask_moments: Any
+) -> None:
+    ask_moments(federation)
+    with pytest.raises(SettingError, match="landmark slots"):
+        gather_landmarks(federation, slots_per_site=slots)
+
+
+@pytest.mark.parametrize("name", ["../keys", "keys", "sums", "withdrawn", "secret.slots", ""])
+def test_a_broadcast_of_an_odd_name_changes_nothing_of_the_site(
+    name: str, federation: Federation, ask_moments: Any
+) -> None:
+    state = sites_of(federation)._contexts[VICTIM].state
+    keys = records.get(state, "keys")
+    federation.broadcast(name, {"private": bytes(32), "value": bytes(32), "memory": "{}"})
+    ask_moments(federation)
+    ask_moments(federation)
+    assert records.get(state, "keys") == keys
+    assert "round_trip" in str(records.get(state, "sums")["memory"])
+    assert not records.has(state, "withdrawn")
+    assert not records.has(state, "secret.slots")
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{"data": "../../etc/passwd"}, {"data_dir": "/etc"}, {"label": "age"}, {"split": "by:age"}, {"sites": 2}],
+    ids=str,
+)
+def test_the_run_config_does_not_choose_what_a_hospital_reads(
+    config: dict[str, Any],
+    settings: Settings,
+    hospital_files: list[Path],
+    hospitals: MakeGrid,
+    enrol: Any,
+    ask_moments: Any,
+) -> None:
+    expected = ask_moments(enrol(hospitals(settings, hospital_files), settings))
+    asked = Settings(**{"sites": 3, "min_cluster": 2, **config})
+    sums = ask_moments(enrol(hospitals(asked, hospital_files), asked))
+    assert all((sums[name] == expected[name]).all() for name in expected)
+
+
+# What is possible all the same
+
+
+def test_a_coordinator_that_chooses_its_own_points_reads_single_rows(
+    federation: Federation, hospital_files: list[Path], ask_moments: Any
+) -> None:
+    """Two cuts whose selections differ in one row give that row, exactly.
+
+    With a map and points of its own choice the coordinator finds such pairs at will, in one round trip. It does
+    not learn which hospital a row is from. No site can tell such points from those of an honest training.
+    """
+    ask_moments(federation)
+    shift, scale = np.array([50.0, 0.0]), np.array([10.0, 0.01])
+    federation.broadcast(messages.SCALING, {"fill": np.zeros(2), "shift": shift, "scale": scale})
+    linear: dict[str, records.Value] = {"kernel": "linear", "gamma": 1.0, "degree": 1, "coef0": 0.0}
+    federation.broadcast(messages.FEATURE_MAP, {**linear, "landmarks": np.eye(2), "normalization": np.eye(2)})
+    # Each threshold selects the positive rows whose scaled age is below it, and the negative ones above.
+    thresholds = np.linspace(-3.0, 3.0, 4001)
+    points = np.column_stack([np.full(4001, 1e6), np.zeros(4001), 1.0 - 1e6 * thresholds])
+    inputs = {"points": points, "positive": np.ones(4001, dtype=np.int64)}
+    bounds = {"a": 1e6, "d": 1e6, "m": 1e6, "loss": 1e12}
+    cuts = federation.secure_sum(messages.CUTS, inputs, bounds)
+    one_row = (np.diff(cuts["m"]) == 1) & (np.diff(cuts["d"]) == 1)
+    stolen = np.diff(cuts["a"], axis=0)[one_row] * scale + shift
+    assert len(stolen) > 20
+    assert (distance_to_a_row(stolen, all_rows(hospital_files)) < 1e-6).all()
+
+
+def test_a_coordinator_that_says_a_site_was_lost_gets_its_numbers_unless_the_sites_insist(
+    hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
+) -> None:
+    settings = Settings(sites=3, min_sites=2, min_cluster=2)
+
+    def difference(node: dict[str, Scalar]) -> list[float]:
+        federation = enrol(hospitals(settings, hospital_files, node), settings)
+        ask_moments(federation)
+        everyone = federation.secure_sum(messages.ROWS, {}, {"rows": messages.COUNT})["rows"]
+        del federation.sites["hospital1"]
+        others = federation.secure_sum(messages.ROWS, {}, {"rows": messages.COUNT})["rows"]
+        return list(everyone - others)
+
+    assert difference({}) == list(training_rows(hospital_files[1]))
+    with pytest.raises(SumError, match="has 2 sites and this site asks for at least 3"):
+        difference({"min-sites": 3})
+
+
+def test_a_class_that_one_hospital_alone_has_tells_its_rows(
+    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
+) -> None:
+    """Joining names the classes of each site, so a sum about a class of one site only is that site's number."""
+    frame = pd.read_csv(hospital_files[1])
+    frame.loc[:9, "label"] = 2
+    frame.to_csv(hospital_files[1], index=False)
+    grid = hospitals(settings, hospital_files)
+    sums = ask_moments(enrol(grid, settings))
+    named = [list(records.get(reply.content, "disclosed")["classes"]) for reply in grid.transcript[:3]]  # type: ignore[arg-type]
+    assert named == [["0", "1"], ["0", "1", "2"], ["0", "1"]]
+    assert sums["rows"][2] == 8

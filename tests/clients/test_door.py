@@ -1,0 +1,232 @@
+"""What leaves a site and what does not: the door itself, garbage at every task, relay steps out of turn."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from flwr.app import ArrayRecord, ConfigRecord, Context, Message, RecordDict
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.app import WORK, app
+from clients.door import leave
+from clients.membership import Participation
+from flower_pansvm import messages, records
+from flower_pansvm.errors import PanSVMError, SumError
+from flower_pansvm.messages import Task
+from flower_pansvm.secure_sum import make
+from flower_pansvm.secure_sum.contract import SumRound
+from flower_pansvm.secure_sum.refusals import Memory
+from flower_pansvm.secure_sum.rehearsal import gather_members
+from flower_pansvm.settings import Scalar, Settings
+from simulations.in_process import InProcessGrid
+from strategies.federation import Federation
+
+TASK = Task("weigh", "train", summed=("weights",), disclosed=("names",))
+
+# The door
+
+
+def participation() -> Participation:
+    protocol, roster = make("ring"), ("a", "b", "c")
+    this = SumRound("r", "weigh", 1, 0, roster)
+    return Participation(protocol, this, gather_members(protocol, roster)["a"], {"weights": 8.0}, Memory("r"))
+
+
+@pytest.mark.parametrize("returned", [{"weights"}, {"weights", "names", "rows"}, set(), {"weights", "Names"}])
+def test_results_that_are_not_declared_stay(returned: set[str]) -> None:
+    with pytest.raises(SumError, match="'weigh' declares the results"):
+        leave(TASK, {name: np.ones(2) for name in returned}, participation(), {})
+
+
+def test_summed_results_leave_masked_and_disclosed_ones_as_they_are() -> None:
+    results: dict[str, records.Value] = {"weights": np.array([1.5, 2.5]), "names": records.texts(["x"])}
+    content, kept = leave(TASK, results, participation(), {"b": b"sealed"})
+    assert kept == b""
+    assert list(records.get(content, "disclosed")) == ["names"]
+    assert records.get(content, "notes") == {"b": b"sealed"}
+    assert set(records.groups(content, "")) == {"disclosed", "notes", "sum", "shapes"}
+    words = np.frombuffer(records.get(content, "sum")["payload"].tobytes(), dtype="<i8")  # type: ignore[union-attr]
+    assert not np.isin(words, np.array([1.5, 2.5]) * 2.0 ** np.arange(63)[:, None]).any()
+
+
+@pytest.mark.parametrize(
+    ("value", "reason"),
+    [(8.125, "above the declared bound 8"), (-8.125, "above"), (np.nan, "not a finite"), (np.inf, "not a")],
+)
+def test_values_that_do_not_fit_are_refused_and_not_named(value: float, reason: str) -> None:
+    with pytest.raises(SumError, match=f"'weights' holds a value .*{reason}") as caught:
+        leave(TASK, {"weights": np.array([1.0, value]), "names": np.ones(1)}, participation(), {})
+    assert "8.125" not in str(caught.value)
+
+
+def test_a_sum_is_never_answered_without_a_protocol() -> None:
+    with pytest.raises(SumError, match="outside a secure sum"):
+        leave(TASK, {"weights": np.ones(2), "names": np.ones(1)}, None, {})
+
+
+def test_a_value_that_does_not_fit_leaves_nothing_behind_in_a_run(
+    settings: Settings, hospital_files: list[Path], hospitals: Any, enrol: Any, ask_moments: Any
+) -> None:
+    grid = hospitals(settings, hospital_files)
+    with pytest.raises(SumError, match="'total' holds a value whose magnitude is above the declared bound"):
+        ask_moments(enrol(grid, settings), total=1.0)
+    answers = grid.transcript[3:]
+    assert len(answers) == 3
+    assert all(reply.has_error() for reply in answers)
+
+
+# Garbage
+
+SECRETS = ("61.8033", "0.0271", "FEVER")
+
+
+@pytest.fixture
+def lonely(tmp_path: Path) -> Context:
+    """Return a hospital whose cells would be recognised anywhere, in a run that it has not joined."""
+    frame = pd.DataFrame({"age": [61.8033] * 6, "dose": [0.0271] * 6, "label": ["FEVER", "0"] * 3})
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    return context_of({"data": str(tmp_path / "table.csv"), "name": "north"})
+
+
+def context_of(node: dict[str, Scalar]) -> Context:
+    return Context(1, 2, {**node}, RecordDict(), {**Settings(sites=3).to_config()})
+
+
+def ask(task: Task, content: RecordDict, context: Context) -> Message:
+    message = Message(content, 2, task.message_type)
+    message.metadata.__dict__["_message_id"] = "1"
+    return app(message, context)
+
+
+def join_alone(context: Context) -> None:
+    content = RecordDict()
+    records.put(content, "inputs", {"positive_labels": records.texts([])})
+    assert ask(messages.JOIN, content, context).has_content()
+
+
+def request_without_inputs(task: Task) -> RecordDict:
+    """Return a request that is right but for what the task needs: no inputs, no broadcasts, keys of zeros."""
+    content = RecordDict()
+    which: dict[str, records.Value] = {
+        "task": messages.sum_name(task, {}, {}, {}),
+        "round_trip": 1,
+        "attempt": 0,
+        "roster": records.texts(["east", "north", "south"]),
+    }
+    records.put(content, "inputs", {})
+    records.put(content, "bounds", {})
+    records.put(content, "sum", which)
+    for name in ("east", "north", "south"):
+        keys: dict[str, records.Value] = {"public_key": bytes(32), "published": b"", "signature": b""}
+        records.put(content, f"keys.{name}", keys)
+    return content
+
+
+def assert_refused_without_data(reply: Message) -> None:
+    assert reply.has_error()
+    assert reply.error.code >= PanSVMError.code
+    assert reply.error.reason
+    for secret in SECRETS:
+        assert secret not in reply.error.reason
+
+
+@pytest.mark.parametrize("joined", [False, True])
+@pytest.mark.parametrize("task", WORK, ids=lambda task: task.name)
+def test_every_task_answers_a_message_without_inputs_with_an_error(
+    task: Task, joined: bool, lonely: Context
+) -> None:
+    if joined:
+        join_alone(lonely)
+    assert_refused_without_data(ask(task, RecordDict(), lonely))
+    assert_refused_without_data(ask(task, request_without_inputs(task), lonely))
+
+
+VALUES = st.one_of(
+    st.integers(-(2**63), 2**63 - 1),
+    st.floats(),
+    st.text(max_size=5),
+    st.binary(max_size=40),
+    st.booleans(),
+    st.lists(st.floats(), max_size=3).map(np.array),
+    st.lists(st.integers(-(2**63), 2**63 - 1), max_size=3).map(
+        lambda values: np.array(values, dtype=np.int64)
+    ),
+    st.lists(st.text(max_size=3), max_size=3).map(records.texts),
+)
+NAMES = ["task", "round_trip", "attempt", "roster", "step", "payload", "public_key", "published", "signature"]
+NAMES += ["points", "positive", "slots_per_site", "share", "min_cluster", "seed", "positive_labels", "other"]
+GROUPS = ["sum", "bounds", "inputs", "notes", "keys.north", "keys.east", "keys.", "keys", "sums", "withdrawn"]
+GROUPS += ["broadcast.schema", "broadcast.scaling", "broadcast.feature_map", "broadcast.", "broadcast.../x"]
+
+
+@given(
+    st.sampled_from(list(WORK)),
+    st.dictionaries(
+        st.sampled_from(GROUPS), st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=6), max_size=8
+    ),
+)
+def test_no_garbage_makes_a_task_fail_otherwise_than_by_an_error(
+    task: Task, garbage: dict[str, dict[str, records.Value]]
+) -> None:
+    context = context_of({"name": "north"})
+    content = RecordDict()
+    for group, values in garbage.items():
+        records.put(content, group, values)
+    assert_refused_without_data(ask(task, content, context))
+    assert not records.has(context.state, "keys")
+
+
+@pytest.mark.parametrize("half", [{"sum.values": ConfigRecord()}, {"inputs.arrays": ArrayRecord()}], ids=str)
+def test_half_a_group_is_an_error(half: dict[str, Any], lonely: Context) -> None:
+    join_alone(lonely)
+    for task in WORK:
+        assert_refused_without_data(ask(task, RecordDict(half), lonely))
+
+
+@pytest.mark.parametrize("failure", [MemoryError, KeyError, RecursionError, FloatingPointError])
+def test_an_unexpected_failure_is_named_by_its_kind_only(
+    failure: type[Exception], federation: Federation, ask_moments: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise failure("patient 61.8033")
+
+    monkeypatch.setattr("clients.common.scaling.moments", fail)
+    with pytest.raises(
+        PanSVMError, match=f"'moments' failed at site 'hospital0' with {failure.__name__}"
+    ) as caught:
+        ask_moments(federation)
+    assert "61.8033" not in str(caught.value)
+
+
+# Relay steps
+
+
+def test_relay_steps_are_answered_once_and_for_the_sum_at_hand_only(
+    hospital_files: list[Path], hospitals: Callable[..., InProcessGrid], enrol: Any, ask_moments: Any
+) -> None:
+    settings = Settings(sites=3, min_cluster=2, execution="hops")
+    grid = hospitals(settings, hospital_files)
+    federation = enrol(grid, settings)
+    steps: list[tuple[int, RecordDict]] = []
+    deliver = grid._deliver
+
+    def remember(message: Message) -> str:
+        if message.metadata.message_type == messages.RELAY.message_type:
+            steps.append((message.metadata.dst_node_id, message.content))
+        return deliver(message)
+
+    def answer(step: tuple[int, RecordDict]) -> str:
+        (reply,) = grid.send_and_receive([Message(step[1], step[0], messages.RELAY.message_type)])
+        return str(reply.error.reason) if reply.has_error() else "answered"
+
+    grid._deliver = remember  # type: ignore[method-assign]
+    ask_moments(federation)
+    first = list(steps)
+    assert len(first) == 3
+    assert all("was done already" in answer(step) for step in first)
+    federation.secure_sum(messages.ROWS, {}, {"rows": messages.COUNT})
+    assert all("does not take part in" in answer(step) for step in first)

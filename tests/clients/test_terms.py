@@ -1,0 +1,126 @@
+"""What a hospital pins in its node config, the coordinator cannot choose otherwise."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flwr.app import Context, RecordDict
+
+from clients.terms import agreed_settings, least_rows, least_sites
+from flower_pansvm.errors import PanSVMError, SettingError, SumError
+from flower_pansvm.settings import Scalar, Settings
+from simulations.in_process import InProcessGrid
+from strategies.pan_svm import PanSVM
+
+MakeGrid = Callable[..., InProcessGrid]
+
+
+def context(node: dict[str, Scalar], **config: object) -> Context:
+    settings = Settings(**config)  # type: ignore[arg-type]
+    return Context(1, 2, {"name": "north", **node}, RecordDict(), {**settings.to_config()})
+
+
+@pytest.mark.parametrize(
+    ("node", "config"),
+    [
+        ({}, {"aggregation": "ring", "execution": "hops"}),
+        ({"aggregation": "k-secure"}, {"aggregation": "k-secure", "k": 2}),
+        ({"aggregation": "ring", "execution": "one-shot"}, {"aggregation": "ring"}),
+        ({"k": 4}, {"aggregation": "k-secure", "k": 4}),
+        ({"k": 4}, {"aggregation": "k-secure", "k": 0}),
+        ({"k": 4}, {"aggregation": "ring"}),
+    ],
+    ids=str,
+)
+def test_a_run_that_keeps_to_the_pins_is_accepted(node: dict[str, Scalar], config: dict[str, object]) -> None:
+    assert agreed_settings(context(node, **config)) == Settings(**config)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("node", "config", "message"),
+    [
+        ({"aggregation": "k-secure"}, {"aggregation": "ring"}, "refuses the aggregation 'ring'.*'k-secure'"),
+        ({"aggregation": "ring"}, {"aggregation": "plain"}, "refuses the aggregation 'plain'.*'ring'"),
+        ({"aggregation": "plain"}, {"aggregation": "ring"}, "refuses the aggregation 'ring'.*'plain'"),
+        ({"execution": "one-shot"}, {"execution": "hops"}, "refuses the execution 'hops'.*'one-shot'"),
+        ({"scaling": "none"}, {"scaling": "minmax"}, "refuses the scaling 'minmax'.*'none'"),
+        ({"k": 4}, {"aggregation": "k-secure", "k": 3}, "refuses k=3.*at least 4"),
+    ],
+    ids=str,
+)
+def test_a_run_that_does_not_is_refused(
+    node: dict[str, Scalar], config: dict[str, object], message: str
+) -> None:
+    with pytest.raises(SumError, match=f"Site 'north' {message}"):
+        agreed_settings(context(node, **config))
+
+
+@pytest.mark.parametrize("key", ["min_sites", "agregation", "Roster", "min-cluster "])
+def test_a_misspelt_pin_is_an_error_and_not_ignored(key: str) -> None:
+    with pytest.raises(SettingError, match=f"unknown key '{key}'"):
+        agreed_settings(context({key: 3}))
+
+
+@pytest.mark.parametrize("key", ["min-sites", "min-cluster", "k"])
+def test_a_pin_that_is_no_number_is_an_error(key: str) -> None:
+    here = context({key: "three"}, aggregation="k-secure", k=2)
+    with pytest.raises(SettingError, match=f"says {key}=three"):
+        (agreed_settings(here), least_rows(here), least_sites(here))
+
+
+def test_a_hospital_can_only_raise_the_number_of_sites() -> None:
+    assert least_sites(context({}, min_sites=3)) == 3
+    assert least_sites(context({"min-sites": 5}, min_sites=3)) == 5
+    assert least_sites(context({"min-sites": 2}, min_sites=3)) == 3
+
+
+def test_patients_are_grouped_by_five_unless_the_hospital_says_otherwise() -> None:
+    assert least_rows(context({}, min_cluster=1)) == 5
+    assert least_rows(context({"min-cluster": 8}, min_cluster=1)) == 8
+    assert least_rows(context({"min-cluster": 1})) == 1
+    assert least_rows(context({"partition-id": 0, "num-partitions": 3})) == 1
+
+
+def run(settings: Settings, grid: InProcessGrid) -> None:
+    PanSVM(settings).start(grid)
+
+
+@pytest.mark.parametrize(
+    ("node", "config", "message"),
+    [
+        ({"aggregation": "k-secure"}, {}, "refuses the aggregation 'ring'"),
+        ({"execution": "one-shot"}, {"execution": "hops"}, "refuses the execution 'hops'"),
+        ({"min-cluster": 5}, {"min_cluster": 4}, "refuses min-cluster=4"),
+        ({"min-cluster": 5}, {"test_fraction": 0.95}, "would train on 3 rows.* at least 5"),
+        ({"min-sites": 4}, {}, "at least 4"),
+        ({}, {"scaling": "minmax"}, "does not disclose the smallest and largest cell"),
+    ],
+    ids=str,
+)
+def test_whole_runs_are_refused_with_a_clear_error(
+    node: dict[str, Scalar],
+    config: dict[str, object],
+    message: str,
+    hospital_files: list[Path],
+    hospitals: MakeGrid,
+) -> None:
+    settings = Settings(**{"sites": 3, **config})  # type: ignore[arg-type]
+    with pytest.raises(PanSVMError, match=message):
+        run(settings, hospitals(settings, hospital_files, node))
+
+
+def test_hospitals_that_agree_disclose_their_extremes(
+    hospital_files: list[Path], hospitals: MakeGrid
+) -> None:
+    settings = Settings(sites=3, min_cluster=2, scaling="minmax")
+    strategy = PanSVM(settings)
+    strategy.start(hospitals(settings, hospital_files, {"scaling": "minmax"}))
+    assert strategy.training.progress[0].gap <= 1e-3
+
+
+def test_whole_runs_that_keep_to_all_pins_train(hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    settings = Settings(sites=3, aggregation="k-secure")
+    node = {"aggregation": "k-secure", "execution": "one-shot", "k": 2, "min-sites": 3, "min-cluster": 5}
+    strategy = PanSVM(settings)
+    strategy.start(hospitals(settings, hospital_files, node))
+    assert strategy.training.progress[0].gap <= 1e-3

@@ -1,0 +1,190 @@
+"""The master problem: solutions by hand, by another solver, and proved by their own dual."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import minimize
+
+from flower_pansvm.cutting_planes.cuts import cuts_at
+from flower_pansvm.cutting_planes.master import MasterSolution, solve_master
+from flower_pansvm.errors import TrainingError
+
+Arrays = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
+
+
+def solved(a: ArrayLike, d: ArrayLike, m: ArrayLike, C: float, rows: float = 4) -> MasterSolution:
+    cuts = [np.asarray(part, dtype=np.float64) for part in (a, d, m)]
+    return solve_master(cuts[0], cuts[1], cuts[2], C, rows, likely=np.ones(len(cuts[2]), dtype=np.bool_))
+
+
+def value(
+    a: NDArray[np.float64], d: NDArray[np.float64], m: NDArray[np.float64], C: float, x: NDArray[np.float64]
+) -> float:
+    """Return the master's objective at x = (w, b), with the least L that the cuts allow."""
+    return float(0.5 * x[:-1] @ x[:-1] + C * max(0.0, float(np.max(m - a @ x[:-1] - d * x[-1]))))
+
+
+def some_cuts(seed: int, rows: int, rank: int, count: int, size: float = 1.0) -> Arrays:
+    """Return cuts of random rows at random points, as they come up in a run."""
+    rng = np.random.default_rng(seed)
+    F = size * rng.normal(size=(rows, rank))
+    y = np.where(F[:, 0] + size * rng.normal(size=rows) > 0.3 * size, 1.0, -1.0)
+    points = rng.normal(size=(count, rank + 1)) / max(size, 1e-3)
+    cuts = cuts_at(F, y, points)
+    return cuts.a, cuts.d, cuts.m
+
+
+def assert_optimal(
+    a: NDArray[np.float64],
+    d: NDArray[np.float64],
+    m: NDArray[np.float64],
+    C: float,
+    rows: int,
+    found: MasterSolution,
+    rel: float,
+) -> None:
+    """Prove by duality that the solution is optimal: a feasible dual point has (nearly) the primal's value."""
+    beta = found.beta
+    assert (beta >= 0).all()
+    assert beta.sum() <= C * (1 + 1e-12)
+    assert abs(beta @ d) <= 1e-12 * (beta @ np.abs(d))
+    assert found.lower == pytest.approx(m @ beta - 0.5 * np.square(beta @ a).sum(), rel=1e-9, abs=1e-9)
+    primal = value(a, d, m, C, np.append(found.w, found.b))
+    assert found.lower <= primal * (1 + 1e-12)
+    assert primal - found.lower <= rel * primal + 1e-8 * C * rows
+    # The primal objective grows at least like 1/2 ||w - w*||^2 around its minimum.
+    assert 0.5 * np.square(found.w - beta @ a).sum() <= (primal - found.lower) * (1 + 1e-9) + 1e-15 * C * rows
+
+
+@pytest.mark.parametrize(
+    ("C", "w", "lower"),
+    [(0.25, 0.5, 0.875), (0.5, 1.0, 1.5), (1.0, 2.0, 2.0), (100.0, 2.0, 2.0)],
+)
+def test_one_cut_by_hand(C: float, w: float, lower: float) -> None:
+    # max 4 beta - 1/2 (2 beta)^2 over beta in [0, C]: beta = min(C, 1).
+    found = solved([[2.0, 0.0]], [0.0], [4.0], C)
+    assert found.w == pytest.approx([w, 0.0], abs=1e-4)
+    assert found.beta == pytest.approx([min(C, 1.0)], abs=1e-4)
+    assert found.lower == pytest.approx(lower, rel=1e-7)
+
+
+def test_two_cuts_by_hand() -> None:
+    # d forces equal shares s: max 4 s - 1/2 ||s (1, 1)||^2 has s = 2, and L = 2 - w - b = 2 - w + b gives b = 0.
+    found = solved([[1.0, 0.0], [0.0, 1.0]], [1.0, -1.0], [2.0, 2.0], 10.0)
+    assert found.beta == pytest.approx([2.0, 2.0], rel=1e-6)
+    assert found.w == pytest.approx([2.0, 2.0], rel=1e-6)
+    assert found.b == pytest.approx(0.0, abs=1e-6)
+    assert found.lower == pytest.approx(4.0, rel=1e-8)
+
+
+def test_the_bias_by_hand() -> None:
+    # Both cuts hold: L = 3 - w - b = 1 - w + b, so b = 1; shares are equal, w = 2 s with s = 1, L = 0.
+    found = solved([[1.0], [1.0]], [1.0, -1.0], [3.0, 1.0], 10.0)
+    assert (found.w[0], found.b) == pytest.approx((2.0, 1.0), rel=1e-6)
+    assert found.lower == pytest.approx(2.0, rel=1e-8)
+
+
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+def test_with_a_bias_alone_there_is_no_loss(sign: float) -> None:
+    a, d, m = np.array([[2.0, 0.0], [1.0, 1.0]]), sign * np.array([1.0, 2.0]), np.array([4.0, 3.0])
+    found = solved(a, d, m, 1.0)
+    assert found.lower == 0.0
+    assert found.beta.tolist() == [0.0, 0.0]
+    assert value(a, d, m, 1.0, np.append(found.w, found.b)) == pytest.approx(0.0, abs=1e-8)
+
+
+def test_a_cut_of_no_rows() -> None:
+    found = solved([[0.0, 0.0]], [0.0], [0.0], 1.0)
+    assert (found.w.tolist(), found.lower) == ([0.0, 0.0], 0.0)
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 30.0, 1e4])
+@pytest.mark.parametrize("seed", range(4))
+def test_another_solver_finds_the_same(seed: int, C: float) -> None:
+    a, d, m = some_cuts(seed, rows=20, rank=3, count=6)
+    found = solved(a, d, m, C, 20)
+    dual = minimize(
+        lambda beta: 0.5 * np.square(beta @ a).sum() - m @ beta,
+        np.zeros(6),
+        jac=lambda beta: a @ (beta @ a) - m,
+        constraints=[
+            {"type": "eq", "fun": lambda beta: d @ beta, "jac": lambda beta: d},
+            {"type": "ineq", "fun": lambda beta: C - beta.sum(), "jac": lambda beta: -np.ones(6)},
+        ],
+        bounds=[(0, C)] * 6,
+        method="SLSQP",
+        options={"ftol": 1e-12, "maxiter": 1000},
+    )
+    assert found.lower == pytest.approx(-dual.fun, rel=1e-5, abs=1e-8 * C)
+    assert found.w == pytest.approx(dual.x @ a, rel=1e-3, abs=1e-3)
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    seed=st.integers(0, 10**6),
+    rows=st.integers(2, 60),
+    rank=st.integers(1, 12),
+    count=st.integers(1, 40),
+    log_C=st.floats(-3, 6),
+    log_size=st.floats(-3, 1.5),
+)
+def test_solutions_are_proved_by_their_dual(
+    seed: int, rows: int, rank: int, count: int, log_C: float, log_size: float
+) -> None:
+    a, d, m = some_cuts(seed, rows, rank, count, 10.0**log_size)
+    found = solved(a, d, m, 10.0**log_C, rows)
+    assert_optimal(a, d, m, 10.0**log_C, rows, found, rel=1e-5)
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e2, 1e4])
+def test_w_is_the_cuts_weighted_by_beta(C: float) -> None:
+    a, d, m = some_cuts(0, rows=50, rank=6, count=30)
+    found = solved(a, d, m, C, 50)
+    assert found.w == pytest.approx(found.beta @ a, rel=1e-3, abs=1e-4)
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
+def test_repeated_cuts_change_nothing_but_how_shares_are_dealt_out(C: float) -> None:
+    a, d, m = some_cuts(1, rows=50, rank=6, count=10)
+    once = solved(a, d, m, C, 50)
+    thrice = solved(np.tile(a, (3, 1)), np.tile(d, 3), np.tile(m, 3), C, 50)
+    assert thrice.lower == pytest.approx(once.lower, rel=1e-5)
+    assert thrice.w == pytest.approx(once.w, rel=1e-3, abs=1e-4)
+    assert thrice.beta.reshape(3, -1).sum(axis=0) == pytest.approx(once.beta, rel=1e-3, abs=1e-4 * C)
+
+
+@settings(deadline=None, max_examples=50)
+@given(
+    likely=st.lists(st.booleans(), min_size=30, max_size=30).filter(any), C=st.sampled_from([0.01, 1.0, 1e3])
+)
+def test_the_likely_cuts_do_not_decide_the_solution(likely: list[bool], C: float) -> None:
+    a, d, m = some_cuts(2, rows=50, rank=6, count=30)
+    all_at_once = solved(a, d, m, C, 50)
+    step_by_step = solve_master(a, d, m, C, 50, likely=np.array(likely))
+    assert_optimal(a, d, m, C, 50, step_by_step, rel=1e-6)
+    assert step_by_step.lower == pytest.approx(all_at_once.lower, rel=1e-4)
+    assert step_by_step.w == pytest.approx(all_at_once.w, rel=1e-2, abs=1e-2)
+
+
+@pytest.mark.parametrize("C", [1e4, 1e6, 1e8])
+def test_steep_cuts_with_a_huge_C_are_solved(C: float) -> None:
+    # As with an unscaled table and a linear or polynomial kernel.
+    a, d, m = some_cuts(3, rows=40, rank=8, count=20, size=60.0)
+    for count in (1, 2, 20):
+        found = solved(a[:count], d[:count], m[:count], C, 40)
+        assert_optimal(a[:count], d[:count], m[:count], C, 40, found, rel=1e-3)
+
+
+def test_the_unit_of_rows_does_not_matter() -> None:
+    a, d, m = some_cuts(4, rows=50, rank=6, count=20)
+    found = solved(a, d, m, 2.0, 50)
+    million = solved(2e4 * a, 2e4 * d, 2e4 * m, 2.0 / 2e4, 1e6)
+    assert million.w == pytest.approx(found.w, rel=1e-6, abs=1e-8)
+    assert million.lower == pytest.approx(found.lower, rel=1e-9)
+
+
+def test_sums_that_are_no_numbers_are_a_training_error() -> None:
+    with pytest.raises(TrainingError, match="1 cutting planes was not solved"):
+        solved([[np.nan, 1.0]], [0.0], [1.0], 1.0)

@@ -1,0 +1,112 @@
+"""Landmarks: good k-means centres, none of which shows fewer records than allowed."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+
+from flower_pansvm.errors import SettingError
+from flower_pansvm.landmarks import cluster_centres
+
+
+def blobs(rows: int, features: int = 3, seed: int = 0) -> NDArray[np.float64]:
+    rng = np.random.default_rng(seed)
+    return rng.normal(size=(rows, features)) + 6.0 * rng.integers(0, 3, size=(rows, 1))
+
+
+@settings(deadline=None, max_examples=60)
+@given(
+    rows=st.integers(1, 80),
+    clusters=st.integers(1, 100),
+    min_cluster=st.integers(1, 12),
+    seed=st.integers(0, 2**31),
+)
+def test_every_centre_is_the_mean_of_enough_rows(
+    rows: int, clusters: int, min_cluster: int, seed: int
+) -> None:
+    # Row i also carries the i-th unit vector, so a centre times its size says which rows it is the mean of.
+    place = blobs(rows, seed=seed)
+    marked = np.hstack([place, 1e-3 * np.eye(rows)])
+    centres, sizes = cluster_centres(marked, clusters, min_cluster, seed)
+    if rows < min_cluster:
+        assert centres.shape == (0, rows + 3)
+        assert sizes.shape == (0,)
+        return
+    members = np.rint(centres[:, 3:] * sizes[:, None] * 1e3)
+    assert centres[:, 3:] * sizes[:, None] * 1e3 == pytest.approx(members, abs=1e-6)
+    assert set(np.unique(members)) <= {0.0, 1.0}
+    assert (members.sum(axis=0) == 1).all(), "every row is in exactly one cluster"
+    assert (members.sum(axis=1) == sizes).all()
+    assert sizes.min() >= min_cluster
+    assert len(sizes) <= clusters
+    assert centres[:, :3] == pytest.approx(members @ place / sizes[:, None])
+
+
+def test_sums_and_sizes_are_those_of_the_table() -> None:
+    X = blobs(237, features=5)
+    centres, sizes = cluster_centres(X, 60, 5, seed=0)
+    assert sizes.sum() == 237
+    assert sizes.min() >= 5
+    assert (centres * sizes[:, None]).sum(axis=0) == pytest.approx(X.sum(axis=0))
+
+
+def test_with_min_cluster_1_they_are_plain_k_means_centres() -> None:
+    X = blobs(200)
+    centres, _ = cluster_centres(X, 40, 1, seed=3)
+    expected = KMeans(40, n_init=1, random_state=3).fit(X).cluster_centers_
+    order, expected_order = np.lexsort(centres.T), np.lexsort(expected.T)
+    assert centres[order] == pytest.approx(expected[expected_order], abs=1e-9)
+
+
+def test_merging_costs_little_of_the_quality_of_plain_k_means() -> None:
+    X = blobs(400)
+
+    def distortion(centres: NDArray[np.float64]) -> float:
+        return float(np.square(X[:, None] - centres).sum(axis=2).min(axis=1).sum())
+
+    merged, _ = cluster_centres(X, 100, 5, seed=0)
+    fitted = KMeans(len(merged), n_init=1, random_state=0).fit(X).cluster_centers_
+    assert len(merged) >= 40
+    assert distortion(merged) <= 1.5 * distortion(fitted)
+
+
+def test_a_small_cluster_joins_the_nearest_one() -> None:
+    X = np.array([[0.0], [0.1], [0.2], [50.0], [50.1], [50.2], [90.0]])
+    centres, sizes = cluster_centres(X, 3, 2, seed=0)
+    order = np.argsort(centres[:, 0])
+    assert sizes[order].tolist() == [3, 4]
+    assert centres[order, 0] == pytest.approx([0.1, (50.0 + 50.1 + 50.2 + 90.0) / 4])
+
+
+def test_duplicate_rows_give_no_empty_clusters_and_no_warning() -> None:
+    X = np.repeat([[1.0, 2.0], [3.0, 4.0]], 10, axis=0)
+    centres, sizes = cluster_centres(X, 8, 5, seed=0)
+    assert sorted(map(tuple, centres)) == [(1.0, 2.0), (3.0, 4.0)]
+    assert sizes.tolist() == [10, 10]
+
+
+def test_fewer_rows_than_min_cluster_give_no_centre() -> None:
+    centres, sizes = cluster_centres(blobs(4), 2, 5, seed=0)
+    assert centres.shape == (0, 3)
+    assert sizes.shape == (0,)
+    assert cluster_centres(np.empty((0, 3)), 2, 1, seed=0)[0].shape == (0, 3)
+
+
+def test_exactly_min_cluster_rows_give_their_mean() -> None:
+    X = blobs(5)
+    centres, sizes = cluster_centres(X, 5, 5, seed=0)
+    assert sizes.tolist() == [5]
+    assert centres[0] == pytest.approx(X.mean(axis=0))
+
+
+def test_the_same_seed_gives_the_same_centres() -> None:
+    X = blobs(150)
+    assert (cluster_centres(X, 20, 3, seed=7)[0] == cluster_centres(X, 20, 3, seed=7)[0]).all()
+
+
+@pytest.mark.parametrize(("clusters", "min_cluster"), [(0, 5), (3, 0), (-1, 1)])
+def test_senseless_counts_are_an_error(clusters: int, min_cluster: int) -> None:
+    with pytest.raises(SettingError, match="at least 1"):
+        cluster_centres(blobs(10), clusters, min_cluster, seed=0)

@@ -1,0 +1,100 @@
+"""The Nyström map against the kernel it approximates and against scikit-learn's."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn.kernel_approximation import Nystroem
+
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.nystroem import NystromMap
+
+KERNELS = [Kernel("rbf", gamma=0.4), Kernel("linear"), Kernel("poly", gamma=0.5, degree=2, coef0=1.0)]
+
+
+def normal(rows: int, features: int, seed: int = 0) -> NDArray[np.float64]:
+    return np.random.default_rng(seed).normal(size=(rows, features))
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_on_the_landmarks_inner_products_are_the_kernel(kernel: Kernel) -> None:
+    L = normal(20, 6)
+    f = NystromMap.fit(kernel, L).transform(L)
+    assert f @ f.T == pytest.approx(kernel(L, L), abs=1e-7)
+
+
+def test_inner_products_are_equation_3_4() -> None:
+    kernel, L, X = Kernel("rbf", gamma=0.4), normal(15, 6), normal(50, 6, seed=1)
+    f = NystromMap.fit(kernel, L).transform(X)
+    R = kernel(X, L)
+    assert f @ f.T == pytest.approx(R @ np.linalg.inv(kernel(L, L)) @ R.T, abs=1e-9)
+
+
+@pytest.mark.parametrize("kernel", [KERNELS[0], KERNELS[2]], ids=str)
+def test_inner_products_are_those_of_scikit_learn(kernel: Kernel) -> None:
+    L, X = normal(15, 6), normal(40, 6, seed=1)
+    ours = NystromMap.fit(kernel, L)
+    assert ours.rank == len(L)
+    theirs = Nystroem(
+        kernel=kernel.name,
+        gamma=kernel.gamma,
+        degree=kernel.degree,
+        coef0=kernel.coef0,
+        n_components=len(L),
+        random_state=0,
+    ).fit(L)
+    expected = theirs.transform(X) @ theirs.transform(X).T
+    assert ours.transform(X) @ ours.transform(X).T == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+def test_eigenvalues_that_are_only_noise_are_dropped() -> None:
+    L = normal(8, 3)
+    kernel = Kernel("rbf", gamma=0.5)
+    twice = NystromMap.fit(kernel, np.vstack([L, L, L[:2] + 1e-9]))
+    assert twice.rank == len(L)
+    assert np.abs(twice.normalization).max() < 1e4
+    assert NystromMap.fit(Kernel("linear"), normal(10, 3)).rank == 3
+    X = normal(30, 3, seed=1)
+    once = NystromMap.fit(kernel, L)
+    assert twice.transform(X) @ twice.transform(X).T == pytest.approx(
+        once.transform(X) @ once.transform(X).T, abs=1e-6
+    )
+
+
+def test_landmarks_without_any_feature_map_are_an_error() -> None:
+    with pytest.raises(TrainingError, match="kernel=rbf"):
+        NystromMap.fit(Kernel("linear"), np.zeros((4, 3)))
+
+
+def test_an_overflowing_kernel_is_an_error() -> None:
+    with pytest.raises(TrainingError, match="degree"):
+        NystromMap.fit(Kernel("poly", gamma=1.0, degree=400), 100 * normal(5, 3))
+
+
+@settings(deadline=None, max_examples=150)
+@given(
+    kernel=st.one_of(
+        st.builds(Kernel, st.just("rbf"), gamma=st.floats(1e-6, 1e3)),
+        st.just(Kernel("linear")),
+        st.builds(
+            Kernel, st.just("poly"), gamma=st.floats(0.01, 3), degree=st.integers(1, 6), coef0=st.floats(0, 5)
+        ),
+    ),
+    seed=st.integers(0, 2**16),
+    landmarks=st.integers(1, 40),
+    features=st.integers(1, 8),
+    size=st.floats(1e-2, 30),
+    offset=st.floats(-1e4, 1e4),
+    repeated=st.booleans(),
+)
+def test_a_mapped_row_is_not_longer_than_the_kernel_says(
+    kernel: Kernel, seed: int, landmarks: int, features: int, size: float, offset: float, repeated: bool
+) -> None:
+    # The bound of the secure sums rests on ||f(x)||^2 <= k(x, x); it leaves one per cent for rounding.
+    X = offset + size * normal(landmarks + 20, features, seed)
+    L = np.vstack([X[:landmarks], X[: landmarks // 2] + 1e-7]) if repeated else X[:landmarks]
+    squares = np.square(NystromMap.fit(kernel, L).transform(X)).sum(axis=1)
+    bounds = np.array([kernel.self_bound(float(x @ x)) for x in X])
+    assert (squares <= bounds * (1 + 1e-6)).all()

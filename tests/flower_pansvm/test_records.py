@@ -1,0 +1,122 @@
+"""Values of a message arrive as they were put in, after Flower's own serialisation."""
+
+import numpy as np
+import pytest
+from flwr.app import Message, RecordDict
+from flwr.common.serde import message_from_proto, message_to_proto
+from flwr.supercore.task_identity import TaskIdentity
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as npst
+from numpy.typing import NDArray
+
+from flower_pansvm.records import NUMBER_BYTES, Value, get, groups, has, put, size, texts
+
+DTYPES: st.SearchStrategy[np.dtype[np.generic]] = st.sampled_from(
+    ["f8", "f4", "i8", "u8", "u1", "?", "<U5"]
+).map(np.dtype)
+ARRAYS: st.SearchStrategy[NDArray[np.generic]] = npst.arrays(
+    dtype=DTYPES, shape=npst.array_shapes(min_dims=0, max_dims=3, min_side=0, max_side=4)
+)
+SCALARS = st.one_of(
+    st.text(), st.integers(-(2**63), 2**63 - 1), st.floats(), st.booleans(), st.binary(max_size=20)
+)
+NAMES = st.text(min_size=1, max_size=12)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _a_run_in_this_process() -> None:
+    """Tell Flower who writes the messages; its own processes do so when they start."""
+    TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = 1, 1, 0
+
+
+def travelled(content: RecordDict) -> RecordDict:
+    """Return the content of a message after a journey as bytes."""
+    sent = message_to_proto(Message(content, dst_node_id=2, message_type="train.cuts"))
+    received = type(sent)()
+    received.ParseFromString(sent.SerializeToString())
+    arrived = message_from_proto(received).content
+    assert isinstance(arrived, RecordDict)
+    return arrived
+
+
+def assert_same(found: dict[str, Value], expected: dict[str, Value]) -> None:
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        other = found[name]
+        assert type(other) is type(value)
+        if isinstance(value, np.ndarray):
+            assert isinstance(other, np.ndarray)
+            assert (other.dtype, other.shape) == (value.dtype, value.shape)
+            assert other.tobytes() == value.tobytes()
+        elif isinstance(value, float):
+            assert np.array(other).tobytes() == np.array(value).tobytes()
+        else:
+            assert other == value
+
+
+@settings(deadline=None)
+@given(values=st.dictionaries(NAMES, st.one_of(ARRAYS, SCALARS), max_size=6), group=NAMES)
+def test_values_survive_the_journey(values: dict[str, Value], group: str) -> None:
+    content = RecordDict()
+    put(content, group, values)
+    assert_same(get(travelled(content), group), values)
+
+
+def test_arrays_in_another_memory_order_survive_the_journey() -> None:
+    matrix = np.arange(12.0).reshape(3, 4)
+    content = RecordDict()
+    put(content, "x", {"fortran": np.asfortranarray(matrix), "strided": matrix[::2, ::-1]})
+    found = get(travelled(content), "x")
+    assert np.array_equal(found["fortran"], matrix)
+    assert np.array_equal(found["strided"], matrix[::2, ::-1])
+
+
+def test_objects_are_not_sent() -> None:
+    with pytest.raises(ValueError, match="allow_pickle"):
+        put(RecordDict(), "x", {"rows": np.array([{}, {}])})
+
+
+def test_groups_are_kept_apart() -> None:
+    content = RecordDict()
+    put(content, "note.north", {"a": 1})
+    put(content, "note.south", {"a": np.arange(3)})
+    put(content, "inputs", {"a": "text"})
+    arrived = travelled(content)
+    found = groups(arrived, "note.")
+    assert found.keys() == {"north", "south"}
+    assert_same(found["north"], {"a": 1})
+    assert_same(found["south"], {"a": np.arange(3)})
+    assert get(arrived, "inputs") == {"a": "text"}
+
+
+def test_a_group_that_is_missing_or_empty_is_empty() -> None:
+    content = RecordDict()
+    put(content, "empty", {})
+    arrived = travelled(content)
+    assert has(arrived, "empty")
+    assert get(arrived, "empty") == {}
+    assert not has(arrived, "other")
+    assert get(arrived, "other") == {}
+    assert groups(arrived, "other") == {}
+
+
+def test_putting_a_group_again_replaces_it() -> None:
+    content = RecordDict()
+    put(content, "x", {"a": np.arange(3), "b": 1})
+    put(content, "x", {"a": 2})
+    assert get(travelled(content), "x") == {"a": 2}
+
+
+def test_size_counts_names_and_values_in_bytes() -> None:
+    content = RecordDict()
+    put(content, "x", {"n": 1, "é": "é", "raw": b"123", "yes": True})
+    assert size(content) == (1 + NUMBER_BYTES) + (2 + 2) + (3 + 3) + (3 + NUMBER_BYTES)
+    before = size(content)
+    put(content, "y", {"m": np.zeros(1000)})
+    assert 8001 <= size(content) - before <= 8001 + 200
+
+
+def test_texts() -> None:
+    assert texts(["a", "longer", "é"]).tolist() == ["a", "longer", "é"]
+    assert texts([]).tolist() == []

@@ -1,0 +1,85 @@
+"""``pansvm keygen``: what a hospital's administrator types once."""
+
+import json
+import stat
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from flower_pansvm.secure_sum.identities import load_identity, public_identity, read_roster
+from simulations.cli import main
+
+Run = Callable[..., tuple[int, str, str]]
+BEFORE_LINE = "line for the roster file: "
+
+
+@pytest.fixture
+def keygen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
+    """Return a function that runs ``pansvm keygen`` in a folder of its own: exit code, output, errors."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: object) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["pansvm", "keygen", *map(str, arguments)])
+        code: object = 0
+        try:
+            main()
+        except SystemExit as ended:
+            code = ended.code
+        captured = capsys.readouterr()
+        return (code if isinstance(code, int) else 0), captured.out, captured.err
+
+    return run
+
+
+def line_of(out: str) -> str:
+    (line,) = (line for line in out.splitlines() if line.startswith(BEFORE_LINE))
+    return line.removeprefix(BEFORE_LINE)
+
+
+def test_the_printed_lines_make_a_roster_that_knows_the_identities(keygen: Run, tmp_path: Path) -> None:
+    lines = []
+    for file in ("hospital-a.pem", "hospital-b.pem"):
+        code, out, err = keygen(file)
+        assert (code, err) == (0, "")
+        public = public_identity(load_identity(tmp_path / file))
+        assert f"public identity: {public}" in out
+        assert f"identity='{tmp_path / file}'" in out
+        lines.append(line_of(out))
+    (tmp_path / "roster.json").write_text("{" + ",\n".join(lines) + "}")
+    roster = read_roster(tmp_path / "roster.json")
+    assert list(roster) == ["hospital-a", "hospital-b"]
+    for name, key in roster.items():
+        assert key.public_bytes_raw().hex() == public_identity(load_identity(tmp_path / f"{name}.pem"))
+
+
+def test_the_site_may_have_a_name_of_its_own(keygen: Run) -> None:
+    _, out, _ = keygen("identity.pem", "--name", 'Heart "Centre"')
+    assert list(json.loads("{" + line_of(out) + "}")) == ['Heart "Centre"']
+
+
+def test_the_private_half_is_in_the_file_only_and_readable_for_its_owner_only(
+    keygen: Run, tmp_path: Path
+) -> None:
+    _, out, _ = keygen("identity.pem")
+    assert stat.S_IMODE((tmp_path / "identity.pem").stat().st_mode) == 0o600
+    assert load_identity(tmp_path / "identity.pem").private_bytes_raw().hex() not in out
+    assert "PRIVATE" not in out
+
+
+def test_an_identity_is_never_overwritten(keygen: Run, tmp_path: Path) -> None:
+    keygen("identity.pem")
+    before = (tmp_path / "identity.pem").read_bytes()
+    code, out, err = keygen("identity.pem")
+    assert (code, out) == (1, "")
+    assert err.startswith("Error: identity.pem exists already")
+    assert (tmp_path / "identity.pem").read_bytes() == before
+
+
+@pytest.mark.parametrize("file", ["no/such/folder/identity.pem", "."])
+def test_a_file_that_cannot_be_written_gets_an_error_without_a_traceback(file: str, keygen: Run) -> None:
+    code, out, err = keygen(file)
+    assert (code, out) == (1, "")
+    assert err.startswith("Error: ")
+    assert "Traceback" not in err
