@@ -13,7 +13,7 @@ from flower_pansvm.errors import FederationError, PanSVMError, error_class
 from strategies.ledger import Ledger
 
 POLL_SECONDS = 0.02
-"""First wait before asking Flower for replies; it doubles up to SLOWEST_POLL_SECONDS."""
+"""First wait before asking Flower for replies; each is a quarter longer than the last, up to SLOWEST_POLL_SECONDS."""
 
 SLOWEST_POLL_SECONDS = 0.25
 
@@ -64,7 +64,7 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout: float, ledger: Le
                 log(WARNING, "node %s cannot be reached (Flower's error code %d)", node, reply.error.code)
         if waiting:
             time.sleep(pause)
-            pause = min(2 * pause, SLOWEST_POLL_SECONDS)
+            pause = min(1.25 * pause, SLOWEST_POLL_SECONDS)
     if faults:
         raise error_class(faults[0][0])("\n".join(sorted({reason for _, reason in faults})))
     return replies

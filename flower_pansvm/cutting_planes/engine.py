@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
 
 from flower_pansvm.cutting_planes.cuts import Cuts
 from flower_pansvm.cutting_planes.master import MasterSolution, solve_master
@@ -165,10 +166,12 @@ def solve(
     for round_number in range(1, MAX_ROUNDS + 1):
         replies = ask(wanted)
         following: dict[int, NDArray[np.float64]] = {}
-        for i, asked in wanted.items():
-            master = states[i].learn(asked, replies[i])
-            if states[i].gap > tol:
-                following[i] = line_points(states[i].best, np.append(master.w, master.b), steps)
+        # On matrices as small as the master's, threads only wait for each other: many times slower on a busy machine.
+        with threadpool_limits(limits=1):
+            for i, asked in wanted.items():
+                master = states[i].learn(asked, replies[i])
+                if states[i].gap > tol:
+                    following[i] = line_points(states[i].best, np.append(master.w, master.b), steps)
         report(round_number, states)
         if not following:
             break

@@ -1,29 +1,35 @@
-"""The app on a real SuperLink with three SuperNodes on this machine, each with its own CSV file."""
+"""The app on a real SuperLink with SuperNodes on this machine, each with its own CSV file."""
 
+import contextlib
 import json
 import os
 import socket
 import subprocess
 import sysconfig
 import time
-from contextlib import ExitStack
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from pathlib import Path
 
+import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
 from flower_pansvm.model import PanSVC
-from simulations.processes import free_port, running
+from flower_pansvm.settings import Settings
+from simulations.processes import free_port, kill_group, running
+from simulations.running import train_in_process
+from simulations.sites import join_data
 
 APP = Path(__file__).parents[2]
-HOSPITALS = ("hospital-a", "hospital-b", "hospital-c")
+HOSPITALS = ("hospital-a", "hospital-b", "hospital-c", "hospital-d")
 ROWS = 180
 
 
-def write_tables(folder: Path) -> None:
+def write_tables(folder: Path, hospitals: Sequence[str]) -> None:
     table = load_breast_cancer(as_frame=True).frame.sample(ROWS, random_state=0)
-    for part, name in enumerate(HOSPITALS):
-        table[part :: len(HOSPITALS)].to_csv(folder / f"{name}.csv", index=False)
+    for part, name in enumerate(hospitals):
+        table[part :: len(hospitals)].to_csv(folder / f"{name}.csv", index=False)
 
 
 def environment(home: Path) -> dict[str, str]:
@@ -51,41 +57,80 @@ def wait_for(port: int, seconds: float = 60) -> None:
             time.sleep(0.1)
 
 
-@pytest.mark.slow
-def test_three_supernodes_train_together(tmp_path: Path) -> None:
-    write_tables(tmp_path)
+@pytest.fixture
+def coordinator(tmp_path: Path) -> Iterator[dict[str, str]]:
+    """Start a SuperLink with a SuperExec, and return the environment of a ``flwr`` that talks to it."""
     port = free_port()
     address = f"127.0.0.1:{port}"
-    coordinator = environment(tmp_path / "coordinator")
+    settings = environment(tmp_path / "coordinator")
     (tmp_path / "coordinator" / "config.toml").write_text(
         f'[superlink]\ndefault = "test"\n[superlink.test]\naddress = "{address}"\ninsecure = true\n'
     )
     superlink = ["flower-superlink", "--insecure", "--host", "127.0.0.1", "--port", str(port)]
     superlink += ["--isolation", "process"]
     superexec = ["flower-superexec", "--insecure", "--runtime-api-address", address]
-    with ExitStack() as processes:
-        processes.enter_context(running(superlink, tmp_path, coordinator, tmp_path / "superlink.log"))
+    with (
+        running(superlink, tmp_path, settings, tmp_path / "superlink.log"),
+        contextlib.ExitStack() as rest,
+    ):
         wait_for(port)
-        processes.enter_context(running(superexec, tmp_path, coordinator, tmp_path / "superexec.log"))
-        for name in HOSPITALS:
-            supernode = ["flower-supernode", "--insecure", "--superlink", address, "--port", str(free_port())]
-            supernode += ["--node-config", f"data='{tmp_path / name}.csv' label='target' name='{name}'"]
-            home = environment(tmp_path / name)
-            processes.enter_context(running(supernode, tmp_path, home, tmp_path / f"{name}.log"))
+        rest.enter_context(running(superexec, tmp_path, settings, tmp_path / "superexec.log"))
+        yield {**settings, "ADDRESS": address}
+
+
+def hospital(name: str, folder: Path, address: str) -> AbstractContextManager[subprocess.Popen[str]]:
+    """Start the SuperNode of a hospital."""
+    supernode = ["flower-supernode", "--insecure", "--superlink", address, "--port", str(free_port())]
+    supernode += ["--node-config", f"data='{folder / name}.csv' label='target' name='{name}'"]
+    return running(supernode, folder, environment(folder / name), folder / f"{name}.log")
+
+
+def outcome(coordinator: dict[str, str]) -> list[str]:
+    command = ["flwr", "ls", "--format", "json"]
+    runs = subprocess.run(command, env=coordinator, check=True, capture_output=True)
+    return [run["status"] for run in json.loads(runs.stdout)["runs"]]
+
+
+@pytest.mark.slow
+def test_three_supernodes_train_together(coordinator: dict[str, str], tmp_path: Path) -> None:
+    write_tables(tmp_path, HOSPITALS[:3])
+    with contextlib.ExitStack() as supernodes:
+        for name in HOSPITALS[:3]:
+            supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"]))
         settings = f"sites=3 out='{tmp_path / 'results'}' tol=0.1"
-        subprocess.run(
-            ["flwr", "run", str(APP), "--stream", "--run-config", settings],
-            env=coordinator,
-            check=True,
-            timeout=600,
-        )
-        runs = subprocess.run(
-            ["flwr", "ls", "--format", "json"], env=coordinator, check=True, capture_output=True
-        )
-    assert [run["status"] for run in json.loads(runs.stdout)["runs"]] == ["finished:completed"]
+        command = ["flwr", "run", str(APP), "--stream", "--run-config", settings]
+        subprocess.run(command, env=coordinator, check=True, timeout=600)
+        assert outcome(coordinator) == ["finished:completed"]
     result = json.loads((tmp_path / "results" / "result.json").read_text())
-    assert result["sites"] == len(HOSPITALS)
+    assert result["sites"] == 3
     assert result["rows_train"] + result["rows_test"] == ROWS
     assert result["accuracy"] > 0.85
-    model = PanSVC.load(tmp_path / "results" / "model.npz")
-    assert model.score(*load_breast_cancer(return_X_y=True, as_frame=True)) > 0.85
+    # The same tables in one process give the same model.
+    data = join_data([str(tmp_path / f"{name}.csv") for name in HOSPITALS[:3]])
+    here = train_in_process(Settings(data=data, label="target", sites=3, tol=0.1)).model
+    X = load_breast_cancer(as_frame=True).data
+    there = PanSVC.load(tmp_path / "results" / "model.npz")
+    assert np.abs(there.decision_function(X) - here.decision_function(X)).max() < 1e-6
+
+
+@pytest.mark.slow
+def test_a_killed_supernode_is_left_out(coordinator: dict[str, str], tmp_path: Path) -> None:
+    write_tables(tmp_path, HOSPITALS)
+    with contextlib.ExitStack() as supernodes:
+        nodes = [
+            supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"])) for name in HOSPITALS
+        ]
+        settings = f"sites=4 out='{tmp_path / 'results'}' tol=0.1 timeout=45"
+        command = ["flwr", "run", str(APP), "--stream", "--run-config", settings]
+        with subprocess.Popen(command, env=coordinator, stdout=subprocess.PIPE, text=True) as run:
+            assert run.stdout is not None
+            for line in run.stdout:
+                if "landmarks, feature map of rank" in line:
+                    kill_group(nodes[-1])
+            run.wait(timeout=60)
+        assert outcome(coordinator) == ["finished:completed"]
+    result = json.loads((tmp_path / "results" / "result.json").read_text())
+    assert result["dropped_sites"] == [HOSPITALS[-1]]
+    assert result["sites"] == 3
+    assert result["rows_train"] < 0.8 * ROWS
+    assert result["accuracy"] > 0.85

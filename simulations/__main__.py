@@ -1,0 +1,5 @@
+"""Makes ``python -m simulations`` the same as ``pansvm``."""
+
+from simulations.cli import main
+
+main()
