@@ -1,6 +1,5 @@
 """One training run on either engine: check the data, run, and leave a folder with everything in it."""
 
-import json
 import logging
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -9,7 +8,6 @@ from pathlib import Path
 from time import time_ns
 
 from clients.app import app
-from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.settings import Scalar, Settings
 from simulations.flower_engine import run_on_flower
@@ -17,7 +15,7 @@ from simulations.in_process import InProcessGrid
 from simulations.report import write_report
 from simulations.sites import number_of_sites, site_table
 from strategies.app import run as run_strategy
-from strategies.journal import FOLDER, SETTINGS_FILE
+from strategies.journal import config_before
 from strategies.pan_svm import PanSVM
 
 ENGINES = ("simulation", "in-process")
@@ -37,15 +35,7 @@ def resumed(folder: Path) -> Settings:
     SettingError
         If the folder has no checkpoint.
     """
-    path = folder / FOLDER / SETTINGS_FILE
-    try:
-        config = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        raise SettingError(
-            f"{folder} has no checkpoint to resume from. Name the folder of a run that was stopped; one that has "
-            "finished leaves none."
-        ) from None
-    return Settings.from_config({**config, "out": str(folder.absolute()), "resume": True})
+    return Settings.from_config({**config_before(folder), "out": str(folder.absolute()), "resume": True})
 
 
 def check(settings: Settings) -> None:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.messages import LANDMARKS
-from flower_pansvm.settings import Settings
+from flower_pansvm.settings import Scalar, Settings
 
 FOLDER = "checkpoint"
 SETTINGS_FILE = "settings.json"
@@ -25,6 +25,24 @@ FREE_TO_CHANGE = ("out", "timeout", "min-sites", "resume")
 """Settings that do not change the result."""
 
 Sums = dict[str, NDArray[np.float64]]
+
+
+def config_before(folder: Path) -> dict[str, Scalar]:
+    """Return the run config of the stopped run in a folder.
+
+    Raises
+    ------
+    SettingError
+        If the folder has no checkpoint.
+    """
+    try:
+        config: dict[str, Scalar] = json.loads((folder / FOLDER / SETTINGS_FILE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        raise SettingError(
+            f"{folder} has no checkpoint to resume from. Name the folder of a run that was stopped; one that has "
+            "finished leaves none."
+        ) from None
+    return config
 
 
 class Journal:
@@ -87,15 +105,7 @@ class Journal:
             self.folder.rmdir()
 
     def _check_settings(self, settings: Settings) -> None:
-        path = self.folder / SETTINGS_FILE
-        try:
-            before = json.loads(path.read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            raise SettingError(
-                f"{self.folder} is no checkpoint to resume from. Name the folder of a run that was stopped; a run "
-                "that has finished leaves none."
-            ) from None
-        now = settings.to_config()
+        before, now = config_before(self.folder.parent), settings.to_config()
         changed = [key for key in now if key not in FREE_TO_CHANGE and now[key] != before.get(key)]
         if changed:
             raise SettingError(

@@ -4,7 +4,6 @@ A protocol is a subclass of :class:`~flower_pansvm.secure_sum.contract.SecureSum
 selectable by its name.
 """
 
-import difflib
 import inspect
 from typing import Any, TypeVar
 
@@ -13,6 +12,7 @@ from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.k_secure import KSecure
 from flower_pansvm.secure_sum.plain import Plain
 from flower_pansvm.secure_sum.ring import Ring
+from flower_pansvm.settings import near_matches
 
 __all__ = ["make", "protocol_class", "protocol_names", "register"]
 
@@ -53,7 +53,7 @@ def protocol_class(name: str) -> type[SecureSum]:
         If there is none, or it needs a package that is not installed.
     """
     if name not in protocol_names():
-        raise SettingError(f"There is no secure sum called {name!r}. {_nearest(name, protocol_names())}")
+        raise SettingError(f"There is no secure sum called {name!r}. {near_matches(name, protocol_names())}")
     if name == PAILLIER and name not in _protocols:
         from flower_pansvm.secure_sum.paillier import Paillier  # noqa: PLC0415
 
@@ -74,15 +74,9 @@ def make(name: str, **options: Any) -> SecureSum:
     for option in options:
         if option not in known:
             raise SettingError(
-                f"The secure sum {name!r} has no setting {option!r}. {_nearest(option, known)}"
+                f"The secure sum {name!r} has no setting {option!r}. {near_matches(option, known)}"
             )
     return protocol(**options)
-
-
-def _nearest(word: str, known: list[str]) -> str:
-    near = difflib.get_close_matches(word, known)
-    question = f"Did you mean {' or '.join(map(repr, near))}? " if near else ""
-    return f"{question}Known: {', '.join(known) or 'none'}."
 
 
 for _protocol in (Plain, Ring, KSecure):

@@ -1,7 +1,6 @@
 """The command line: what a person types, sees, and gets wrong."""
 
 import json
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -10,28 +9,8 @@ import pandas as pd
 import pytest
 
 from flower_pansvm.model import PanSVC
-from simulations.cli import main
 
 Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def pansvm(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Return a function that runs ``pansvm`` in a folder of its own: exit code, output, errors."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("COLUMNS", "200")
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["pansvm", *map(str, arguments)])
-        code: object = 0
-        try:
-            main()
-        except SystemExit as ended:
-            code = ended.code
-        captured = capsys.readouterr()
-        return (code if isinstance(code, int) else 0), captured.out, captured.err
-
-    return run
 
 
 def in_process(pansvm: Run, *arguments: object) -> tuple[int, str, str]:

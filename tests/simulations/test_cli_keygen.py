@@ -2,35 +2,22 @@
 
 import json
 import stat
-import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from flower_pansvm.secure_sum.identities import load_identity, public_identity, read_roster
-from simulations.cli import main
 
 Run = Callable[..., tuple[int, str, str]]
 BEFORE_LINE = "line for the roster file: "
 
 
 @pytest.fixture
-def keygen(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Run:
-    """Return a function that runs ``pansvm keygen`` in a folder of its own: exit code, output, errors."""
-    monkeypatch.chdir(tmp_path)
-
-    def run(*arguments: object) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["pansvm", "keygen", *map(str, arguments)])
-        code: object = 0
-        try:
-            main()
-        except SystemExit as ended:
-            code = ended.code
-        captured = capsys.readouterr()
-        return (code if isinstance(code, int) else 0), captured.out, captured.err
-
-    return run
+def keygen(pansvm: Run) -> Run:
+    """Return a function that runs ``pansvm keygen`` in a folder of its own."""
+    return partial(pansvm, "keygen")
 
 
 def line_of(out: str) -> str:
