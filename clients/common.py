@@ -14,6 +14,9 @@ from flower_pansvm.metrics import confusion_counts, decision_histogram, winners
 from flower_pansvm.records import Value, texts
 from flower_pansvm.schema import class_names
 
+SPREAD = 0.3
+"""How far decision values lie apart, in shares of the largest distance that is to be expected."""
+
 SLOTS = "slots"
 """Purpose of the note by which the sites share the seed of their landmark slots."""
 
@@ -64,11 +67,13 @@ def extremes(site: Site, inputs: Inputs) -> dict[str, Value]:  # noqa: ARG001 - 
 def scores(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Count the site's test rows by class, predicted class and decision value."""
     schema, test = site.schema(), site.test()
-    weights = inputs["weights"]
-    decisions = site.mapped(test) @ weights[:, :-1].T + weights[:, -1]
+    w, b = inputs["weights"][:, :-1], inputs["weights"][:, -1]
+    decisions = site.mapped(test) @ w.T + b
+    # Decision values lie around b, and a small C or a rare class draws them together there.
+    scales = SPREAD * site.feature_map().typical_norm() * np.linalg.norm(w, axis=1)
     histograms = [
-        decision_histogram(decisions[:, problem], test.classes == positive)
-        for problem, positive in enumerate(schema.positive_classes)
+        decision_histogram(decisions[:, i], test.classes == positive, b[i], scales[i] or 1.0)
+        for i, positive in enumerate(schema.positive_classes)
     ]
     return {
         "confusion": confusion_counts(test.classes, winners(decisions), len(schema.classes)),

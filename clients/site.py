@@ -150,9 +150,13 @@ class Site:
 
     def mapped(self, rows: Rows) -> NDArray[np.float64]:
         """Return rows as virtual points, shape (rows, rank)."""
+        return self.feature_map().transform(self.scaled(rows))
+
+    def feature_map(self) -> NystromMap:
+        """Return the feature map that the coordinator has broadcast."""
         values = recall(self.context, messages.FEATURE_MAP)
         kernel = Kernel(values["kernel"], values["gamma"], values["degree"], values["coef0"])
-        return NystromMap(kernel, values["landmarks"], values["normalization"]).transform(self.scaled(rows))
+        return NystromMap(kernel, values["landmarks"], values["normalization"])
 
     def _split(self) -> tuple[Rows, Rows]:
         values = recall(self.context, messages.SCHEMA)

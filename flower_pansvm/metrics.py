@@ -36,10 +36,13 @@ def confusion_counts(
     return counts
 
 
-def decision_histogram(decision: NDArray[np.float64], positive: NDArray[np.bool_]) -> NDArray[np.float64]:
+def decision_histogram(
+    decision: NDArray[np.float64], positive: NDArray[np.bool_], centre: float = 0.0, scale: float = 1.0
+) -> NDArray[np.float64]:
     """Return how many decision values fall into each bin, negative rows first.
 
-    A decision value v goes to the bin of v / (1 + |v|), so that bins are finest around the threshold.
+    A decision value v goes to the bin of u / (1 + |u|) with u = (v - centre) / scale, so that bins are finest
+    around the centre. All sites must use the same centre and scale.
 
     Parameters
     ----------
@@ -47,12 +50,15 @@ def decision_histogram(decision: NDArray[np.float64], positive: NDArray[np.bool_
         Decision values of one problem.
     positive : ndarray of shape (rows,)
         Whether the row is of the positive class.
+    centre, scale : float
+        Where most decision values are, and how far apart; scale is positive.
 
     Returns
     -------
     ndarray of shape (2, BINS)
     """
-    squashed = decision / (1.0 + np.abs(decision))
+    distance = (decision - centre) / scale
+    squashed = distance / (1.0 + np.abs(distance))
     place = np.clip(((squashed + 1.0) / 2.0 * BINS).astype(np.int64), 0, BINS - 1)
     counts = np.zeros((2, BINS))
     np.add.at(counts, (positive.astype(np.int64), place), 1.0)

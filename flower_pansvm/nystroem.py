@@ -3,6 +3,7 @@
 Paper: Lu 2016, section 3.2.2.2, equations (3.4)-(3.6) and Algorithm 1.
 """
 
+import math
 from dataclasses import dataclass
 from typing import Self
 
@@ -79,6 +80,11 @@ class NystromMap:
     def rank(self) -> int:
         """Number of coordinates of a mapped row."""
         return int(self.normalization.shape[1])
+
+    def typical_norm(self) -> float:
+        """Return the root mean square of ||f|| over the landmarks, which is what to expect of a row."""
+        squared_norms = np.square(self.landmarks).sum(axis=1)
+        return math.sqrt(float(np.mean([self.kernel.self_bound(norm) for norm in squared_norms])))
 
     def transform(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Map rows of shape (rows, features) to virtual points F of shape (rows, rank), equation (3.6)."""

@@ -144,6 +144,30 @@ def test_reported_figures_are_those_of_the_model_on_the_held_out_rows(trained: P
     )
 
 
+@pytest.mark.parametrize(
+    ("data", "config"),
+    [
+        ("breast_cancer", {"C": 1e-4}),
+        ("diabetes", {"C": 1e-4}),
+        ("diabetes", {"C": 1e3, "tol": 0.05}),
+        ("breast_cancer", {"kernel": "linear"}),
+        ("australian", {"kernel": "poly", "degree": 2, "coef0": 1.0, "C": 0.01}),
+    ],
+)
+def test_auc_is_right_however_close_the_decision_values_are(
+    data: str, config: dict[str, object], request: pytest.FixtureRequest
+) -> None:
+    folder = "" if data == "breast_cancer" else str(request.getfixturevalue("shared_data"))
+    settings = Settings(data=data, data_dir=folder, **config)  # type: ignore[arg-type]
+    strategy = train_in_process(settings)
+    cells, classes = pooled(settings, test=True)
+    decisions = strategy.model.decision_function(
+        pd.DataFrame(cells, columns=strategy.model.feature_names_in_)
+    )
+    truth = classes == strategy.model.schema_.classes[1]
+    assert strategy.evaluation.auc == pytest.approx(roc_auc_score(truth, decisions), abs=4e-3)
+
+
 def test_plain_and_ring_give_the_same_model(trained: PanSVM) -> None:
     plain = train_in_process(Settings(aggregation="plain"))
     assert plain.model.sha256() == trained.model.sha256()
