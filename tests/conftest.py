@@ -1,9 +1,11 @@
 """What the tests share: real data where a machine has it, and small tables of hospitals."""
 
 import logging
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+import hypothesis
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,6 +18,15 @@ from simulations.in_process import InProcessGrid
 SHARED_DATA = Path(__file__).parents[1] / ".." / "shared" / "data"
 
 logging.getLogger("flwr").handlers.clear()
+
+# No test fails because a machine is slow; in CI the same examples are tried every time.
+hypothesis.settings.register_profile(
+    "project",
+    deadline=None,
+    suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    derandomize="CI" in os.environ,
+)
+hypothesis.settings.load_profile("project")
 
 MakeGrid = Callable[..., InProcessGrid]
 
