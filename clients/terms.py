@@ -27,12 +27,17 @@ def is_simulated(context: Context) -> bool:
     return "partition-id" in context.node_config
 
 
+def simulated_name(number: int) -> str:
+    """Return the name of a simulated site, such that names sort as numbers do."""
+    return f"site-{number:03d}"
+
+
 def site_name(context: Context) -> str:
     """Return the name of a site: the one its node config gives it, else the number of a simulated node."""
     if "name" in context.node_config:
         return str(context.node_config["name"])
     if is_simulated(context):
-        return f"site-{int(cast(int, context.node_config['partition-id'])):03d}"
+        return simulated_name(int(cast(int, context.node_config["partition-id"])))
     return f"node-{context.node_id}"
 
 

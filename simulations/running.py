@@ -7,7 +7,11 @@ from datetime import datetime
 from pathlib import Path
 from time import time_ns
 
+import numpy as np
+
 from clients.app import app
+from clients.terms import simulated_name
+from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.settings import Scalar, Settings
 from simulations.flower_engine import run_on_flower
@@ -44,18 +48,26 @@ def check(settings: Settings) -> None:
     Raises
     ------
     PanSVMError
-        If a table cannot be read, the split cannot be made, or the protocol is unknown.
+        If a table cannot be read, the tables do not fit together, the split cannot be made, or the protocol is
+        unknown.
     """
     protocol_of(settings)
-    data = {
-        "data": settings.data,
-        "label": settings.label,
-        "split": settings.split,
-        "seed": settings.seed,
-        "data_dir": settings.data_dir,
-    }
-    for site in range(settings.sites):
-        site_table(**data, sites=settings.sites, site=site)  # type: ignore[arg-type]
+    columns, classes = {}, {}
+    for number in range(settings.sites):
+        table = site_table(
+            data=settings.data,
+            label=settings.label,
+            split=settings.split,
+            sites=settings.sites,
+            seed=settings.seed,
+            site=number,
+            data_dir=settings.data_dir,
+        )
+        name = simulated_name(number)
+        columns[name] = table.columns
+        labels = table.labels if table.labels is not None else ()
+        classes[name] = np.unique(class_names(labels, settings.positive_labels)).tolist()
+    Schema.agree(columns, classes, settings.positive_labels)
 
 
 def with_sites_of_data(settings: Settings) -> Settings:

@@ -109,6 +109,7 @@ def standardise(federation: Federation, schema: Schema, settings: Settings) -> S
     sums = federation.secure_sum(
         messages.MOMENTS, {}, {**dict.fromkeys(counts, messages.COUNT), "total": WILD, "square": WILD}
     )
+    sites = tuple(federation.sites)
     count, total, square = sums["count"], sums["total"], sums["square"]
     if np.count_nonzero(sums["rows"]) < 2:
         raise TableError(
@@ -131,7 +132,7 @@ def standardise(federation: Federation, schema: Schema, settings: Settings) -> S
         test_rows=int(sums["test_rows"][0]),
         squares=squares,
         variance=float(squares.sum() / cells - (sums_scaled.sum() / cells) ** 2),
-        sites=tuple(federation.sites),
+        sites=sites,
     )
 
 
