@@ -81,6 +81,9 @@ class Federation:
         self.journal = journal
         self.run = str(grid.run.run_id)
         self.protocol = protocol_of(settings)
+        if not self.protocol.protected:
+            text = "NOTHING IS PROTECTED: with '%s' the coordinator sees every site's numbers; for comparison only"
+            log(WARNING, text, settings.aggregation)
         self.sites: dict[str, Contact] = {}
         self.ledger = Ledger()
         self._joined: dict[str, Contact] = {}

@@ -1,6 +1,7 @@
 """PAN-SVM end to end, all sites in this process: the model is the right one."""
 
 import json
+import logging
 from pathlib import Path
 
 import numpy as np
@@ -168,8 +169,13 @@ def test_auc_is_right_however_close_the_decision_values_are(
     assert strategy.evaluation.auc == pytest.approx(roc_auc_score(truth, decisions), abs=4e-3)
 
 
-def test_plain_and_ring_give_the_same_model(trained: PanSVM) -> None:
-    plain = train_in_process(Settings(aggregation="plain"))
+def test_plain_and_ring_give_the_same_model_and_plain_says_that_it_protects_nothing(
+    trained: PanSVM, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.WARNING, logger="flwr"):
+        plain = train_in_process(Settings(aggregation="plain"))
+    assert "NOTHING IS PROTECTED" in caplog.text
+    assert {entry["how"] for entry in plain.federation.ledger.disclosed()} == {"disclosed"}
     assert plain.model.sha256() == trained.model.sha256()
     assert plain.federation.ledger.round_trips == trained.federation.ledger.round_trips
 
