@@ -28,7 +28,7 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout: float, ledger: Le
     messages : iterable of Message
         At most one for each node.
     timeout : float
-        Seconds to wait. What arrives later is never looked at.
+        Seconds to wait. What arrives later, or a second time, is never looked at.
     ledger : Ledger
         Counts the round trip and its bytes.
 
@@ -53,8 +53,11 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout: float, ledger: Le
     while waiting and time.monotonic() < deadline:
         for reply in grid.pull_messages(waiting):
             # A failed node's reply does not carry its node id, so replies are matched by what they reply to.
-            node = node_of[reply.metadata.reply_to_message_id]
-            waiting.discard(reply.metadata.reply_to_message_id)
+            message_id = reply.metadata.reply_to_message_id
+            if message_id not in waiting:
+                continue
+            waiting.discard(message_id)
+            node = node_of[message_id]
             if reply.has_content():
                 replies[node] = reply
                 ledger.bytes_up += records.size(reply.content)

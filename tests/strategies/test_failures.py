@@ -1,6 +1,6 @@
 """Sites that fail, refuse or fall silent: clear errors that hold no data, and runs that go on."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -233,6 +233,33 @@ def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost
     assert len(strategy.federation.sites) == 4
     assert strategy.evaluation.accuracy is not None
     assert strategy.evaluation.accuracy > 0.85
+
+
+def test_late_and_repeated_answers_are_ignored() -> None:
+    class Postman(InProcessGrid):
+        """Delivers every reply twice, the second time with the next round trip; and one site's much too late."""
+
+        seen: Sequence[Message] = ()
+        held: Sequence[Message] = ()
+        asked = 0
+
+        def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
+            fresh = list(super().pull_messages(message_ids))
+            late = [reply for reply in fresh if reply.metadata.src_node_id == 3 and self.asked >= 4]
+            self.asked += bool(fresh)
+            if fresh:
+                self.seen, self.held = (*self.seen, *self.held), late
+            in_time = [reply for reply in fresh if reply not in late]
+            delivered = [*self.seen, *in_time, *self.seen]
+            self.seen = (*self.seen, *in_time)
+            return delivered
+
+    settings = Settings(data="wine", sites=4, timeout=0.05)
+    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
+    strategy = start(settings, Postman(app, nodes, settings.to_config()))  # type: ignore[arg-type]
+    assert strategy.federation.ledger.dropped == ["site-001"]
+    silent = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="cuts", at=1)
+    assert strategy.model.sha256() == start(settings, silent).model.sha256()
 
 
 @pytest.mark.parametrize("at", [1, 5])
