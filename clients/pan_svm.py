@@ -33,12 +33,11 @@ WARM_START_ITERATIONS = 1000
 def landmarks(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Write the site's k-means centres into its own slots of a zero matrix (Algorithm 1, line 1)."""
     X = site.scaled(site.train())
-    slots = _own_slots(site, inputs["slots_per_site"])
+    slots, total = _own_slots(site, inputs["slots_per_site"])
     clusters = min(len(slots), max(1, int(inputs["share"] * len(X) + ROUNDING)))
     centres, _ = cluster_centres(
         X, clusters, _agreed_min_cluster(site, inputs["min_cluster"]), inputs["seed"]
     )
-    total = len(slots) * _sites(site)
     matrix, filled = np.zeros((total, X.shape[1])), np.zeros(total)
     used = slots[: len(centres)]
     matrix[used], filled[used] = centres, 1.0
@@ -99,8 +98,8 @@ def _local_svm(F: NDArray[np.float64], y: NDArray[np.float64], C: float) -> NDAr
     return np.append(solver.coef_[0], solver.intercept_[0])
 
 
-def _own_slots(site: Site, slots_per_site: int) -> NDArray[np.int64]:
-    """Return the rows of the landmark matrix that are this site's.
+def _own_slots(site: Site, slots_per_site: int) -> tuple[NDArray[np.int64], int]:
+    """Return the rows of the landmark matrix that are this site's, and how many rows it has.
 
     All sites deal out the rows by the same secret seed, so that none is taken twice and the coordinator cannot
     tell whose a row is.
@@ -108,17 +107,14 @@ def _own_slots(site: Site, slots_per_site: int) -> NDArray[np.int64]:
     participation = site.participation
     if participation is None:
         raise FederationError("Landmarks were asked for outside a secure sum. Start the run again.")
-    if not 1 <= slots_per_site * _sites(site) <= MOST_LANDMARKS:
+    total = slots_per_site * len(participation.this.roster)
+    if not 1 <= total <= MOST_LANDMARKS:
         raise SettingError(
             f"Site '{site.name}' was asked to fill {slots_per_site} landmark slots, and takes at most "
             f"{MOST_LANDMARKS} over all sites. Ask for fewer landmarks."
         )
     for sender, note in site.inbox.items():
         site.keep(SLOTS, note_from(participation, sender, SLOTS, note))
-    order = np.argsort(keystream(site.kept(SLOTS), slots_per_site * _sites(site)), kind="stable")
+    order = np.argsort(keystream(site.kept(SLOTS), total), kind="stable")
     place = participation.this.roster.index(site.name)
-    return order[place * slots_per_site : (place + 1) * slots_per_site]
-
-
-def _sites(site: Site) -> int:
-    return len(site.participation.this.roster) if site.participation else 1
+    return order[place * slots_per_site : (place + 1) * slots_per_site], total

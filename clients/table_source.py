@@ -6,6 +6,7 @@ has a ``partition-id`` and no table of its own, takes its rows from the data set
 
 import importlib
 from collections.abc import Hashable
+from dataclasses import replace
 from pathlib import Path
 from typing import cast
 
@@ -49,19 +50,8 @@ def open_table(context: Context) -> Table:
             "This site's node config names no table. Start the SuperNode with "
             '--node-config \'data="/path/to/table.csv" label="COLUMN" name="SITE"\'.'
         )
-    settings = Settings.from_config(context.run_config)
+    settings = replace(Settings.from_config(context.run_config), sites=int(cast(int, node["num-partitions"])))
     # The one arrow against the rule that clients do not know the simulations, taken by simulated sites only:
     # a hospital has `data` in its node config and never gets here. The name is fixed, not the coordinator's.
     simulated = importlib.import_module("simulations.sites")
-    return cast(
-        Table,
-        simulated.site_table(
-            data=settings.data,
-            label=settings.label,
-            split=settings.split,
-            sites=int(cast(int, node["num-partitions"])),
-            seed=settings.seed,
-            site=int(cast(int, node["partition-id"])),
-            data_dir=settings.data_dir,
-        ),
-    )
+    return cast(Table, simulated.table_of(settings, int(cast(int, node["partition-id"]))))

@@ -17,7 +17,7 @@ from flower_pansvm.settings import Scalar, Settings
 from simulations.flower_engine import run_on_flower
 from simulations.in_process import InProcessGrid
 from simulations.report import write_report
-from simulations.sites import number_of_sites, site_table
+from simulations.sites import number_of_sites, table_of
 from strategies.app import run as run_strategy
 from strategies.journal import config_before
 from strategies.pan_svm import PanSVM
@@ -54,15 +54,7 @@ def check(settings: Settings) -> None:
     protocol_of(settings)
     columns, classes = {}, {}
     for number in range(settings.sites):
-        table = site_table(
-            data=settings.data,
-            label=settings.label,
-            split=settings.split,
-            sites=settings.sites,
-            seed=settings.seed,
-            site=number,
-            data_dir=settings.data_dir,
-        )
+        table = table_of(settings, number)
         name = simulated_name(number)
         columns[name] = table.columns
         labels = table.labels if table.labels is not None else ()

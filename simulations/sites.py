@@ -10,6 +10,7 @@ from pathlib import Path
 
 from clients.table import Table
 from flower_pansvm.errors import SettingError
+from flower_pansvm.settings import Settings
 from simulations.datasets import load_dataset, locate
 from simulations.partition import partition
 
@@ -63,6 +64,19 @@ def number_of_sites(*, data: str, label: str, split: str, sites: int, seed: int,
     stamp = _stamp(data, data_dir)
     return len(
         _parts(data=data, label=label, split=split, sites=sites, seed=seed, data_dir=data_dir, stamp=stamp)
+    )
+
+
+def table_of(settings: Settings, site: int) -> Table:
+    """Return the table of simulated site number ``site`` of a run; errors as in `site_table`."""
+    return site_table(
+        data=settings.data,
+        label=settings.label,
+        split=settings.split,
+        sites=settings.sites,
+        seed=settings.seed,
+        site=site,
+        data_dir=settings.data_dir,
     )
 
 

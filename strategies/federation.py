@@ -60,7 +60,6 @@ class Federation:
     strategy : Strategy
         Flower's hooks: who is asked (``configure_train``, ``configure_evaluate``), and what becomes of the replies
         (``aggregate_train``, ``aggregate_evaluate``).
-
     journal : Journal or None
         Where the sums are written down, and taken from by a run that resumes.
 

@@ -23,7 +23,7 @@ from flower_pansvm.errors import (
 from flower_pansvm.settings import Settings
 from simulations.in_process import InProcessGrid
 from simulations.running import train_in_process
-from simulations.sites import site_table
+from simulations.sites import table_of
 from strategies import phases
 from strategies.pan_svm import PanSVM
 
@@ -269,9 +269,7 @@ def test_after_a_loss_the_model_is_that_of_the_sites_that_are_left(at: int) -> N
     strategy = start(settings, UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="cuts", at=at))
     F, y = [], []
     for site in (0, 2, 3):
-        table = site_table(
-            data="breast_cancer", label="", split="iid", sites=4, seed=0, site=site, data_dir=""
-        )
+        table = table_of(settings, site)
         assert table.labels is not None
         chosen = ~held_out(table.labels, 0.2, 0)
         F.append(strategy.model.feature_map_.transform(strategy.model.scaling_.transform(table.X[chosen])))

@@ -34,6 +34,12 @@ class StoppingGrid(InProcessGrid):
         return super().push_messages(messages)
 
 
+def stop_before(round_trip: int, settings: Settings, folder: Path) -> None:
+    """Run until the coordinator is killed."""
+    with pytest.raises(StoppedError):
+        run(StoppingGrid(settings, round_trip), settings, folder)
+
+
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> str:
     settings = Settings(data="wine", sites=3)
@@ -43,8 +49,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> str:
 @pytest.mark.parametrize("stop", range(1, 14, 2))
 def test_a_resumed_run_reaches_the_same_model(stop: int, uninterrupted: str, tmp_path: Path) -> None:
     settings = Settings(data="wine", sites=3)
-    with pytest.raises(StoppedError):
-        run(StoppingGrid(settings, stop), settings, tmp_path)
+    stop_before(stop, settings, tmp_path)
     again = resumed(tmp_path)
     grid = in_process_grid(again)
     strategy = run(grid, again, tmp_path)
@@ -58,30 +63,25 @@ def test_a_resumed_run_reaches_the_same_model(stop: int, uninterrupted: str, tmp
 def test_a_run_whose_sites_disclose_extremes_resumes_too(tmp_path: Path) -> None:
     settings = Settings(data="wine", sites=3, scaling="minmax")
     expected = run(in_process_grid(settings), settings, tmp_path / "whole").model.sha256()
-    with pytest.raises(StoppedError):
-        run(StoppingGrid(settings, 7), settings, tmp_path / "cut")
+    stop_before(7, settings, tmp_path / "cut")
     again = resumed(tmp_path / "cut")
     assert run(in_process_grid(again), again, tmp_path / "cut").model.sha256() == expected
 
 
 def test_a_run_may_be_stopped_more_than_once(uninterrupted: str, tmp_path: Path) -> None:
     settings = Settings(data="wine", sites=3)
-    with pytest.raises(StoppedError):
-        run(StoppingGrid(settings, 6), settings, tmp_path)
+    stop_before(6, settings, tmp_path)
     again = resumed(tmp_path)
-    with pytest.raises(StoppedError):
-        run(StoppingGrid(again, 3), again, tmp_path)
+    stop_before(3, again, tmp_path)
     assert len(list((tmp_path / FOLDER).glob("*.npz"))) == 7
     assert run(in_process_grid(again), again, tmp_path).model.sha256() == uninterrupted
 
 
 def test_a_resumption_that_fails_at_once_loses_nothing(uninterrupted: str, tmp_path: Path) -> None:
     settings = Settings(data="wine", sites=3)
-    with pytest.raises(StoppedError):
-        run(StoppingGrid(settings, 6), settings, tmp_path)
+    stop_before(6, settings, tmp_path)
     again = resumed(tmp_path)
-    with pytest.raises(StoppedError):
-        run(StoppingGrid(again, 0), again, tmp_path)
+    stop_before(0, again, tmp_path)
     grid = in_process_grid(again)
     assert run(grid, again, tmp_path).model.sha256() == uninterrupted
     assert "train.landmarks" not in {reply.metadata.message_type for reply in grid.transcript}
@@ -114,8 +114,7 @@ def test_nothing_to_resume(tmp_path: Path) -> None:
 
 def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
     settings = Settings(data="wine", sites=3)
-    with pytest.raises(StoppedError):
-        run(StoppingGrid(settings, 6), settings, tmp_path)
+    stop_before(6, settings, tmp_path)
     other = Settings(data="wine", sites=3, C=2.0, resume=True)
     with pytest.raises(SettingError, match="other settings: C"):
         run(in_process_grid(other), other, tmp_path)
@@ -123,8 +122,7 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
 
 def test_a_damaged_entry_is_named(tmp_path: Path) -> None:
     settings = Settings(data="wine", sites=3)
-    with pytest.raises(StoppedError):
-        run(StoppingGrid(settings, 6), settings, tmp_path)
+    stop_before(6, settings, tmp_path)
     entry = sorted((tmp_path / FOLDER).glob("*.npz"))[2]
     entry.write_bytes(b"damaged")
     with pytest.raises(SettingError, match=entry.name):

@@ -20,22 +20,14 @@ from flower_pansvm.model import PanSVC
 from flower_pansvm.schema import class_names
 from flower_pansvm.settings import Settings
 from simulations.running import train_in_process
-from simulations.sites import join_data, site_table
+from simulations.sites import join_data, table_of
 from strategies.pan_svm import PanSVM
 from strategies.results import describe, write
 
 
 def rows(settings: Settings, site: int, *, test: bool) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
     """Return a site's training or test rows and their classes."""
-    table = site_table(
-        data=settings.data,
-        label=settings.label,
-        split=settings.split,
-        sites=settings.sites,
-        seed=settings.seed,
-        site=site,
-        data_dir=settings.data_dir,
-    )
+    table = table_of(settings, site)
     assert table.labels is not None
     classes = class_names(table.labels, settings.positive_labels)
     chosen = held_out(classes, settings.test_fraction, settings.seed) == test
