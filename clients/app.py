@@ -5,7 +5,7 @@ Start it with ``flower-supernode``; ``docs/deployment.md`` has the commands.
 
 from flwr.clientapp import ClientApp
 
-from clients import common, pan_svm
+from clients import common, landmarks, pan_svm
 from clients.answering import Handler, relay
 from flower_pansvm import messages
 from flower_pansvm.messages import Task
@@ -15,7 +15,9 @@ WORK: dict[Task, Handler] = {
     messages.MOMENTS: common.moments,
     messages.ROWS: common.rows,
     messages.EXTREMES: common.extremes,
-    messages.LANDMARKS: pan_svm.landmarks,
+    messages.LANDMARKS: landmarks.landmarks,
+    messages.ASSIGN: landmarks.assign,
+    messages.BOX: landmarks.box,
     messages.WARM_START: pan_svm.warm_start,
     messages.CUTS: pan_svm.cuts,
     messages.SCORES: common.scores,

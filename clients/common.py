@@ -6,16 +6,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.answering import Inputs, answers
+from clients.blur import SECRET, new_secret
 from clients.membership import join_run, note_to
 from clients.site import Site
 from clients.terms import check_extremes_agreed
 from flower_pansvm import messages, scaling
-from flower_pansvm.metrics import confusion_counts, decision_histogram, winners
+from flower_pansvm.cutting_planes.cuts import blocks
+from flower_pansvm.cutting_planes.progress import NO_FOLD
+from flower_pansvm.metrics import BINS, confusion_counts, decision_histogram, winners
+from flower_pansvm.multiclass import Pair, class_decisions
 from flower_pansvm.records import Value, texts
 from flower_pansvm.schema import class_names
-
-SPREAD = 0.3
-"""How far decision values lie apart, in shares of the largest distance that is to be expected."""
 
 SLOTS = "slots"
 """Purpose of the note by which the sites share the seed of their landmark slots."""
@@ -25,10 +26,13 @@ SLOTS = "slots"
 def join(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Read the table, make the keys of this run, and say what the columns and classes are called."""
     classes = class_names(site.labels(), list(inputs["positive_labels"]))
+    keys = join_run(site.context)
+    site.keep(SECRET, new_secret(site.context))
     return {
         "name": site.name,
-        **join_run(site.context),
+        **keys,
         "columns": texts(site.table().columns),
+        "absent_is_zero": site.table().absent_is_zero,
         "classes": np.unique(classes),
     }
 
@@ -36,53 +40,80 @@ def join(site: Site, inputs: Inputs) -> dict[str, Value]:
 @answers(messages.MOMENTS)
 def moments(site: Site, inputs: Inputs) -> dict[str, Value]:  # noqa: ARG001 - a task without inputs
     """Add to the federated mean and variance; the first site also deals out the seed of the landmark slots."""
-    train, test = site.train(), site.test()
     _share_slot_seed(site)
+    X = site.train().X
+    by_fold = [scaling.moments(X[rows]) for rows in _folds(site)]
     return {
         "rows": _class_rows(site),
-        "test_rows": np.array([float(len(test.classes))]),
-        **scaling.moments(train.X),
+        "test_rows": np.array([float(len(site.test().classes))]),
+        **{part: np.stack([fold[part] for fold in by_fold]) for part in ("count", "total", "square")},
     }
 
 
 @answers(messages.ROWS)
 def rows(site: Site, inputs: Inputs) -> dict[str, Value]:  # noqa: ARG001 - a task without inputs
-    """Count the site's training rows by class."""
+    """Count the site's training rows by fold and class."""
     return {"rows": _class_rows(site)}
 
 
 @answers(messages.EXTREMES)
 def extremes(site: Site, inputs: Inputs) -> dict[str, Value]:  # noqa: ARG001 - a task without inputs
-    """Disclose the smallest and largest cell of each feature; infinite where all cells are missing."""
+    """Disclose the smallest and largest cell of each feature in each fold; infinite where all cells are missing."""
     check_extremes_agreed(site.context)
     X = site.train().X
-    missing = np.isnan(X)
+    low, high = np.where(np.isnan(X), np.inf, X), np.where(np.isnan(X), -np.inf, X)
     return {
-        "low": np.where(missing, np.inf, X).min(axis=0, initial=np.inf),
-        "high": np.where(missing, -np.inf, X).max(axis=0, initial=-np.inf),
+        "low": np.stack([low[rows].min(axis=0, initial=np.inf) for rows in _folds(site)]),
+        "high": np.stack([high[rows].max(axis=0, initial=-np.inf) for rows in _folds(site)]),
     }
 
 
 @answers(messages.SCORES)
 def scores(site: Site, inputs: Inputs) -> dict[str, Value]:
-    """Count the site's test rows by class, predicted class and decision value."""
-    schema, test = site.schema(), site.test()
-    w, b = inputs["weights"][:, :-1], inputs["weights"][:, -1]
-    decisions = site.mapped(test) @ w.T + b
-    # Decision values lie around b, and a small C or a rare class draws them together there.
-    scales = SPREAD * site.feature_map().typical_norm() * np.linalg.norm(w, axis=1)
-    histograms = [
-        decision_histogram(decisions[:, i], test.classes == positive, b[i], scales[i] or 1.0)
-        for i, positive in enumerate(schema.positive_classes)
-    ]
-    return {
-        "confusion": confusion_counts(test.classes, winners(decisions), len(schema.classes)),
-        "histogram": np.stack(histograms),
-    }
+    """Count rows that a model has not been trained on, by class, predicted class and decision value."""
+    classes = len(site.schema().classes)
+    pairs = tuple(map(Pair, inputs["positive"], inputs["negative"]))
+    columns, models = inputs["centres"].shape[1], len(inputs["folds"])
+    confusion, histogram = np.zeros((models, classes, classes)), np.zeros((models, columns, 2, BINS))
+    weights = np.split(inputs["weights"], np.cumsum(len(pairs) * (inputs["ranks"] + 1))[:-1])
+    for model, (number, fold) in enumerate(zip(inputs["feature_maps"], inputs["folds"], strict=True)):
+        points = weights[model].reshape(len(pairs), -1)
+        true, binary = _decisions(site, int(number), int(fold), points)
+        decisions = class_decisions(binary, pairs, classes)
+        confusion[model] = confusion_counts(true, winners(decisions), classes)
+        for column in range(columns):
+            centre, scale = inputs["centres"][model, column], inputs["scales"][model, column]
+            # The one column of two classes is that of class 1.
+            positive = true == (column if classes > 2 else 1)
+            histogram[model, column] = decision_histogram(decisions[:, column], positive, centre, scale)
+    return {"confusion": confusion, "histogram": histogram}
+
+
+def _decisions(
+    site: Site, number: int, fold: int, points: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return class and binary decision values of the rows of a fold, or of the test rows."""
+    w, b = points[:, :-1], points[:, -1]
+    if fold == NO_FOLD:
+        rows = site.test()
+        parts = [site.mapped(rows.X[block], number) @ w.T + b for block in blocks(len(rows.X))]
+        return rows.classes, np.vstack([np.empty((0, len(points))), *parts])
+    chosen = np.flatnonzero(site.folds() == fold)
+    mapped = site.mapped_train(number)
+    parts = [mapped(chosen[block]) @ w.T + b for block in blocks(len(chosen))]
+    return site.train().classes[chosen], np.vstack([np.empty((0, len(points))), *parts])
+
+
+def _folds(site: Site) -> list[NDArray[np.bool_]]:
+    """Return which training rows are in each fold; all of them in the one fold of a run without folds."""
+    numbers = site.folds()
+    return [numbers == fold for fold in range(numbers.max(initial=NO_FOLD) + 1)] or [numbers == NO_FOLD]
 
 
 def _class_rows(site: Site) -> NDArray[np.float64]:
-    return np.bincount(site.train().classes, minlength=len(site.schema().classes)).astype(np.float64)
+    """Return the number of training rows by fold and class, shape (folds, classes)."""
+    classes, count = site.train().classes, len(site.schema().classes)
+    return np.stack([np.bincount(classes[rows], minlength=count) for rows in _folds(site)]).astype(np.float64)
 
 
 def _share_slot_seed(site: Site) -> None:

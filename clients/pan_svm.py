@@ -1,4 +1,4 @@
-"""The local work of PAN-SVM: landmarks, warm start, cutting planes (Lu 2016, Algorithms 1 and 2)."""
+"""The local work of PAN-SVM: warm start and cutting planes (Lu 2016, Algorithm 2)."""
 
 import warnings
 
@@ -8,113 +8,90 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 
 from clients.answering import Inputs, answers
-from clients.common import SLOTS
-from clients.membership import note_from
+from clients.blur import draw_for
 from clients.site import Site
-from clients.terms import least_rows
+from clients.terms import least_blur
 from flower_pansvm import messages
-from flower_pansvm.cutting_planes.cuts import Cuts, cuts_at
-from flower_pansvm.errors import FederationError, SettingError
-from flower_pansvm.landmarks import cluster_centres
+from flower_pansvm.cutting_planes.cuts import Answer, Labels, cuts_at
+from flower_pansvm.cutting_planes.packing import pack_answers, unpack_problems, unpack_questions
+from flower_pansvm.cutting_planes.progress import NO_FOLD, Problem
+from flower_pansvm.errors import SettingError
+from flower_pansvm.multiclass import signs
 from flower_pansvm.records import Value
-from flower_pansvm.secure_sum.keys import keystream
 
-ROUNDING = 1e-9
-"""Keeps a share of the rows that is a whole number from being rounded down to the next one."""
+WARM_START_ROWS = 5000
+"""Rows that a local model is fitted to; more would only polish a first guess, and so would more passes over them."""
 
-MOST_LANDMARKS = 100_000
-"""More slots are refused: their matrix would only exhaust the site's memory, as a kernel matrix of that size does."""
-
-WARM_START_ITERATIONS = 1000
-"""Passes of the local solver over its rows; more would only polish a first guess."""
-
-
-@answers(messages.LANDMARKS)
-def landmarks(site: Site, inputs: Inputs) -> dict[str, Value]:
-    """Write the site's k-means centres into its own slots of a zero matrix (Algorithm 1, line 1)."""
-    X = site.scaled(site.train())
-    slots, total = _own_slots(site, inputs["slots_per_site"])
-    clusters = min(len(slots), max(1, int(inputs["share"] * len(X) + ROUNDING)))
-    centres, _ = cluster_centres(
-        X, clusters, _agreed_min_cluster(site, inputs["min_cluster"]), inputs["seed"]
-    )
-    matrix, filled = np.zeros((total, X.shape[1])), np.zeros(total)
-    used = slots[: len(centres)]
-    matrix[used], filled[used] = centres, 1.0
-    return {"centres": matrix, "filled": filled}
+WARM_START_PASSES = 200
 
 
 @answers(messages.WARM_START)
 def warm_start(site: Site, inputs: Inputs) -> dict[str, Value]:
-    """Fit a linear SVM on the site's own mapped rows, and weight it by their number.
+    """Fit a linear SVM on some of the site's own mapped rows for each problem, and weight it by all its rows.
 
     C is raised so that the weight of regularisation against loss is that of the whole federation.
     """
-    F, classes = site.mapped_train(), site.train().classes
-    positive_classes = inputs["positive_classes"]
-    bound = inputs["bound"]
-    weights = np.zeros((len(positive_classes), F.shape[1] + 1))
-    rows = np.zeros(len(positive_classes))
-    for problem, positive in enumerate(positive_classes):
-        y = np.where(classes == positive, 1.0, -1.0)
+    bound, problems = inputs["bound"], unpack_problems(inputs)
+    weights = [np.zeros(problem.rank + 1) for problem in problems]
+    rows = np.zeros(len(problems))
+    for i, problem in enumerate(problems):
+        labels = labels_of(site, problem)
+        chosen = _some_rows(np.flatnonzero(labels.y))
+        y, weight = labels.y[chosen], labels.weight[chosen]
         if len(np.unique(y)) == 2:
-            local_C = inputs["C"] * inputs["rows"] / len(y)
-            weights[problem] = np.clip(_local_svm(F, y, local_C), -bound, bound) * len(y)
-            rows[problem] = len(y)
-    return {"weights": weights, "rows": rows}
+            F = site.mapped_train(problem.feature_map)(chosen)
+            local_C = problem.C * problem.rows / weight.sum()
+            rows[i] = np.abs(labels.y) @ labels.weight
+            weights[i] = np.clip(_local_svm(F, y, weight, local_C), -bound, bound) * rows[i]
+    return {"weights": np.concatenate(weights), "rows": rows}
 
 
 @answers(messages.CUTS)
 def cuts(site: Site, inputs: Inputs) -> dict[str, Value]:
-    """Sum a, d, m and the hinge loss over the site's rows at every point (Algorithm 2, lines 4-8)."""
-    F, classes = site.mapped_train(), site.train().classes
-    points, positive = inputs["points"], inputs["positive"]
-    count, rank = len(points), F.shape[1]
-    sums = Cuts(np.empty((count, rank)), np.empty(count), np.empty(count), np.empty(count))
-    for wanted in np.unique(positive):
-        chosen = positive == wanted
-        part = cuts_at(F, np.where(classes == wanted, 1.0, -1.0), points[chosen])
-        sums.a[chosen], sums.d[chosen], sums.m[chosen], sums.loss[chosen] = part.a, part.d, part.m, part.loss
-    return {"a": sums.a, "d": sums.d, "m": sums.m, "loss": sums.loss}
-
-
-def _agreed_min_cluster(site: Site, asked: int) -> int:
-    least = least_rows(site.context)
-    if asked < least:
+    """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8)."""
+    problems, questions = unpack_problems(inputs), unpack_questions(inputs)
+    fewest, least = min(question.blur for question in questions), least_blur(site.context)
+    if fewest < least:
         raise SettingError(
-            f"Site '{site.name}' refuses min-cluster={asked}: a landmark could be the mean of fewer than {least} "
-            f"patients. Start the run with min-cluster={least}, or lower it in the site's node config if the hospital "
-            "agrees."
+            f"Site '{site.name}' refuses blur={fewest}: two cutting planes could give away a patient's row. Start the "
+            f"run with preset=private and blur at least {least}, or lower blur in the site's node config if the "
+            "hospital agrees."
         )
-    return asked
+    found: dict[int, Answer] = {}
+    for number in {problem.feature_map for problem in problems}:
+        own = [i for i, problem in enumerate(problems) if problem.feature_map == number]
+        told = site.told_about(number)
+        parts = cuts_at(
+            site.mapped_train(number),
+            [labels_of(site, problems[i]) for i in own],
+            [questions[i] for i in own],
+            [draw_for(site, told, problems[i].pair, problems[i].fold) for i in own],
+        )
+        found.update(zip(own, parts, strict=True))
+    return dict(pack_answers([found[i] for i in range(len(problems))]))
 
 
-def _local_svm(F: NDArray[np.float64], y: NDArray[np.float64], C: float) -> NDArray[np.float64]:
-    solver = LinearSVC(C=C, loss="hinge", dual=True, max_iter=WARM_START_ITERATIONS, random_state=0)
+def labels_of(site: Site, problem: Problem) -> Labels:
+    """Return which of the site's training rows are in a problem, on which side and with what weight."""
+    y = signs(site.train().classes, problem.pair)
+    if problem.fold != NO_FOLD:
+        y[site.folds() == problem.fold] = 0.0
+    positive, negative = problem.weights
+    return Labels(y, np.where(y > 0, positive, np.where(y < 0, negative, 0.0)))
+
+
+def _some_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    if len(rows) <= WARM_START_ROWS:
+        return rows
+    return np.sort(np.random.default_rng(0).choice(rows, WARM_START_ROWS, replace=False))
+
+
+def _local_svm(
+    F: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64], C: float
+) -> NDArray[np.float64]:
+    solver = LinearSVC(C=C, loss="hinge", dual=True, max_iter=WARM_START_PASSES, random_state=0)
     with warnings.catch_warnings():
         # It need not converge: any point is a valid start.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        solver.fit(F, y)
+        solver.fit(F, y, sample_weight=weight)
     return np.append(solver.coef_[0], solver.intercept_[0])
-
-
-def _own_slots(site: Site, slots_per_site: int) -> tuple[NDArray[np.int64], int]:
-    """Return the rows of the landmark matrix that are this site's, and how many rows it has.
-
-    All sites deal out the rows by the same secret seed, so that none is taken twice and the coordinator cannot
-    tell whose a row is.
-    """
-    participation = site.participation
-    if participation is None:
-        raise FederationError("Landmarks were asked for outside a secure sum. Start the run again.")
-    total = slots_per_site * len(participation.this.roster)
-    if not 1 <= total <= MOST_LANDMARKS:
-        raise SettingError(
-            f"Site '{site.name}' was asked to fill {slots_per_site} landmark slots, and takes at most "
-            f"{MOST_LANDMARKS} over all sites. Ask for fewer landmarks."
-        )
-    for sender, note in site.inbox.items():
-        site.keep(SLOTS, note_from(participation, sender, SLOTS, note))
-    order = np.argsort(keystream(site.kept(SLOTS), total), kind="stable")
-    place = participation.this.roster.index(site.name)
-    return order[place * slots_per_site : (place + 1) * slots_per_site], total

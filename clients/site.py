@@ -2,10 +2,9 @@
 
 Everything here can be rebuilt when the process is new: keys and broadcasts are kept in Flower's
 ``Context.state``, which lives in the memory of the site's SuperNode; tables and mapped rows are read and
-computed again when the cache of this process does not have them.
+computed again when this process has not kept them.
 """
 
-from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, cast
@@ -16,23 +15,24 @@ from numpy.typing import NDArray
 
 from clients.broadcasts import DIGEST, recall
 from clients.membership import Participation
+from clients.memory import cached
 from clients.table import Table, align
 from clients.table_source import open_table, table_identity
 from clients.terms import least_rows, site_name
 from flower_pansvm import messages, records
+from flower_pansvm.cutting_planes.cuts import Mapped, blocks
+from flower_pansvm.cutting_planes.progress import NO_FOLD
 from flower_pansvm.errors import FederationError, TableError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema, class_names
 
-CACHE_SIZE = 256
-"""Tables and arrays that one process keeps; in a simulation it serves many sites."""
+LARGEST_KEPT = 2**24
+"""Numbers of mapped rows that are kept from message to message; more are mapped anew each time, a block at a time."""
 
-SPLIT_STREAM = 1
-"""Distinguishes the draw of test rows from other draws by the same seed."""
-
-_cache: OrderedDict[Hashable, Any] = OrderedDict()
+SPLIT_STREAM, FOLD_STREAM = 1, 2
+"""Distinguish the draws of test rows and of folds from other draws by the same seed."""
 
 
 @dataclass(frozen=True)
@@ -137,26 +137,49 @@ class Site:
         """Return the rows the site keeps for evaluation."""
         return self._split()[1]
 
-    def scaled(self, rows: Rows) -> NDArray[np.float64]:
-        """Return rows filled and scaled, shape (rows, features)."""
+    def folds(self) -> NDArray[np.int64]:
+        """Return the fold of each training row, shape (rows,); `NO_FOLD` where the run has no folds.
+
+        Raises
+        ------
+        TableError
+            If a fold would have fewer rows than the hospital's ``min-cluster``: sums with and without it would be
+            about these few patients.
+        """
+        values = recall(self.context, messages.SCHEMA)
+        key = ("folds", values[DIGEST], least_rows(self.context))
+        return cast(NDArray[np.int64], self._cached(key, lambda: self._deal(values["folds"], values["seed"])))
+
+    def scaled(self, X: NDArray[np.float64], number: int = 0) -> NDArray[np.float64]:
+        """Return rows filled and scaled by one of the scalings, shape (rows, features)."""
         values = recall(self.context, messages.SCALING)
-        return Scaling(values["fill"], values["shift"], values["scale"]).transform(rows.X)
+        return Scaling(values["fill"][number], values["shift"][number], values["scale"][number]).transform(X)
 
-    def mapped_train(self) -> NDArray[np.float64]:
-        """Return the training rows as virtual points F, shape (rows, rank)."""
-        told = (messages.SCHEMA, messages.SCALING, messages.FEATURE_MAP)
-        key = ("mapped", *(recall(self.context, broadcast)[DIGEST] for broadcast in told))
-        return cast(NDArray[np.float64], self._cached(key, lambda: self.mapped(self.train())))
+    def mapped_train(self, number: int) -> Mapped:
+        """Return a function from some of the training rows to their virtual points F[rows] by a feature map."""
+        X = self.train().X
+        rank = self.feature_map(number).rank
+        if len(X) * rank > LARGEST_KEPT:
+            return lambda rows: self.mapped(X[rows], number)
+        key = ("mapped", number, *self.told_about(number), least_rows(self.context))
+        F = self._cached(key, lambda: np.vstack([self.mapped(X[block], number) for block in blocks(len(X))]))
+        return cast("NDArray[np.float64]", F).__getitem__
 
-    def mapped(self, rows: Rows) -> NDArray[np.float64]:
+    def mapped(self, X: NDArray[np.float64], number: int) -> NDArray[np.float64]:
         """Return rows as virtual points, shape (rows, rank)."""
-        return self.feature_map().transform(self.scaled(rows))
+        scaling = recall(self.context, messages.feature_map(number))["scaling"]
+        return self.feature_map(number).transform(self.scaled(X, scaling))
 
-    def feature_map(self) -> NystromMap:
-        """Return the feature map that the coordinator has broadcast."""
-        values = recall(self.context, messages.FEATURE_MAP)
+    def feature_map(self, number: int) -> NystromMap:
+        """Return one of the feature maps that the coordinator has broadcast."""
+        values = recall(self.context, messages.feature_map(number))
         kernel = Kernel(values["kernel"], values["gamma"], values["degree"], values["coef0"])
         return NystromMap(kernel, values["landmarks"], values["normalization"])
+
+    def told_about(self, number: int) -> tuple[str, ...]:
+        """Return the digests of everything that a feature map's virtual points depend on."""
+        told = (messages.SCHEMA, messages.SCALING, messages.feature_map(number))
+        return tuple(str(recall(self.context, broadcast)[DIGEST]) for broadcast in told)
 
     def _split(self) -> tuple[Rows, Rows]:
         values = recall(self.context, messages.SCHEMA)
@@ -180,14 +203,22 @@ class Site:
             )
         return Rows(X[~test], classes[~test]), Rows(X[test], classes[test])
 
+    def _deal(self, folds: int, seed: int) -> NDArray[np.int64]:
+        classes = self.train().classes
+        if folds == 0:
+            return np.full(len(classes), NO_FOLD)
+        numbers = fold_numbers(classes, folds, seed)
+        fewest, least = int(np.bincount(numbers, minlength=folds).min()), least_rows(self.context)
+        if fewest < least:
+            raise TableError(
+                f"Site '{self.name}' has {len(classes)} training rows: a fold of {folds} would have {fewest}, and the "
+                f"site wants at least {least} in each. Lower cv-folds, or min-cluster in the site's node config if the "
+                "hospital agrees."
+            )
+        return numbers
+
     def _cached(self, key: tuple[Hashable, ...], make: Callable[[], Any]) -> Any:
-        """Return a value from this process's cache, made now if it is not there; keyed by what it was made of."""
-        full_key = (table_identity(self.context), *key)
-        if full_key not in _cache:
-            _cache[full_key] = make()
-            if len(_cache) > CACHE_SIZE:
-                _cache.popitem(last=False)
-        return _cache[full_key]
+        return cached((table_identity(self.context), *key), make)
 
 
 def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> NDArray[np.bool_]:
@@ -209,3 +240,25 @@ def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> NDArray[
         members = generator.permutation(np.flatnonzero(classes == name))
         kept[members[: round(fraction * len(members))]] = True
     return kept
+
+
+def fold_numbers(classes: NDArray[np.int64], folds: int, seed: int) -> NDArray[np.int64]:
+    """Deal rows to folds, shape (rows,): as evenly as can be, each class by itself and all together.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (rows,)
+        Class index of each row.
+    folds : int
+        Number of folds.
+    seed : int
+        Seed of the draw.
+    """
+    numbers = np.empty(len(classes), dtype=np.int64)
+    generator = np.random.default_rng([seed, FOLD_STREAM])
+    dealt = 0
+    for one in np.unique(classes):
+        members = generator.permutation(np.flatnonzero(classes == one))
+        numbers[members] = (dealt + np.arange(len(members))) % folds
+        dealt += len(members)
+    return numbers

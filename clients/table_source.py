@@ -12,7 +12,8 @@ from typing import cast
 
 from flwr.app import Context
 
-from clients.table import Table, read_table
+from clients.table import Table
+from clients.table_cache import cache_folder, read_through_cache
 from flower_pansvm.errors import TableError
 from flower_pansvm.settings import Settings
 
@@ -35,16 +36,20 @@ def open_table(context: Context) -> Table:
     ----------
     context : Context
         Its ``node_config`` holds ``data``, the path of the table, and optionally ``label``, the name of the
-        label column; or ``partition-id`` and ``num-partitions`` if Flower simulates the site.
+        label column, and ``cache``, the folder for a copy of a large table; or ``partition-id`` and
+        ``num-partitions`` if Flower simulates the site.
 
     Raises
     ------
     TableError
         If the table cannot be read or the node config names none.
+    SettingError
+        If ``cache`` is neither a folder nor ``none``.
     """
     node = context.node_config
     if "data" in node:
-        return read_table(Path(str(node["data"])), str(node.get("label") or "") or None)
+        label = str(node.get("label") or "") or None
+        return read_through_cache(Path(str(node["data"])), label, cache_folder(context))
     if "partition-id" not in node:
         raise TableError(
             "This site's node config names no table. Start the SuperNode with "

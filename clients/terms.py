@@ -12,8 +12,8 @@ from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.settings import Settings, near_matches
 
 KEYS = (
-    *("data", "label", "name", "identity", "roster"),
-    *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster"),
+    *("data", "label", "cache", "name", "identity", "roster"),
+    *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster", "blur"),
     *("partition-id", "num-partitions"),
 )
 """Everything a node config may hold; the last two are those of a node of Flower's simulation engine."""
@@ -102,6 +102,14 @@ def least_rows(context: Context) -> int:
     1 for a simulated site, which has no patients.
     """
     return _count(context, "min-cluster", 1 if is_simulated(context) else LEAST_ROWS)
+
+
+def least_blur(context: Context) -> int:
+    """Return at how many rows next to the margin this site makes each cutting plane random, at the least.
+
+    0 for a simulated site; the paper's cutting planes have none.
+    """
+    return _count(context, "blur", 0 if is_simulated(context) else 1)
 
 
 def _count(context: Context, key: str, default: int) -> int:

@@ -1,4 +1,4 @@
-"""Landmarks of one site: k-means centres, none of which is the mean of too few records.
+"""Landmarks: k-means centres, none of which is the mean of too few records, or points of the bounding box.
 
 Paper: Lu 2016, section 3.2.2.1 and Algorithm 1, line 1. The floor on the cluster size is ours (DESIGN,
 section 5.3): with the paper's 25 % of landmarks, up to half of the centres are single patient records.
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics import pairwise_distances_argmin
 
 from flower_pansvm.errors import SettingError
 
@@ -59,6 +60,68 @@ def cluster_centres(
     np.add.at(sums, assigned, X)
     filled = sizes > 0
     return _merge_small(sums[filled], sizes[filled], min_cluster)
+
+
+def weighted_totals(
+    X: NDArray[np.float64], centres: NDArray[np.float64], weight: NDArray[np.float64], min_cluster: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a site's share of one step of federated k-means: the weighted rows nearest to each centre, summed.
+
+    Rows of centres that are nearest to fewer than ``min_cluster`` of the site's rows go to the nearest of its other
+    centres, so that no sum is about fewer.
+
+    Parameters
+    ----------
+    X : ndarray of shape (rows, features)
+        The site's scaled rows.
+    centres : ndarray of shape (centres, features)
+        The centres of the step before.
+    weight : ndarray of shape (rows,)
+        Weight of each row, positive.
+    min_cluster : int
+        Fewest rows in a sum. A site with fewer rows adds nothing.
+
+    Returns
+    -------
+    totals : ndarray of shape (centres, features)
+    weights : ndarray of shape (centres,)
+    """
+    totals, weights = np.zeros(centres.shape), np.zeros(len(centres))
+    if len(X) < min_cluster:
+        return totals, weights
+    usable = np.arange(len(centres))
+    while True:
+        nearest = pairwise_distances_argmin(X, centres[usable])
+        sizes = np.bincount(nearest, minlength=len(usable))
+        small = (sizes > 0) & (sizes < min_cluster)
+        if not small.any():
+            break
+        # One at a time: with its rows, another small one may grow large enough.
+        usable = np.delete(usable, np.flatnonzero(small)[np.argmin(sizes[small])])
+    np.add.at(totals, usable[nearest], X * weight[:, None])
+    np.add.at(weights, usable[nearest], weight)
+    return totals, weights
+
+
+def beyond(
+    X: NDArray[np.float64], steps: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return for each feature and step a 1 where a row lies below -step, and where one lies above step.
+
+    Parameters
+    ----------
+    X : ndarray of shape (rows, features)
+        Scaled rows.
+    steps : ndarray of shape (steps,)
+        Positive and increasing.
+
+    Returns
+    -------
+    below, above : ndarray of shape (features, steps)
+    """
+    low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
+    below, above = low[:, None] < -steps, high[:, None] > steps
+    return below.astype(np.float64), above.astype(np.float64)
 
 
 def _merge_small(

@@ -64,46 +64,64 @@ def sum_name(task: Task, inputs: Values, bounds: Mapping[str, float], told: Mapp
     return f"{task.name} {records.digest(parts)}"
 
 
-JOIN = Task("join", "query", disclosed=("name", "public_key", "published", "signature", "columns", "classes"))
+JOIN = Task(
+    "join",
+    "query",
+    disclosed=("name", "public_key", "published", "signature", "columns", "absent_is_zero", "classes"),
+)
 """In: labels that count as positive. Out: the site's name; its public key for this run's secure sums, what the
-protocol publishes besides, and the signature of the site's identity on both; the names of its columns and of its
-classes (not how many rows have them)."""
+protocol publishes besides, and the signature of the site's identity on both; the names of its columns,
+whether a column that it lacks is all zero (LIBSVM text), and the names of its classes (not how many rows have them)."""
 
 MOMENTS = Task("moments", "train", summed=("rows", "test_rows", "count", "total", "square"))
-"""Out: number of training rows of each class, number of test rows; cells present, sum and sum of squares of
-each feature."""
+"""Out, for each fold: number of training rows of each class; cells present, sum and sum of squares of each feature.
+And the number of test rows."""
 
 ROWS = Task("rows", "train", summed=("rows",))
-"""Out: number of training rows of each class. Asked again only after a site was lost."""
+"""Out: number of training rows of each fold and class. Asked again only after a site was lost."""
 
 EXTREMES = Task("extremes", "train", disclosed=("low", "high"))
-"""Out: smallest and largest cell of each feature. Asked only with scaling=minmax, and answered only by hospitals
-that have agreed to it."""
+"""Out: smallest and largest cell of each feature in each fold. Asked only with scaling=minmax, and answered only by
+hospitals that have agreed to it."""
 
 LANDMARKS = Task("landmarks", "train", summed=("centres", "filled"))
-"""In: share of the rows, slots per site, fewest rows behind a centre, seed of k-means. Out: the site's k-means
-centres in its own slots of a zero matrix, and a 1 for each slot in use."""
+"""In: for each scaling the fold whose rows it has not seen, and the share of the other rows; slots per site, fewest
+rows behind a centre, seed of k-means. Out, for each scaling: the site's k-means centres in its own slots of a zero
+matrix, and a 1 for each slot in use."""
+
+ASSIGN = Task("assign", "train", summed=("totals", "weights"))
+"""In: for each scaling the fold left out and centres; fewest rows. Out: for each centre the weighted sum of the rows
+nearest to it and the sum of their weights, the weights drawn at random: one step of federated k-means."""
+
+BOX = Task("box", "train", summed=("below", "above"))
+"""In: for each scaling the fold left out; steps, in scaled units. Out: for each feature and step a 1 if the site has a
+row further below, or further above, than that: the sums are numbers of sites."""
 
 WARM_START = Task("warm_start", "train", summed=("weights", "rows"))
-"""In: C, all rows, the positive class of each problem, the bound on a weight. Out: weights and bias of a local
-linear SVM for each problem, times the rows it was trained on."""
+"""In: the problems, the bound on a weight. Out: weights and bias of a local linear SVM for each problem, times the
+weight of its rows, and that weight."""
 
-CUTS = Task("cuts", "train", summed=("a", "d", "m", "loss"))
-"""In: points, and the positive class of each. Out: the site's share of the cutting plane and of the hinge loss
-at each point (Lu 2016, Algorithm 2, line 7)."""
+CUTS = Task("cuts", "train", summed=("a", "d", "m", "loss", "curvature"))
+"""In: the problems and a question for each. Out: the site's share of the cutting planes and of the hinge loss at each
+point (Lu 2016, Algorithm 2, line 7), and of the loss's curvature at the centre."""
 
 SCORES = Task("scores", "evaluate", summed=("confusion", "histogram"))
-"""In: weights and bias of each problem. Out: counts of true against predicted class, and how many decision
-values fall into each bin, over the site's test rows."""
+"""In: models, each with the rows it is tried on, its problems, their weights and biases; centre and scale of each
+histogram. Out, for each model: counts of true against predicted class, and how many decision values fall into each bin."""
 
 RELAY = Task("relay", "train")
 """A step of a secure sum that takes several: ciphertext from one site on its way to another, or to be opened."""
 
 SCHEMA = "schema"
-"""Broadcast, once in a run: columns in common order, classes, positive labels, test fraction, seed."""
+"""Broadcast, once in a run: columns in common order, classes, positive labels, test fraction, folds, seed."""
 
 SCALING = "scaling"
-"""Broadcast: fill, shift and scale of each feature."""
+"""Broadcast: fill, shift and scale of each feature, for each scaling a row."""
 
 FEATURE_MAP = "feature_map"
-"""Broadcast: kernel, landmarks and U Lambda^(-1/2)."""
+"""Broadcast, for each feature map one: the number of its scaling, kernel, landmarks and U Lambda^(-1/2)."""
+
+
+def feature_map(number: int) -> str:
+    """Return the name of the broadcast of one feature map."""
+    return f"{FEATURE_MAP}.{number}"

@@ -18,8 +18,9 @@ def winners(decisions: NDArray[np.float64]) -> NDArray[np.int64]:
 
     Parameters
     ----------
-    decisions : ndarray of shape (rows, problems)
-        With one problem, above 0 is class 1 and anything else class 0; else the largest value wins.
+    decisions : ndarray of shape (rows, 1) or (rows, classes)
+        From :func:`flower_pansvm.multiclass.class_decisions`. With one column, above 0 is class 1 and anything
+        else class 0; else the largest value wins, and of equal ones the first.
     """
     if decisions.shape[1] == 1:
         return (decisions[:, 0] > 0).astype(np.int64)
@@ -47,7 +48,7 @@ def decision_histogram(
     Parameters
     ----------
     decision : ndarray of shape (rows,)
-        Decision values of one problem.
+        Decision values of one class.
     positive : ndarray of shape (rows,)
         Whether the row is of the positive class.
     centre, scale : float
@@ -63,6 +64,27 @@ def decision_histogram(
     counts = np.zeros((2, BINS))
     np.add.at(counts, (positive.astype(np.int64), place), 1.0)
     return counts
+
+
+def histogram_middles(centre: float = 0.0, scale: float = 1.0) -> NDArray[np.float64]:
+    """Return the decision value that stands for each bin of :func:`decision_histogram`: the bin's middle.
+
+    It is the middle in u / (1 + |u|), so it is finite for the first and the last bin too, which have no outer
+    end: 511 scales from the centre, within reach of all the values there.
+
+    Parameters
+    ----------
+    centre, scale : float
+        Those of the histogram.
+
+    Returns
+    -------
+    ndarray of shape (BINS,)
+        In increasing order.
+    """
+    squashed = (np.arange(BINS) + 0.5) / BINS * 2.0 - 1.0
+    middles: NDArray[np.float64] = centre + scale * squashed / (1.0 - np.abs(squashed))
+    return middles
 
 
 def area_under_curve(histogram: NDArray[np.float64]) -> float | None:
@@ -101,7 +123,7 @@ class Evaluation:
     f1 : float or None
         F1 of the positive class; with more than two classes the mean over those that occur, as in scikit-learn.
     auc : float or None
-        Area under the ROC curve; with more than two classes the mean over one-versus-all problems.
+        Area under the ROC curve; with more than two classes the mean over classes, each against all others.
     """
 
     rows: int
@@ -118,8 +140,9 @@ class Evaluation:
         ----------
         confusion : ndarray of shape (classes, classes)
             Rows of class i predicted as class j.
-        histograms : ndarray of shape (problems, 2, BINS)
-            Decision values of each problem.
+        histograms : ndarray of shape (columns, 2, BINS)
+            Class decisions by whether the row is of the class: one column, for class 1, with two classes, else
+            one per class, whether the classes were told apart one versus all or one versus one.
         """
         rows = int(confusion.sum())
         if rows == 0:

@@ -29,7 +29,7 @@ class NystromMap:
     landmarks : ndarray of shape (landmarks, features)
         The matrix L, in the scaled units of the rows that will be mapped.
     normalization : ndarray of shape (landmarks, rank)
-        The matrix U Lambda^(-1/2).
+        The matrix U Lambda^(-1/2), the largest eigenvalue first.
 
     Examples
     --------
@@ -68,7 +68,8 @@ class NystromMap:
                 "gamma, or scale the features."
             )
         values, vectors = eigh(matrix)
-        kept = values > max(EIGENVALUE_TOLERANCE * float(values[-1]), np.finfo(np.float64).tiny)
+        values, vectors = values[::-1], vectors[:, ::-1]
+        kept = values > max(EIGENVALUE_TOLERANCE * float(values[0]), np.finfo(np.float64).tiny)
         if not kept.any():
             raise TrainingError(
                 "The kernel matrix of the landmarks is zero, so no feature map exists. With a linear kernel this "

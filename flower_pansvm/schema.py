@@ -1,7 +1,8 @@
 """What all sites must agree on before anything is computed: the columns and the classes."""
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -13,6 +14,9 @@ from flower_pansvm.settings import near_matches
 
 NEGATIVE, POSITIVE = "negative", "positive"
 """Names of the two classes when the user says which labels count as positive."""
+
+LIBSVM_COLUMN = re.compile(r"f[1-9][0-9]*")
+"""Names of the columns of LIBSVM text, which leaves out zeros and so a last column of nothing else."""
 
 
 def class_names(labels: Iterable[str], positive_labels: Sequence[str]) -> NDArray[np.str_]:
@@ -55,8 +59,12 @@ class Schema:
         columns: Mapping[str, Sequence[str]],
         classes: Mapping[str, Sequence[str]],
         positive_labels: Sequence[str] = (),
+        absent_is_zero: Collection[str] = (),
     ) -> Self:
-        """Return the common schema of all sites, columns in the order of the first site by name.
+        """Return the common schema of all sites.
+
+        The columns are in the order of the first site by name. If that site lacks any, it holds LIBSVM text, and the
+        columns are in the order of their numbers.
 
         Parameters
         ----------
@@ -64,16 +72,19 @@ class Schema:
             What each site has. The order of columns may differ; a class may be missing at a site.
         positive_labels : sequence of str
             Labels that count as positive.
+        absent_is_zero : collection of str
+            Names of the sites with LIBSVM text, where a missing column ``f<number>`` is all zero.
 
         Raises
         ------
         TableError
             If a site lacks a column that another site has, or there are fewer than two classes.
         """
-        reference = min(columns)
         everywhere = {column for names in columns.values() for column in names}
         for site in sorted(columns):
             missing = sorted(everywhere - set(columns[site]))
+            if site in absent_is_zero:
+                missing = [column for column in missing if not LIBSVM_COLUMN.fullmatch(column)]
             if missing:
                 owner = next(name for name in sorted(columns) if missing[0] in columns[name])
                 hint = near_matches(missing[0], columns[site]) if len(columns[site]) <= 1000 else ""
@@ -90,7 +101,11 @@ class Schema:
             raise TableError(
                 f"All sites together hold {what}, but a classifier needs two.{reason} Check the label column."
             )
-        return cls(tuple(columns[reference]), tuple(sorted(found, key=_natural)), tuple(positive_labels))
+        common = list(columns[min(columns)])
+        if len(common) < len(everywhere):
+            # f2 before f10: a smaller number is a shorter text, or of the same length and first in the alphabet.
+            common = sorted(everywhere, key=lambda column: (len(column), column))
+        return cls(tuple(common), tuple(sorted(found, key=_natural)), tuple(positive_labels))
 
     def indices(self, labels: Iterable[str]) -> NDArray[np.int64]:
         """Return the class index of each label, -1 for a label that is no class of the federation."""

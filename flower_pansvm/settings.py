@@ -17,10 +17,18 @@ Scalar = str | int | float | bool
 
 CHOICES = {
     "strategy": ("pan-svm",),
+    "preset": ("private", "paper"),
+    "multi_class": ("ovr", "ovo"),
+    "class_weight": ("none", "balanced"),
+    "landmark_method": ("k-means", "federated-k-means", "random"),
     "execution": ("one-shot", "hops"),
     "kernel": ("rbf", "linear", "poly"),
     "scaling": ("standard", "minmax", "none"),
 }
+
+
+GAMMA_FACTORS = (0.0625, 0.25, 1.0, 4.0)
+"""The default grid of gamma, in shares of ``scale``."""
 
 
 @dataclass(frozen=True)
@@ -42,10 +50,26 @@ class Settings:
     scaling, landmarks, min_cluster
         ``standard``, ``minmax`` or ``none``; landmarks as a share of all rows (below 1), a count, or ``auto``
         for a quarter of the rows, at most 500; fewest rows behind a landmark.
+    landmark_method
+        ``k-means`` at each site, the paper's; ``federated-k-means`` over all sites, ten round trips more; or
+        ``random`` points of the bounding box.
     kernel, gamma, degree, coef0, C
-        As in scikit-learn's ``SVC``.
-    tol, points, warm_start
-        Relative gap at which training stops; points per round trip; whether local models give the first point.
+        As in scikit-learn's ``SVC``. ``auto`` for gamma, C or both chooses by federated cross-validation.
+    class_weight
+        ``none``, or ``balanced``: in each binary problem both sides weigh as much, as in scikit-learn.
+    multi_class, probability
+        One versus the rest (``ovr``, the paper's choice) or one versus one (``ovo``); whether the model gives
+        probabilities, which takes a model more for each fold, in the same messages.
+    cv_folds, C_grid, gamma_grid
+        Folds of cross-validation; the values of C and gamma it tries, by commas; ``auto`` for a quarter, one, four
+        and a sixteenth of gamma=scale.
+    tol
+        Relative gap at which training stops.
+    preset, points, curvature, blur, warm_start
+        ``private``, few round trips that expose nobody, or ``paper``, its algorithms 2 and 3 as published. With
+        ``private``: points per problem and round trip on the line to the master's solution; most megabytes of
+        curvature a site sends per round trip, 0 for none; rows at each site whose part in a cutting plane is random,
+        ``auto`` or a count, 0 for none; whether local models give the first point.
     timeout
         Seconds to wait for the sites in one round trip.
     out, resume
@@ -74,9 +98,19 @@ class Settings:
     gamma: str = "scale"
     degree: int = 3
     coef0: float = 0.0
-    C: float = 1.0
+    C: float | str = 1.0
+    landmark_method: str = "k-means"
+    class_weight: str = "none"
+    multi_class: str = "ovr"
+    probability: bool = False
+    cv_folds: int = 5
+    C_grid: str = "0.25,1,4,16,64,256"
+    gamma_grid: str = "auto"
     tol: float = 1e-3
+    preset: str = "private"
     points: int = 8
+    curvature: float = 16.0
+    blur: str = "auto"
     warm_start: bool = True
     timeout: float = 600.0
     out: str = ""
@@ -101,7 +135,8 @@ class Settings:
         for key, value in config.items():
             if key not in known:
                 raise SettingError(f"There is no setting '{key}'. {near_matches(key, known)}")
-            values[known[key].name] = _convert(key, value, type(known[key].default))
+            chosen_later = key == "C" and value == "auto"
+            values[known[key].name] = value if chosen_later else _convert(key, value, type(known[key].default))
         return cls(**values)  # type: ignore[arg-type]
 
     def to_config(self) -> dict[str, Scalar]:
@@ -111,9 +146,15 @@ class Settings:
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
             check_choice(name, getattr(self, name), choices)
-        positive = {"C": self.C, "tol": self.tol, "timeout": self.timeout}
-        if self.gamma != "scale":
-            positive["gamma"] = _number("gamma", self.gamma, "a number above 0, or 'scale'")
+        positive = {"tol": self.tol, "timeout": self.timeout}
+        if self.C != "auto":
+            positive["C"] = float(self.C)
+        if self.gamma not in ("scale", "auto"):
+            positive["gamma"] = _number("gamma", self.gamma, "a number above 0, 'scale' or 'auto'")
+        positive.update({f"C-grid (value {i})": value for i, value in enumerate(self.C_values, start=1)})
+        if self.gamma_grid != "auto":
+            gammas = _numbers("gamma-grid", self.gamma_grid)
+            positive.update({f"gamma-grid (value {i})": value for i, value in enumerate(gammas, start=1)})
         for name, value in positive.items():
             if not (math.isfinite(value) and value > 0):
                 raise SettingError(f"{name} is {value}, but it must be a number above 0.")
@@ -122,6 +163,8 @@ class Settings:
             "min-sites": (self.min_sites, 2),
             "min-cluster": (self.min_cluster, 1),
             "points": (self.points, 1),
+            "curvature": (self.curvature, 0),
+            "cv-folds": (self.cv_folds, 2),
             "degree": (self.degree, 1),
             "seed": (self.seed, 0),
             "coef0": (self.coef0, 0.0),
@@ -136,6 +179,10 @@ class Settings:
             raise SettingError(
                 f"test-fraction is {self.test_fraction}, but it must be at least 0 and below 1."
             )
+        if self.blur != "auto":
+            blurred = _number("blur", self.blur, "a count of rows, or 'auto'")
+            if not (blurred >= 0 and blurred.is_integer()):
+                raise SettingError(f"blur is {self.blur}, but it must be 'auto' or a whole number from 0 on.")
         if self.landmarks != "auto":
             count = _number("landmarks", self.landmarks, "a share of the rows below 1, a count, or 'auto'")
             if not (math.isfinite(count) and count > 0 and (count < 1 or count == int(count))):
@@ -148,6 +195,37 @@ class Settings:
     def positive_labels(self) -> tuple[str, ...]:
         """The labels named in ``positive``; empty if the classes are the labels themselves."""
         return tuple(canonical_label(label) for label in self.positive.split(",") if label.strip())
+
+    @property
+    def tunes(self) -> bool:
+        """Whether C or gamma is to be chosen by cross-validation."""
+        return "auto" in (self.C, self.gamma)
+
+    @property
+    def folds(self) -> int:
+        """Folds that the sites deal their training rows to; 0 if nothing needs them."""
+        return self.cv_folds if self.tunes or self.probability else 0
+
+    @property
+    def C_values(self) -> list[float]:
+        """The values of C to try: those of the grid, or the one that is given."""
+        return _numbers("C-grid", self.C_grid) if self.C == "auto" else [float(self.C)]
+
+    def gamma_values(self, scale: float) -> list[float]:
+        """Return the values of gamma to try, given what ``scale`` stands for."""
+        if self.gamma != "auto":
+            return [scale if self.gamma == "scale" else float(self.gamma)]
+        if self.gamma_grid == "auto":
+            return [factor * scale for factor in GAMMA_FACTORS]
+        return _numbers("gamma-grid", self.gamma_grid)
+
+    def blurred_rows(self, rank: int, sites: int) -> int:
+        """Return at how many rows each site makes its first cutting planes random.
+
+        About ``rank`` rows lie on the margin of the solution, where any c is as good; with ``auto`` a sixteenth of
+        them is blurred. More protects no better against differences of sums and takes more round trips.
+        """
+        return max(1, rank // (16 * sites)) if self.blur == "auto" else int(float(self.blur))
 
     def landmark_count(self, rows: int) -> int:
         """Return how many landmarks the federation asks its sites for, given all training rows.
@@ -188,6 +266,10 @@ def check_choice(setting: str, value: str, choices: Iterable[str]) -> None:
     """Raise a SettingError that names the near matches unless ``value`` is one of ``choices``."""
     if value not in choices:
         raise SettingError(f"There is no {setting} '{value}'. {near_matches(value, choices)}")
+
+
+def _numbers(key: str, values: str) -> list[float]:
+    return [_number(key, value, "numbers above 0, separated by commas") for value in values.split(",")]
 
 
 def _number(key: str, value: str, meaning: str) -> float:

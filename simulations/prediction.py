@@ -17,7 +17,8 @@ class Predictions:
     Parameters
     ----------
     frame : DataFrame
-        One line per row: ``prediction``, and ``decision`` or, with several classes, ``decision_CLASS``.
+        One line per row: ``prediction``, then ``decision`` or, with several classes, ``decision_CLASS``, then
+        ``probability_CLASS`` if the model gives probabilities.
     accuracy : float or None
         Share of rows predicted right; None if the file has no label column.
     """
@@ -55,6 +56,10 @@ def predict_file(model_path: Path, table_path: Path, label: str | None) -> Predi
     else:
         for index, name in enumerate(model.schema_.classes):
             frame[f"decision_{name}"] = decisions[:, index]
+    if hasattr(model, "predict_proba"):
+        probabilities = model.predict_proba(cells)
+        for index, name in enumerate(model.schema_.classes):
+            frame[f"probability_{name}"] = probabilities[:, index]
     if table.labels is None:
         return Predictions(frame, None)
     predicted = winners(decisions.reshape(len(decisions), -1))

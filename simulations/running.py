@@ -52,14 +52,16 @@ def check(settings: Settings) -> None:
         unknown.
     """
     protocol_of(settings)
-    columns, classes = {}, {}
+    columns, classes, absent_is_zero = {}, {}, []
     for number in range(settings.sites):
         table = table_of(settings, number)
         name = simulated_name(number)
         columns[name] = table.columns
+        if table.absent_is_zero:
+            absent_is_zero.append(name)
         labels = table.labels if table.labels is not None else ()
         classes[name] = np.unique(class_names(labels, settings.positive_labels)).tolist()
-    Schema.agree(columns, classes, settings.positive_labels)
+    Schema.agree(columns, classes, settings.positive_labels, absent_is_zero)
 
 
 def with_sites_of_data(settings: Settings) -> Settings:

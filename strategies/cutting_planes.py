@@ -1,21 +1,30 @@
-"""The cutting-plane phase: the engine asks for points, the sites answer with sums (Lu 2016, Algorithms 2 and 3)."""
+"""The cutting-plane phase: the engine asks questions, the sites answer with sums (Lu 2016, Algorithms 2 and 3)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from logging import INFO
+from logging import INFO, WARNING
 
 import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
-from flower_pansvm.cutting_planes.cuts import Cuts
-from flower_pansvm.cutting_planes.engine import Problem, Progress, solve
+from flower_pansvm.cutting_planes.cuts import Answer, Question
+from flower_pansvm.cutting_planes.engine import Search, solve
+from flower_pansvm.cutting_planes.line_search import LineSearch
+from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions, unpack_answers
+from flower_pansvm.cutting_planes.progress import Problem, Progress
+from flower_pansvm.cutting_planes.search import PointSearch
+from flower_pansvm.multiclass import REST
 from flower_pansvm.settings import Settings
 from strategies.federation import Federation
 
 MARGIN = 1.01
 """Bounds are raised by this factor, so that rounding never makes a proper value break one."""
+
+NUMBERS_PER_MEGABYTE = 125_000
+LARGEST_JITTER = 1.5
+"""Largest random factor of a row in a curvature."""
 
 
 class SitesChangedError(Exception):
@@ -23,22 +32,22 @@ class SitesChangedError(Exception):
 
 
 class CuttingPlanes:
-    """Trains all binary problems of a run together.
+    """Trains all binary problems of a job together.
 
     Parameters
     ----------
     federation : Federation
         The sites.
     settings : Settings
-        Tolerance and points per round trip.
+        Tolerance, and how the points are searched.
     problems : sequence of Problem
         The problems.
-    positive_classes : sequence of int
-        Class index of the positive class of each problem.
     coordinate_bound : float
-        Bound on ||f|| of every mapped training row.
+        Bound on ||f|| of every mapped training row, by whichever of the problems' feature maps.
+    rows : ndarray of shape (folds, classes)
+        Training rows, from which the problems' numbers of rows were made.
     sites : tuple of str
-        The sites that the problems' numbers of rows were counted at.
+        The sites whose rows these are.
 
     Attributes
     ----------
@@ -46,6 +55,8 @@ class CuttingPlanes:
         Bounds, cuts and dual variables of each problem, as far as training has come.
     history : list of list of tuple
         For each problem, upper and lower bound after each round trip.
+    questions : list of dict of int to Question
+        What the sites were asked, round trip by round trip.
     """
 
     def __init__(
@@ -53,20 +64,21 @@ class CuttingPlanes:
         federation: Federation,
         settings: Settings,
         problems: Sequence[Problem],
-        positive_classes: Sequence[int],
         coordinate_bound: float,
+        rows: NDArray[np.float64],
         sites: tuple[str, ...],
     ) -> None:
         self.federation = federation
         self.settings = settings
         self.problems = list(problems)
-        self.positive_classes = np.array(positive_classes)
         self.coordinate_bound = coordinate_bound
+        self.rows = rows
         self.sites = sites
         self.progress: Sequence[Progress] = ()
         self.history: list[list[tuple[float, float]]] = [[] for _ in problems]
+        self.questions: list[dict[int, Question]] = []
 
-    def train(self, starts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    def train(self, starts: Sequence[NDArray[np.float64]]) -> list[Progress]:
         """Solve all problems; when a site is lost, begin again with the others at the best points so far.
 
         Parameters
@@ -76,59 +88,71 @@ class CuttingPlanes:
 
         Returns
         -------
-        ndarray of shape (problems, rank + 1)
-            Weights and, last, bias of the best point of each problem.
+        list of Progress
+            In the order of the problems.
 
         Raises
         ------
         PanSVMError
-            If the federation fails or a master problem cannot be solved.
+            If the federation fails.
         """
+        numbers = int(self.settings.curvature * NUMBERS_PER_MEGABYTE)
         while True:
             if tuple(self.federation.sites) != self.sites:
                 self._count_rows()
             try:
-                solved = solve(
+                return solve(
                     self.problems,
                     starts,
                     self._ask,
                     tol=self.settings.tol,
-                    points=self.settings.points,
+                    search=self._search,
+                    numbers=numbers,
                     report=self._report,
                 )
             except SitesChangedError:
                 if self.progress:
                     starts = [state.best[None, :] for state in self.progress]
-            else:
-                return np.stack([state.best for state in solved])
 
-    def _ask(self, wanted: Mapping[int, NDArray[np.float64]]) -> dict[int, Cuts]:
-        """Ask the sites for the cuts at all points of all problems, in one round trip."""
-        points = np.vstack(list(wanted.values()))
-        owner = np.repeat(list(wanted), [len(own) for own in wanted.values()])
-        norms = np.linalg.norm(points[:, :-1], axis=1)
-        largest_hinge = 1.0 + float(np.max(norms * self.coordinate_bound + np.abs(points[:, -1])))
-        rows = self.problems[0].rows
+    def _search(self, problem: Problem) -> Search:
+        if self.settings.preset == "paper":
+            return LineSearch()
+        return PointSearch(self.settings.points, self.settings.blurred_rows(problem.rank, len(self.sites)))
+
+    def _ask(self, wanted: Mapping[int, Question]) -> dict[int, Answer]:
+        """Ask the sites the questions of all problems, in one round trip."""
+        problems, questions = [self.problems[i] for i in wanted], list(wanted.values())
+        self.questions.append(dict(wanted))
         sums = self.federation.secure_sum(
-            messages.CUTS,
-            {"points": points, "positive": self.positive_classes[owner]},
-            {
-                "a": MARGIN * rows * self.coordinate_bound,
-                "d": rows,
-                "m": rows,
-                "loss": MARGIN * rows * largest_hinge,
-            },
+            messages.CUTS, {**pack_problems(problems), **pack_questions(questions)}, self._bounds(problems, questions)
         )
         if tuple(self.federation.sites) != self.sites:
             raise SitesChangedError
-        return {i: Cuts(*(sums[part][owner == i] for part in ("a", "d", "m", "loss"))) for i in wanted}
+        return dict(zip(wanted, unpack_answers(sums, questions), strict=True))
+
+    def _bounds(self, problems: Sequence[Problem], questions: Sequence[Question]) -> dict[str, float]:
+        """Return bounds on what any site's sums can be."""
+        largest = self.coordinate_bound
+        heaviest = max(max(problem.weights) for problem in problems)
+        rows = heaviest * float(self.rows.sum())
+        hinge = 1.0 + max(
+            float(np.max(np.linalg.norm(question.points[:, :-1], axis=1) * largest + np.abs(question.points[:, -1])))
+            for question in questions
+        )
+        narrowest = min(question.width for question in questions)
+        return {
+            "a": MARGIN * rows * largest,
+            "d": MARGIN * rows,
+            "m": MARGIN * rows,
+            "loss": MARGIN * rows * hinge,
+            "curvature": MARGIN * LARGEST_JITTER * rows * max(1.0, largest**2) / narrowest,
+        }
 
     def _count_rows(self) -> None:
         """Count the rows again, of the sites that are left."""
-        sums = self.federation.secure_sum(messages.ROWS, {}, {"rows": messages.COUNT})
-        rows = float(sums["rows"].sum())
-        log(INFO, "training goes on with the %d rows of %d sites", int(rows), len(self.federation.sites))
-        self.problems = [replace(problem, rows=rows) for problem in self.problems]
+        self.rows = self.federation.secure_sum(messages.ROWS, {}, {"rows": messages.COUNT})["rows"]
+        log(INFO, "training goes on with the %d rows of %d sites", self.rows.sum(), len(self.federation.sites))
+        self.problems = [replace(problem, rows=weighted_rows(problem, self.rows)) for problem in self.problems]
         self.sites = tuple(self.federation.sites)
 
     def _report(self, number: int, states: Sequence[Progress]) -> None:
@@ -137,10 +161,31 @@ class CuttingPlanes:
         for state, past in zip(states, self.history, strict=True):
             if state.rounds == number:
                 past.append((state.upper, state.lower))
+                if state.failure:
+                    log(WARNING, "%s is left at its best point so far: %s", state.problem.name, state.failure)
         worst = max(states, key=lambda state: state.gap)
-        still_open = sum(state.gap > self.settings.tol for state in states)
-        which = (
-            f" (class {worst.problem.name}; {still_open} of {len(states)} open)" if len(states) > 1 else ""
-        )
+        still_open = sum(state.gap > self.settings.tol and not state.failure for state in states)
+        which = f" ({worst.problem.name}; {still_open} of {len(states)} open)" if len(states) > 1 else ""
         text = "cutting planes, round %3d: upper bound %.6g, lower bound %.6g, gap %.1e%s"
         log(INFO, text, number, worst.upper, worst.lower, worst.gap, which)
+
+
+def side_rows(problem: Problem, rows: NDArray[np.float64]) -> tuple[float, float]:
+    """Return how many rows a problem has on its positive and its negative side.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    rows : ndarray of shape (folds, classes)
+        Training rows.
+    """
+    by_class = rows[np.arange(len(rows)) != problem.fold].sum(axis=0)
+    positive = float(by_class[problem.pair.positive])
+    negative = problem.pair.negative
+    return positive, float(by_class.sum()) - positive if negative == REST else float(by_class[negative])
+
+
+def weighted_rows(problem: Problem, rows: NDArray[np.float64]) -> float:
+    """Return the sum of the weights of a problem's rows; parameters as in `side_rows`."""
+    return sum(weight * count for weight, count in zip(problem.weights, side_rows(problem, rows), strict=True))

@@ -1,27 +1,40 @@
 """PAN-SVM: one non-linear SVM over the rows of all sites (Lu 2016, chapter 3; several classes: chapter 4)."""
 
-import math
 from collections.abc import Sequence
+from dataclasses import replace
 from logging import INFO
 
 import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from flower_pansvm import messages
-from flower_pansvm.cutting_planes.engine import Problem
-from flower_pansvm.errors import TrainingError
-from flower_pansvm.kernels import Kernel, scale_gamma
+from flower_pansvm.calibration import Calibration
+from flower_pansvm.cutting_planes.progress import NO_FOLD, Problem, Progress
+from flower_pansvm.kernels import scale_gamma
+from flower_pansvm.metrics import Evaluation
 from flower_pansvm.model import PanSVC
+from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from strategies.cutting_planes import MARGIN, CuttingPlanes
+from strategies.binary_problems import (
+    coordinate_bound,
+    kernel_of,
+    name_of,
+    pairs_of,
+    tell_feature_map,
+    warm_start,
+    with_rows,
+)
+from strategies.cutting_planes import CuttingPlanes
 from strategies.federation import Federation
+from strategies.landmarks import gather_landmarks
+from strategies.model_choice import Choice, choose
 from strategies.phased import PhasedStrategy
-from strategies.phases import Standard, join, standardise
+from strategies.phases import Trial, join, score
+from strategies.standard import Moments, Standard, learn_moments, tell_scalings
 
-SPARE_SLOTS = 2
-"""Landmark slots per site, in shares of an equal split: a site with more rows than others has more centres."""
+SPREAD = 0.3
+"""How far decision values lie apart, in shares of the largest distance that is to be expected."""
 
 
 class PanSVM(PhasedStrategy):
@@ -30,7 +43,10 @@ class PanSVM(PhasedStrategy):
     Attributes
     ----------
     training : CuttingPlanes
-        Bounds, cuts and dual variables of each binary problem, as far as training has come.
+        Bounds, cuts and dual variables of each binary problem, as far as training has come. After those of the model
+        come, for probabilities, those that leave a fold out.
+    choice : Choice or None
+        What cross-validation has found, if C or gamma were to be chosen.
     landmarks_used : int
         Number of landmarks, once they are gathered.
 
@@ -44,6 +60,7 @@ class PanSVM(PhasedStrategy):
     """
 
     training: CuttingPlanes
+    choice: Choice | None = None
     landmarks_used: int = 0
 
     def fit(self, federation: Federation) -> PanSVC:
@@ -52,129 +69,115 @@ class PanSVM(PhasedStrategy):
         with phase("join"):
             schema = self.join(federation)
         with phase("scaling"):
-            standard = self.standardise(federation, schema)
+            moments = self.learn_moments(federation)
+        if self.settings.tunes:
+            with phase("model choice"):
+                self.choose(federation, schema, moments)
         with phase("landmarks"):
+            standard = self.standardise(federation, moments)
             landmarks = self.gather_landmarks(federation, standard)
         with phase("feature map"):
             feature_map = self.build_feature_map(federation, standard, landmarks)
-        problems = self.one_versus_all(schema, feature_map, standard)
-        bound = _coordinate_bound(feature_map, standard)
+        pairs = pairs_of(self.settings, schema)
+        problems = self.binary_problems(schema, pairs, feature_map, moments)
+        bound = coordinate_bound(feature_map.kernel, standard)
         with phase("warm start"):
-            starts = self.warm_start(federation, schema, problems, bound)
+            starts = self.warm_start(federation, problems, bound)
         with phase("cutting planes"):
-            weights = self.cutting_planes(federation, schema, standard, problems, starts, bound)
-        return PanSVC.from_parts(schema, standard.scaling, feature_map, weights)
+            solved = self.cutting_planes(federation, moments, problems, starts, bound)
+        weights = np.stack([state.best for state in solved[: len(pairs)]])
+        return PanSVC.from_parts(schema, standard.scaling, feature_map, weights, pairs)
 
     def join(self, federation: Federation) -> Schema:
         """Phase 1: agree on columns and classes."""
         return join(federation, self.settings)
 
-    def standardise(self, federation: Federation, schema: Schema) -> Standard:
-        """Phase 2: scale the features by federated moments."""
-        return standardise(federation, schema, self.settings)
+    def learn_moments(self, federation: Federation) -> Moments:
+        """Phase 2: federated moments of the features."""
+        return learn_moments(federation, self.settings)
+
+    def choose(self, federation: Federation, schema: Schema, moments: Moments) -> None:
+        """Choose C and gamma by cross-validation, if they are to be chosen, and go on with these."""
+        self.choice = choose(federation, self.settings, schema, moments)
+        best = self.choice.best
+        log(INFO, "chosen by %d-fold cross-validation: C=%g, gamma=%g", len(moments.folds), best.C, best.gamma)
+        self.settings = replace(self.settings, C=best.C, gamma=repr(best.gamma))
+
+    def standardise(self, federation: Federation, moments: Moments) -> Standard:
+        """Phase 2, end: scale the features."""
+        standard = moments.standard()
+        tell_scalings(federation, [standard])
+        return standard
 
     def gather_landmarks(self, federation: Federation, standard: Standard) -> NDArray[np.float64]:
-        """Phase 3: the union of the sites' k-means centres (Algorithm 1, line 1), shape (landmarks, features).
-
-        They come back in an order that says nothing about the sites, and are sorted besides, so that the same
-        centres always give the same model.
-
-        Raises
-        ------
-        TrainingError
-            If no site has enough rows for a single centre.
-        """
-        wanted = self.settings.landmark_count(standard.rows)
-        sites = len(federation.sites)
-        sums = federation.secure_sum(
-            messages.LANDMARKS,
-            {
-                "share": wanted / standard.rows,
-                "slots_per_site": min(wanted, SPARE_SLOTS * math.ceil(wanted / sites)),
-                "min_cluster": self.settings.min_cluster,
-                "seed": self.settings.seed,
-            },
-            {"centres": MARGIN * math.sqrt(float(standard.squares.max())) + 1.0, "filled": 1.0},
-        )
-        landmarks = sums["centres"][sums["filled"] > 0]
-        if len(landmarks) == 0:
-            raise TrainingError(
-                f"No site has the {self.settings.min_cluster} rows that a landmark needs. Lower min-cluster if all "
-                "hospitals agree, or gather more rows."
-            )
+        """Phase 3: landmarks (Algorithm 1, line 1), shape (landmarks, features)."""
+        (landmarks,) = gather_landmarks(federation, self.settings, [standard])
         self.landmarks_used = len(landmarks)
-        return landmarks[np.lexsort(landmarks.T[::-1])]
+        return landmarks
 
     def build_feature_map(
         self, federation: Federation, standard: Standard, landmarks: NDArray[np.float64]
     ) -> NystromMap:
         """Phase 4: decompose the landmarks' kernel matrix (equation 3.6) and tell the sites the map."""
-        features = landmarks.shape[1]
-        gamma = self.settings.gamma
-        kernel = Kernel(
-            self.settings.kernel,  # type: ignore[arg-type]
-            scale_gamma(features, standard.variance) if gamma == "scale" else float(gamma),
-            self.settings.degree,
-            self.settings.coef0,
-        )
-        feature_map = NystromMap.fit(kernel, landmarks)
+        (gamma,) = self.settings.gamma_values(scale_gamma(landmarks.shape[1], standard.variance))
+        feature_map = NystromMap.fit(kernel_of(self.settings, gamma), landmarks)
         log(INFO, "%d landmarks, feature map of rank %d", len(landmarks), feature_map.rank)
-        federation.broadcast(
-            messages.FEATURE_MAP,
-            {
-                "kernel": kernel.name,
-                "gamma": kernel.gamma,
-                "degree": kernel.degree,
-                "coef0": kernel.coef0,
-                "landmarks": feature_map.landmarks,
-                "normalization": feature_map.normalization,
-            },
-        )
+        tell_feature_map(federation, 0, feature_map, scaling=0)
         return feature_map
 
-    def one_versus_all(self, schema: Schema, feature_map: NystromMap, standard: Standard) -> list[Problem]:
-        """Return the binary problems: one for two classes, else each class against all others (chapter 4)."""
-        return [
-            Problem(schema.classes[positive], feature_map.rank, float(standard.rows), self.settings.C)
-            for positive in schema.positive_classes
+    def binary_problems(
+        self, schema: Schema, pairs: Sequence[Pair], feature_map: NystromMap, moments: Moments
+    ) -> list[Problem]:
+        """Return the binary problems of the model; for probabilities the same again without each fold."""
+        folds = [NO_FOLD, *(moments.folds if self.settings.probability else ())]
+        problems = [
+            Problem(name_of(pair, schema), feature_map.rank, 0.0, float(self.settings.C), pair, fold=fold)
+            for fold in folds
+            for pair in pairs
         ]
+        return [with_rows(problem, self.settings, moments.rows) for problem in problems]
 
     def warm_start(
-        self, federation: Federation, schema: Schema, problems: Sequence[Problem], coordinate_bound: float
+        self, federation: Federation, problems: Sequence[Problem], bound: float
     ) -> list[NDArray[np.float64]]:
-        """Phase 5: the mean of the sites' own linear SVMs, weighted by rows, as first point of each problem."""
-        nothing = [np.empty((0, problem.rank + 1)) for problem in problems]
-        if not self.settings.warm_start:
-            return nothing
-        C, rows = problems[0].C, problems[0].rows
-        # At a minimum 1/2 ||w||^2 <= C rows, the objective at the origin; and |b| <= 1 + ||w|| ||f||.
-        bound = 1.0 + (1.0 + coordinate_bound) * math.sqrt(2.0 * C * rows)
-        sums = federation.secure_sum(
-            messages.WARM_START,
-            {"C": C, "rows": rows, "positive_classes": np.array(schema.positive_classes), "bound": bound},
-            {"weights": MARGIN * bound * rows, "rows": rows},
-        )
-        return [
-            (weights / count)[None, :] if count > 0 else empty
-            for weights, count, empty in zip(sums["weights"], sums["rows"], nothing, strict=True)
-        ]
+        """Phase 5: the mean of the sites' own linear SVMs as first point of each problem."""
+        return warm_start(federation, self.settings, problems, bound)
 
     def cutting_planes(
         self,
         federation: Federation,
-        schema: Schema,
-        standard: Standard,
+        moments: Moments,
         problems: Sequence[Problem],
         starts: Sequence[NDArray[np.float64]],
-        coordinate_bound: float,
-    ) -> NDArray[np.float64]:
-        """Phase 6: weights and biases of all problems, shape (problems, rank + 1)."""
-        self.training = CuttingPlanes(
-            federation, self.settings, problems, schema.positive_classes, coordinate_bound, standard.sites
-        )
+        bound: float,
+    ) -> list[Progress]:
+        """Phase 6: the best point of every problem, and what is known of it."""
+        self.training = CuttingPlanes(federation, self.settings, problems, bound, moments.rows, moments.sites)
         return self.training.train(starts)
 
+    def evaluate(self, federation: Federation) -> Evaluation:
+        """Try the model on the test rows; fit probabilities to what the models without a fold say of that fold."""
+        model, pairs = self.model, self.model.pairs_
+        weights = np.stack([state.best for state in self.training.progress])
+        centres, scales = _frame(model)
+        trials = [
+            Trial(0, fold, weights[start : start + len(pairs)], centres, scales)
+            for fold, start in enumerate(range(0, len(weights), len(pairs)), start=NO_FOLD)
+        ]
+        confusion, histograms = score(federation, trials, pairs)
+        if self.settings.probability:
+            calibration = Calibration.from_histograms(histograms[1:].sum(axis=0), centres.tolist(), scales.tolist())
+            self.model = PanSVC.from_parts(
+                model.schema_, model.scaling_, model.feature_map_, weights[: len(pairs)], pairs, calibration
+            )
+        return Evaluation.from_counts(confusion[0], histograms[0])
 
-def _coordinate_bound(feature_map: NystromMap, standard: Standard) -> float:
-    """Return a bound on ||f||, and so on each coordinate, of every mapped training row: ||f||^2 <= k(x, x)."""
-    return MARGIN * math.sqrt(feature_map.kernel.self_bound(MARGIN * float(standard.squares.sum())))
+
+def _frame(model: PanSVC) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return around which value the class decisions of each column lie, and how far apart."""
+    if model.pairs_[0].negative != REST:
+        votes = (len(model.classes_) - 1) / 2
+        return np.full(len(model.classes_), votes), np.full(len(model.classes_), votes)
+    # Decision values lie around b, and a small C or a rare class draws them together there.
+    scales = SPREAD * model.feature_map_.typical_norm() * np.linalg.norm(model.coef_, axis=1)
+    return model.intercept_, np.where(scales > 0, scales, 1.0)

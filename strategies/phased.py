@@ -14,7 +14,6 @@ from flower_pansvm.model import PanSVC
 from flower_pansvm.settings import Settings
 from strategies.federation import Federation
 from strategies.journal import Journal
-from strategies.phases import evaluate
 
 
 class PhasedStrategy(Strategy):
@@ -53,6 +52,10 @@ class PhasedStrategy(Strategy):
     def fit(self, federation: Federation) -> PanSVC:
         """Train a model together with the sites; run by the coordinator."""
 
+    @abstractmethod
+    def evaluate(self, federation: Federation) -> Evaluation:
+        """Try the model on the sites' test rows; run by the coordinator after :meth:`fit`."""
+
     def start(
         self,
         grid: Grid,
@@ -89,7 +92,7 @@ class PhasedStrategy(Strategy):
         self.federation = Federation(grid, self.settings, self, self.journal)
         self.model = self.fit(self.federation)
         with self.federation.ledger.phase("evaluation"):
-            self.evaluation = evaluate(self.federation, self.model)
+            self.evaluation = self.evaluate(self.federation)
         trips = self.federation.ledger.round_trips
         result = Result(arrays=ArrayRecord([self.model.coef_, self.model.intercept_]))
         figures = {

@@ -1,61 +1,28 @@
-"""The phases that every strategy shares: join, standardise, evaluate."""
+"""The phases that every strategy shares: join, and trying models on held-out rows."""
 
+import math
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from logging import INFO
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
-from flower_pansvm.errors import FederationError, TableError
-from flower_pansvm.metrics import BINS, Evaluation
-from flower_pansvm.model import PanSVC
+from flower_pansvm.errors import FederationError
+from flower_pansvm.metrics import BINS
+from flower_pansvm.multiclass import Pair
 from flower_pansvm.records import texts
-from flower_pansvm.scaling import Scaling, mean_and_variance
 from flower_pansvm.schema import Schema
 from flower_pansvm.settings import Settings
 from strategies.envelope import Contact
-from strategies.federation import WILD, Federation
+from strategies.federation import Federation
 
 JOIN_SECONDS = 120.0
 """How long the coordinator waits for the sites to connect; a SuperNode may be started after the run."""
-
-
-@dataclass(frozen=True)
-class Standard:
-    """The scaling of the features and what it tells about the rows of the federation.
-
-    Parameters
-    ----------
-    scaling : Scaling
-        The scaling.
-    class_rows : ndarray of shape (classes,)
-        Training rows of each class over all sites.
-    test_rows : int
-        Rows kept for evaluation over all sites.
-    squares : ndarray of shape (features,)
-        Sum over all training rows of each scaled feature's square, which bounds every single cell.
-    variance : float
-        Variance over all scaled cells.
-    sites : tuple of str
-        The sites whose rows these are.
-    """
-
-    scaling: Scaling
-    class_rows: NDArray[np.float64]
-    test_rows: int
-    squares: NDArray[np.float64]
-    variance: float
-    sites: tuple[str, ...]
-
-    @property
-    def rows(self) -> int:
-        """Training rows over all sites."""
-        return int(self.class_rows.sum())
 
 
 def join(federation: Federation, settings: Settings) -> Schema:
@@ -83,6 +50,7 @@ def join(federation: Federation, settings: Settings) -> Schema:
         {name: [str(column) for column in answers[node]["columns"]] for name, node in by_name.items()},
         {name: [str(label) for label in answers[node]["classes"]] for name, node in by_name.items()},
         settings.positive_labels,
+        [name for name, node in by_name.items() if answers[node]["absent_is_zero"]],
     )
     federation.broadcast(
         messages.SCHEMA,
@@ -91,60 +59,76 @@ def join(federation: Federation, settings: Settings) -> Schema:
             "classes": texts(schema.classes),
             "positive_labels": texts(schema.positive_labels),
             "test_fraction": settings.test_fraction,
+            "folds": settings.folds,
             "seed": settings.seed,
         },
     )
     return schema
 
 
-def standardise(federation: Federation, schema: Schema, settings: Settings) -> Standard:
-    """Learn federated mean and variance by one secure sum and tell the sites the scaling.
+@dataclass(frozen=True)
+class Trial:
+    """A model to be tried on rows that it has not been trained on.
 
-    Raises
-    ------
-    TableError
-        If fewer than two classes are left for training.
+    Parameters
+    ----------
+    feature_map : int
+        Number of its feature map.
+    fold : int
+        Fold of training rows that it is tried on, or `NO_FOLD` for the test rows.
+    weights : ndarray of shape (problems, rank + 1)
+        Weights and, last, bias of its binary problems.
+    centres, scales : ndarray of shape (columns,)
+        Where the class decisions of each histogram lie, and how far apart; empty for no histograms.
     """
-    counts = ("rows", "test_rows", "count")
-    sums = federation.secure_sum(
-        messages.MOMENTS, {}, {**dict.fromkeys(counts, messages.COUNT), "total": WILD, "square": WILD}
-    )
-    sites = tuple(federation.sites)
-    count, total, square = sums["count"], sums["total"], sums["square"]
-    if np.count_nonzero(sums["rows"]) < 2:
-        raise TableError(
-            f"The sites' {int(sums['rows'].sum())} training rows are all of one class. Lower test-fraction, or check "
-            "the label column."
-        )
-    if settings.scaling == "minmax":
-        scaling = _minmax(federation, count, total, square)
-    else:
-        scaling = getattr(Scaling, settings.scaling)(count, total, square)
-    federation.broadcast(
-        messages.SCALING, {"fill": scaling.fill, "shift": scaling.shift, "scale": scaling.scale}
-    )
-    rows = float(sums["rows"].sum())
-    squares, sums_scaled = _scaled_sums(scaling, rows, count, total, square)
-    cells = rows * len(schema.columns)
-    return Standard(
-        scaling=scaling,
-        class_rows=sums["rows"],
-        test_rows=int(sums["test_rows"][0]),
-        squares=squares,
-        variance=float(squares.sum() / cells - (sums_scaled.sum() / cells) ** 2),
-        sites=sites,
-    )
+
+    feature_map: int
+    fold: int
+    weights: NDArray[np.float64]
+    centres: NDArray[np.float64]
+    scales: NDArray[np.float64]
 
 
-def evaluate(federation: Federation, model: PanSVC) -> Evaluation:
-    """Have every site score its test rows and return the figures of the whole federation."""
-    weights = np.column_stack([model.coef_, model.intercept_])
+def score(
+    federation: Federation, trials: Sequence[Trial], pairs: Sequence[Pair]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Try models on held-out rows of all sites, in one secure sum.
+
+    Parameters
+    ----------
+    federation : Federation
+        The sites.
+    trials : sequence of Trial
+        The models.
+    pairs : sequence of Pair
+        The binary problems of each model.
+
+    Returns
+    -------
+    confusion : ndarray of shape (trials, classes, classes)
+        Rows of class i predicted as class j.
+    histograms : ndarray of shape (trials, columns, 2, BINS)
+        Class decisions of the rows of the other classes and of the class itself.
+    """
     sums = federation.secure_sum(
-        messages.SCORES, {"weights": weights}, {"confusion": messages.COUNT, "histogram": messages.COUNT}
+        messages.SCORES,
+        {
+            "feature_maps": np.array([trial.feature_map for trial in trials]),
+            "folds": np.array([trial.fold for trial in trials]),
+            "ranks": np.array([trial.weights.shape[1] - 1 for trial in trials]),
+            "weights": np.concatenate([trial.weights.ravel() for trial in trials]),
+            "positive": np.array([pair.positive for pair in pairs]),
+            "negative": np.array([pair.negative for pair in pairs]),
+            "centres": np.stack([trial.centres for trial in trials]),
+            "scales": np.stack([trial.scales for trial in trials]),
+        },
+        {"confusion": messages.COUNT, "histogram": messages.COUNT},
     )
-    classes = len(model.classes_)
-    return Evaluation.from_counts(
-        sums["confusion"].reshape(classes, classes), sums["histogram"].reshape(len(weights), 2, BINS)
+    classes = math.isqrt(sums["confusion"].size // len(trials))
+    columns = len(trials[0].centres)
+    return (
+        sums["confusion"].reshape(len(trials), classes, classes),
+        sums["histogram"].reshape(len(trials), columns, 2, BINS),
     )
 
 
@@ -176,32 +160,3 @@ def _by_name(answers: Mapping[int, Mapping[str, Any]]) -> dict[str, int]:
             )
         by_name[name] = node
     return by_name
-
-
-def _minmax(
-    federation: Federation,
-    count: NDArray[np.float64],
-    total: NDArray[np.float64],
-    square: NDArray[np.float64],
-) -> Scaling:
-    answers = federation.collect(messages.EXTREMES, {})
-    low = np.min([cast("NDArray[np.float64]", answer["low"]) for answer in answers.values()], axis=0)
-    high = np.max([cast("NDArray[np.float64]", answer["high"]) for answer in answers.values()], axis=0)
-    seen = low <= high
-    mean, _ = mean_and_variance(count, total, square)
-    return Scaling.minmax(mean, np.where(seen, low, 0.0), np.where(seen, high, 0.0))
-
-
-def _scaled_sums(
-    scaling: Scaling,
-    rows: float,
-    count: NDArray[np.float64],
-    total: NDArray[np.float64],
-    square: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return sum of squares and sum of each scaled feature over all rows, missing cells filled."""
-    filled = scaling.fill
-    total = total + (rows - count) * filled
-    square = square + (rows - count) * np.square(filled)
-    shifted = square - 2 * scaling.shift * total + rows * np.square(scaling.shift)
-    return np.maximum(shifted, 0.0) / np.square(scaling.scale), (total - rows * scaling.shift) / scaling.scale

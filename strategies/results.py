@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from flower_pansvm.settings import Settings
+from strategies.model_choice import Choice
 from strategies.pan_svm import PanSVM
 
 MODEL_FILE = "model.npz"
@@ -26,14 +27,13 @@ def describe(strategy: PanSVM, settings: Settings) -> dict[str, Any]:
     """
     federation, model, evaluation = strategy.federation, strategy.model, strategy.evaluation
     ledger = federation.ledger
-    objectives = [
-        {"upper": state.upper, "lower": state.lower, "gap": state.gap} for state in strategy.training.progress
-    ]
+    solved = strategy.training.progress[: len(model.pairs_)]
+    objectives = [{"upper": state.upper, "lower": state.lower, "gap": state.gap} for state in solved]
     return {
         "strategy": settings.strategy,
         "aggregation": settings.aggregation,
         "sites": len(federation.sites),
-        "rows_train": int(strategy.training.progress[0].problem.rows),
+        "rows_train": int(strategy.training.rows.sum()),
         "rows_test": evaluation.rows,
         "classes": list(model.schema_.classes),
         "features": model.n_features_in_,
@@ -44,8 +44,9 @@ def describe(strategy: PanSVM, settings: Settings) -> dict[str, Any]:
         "f1": evaluation.f1,
         "auc": evaluation.auc,
         "objective": objectives[0] if len(objectives) == 1 else objectives,
-        "converged": all(state.gap <= settings.tol for state in strategy.training.progress),
-        "convergence": strategy.training.history,
+        "converged": all(state.gap <= settings.tol for state in solved),
+        "convergence": strategy.training.history[: len(model.pairs_)],
+        "chosen": _chosen(strategy.choice),
         "round_trips": ledger.round_trips,
         "cut_rounds": max(state.rounds for state in strategy.training.progress),
         "bytes_up": ledger.bytes_up,
@@ -65,6 +66,23 @@ def write(folder: Path, strategy: PanSVM, settings: Settings) -> None:
     strategy.model.save(folder / MODEL_FILE)
     text = json.dumps(describe(strategy, settings), indent=2, ensure_ascii=False)
     (folder / RESULT_FILE).write_text(text + "\n", encoding="utf-8")
+
+
+def _chosen(choice: Choice | None) -> dict[str, Any] | None:
+    """Return what cross-validation has found; a point that failed has no accuracy but the reason."""
+    if choice is None:
+        return None
+    grid = [
+        {
+            "C": point.C,
+            "gamma": point.gamma,
+            "accuracy": None if point.failure else point.accuracy,
+            "deviation": None if point.failure else point.deviation,
+            "failure": point.failure,
+        }
+        for point in choice.points
+    ]
+    return {"C": choice.best.C, "gamma": choice.best.gamma, "cut_rounds": choice.cut_rounds, "grid": grid}
 
 
 def _versions() -> dict[str, str]:

@@ -1,12 +1,67 @@
 """A site's part of a cutting plane: sums over its own rows, at every point asked for.
 
-Paper: Lu 2016, section 3.2.2.3, Algorithm 2, lines 4-8.
+Paper: Lu 2016, section 3.2.2.3, Algorithm 2, lines 4-8. The paper's c_i is 1 for a row inside the margin and 0
+outside. The hinge max(0, z), z = 1 - y (w.f + b), is the largest c z over all c in [0, 1], so that any c in [0, 1]
+gives a plane below the loss. That freedom is used to *blur* (DESIGN, section 5.6): two cuts whose c differ in one
+row would give that row away by their difference. So for the rows nearest the margin c is drawn at random.
 """
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+
+BLOCK = 4096
+"""Rows that are mapped at a time: the map of all rows of a large site would not fit into memory."""
+
+Mapped = Callable[[slice | NDArray[np.int64]], NDArray[np.float64]]
+"""``mapped(rows)`` returns the mapped rows F[rows], shape (len(rows), rank)."""
+
+Draw = Callable[[str, int], NDArray[np.float64]]
+"""``draw(purpose, count)`` returns secret random numbers from [0, 1), the same for the same purpose."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of one problem in one round trip.
+
+    Parameters
+    ----------
+    points : ndarray of shape (T, rank + 1)
+        Where cutting planes are wanted: the weights w and, last, the bias b of each point.
+    blur : int
+        Rows nearest the margin, at each site, whose c is drawn at random; 0 for the paper's cuts.
+    centre : ndarray of shape (rank + 1,)
+        Where the curvature of the loss is wanted.
+    width : float
+        Distance from the margin, in z, up to which a row counts for the curvature.
+    leading : int
+        Leading coordinates between which the curvature is wanted, or -1 for no curvature at all; of the coordinates
+        after them only the diagonal is.
+    """
+
+    points: NDArray[np.float64]
+    blur: int
+    centre: NDArray[np.float64]
+    width: float = 1.0
+    leading: int = -1
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Which of a site's rows are in a problem, on which side, and how much they count.
+
+    Parameters
+    ----------
+    y : ndarray of shape (rows,)
+        +1 or -1; 0 for a row that is not in the problem.
+    weight : ndarray of shape (rows,)
+        Factor of each row's loss, not negative.
+    """
+
+    y: NDArray[np.float64]
+    weight: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -31,31 +86,158 @@ class Cuts:
     loss: NDArray[np.float64]
 
 
-def cuts_at(F: NDArray[np.float64], y: NDArray[np.float64], points: NDArray[np.float64]) -> Cuts:
-    """Return one site's share of the cutting planes at the given points.
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a `Question`; adding those of all sites gives the federation's.
+
+    Parameters
+    ----------
+    cuts : Cuts
+        One cut for each point.
+    curvature : ndarray of shape (`curvature_size`,)
+        Sum over rows of v_i f_i f_i^T, f_i with a 1 appended for the bias: the lower triangle of the leading
+        coordinates and the bias, row by row, then the diagonal of the other coordinates.
+    """
+
+    cuts: Cuts
+    curvature: NDArray[np.float64]
+
+
+def cuts_at(
+    mapped: Mapped, labels: Sequence[Labels], questions: Sequence[Question], draw: Sequence[Draw]
+) -> list[Answer]:
+    """Return one site's share of the cutting planes of several problems over the same mapped rows.
 
     Line 5 of Algorithm 2 as printed leaves the bias out of the test for c_i; as its line 9 shows, it belongs
     in: c_i = 1 where y_i (w.f_i + b) < 1.
 
     Parameters
     ----------
-    F : ndarray of shape (rows, rank)
-        Mapped rows.
-    y : ndarray of shape (rows,)
-        +1 or -1.
-    points : ndarray of shape (T, rank + 1)
-        The weights w and, last, the bias b of each point.
-
-    Returns
-    -------
-    Cuts
-        Sums over the rows of ``F``; adding those of all sites gives the cutting planes of the federation.
+    mapped : callable
+        Gives mapped rows; it is asked for a block at a time, so that memory does not grow with the rows.
+    labels : sequence of Labels
+        The site's rows in each problem.
+    questions : sequence of Question
+        One question for each problem.
+    draw : sequence of callable
+        Secret random numbers for each problem.
     """
-    slack = 1.0 - y[:, None] * (F @ points[:, :-1].T + points[:, -1])
-    signed = np.where(slack > 0, y[:, None], 0.0)
-    return Cuts(
-        a=signed.T @ F,
-        d=signed.sum(axis=0),
-        m=np.abs(signed).sum(axis=0),
-        loss=np.maximum(slack, 0.0).sum(axis=0),
-    )
+    rows = len(labels[0].y)
+    sums = [_Sums(label, question, source) for label, question, source in zip(labels, questions, draw, strict=True)]
+    for block in blocks(rows):
+        F = mapped(block)
+        for one in sums:
+            one.add(F, block)
+    for one in sums:
+        one.blur(mapped)
+    return [one.answer() for one in sums]
+
+
+def blocks(rows: int) -> Iterator[slice]:
+    """Return the slices of at most `BLOCK` rows that make up all rows."""
+    return (slice(start, min(start + BLOCK, rows)) for start in range(0, rows, BLOCK))
+
+
+def curvature_size(rank: int, leading: int) -> int:
+    """Return how many numbers a curvature is, see `Answer`."""
+    return 0 if leading < 0 else (leading + 1) * (leading + 2) // 2 + rank - leading
+
+
+def curvature_matrix(curvature: NDArray[np.float64], rank: int, leading: int) -> NDArray[np.float64]:
+    """Return the numbers of an `Answer` as a symmetric matrix, shape (rank + 1, rank + 1); the bias is last."""
+    inner = [*range(leading), rank]
+    lower = np.zeros((leading + 1, leading + 1))
+    triangle = (leading + 1) * (leading + 2) // 2
+    lower[np.tril_indices(leading + 1)] = curvature[:triangle]
+    matrix = np.zeros((rank + 1, rank + 1))
+    matrix[np.ix_(inner, inner)] = lower + np.tril(lower, -1).T
+    rest = np.arange(leading, rank)
+    matrix[rest, rest] = curvature[triangle:]
+    return matrix
+
+
+class _Sums:
+    """The sums of one problem while the blocks of rows go by."""
+
+    def __init__(self, labels: Labels, question: Question, draw: Draw) -> None:
+        self.labels, self.question, self.draw = labels, question, draw
+        count, rank = len(question.points), question.points.shape[1] - 1
+        self.a, self.d = np.zeros((count, rank)), np.zeros(count)
+        self.m, self.loss = np.zeros(count), np.zeros(count)
+        self.triangle = np.zeros((question.leading + 1, question.leading + 1))
+        self.diagonal = np.zeros(rank - max(question.leading, 0))
+        # The rows nearest the margin so far, for each point: distance, row and the c they were counted with.
+        kept = min(question.blur, int(np.count_nonzero(labels.y)))
+        self.distance = np.full((kept, count), np.inf)
+        self.nearest = np.zeros((kept, count), dtype=np.int64)
+        self.counted = np.zeros((kept, count))
+        self.jitter = np.empty(0)
+        if question.leading >= 0:
+            # Two sums over all but one and the same row would give it away, too.
+            key = f"curvature {question.width} {_text(question.centre)}"
+            self.jitter = 0.5 + draw(key, len(labels.y))
+
+    def add(self, F: NDArray[np.float64], block: slice) -> None:
+        """Add a block of mapped rows, with the paper's c."""
+        y, weight = self.labels.y[block], self.labels.weight[block]
+        points = self.question.points
+        z = 1.0 - y[:, None] * (F @ points[:, :-1].T + points[:, -1])
+        outside = y == 0
+        z[outside] = -np.inf
+        c = np.where(z > 0, weight[:, None], 0.0)
+        signed = y[:, None] * c
+        self.a += signed.T @ F
+        self.d += signed.sum(axis=0)
+        self.m += c.sum(axis=0)
+        self.loss += weight @ np.maximum(z, 0.0)
+        if len(self.distance):
+            self._keep_nearest(np.abs(z), (z > 0).astype(np.float64), block)
+        if self.question.leading >= 0:
+            self._add_curvature(F, y, weight * self.jitter[block])
+
+    def blur(self, mapped: Mapped) -> None:
+        """Replace the c of the rows nearest the margin by random ones."""
+        if not len(self.distance):
+            return
+        rows, place = np.unique(self.nearest, return_inverse=True)
+        place = place.reshape(self.nearest.shape)
+        change = np.zeros((len(rows), len(self.question.points)))
+        for t, point in enumerate(self.question.points):
+            change[place[:, t], t] = self.draw(f"blur {_text(point)}", len(place)) - self.counted[:, t]
+        change *= self.labels.weight[rows][:, None]
+        signed = self.labels.y[rows][:, None] * change
+        self.a += signed.T @ mapped(rows)
+        self.d += signed.sum(axis=0)
+        self.m += change.sum(axis=0)
+
+    def answer(self) -> Answer:
+        """Return the sums."""
+        leading = self.question.leading
+        curvature = np.empty(0)
+        if leading >= 0:
+            curvature = np.append(self.triangle[np.tril_indices(leading + 1)], self.diagonal)
+        return Answer(Cuts(self.a, self.d, self.m, self.loss), curvature)
+
+    def _keep_nearest(self, distance: NDArray[np.float64], c: NDArray[np.float64], block: slice) -> None:
+        kept = len(self.distance)
+        rows = np.broadcast_to(np.arange(block.start, block.stop)[:, None], distance.shape)
+        distance = np.vstack([self.distance, distance])
+        chosen = np.argpartition(distance, kept - 1, axis=0)[:kept]
+        self.distance = np.take_along_axis(distance, chosen, axis=0)
+        self.nearest = np.take_along_axis(np.vstack([self.nearest, rows]), chosen, axis=0)
+        self.counted = np.take_along_axis(np.vstack([self.counted, c]), chosen, axis=0)
+
+    def _add_curvature(self, F: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
+        """Add v f f^T, v a triangular bump of z around the margin; only a hint, so single precision will do."""
+        centre, width, leading = self.question.centre, self.question.width, self.question.leading
+        z = 1.0 - y * (F @ centre[:-1] + centre[-1])
+        v = np.where(y != 0, np.maximum(0.0, 1.0 - np.abs(z) / width) / width * weight, 0.0)
+        near = np.flatnonzero(v)
+        inner = np.ones((len(near), leading + 1), dtype=np.float32)
+        inner[:, :-1] = F[near, :leading]
+        self.triangle += (inner * v[near, None].astype(np.float32)).T @ inner
+        self.diagonal += v[near] @ np.square(F[near, leading:])
+
+
+def _text(point: NDArray[np.float64]) -> str:
+    return point.tobytes().hex()

@@ -9,13 +9,9 @@ Its dual, with one variable for each cut, gives the lower bound and the dual var
 from dataclasses import dataclass
 
 import numpy as np
-import piqp
 from numpy.typing import NDArray
 
-from flower_pansvm.errors import TrainingError
-
-TOLERANCE = 1e-10
-"""How exactly the quadratic program is solved, in shares of the rows."""
+from flower_pansvm.cutting_planes.quadratic_program import minimise
 
 
 @dataclass(frozen=True)
@@ -32,12 +28,15 @@ class MasterSolution:
         Dual variables; at a cut's place its share in w.
     lower : float
         Value of the dual objective: a lower bound of the SVM objective.
+    tolerance : float
+        How exactly the quadratic program was solved, in shares of the rows.
     """
 
     w: NDArray[np.float64]
     b: float
     beta: NDArray[np.float64]
     lower: float
+    tolerance: float
 
 
 def solve_master(
@@ -75,55 +74,32 @@ def solve_master(
     """
     chosen = likely.copy()
     while True:
-        w, b, loss, multipliers = _quadratic_program(
+        w, b, loss, multipliers, tolerance = _quadratic_program(
             a[chosen] / rows, d[chosen] / rows, m[chosen] / rows, C * rows
         )
-        missed = ~chosen & ((m - a @ w - b * d) / rows > loss + TOLERANCE)
+        missed = ~chosen & ((m - a @ w - b * d) / rows > loss + tolerance)
         if not missed.any():
             break
         chosen |= missed
     share = np.zeros(len(m))
     share[chosen] = multipliers
     beta = C * _feasible(share, d)
-    return MasterSolution(w, b, beta, float(m @ beta - 0.5 * np.square(beta @ a).sum()))
+    return MasterSolution(w, b, beta, float(m @ beta - 0.5 * np.square(beta @ a).sum()), tolerance)
 
 
 def _quadratic_program(
     a: NDArray[np.float64], d: NDArray[np.float64], m: NDArray[np.float64], C: float
-) -> tuple[NDArray[np.float64], float, float, NDArray[np.float64]]:
-    """Return w, b, L and the cuts' multipliers in shares of C.
+) -> tuple[NDArray[np.float64], float, float, NDArray[np.float64], float]:
+    """Return w, b, L, the cuts' multipliers in shares of C and the tolerance reached.
 
     The solution lies in the span of the cuts, so w is looked for in an orthonormal basis of it, in units of
     sqrt(C): the solver then sees no C but in the slopes. The dual program, though smaller at first, is not used:
     the solver fails on it at a large C.
     """
     basis, coordinates = np.linalg.qr(a.T)
-    cuts, rank = len(m), len(coordinates)
-    slopes = np.sqrt(C) * coordinates.T
-    solver = piqp.DenseSolver()
-    solver.settings.eps_abs = TOLERANCE
-    solver.settings.eps_rel = TOLERANCE
-    solver.setup(
-        P=np.diag(np.append(np.ones(rank), [0.0, 0.0])),
-        c=np.append(np.zeros(rank + 1), 1.0),
-        A=None,
-        b=None,
-        G=np.column_stack([slopes, d, np.ones(cuts)]),
-        h_l=m,
-        h_u=None,
-        x_l=np.append(np.full(rank + 1, -np.inf), 0.0),
-        x_u=None,
-    )
-    status = solver.solve()
-    x = solver.result.x
-    # Short of its tolerance a solution still is a good point to ask the sites at, and its bound is valid.
-    if status not in (piqp.PIQP_SOLVED, piqp.PIQP_MAX_ITER_REACHED) or not np.isfinite(x).all():
-        raise TrainingError(
-            f"The quadratic program of {cuts} cutting planes was not solved ({status}). A very large C makes it "
-            "ill-conditioned: try a smaller one."
-        )
-    w = basis @ (np.sqrt(C) * x[:rank])
-    return w, float(x[rank]), float(x[rank + 1]), np.maximum(solver.result.z_l, 0.0)
+    root = np.sqrt(C)
+    u, b, loss, multipliers, tolerance = minimise(np.zeros(len(coordinates)), root * coordinates.T, d, m)
+    return basis @ (root * u), b, loss, multipliers, tolerance
 
 
 def _feasible(share: NDArray[np.float64], d: NDArray[np.float64]) -> NDArray[np.float64]:

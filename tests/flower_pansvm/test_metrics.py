@@ -12,8 +12,10 @@ from flower_pansvm.metrics import (
     area_under_curve,
     confusion_counts,
     decision_histogram,
+    histogram_middles,
     winners,
 )
+from flower_pansvm.multiclass import class_decisions, one_versus_one
 
 NOTHING = np.zeros((1, 2, BINS))
 
@@ -63,6 +65,22 @@ def test_extreme_decisions_stay_inside_the_histogram() -> None:
     assert histogram[1, BINS - 1] == 2
 
 
+@pytest.mark.parametrize(("centre", "scale"), [(0.0, 1.0), (-3.0, 0.2), (1e6, 1e-3), (7.0, 1e5)])
+def test_each_bin_has_one_middle_and_every_value_lies_near_that_of_its_bin(
+    centre: float, scale: float
+) -> None:
+    middles = histogram_middles(centre, scale)
+    assert np.isfinite(middles).all()
+    assert (np.diff(middles) > 0).all()
+    positive = np.zeros(BINS, dtype=np.bool_)
+    assert (decision_histogram(middles, positive, centre, scale)[0] == 1).all()
+    decision = centre + scale * np.random.default_rng(0).normal(size=500)
+    for value in decision:
+        place = decision_histogram(np.array([value]), positive[:1], centre, scale)[0].argmax()
+        distance = abs(value - centre) / scale
+        assert abs(value - middles[place]) <= 1.01 * scale * (1 + distance) ** 2 / BINS
+
+
 @settings(deadline=None)
 @given(st.integers(0, 10**6), st.integers(2, 6), st.integers(1, 200), st.integers(1, 4))
 def test_figures_from_summed_counts_are_scikit_learns(seed: int, classes: int, rows: int, sites: int) -> None:
@@ -100,6 +118,21 @@ def test_with_several_classes_auc_is_the_mean_over_problems() -> None:
     found = Evaluation.from_counts(confusion_counts(true, winners(decisions), 3), histograms)
     expected = np.mean([roc_auc_score(true == c, decisions[:, c]) for c in range(3)])
     assert found.auc == pytest.approx(expected, abs=0.01)
+    assert found.accuracy == np.mean(decisions.argmax(axis=1) == true)
+
+
+def test_auc_one_versus_one_is_that_of_the_class_decisions() -> None:
+    rng = np.random.default_rng(1)
+    true = rng.integers(0, 4, 800)
+    pairs = one_versus_one(4)
+    signal = np.stack([(true == pair.positive) * 1.0 - (true == pair.negative) for pair in pairs], axis=1)
+    decisions = class_decisions(signal + rng.normal(size=signal.shape), pairs, 4)
+    # Most votes are 3: there the bins are finest.
+    histograms = np.stack([decision_histogram(decisions[:, c], true == c, 3.0, 1.0) for c in range(4)])
+    found = Evaluation.from_counts(confusion_counts(true, winners(decisions), 4), histograms)
+    assert found.auc == pytest.approx(
+        np.mean([roc_auc_score(true == c, decisions[:, c]) for c in range(4)]), abs=0.01
+    )
     assert found.accuracy == np.mean(decisions.argmax(axis=1) == true)
 
 

@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.special import expit
 from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.calibration import CalibratedClassifierCV
 from sklearn.exceptions import NotFittedError
@@ -21,9 +22,12 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 
+from flower_pansvm.calibration import Calibration
 from flower_pansvm.errors import ModelFileError, TrainingError
 from flower_pansvm.kernels import Kernel
+from flower_pansvm.metrics import decision_histogram
 from flower_pansvm.model import PanSVC
+from flower_pansvm.multiclass import Pair, class_decisions, one_versus_all, one_versus_one
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
@@ -31,13 +35,19 @@ from flower_pansvm.schema import Schema
 COLUMNS = ("age", "dose", "größe")
 
 
-def make_model(classes: tuple[str, ...] = ("0", "1"), kernel: Kernel | None = None, seed: int = 0) -> PanSVC:
+def make_model(
+    classes: tuple[str, ...] = ("0", "1"),
+    kernel: Kernel | None = None,
+    seed: int = 0,
+    pairs: tuple[Pair, ...] | None = None,
+    calibration: Calibration | None = None,
+) -> PanSVC:
     rng = np.random.default_rng(seed)
     feature_map = NystromMap.fit(kernel or Kernel("rbf", gamma=0.5), rng.normal(size=(6, 3)))
     scaling = Scaling(np.array([50.0, 0.01, 1.7]), np.array([50.0, 0.02, 1.7]), np.array([10.0, 0.01, 0.1]))
-    problems = 1 if len(classes) == 2 else len(classes)
+    problems = len(pairs or one_versus_all(len(classes)))
     weights = rng.normal(size=(problems, feature_map.rank + 1))
-    return PanSVC.from_parts(Schema(COLUMNS, classes), scaling, feature_map, weights)
+    return PanSVC.from_parts(Schema(COLUMNS, classes), scaling, feature_map, weights, pairs, calibration)
 
 
 def make_rows(count: int = 30, seed: int = 1) -> pd.DataFrame:
@@ -50,9 +60,21 @@ MODELS = [
     make_model(("benign", "malignant")),
     make_model(("1", "2", "10"), Kernel("poly", gamma=0.3, degree=2, coef0=1.0)),
     make_model(("a", "b", "c", "d"), Kernel("linear")),
+    make_model(
+        ("v", "w"), pairs=one_versus_one(2), calibration=Calibration(np.array([2.0]), np.array([-0.3]))
+    ),
+    make_model(("p", "q", "r", "s"), pairs=one_versus_one(4)),
+    make_model(
+        ("x", "y", "z"), calibration=Calibration(np.array([1.0, 0.0, 3.0]), np.array([0.0, -2.0, 1.0]))
+    ),
 ]
 model_of_each_kind = pytest.mark.parametrize(
     "model", MODELS, ids=lambda model: "-".join(map(str, model.classes_))
+)
+calibrated_models = pytest.mark.parametrize(
+    "model",
+    [model for model in MODELS if model.calibration_],
+    ids=lambda model: "-".join(map(str, model.classes_)),
 )
 
 
@@ -73,8 +95,10 @@ def test_decisions_by_hand(model: PanSVC) -> None:
     z = (row.to_numpy() - model.scaling_.shift) / model.scaling_.scale
     f = model.feature_map_.kernel(z, model.feature_map_.landmarks) @ model.feature_map_.normalization
     by_hand = [float(w @ f[0] + b) for w, b in zip(model.coef_, model.intercept_, strict=True)]
-    assert np.ravel(model.decision_function(row)) == pytest.approx(by_hand)
-    winner = int(by_hand[0] > 0) if len(by_hand) == 1 else int(np.argmax(by_hand))
+    assert model.binary_decisions(row)[0] == pytest.approx(by_hand)
+    of_classes = class_decisions(np.array([by_hand]), model.pairs_, len(model.classes_))[0]
+    assert np.ravel(model.decision_function(row)) == pytest.approx(of_classes)
+    winner = int(of_classes[0] > 0) if len(of_classes) == 1 else int(np.argmax(of_classes))
     assert model.predict(row)[0] == model.classes_[winner]
 
 
@@ -103,6 +127,110 @@ def test_shapes() -> None:
     assert make_model().decision_function(X).shape == (7,)
     assert make_model(("a", "b", "c")).decision_function(X).shape == (7, 3)
     assert make_model(("a", "b", "c")).predict(X).shape == (7,)
+    by_votes = make_model(("a", "b", "c", "d"), pairs=one_versus_one(4))
+    assert by_votes.binary_decisions(X).shape == (7, 6)
+    assert by_votes.decision_function(X).shape == (7, 4)
+    assert make_model().binary_decisions(X).shape == (7, 1)
+
+
+def test_one_versus_one_the_class_with_most_votes_is_predicted() -> None:
+    model, X = make_model(("a", "b", "c", "d"), pairs=one_versus_one(4)), make_rows(200)
+    votes = np.zeros((200, 4))
+    for decision, pair in zip(model.binary_decisions(X).T, model.pairs_, strict=True):
+        for row in range(200):
+            votes[row, pair.positive if decision[row] > 0 else pair.negative] += 1
+    predicted = np.searchsorted(model.classes_, model.predict(X))
+    assert (votes[np.arange(200), predicted] == votes.max(axis=1)).all()
+    assert len(set(predicted)) > 1
+
+
+@pytest.mark.parametrize(
+    ("pairs", "columns"),
+    [
+        (one_versus_one(3), None),
+        ((Pair(0, 1),) * 4, None),
+        ((), None),
+        (one_versus_all(4)[::-1], None),
+        (one_versus_all(4), 3),
+        (one_versus_one(4), 6),
+        (one_versus_all(4), 1),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(pairs: tuple[Pair, ...], columns: int | None) -> None:
+    calibration = Calibration(np.ones(columns), np.zeros(columns)) if columns else None
+    model = make_model()
+    weights = np.zeros((len(pairs), model.feature_map_.rank + 1))
+    schema = Schema(COLUMNS, ("a", "b", "c", "d"))
+    with pytest.raises(ValueError, match=r"4 classes"):
+        PanSVC.from_parts(schema, model.scaling_, model.feature_map_, weights, pairs, calibration)
+
+
+def test_weights_for_another_number_of_problems_are_refused() -> None:
+    model = make_model()
+    weights = np.zeros((3, model.feature_map_.rank + 1))
+    with pytest.raises(ValueError, match="need 1 rows of weights"):
+        PanSVC.from_parts(model.schema_, model.scaling_, model.feature_map_, weights)
+
+
+def test_without_calibration_there_are_no_probabilities() -> None:
+    for model in (make_model(), make_model(("a", "b", "c")), PanSVC()):
+        for method in ("predict_proba", "predict_log_proba"):
+            assert not hasattr(model, method)
+            with pytest.raises(AttributeError, match=method) as caught:
+                getattr(model, method)(make_rows())
+            assert "--set probability=true" in str(caught.value.__cause__)
+
+
+@calibrated_models
+def test_probabilities_are_the_sigmoids_of_the_class_decisions(model: PanSVC) -> None:
+    X = make_rows(50)
+    X.iloc[2, 1] = np.nan
+    calibration: Calibration = model.calibration_
+    decisions = model.decision_function(X).reshape(50, -1)
+    sigmoids = expit(decisions * calibration.slopes + calibration.intercepts)
+    if len(model.classes_) == 2:
+        by_hand = np.column_stack([1 - sigmoids, sigmoids])
+    else:
+        by_hand = sigmoids / sigmoids.sum(axis=1, keepdims=True)
+    found = model.predict_proba(X)
+    assert found.shape == (50, len(model.classes_))
+    assert found == pytest.approx(by_hand)
+    assert found.sum(axis=1) == pytest.approx(np.ones(50))
+    assert model.predict_log_proba(X) == pytest.approx(np.log(by_hand))
+
+
+def test_the_logarithm_of_a_probability_of_0_needs_no_warning() -> None:
+    model = make_model(calibration=Calibration(np.array([1e6]), np.zeros(1)))
+    logarithms = model.predict_log_proba(make_rows())
+    assert np.isneginf(logarithms).any()
+    assert not np.isnan(logarithms).any()
+
+
+@pytest.mark.parametrize("pairs", [None, one_versus_all(3), one_versus_one(3)])
+def test_calibrated_from_counts_it_is_scikit_learns_calibrated_classifier(
+    pairs: tuple[Pair, ...] | None,
+) -> None:
+    model, X = make_model(("a", "b", "c") if pairs else ("a", "b"), pairs=pairs), make_rows(600)
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(600) < 0.7, model.predict(X), rng.choice(model.classes_, 600))
+    decisions = model.decision_function(X).reshape(600, -1)
+    centres, scales = np.median(decisions, axis=0), decisions.std(axis=0)
+    names = model.classes_[list(model.schema_.positive_classes)]
+    columns = zip(decisions.T, names, centres, scales, strict=True)
+    histograms = np.stack([decision_histogram(d, y == name, c, s) for d, name, c, s in columns])
+    calibration = Calibration.from_histograms(histograms, centres, scales)
+    calibrated = PanSVC.from_parts(
+        model.schema_,
+        model.scaling_,
+        model.feature_map_,
+        np.column_stack([model.coef_, model.intercept_]),
+        pairs,
+        calibration,
+    )
+    expected = CalibratedClassifierCV(FrozenEstimator(model)).fit(X, y).predict_proba(X)
+    assert calibrated.predict_proba(X) == pytest.approx(expected, abs=0.01)
+    # Better than probabilities that are all alike.
+    assert get_scorer("neg_log_loss")(calibrated, X, y) > -np.log(len(model.classes_))
 
 
 def test_missing_cells_are_filled_with_the_federated_mean() -> None:
@@ -185,6 +313,10 @@ def test_a_pickled_copy_decides_the_same() -> None:
 def test_a_saved_model_comes_back_bit_for_bit(model: PanSVC, tmp_path: Path) -> None:
     model.save(tmp_path / "model.npz")
     loaded = PanSVC.load(str(tmp_path / "model.npz"))
+    assert loaded.pairs_ == model.pairs_
+    assert hasattr(loaded, "predict_proba") == hasattr(model, "predict_proba")
+    if model.calibration_:
+        assert (loaded.predict_proba(make_rows()) == model.predict_proba(make_rows())).all()
     assert loaded.sha256() == model.sha256()
     assert (loaded.decision_function(make_rows()) == model.decision_function(make_rows())).all()
     assert (loaded.schema_, loaded.feature_map_.kernel) == (model.schema_, model.feature_map_.kernel)
@@ -206,7 +338,15 @@ def test_the_digest_tells_models_apart() -> None:
     digests = {
         model.sha256() for model in [*MODELS, make_model(seed=1), make_model(kernel=Kernel("rbf", 0.51))]
     }
-    assert len(digests) == 6
+    assert len(digests) == len(MODELS) + 2
+    pairs, calibration = one_versus_one(3), Calibration(np.ones(3), np.zeros(3))
+    variants = [
+        {},
+        {"pairs": pairs},
+        {"calibration": calibration},
+        {"pairs": pairs, "calibration": calibration},
+    ]
+    assert len({make_model(("a", "b", "c"), **parts).sha256() for parts in variants}) == 4  # type: ignore[arg-type]
     changed = make_model()
     changed.intercept_ = np.nextafter(changed.intercept_, 9)
     assert changed.sha256() != make_model().sha256() == MODELS[0].sha256()
@@ -272,7 +412,7 @@ def test_the_forgers_digest_is_the_right_one(saved: bytes, folder: Path) -> None
 
 PARTS = (
     *("columns", "classes", "positive_labels", "fill", "shift", "scale", "kernel", "kernel_parameters"),
-    *("landmarks", "normalization", "coef", "intercept"),
+    *("landmarks", "normalization", "coef", "intercept", "pairs", "calibration"),
 )
 
 
@@ -299,6 +439,15 @@ def test_a_missing_or_changed_part_is_a_model_file_error(part: str, saved: bytes
         ("kernel_parameters", np.array([1.0])),
         ("kernel_parameters", np.array(["a", "b", "c"])),
         ("intercept", np.zeros(7)),
+        ("pairs", np.array([[0, -1]])),
+        ("pairs", np.array([[1, -1], [0, -1]])),
+        ("pairs", np.array([1, -1])),
+        ("pairs", np.array([["one", "rest"]])),
+        ("calibration", np.zeros((2, 2))),
+        ("calibration", np.zeros(2)),
+        ("calibration", np.zeros((3, 1))),
+        ("calibration", np.array([[np.nan], [0.0]])),
+        ("calibration", np.array([["a"], ["b"]])),
     ],
 )
 def test_a_part_that_cannot_be_is_a_model_file_error(
@@ -308,7 +457,7 @@ def test_a_part_that_cannot_be_is_a_model_file_error(
         load(folder, signed({**arrays_of(saved), part: value}))
 
 
-@pytest.mark.parametrize("version", [np.array(2), np.array(0), np.array([1, 1]), np.array("new"), None])
+@pytest.mark.parametrize("version", [np.array(1), np.array(3), np.array([2, 2]), np.array("new"), None])
 def test_another_format_is_a_model_file_error(version: Any, saved: bytes, folder: Path) -> None:
     arrays = arrays_of(saved)
     del arrays["format"]

@@ -54,6 +54,45 @@ def test_with_thousands_of_columns_the_error_stays_short() -> None:
     assert len(str(error.value)) < 500
 
 
+def numbered(count: int) -> list[str]:
+    """Return the columns that LIBSVM text with this highest index has."""
+    return [f"f{number}" for number in range(1, count + 1)]
+
+
+def test_libsvm_sites_of_different_width_have_the_columns_of_the_widest() -> None:
+    sites = {"a": numbered(9), "b": numbered(123), "c": numbered(122)}
+    for order in itertools.permutations(sites):
+        columns = {site: sites[site] for site in order}
+        schema = Schema.agree(columns, {site: ["0", "1"] for site in sites}, (), ["a", "b", "c"])
+        assert schema.columns == tuple(numbered(123))
+
+
+def test_a_libsvm_site_may_be_narrower_than_one_that_names_its_columns() -> None:
+    columns = {"north": ["f3", "f1", "f2"], "south": ["f1"]}
+    assert Schema.agree(columns, TWO, (), ["south"]).columns == ("f3", "f1", "f2"), (
+        "the order of the first site"
+    )
+    columns = {"north": ["f1"], "south": ["f3", "f10", "f1"]}
+    assert Schema.agree(columns, TWO, (), ["north"]).columns == ("f1", "f3", "f10")
+
+
+@pytest.mark.parametrize(
+    ("north", "libsvm", "column"),
+    [
+        (["f1", "f2"], [], "f3"),
+        (["f1", "f2"], ["south"], "f3"),
+        (["f1", "f2", "f3", "age"], ["south"], "age"),
+        (["f1", "f2", "f3", "f03"], ["south"], "f03"),
+        (["f1", "f2", "f3", "f0"], ["south"], "f0"),
+    ],
+)
+def test_only_numbered_columns_of_libsvm_sites_are_zero(
+    north: list[str], libsvm: list[str], column: str
+) -> None:
+    with pytest.raises(TableError, match=f"has no column '{column}'"):
+        Schema.agree({"north": north, "south": ["f1", "f2", "f3"]}, TWO, (), libsvm)
+
+
 def test_a_class_may_be_missing_at_a_site() -> None:
     schema = Schema.agree({"north": ["a"], "south": ["a"]}, {"north": ["sick"], "south": ["healthy"]})
     assert schema.classes == ("healthy", "sick")

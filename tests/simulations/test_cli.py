@@ -8,7 +8,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from flower_pansvm.calibration import Calibration
+from flower_pansvm.kernels import Kernel
 from flower_pansvm.model import PanSVC
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.scaling import Scaling
+from flower_pansvm.schema import Schema
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -102,6 +107,35 @@ def test_predict_for_two_classes_prints_csv(pansvm: Run, tmp_path: Path) -> None
     lines = out.splitlines()
     assert lines[0] == "prediction,decision"
     assert len(lines) == 3
+
+
+@pytest.mark.parametrize(
+    ("classes", "decisions"),
+    [
+        (("benign", "malignant"), ["decision"]),
+        (("1", "2", "3"), ["decision_1", "decision_2", "decision_3"]),
+    ],
+)
+def test_predict_with_a_calibrated_model_writes_a_probability_per_class(
+    classes: tuple[str, ...], decisions: list[str], pansvm: Run, tmp_path: Path
+) -> None:
+    columns = len(decisions)
+    feature_map = NystromMap.fit(Kernel("linear"), np.array([[2.0]]))
+    model = PanSVC.from_parts(
+        Schema(("age",), classes),
+        Scaling(np.full(1, 50.0), np.full(1, 50.0), np.full(1, 10.0)),
+        feature_map,
+        np.column_stack([np.arange(1.0, columns + 1), np.zeros(columns)]),
+        calibration=Calibration(np.full(columns, 0.5), np.full(columns, -0.1)),
+    )
+    (tmp_path / "out").mkdir()
+    model.save(tmp_path / "out" / "model.npz")
+    rows = pd.DataFrame({"age": [30.0, 50.0, np.nan, 70.0]})
+    rows.to_csv("rows.csv", index=False)
+    frame, _ = predictions(pansvm, tmp_path)
+    probabilities = [f"probability_{name}" for name in classes]
+    assert list(frame) == ["prediction", *decisions, *probabilities]
+    assert frame[probabilities].to_numpy() == pytest.approx(model.predict_proba(rows))
 
 
 def test_report_is_made_again_from_the_result(pansvm: Run, tmp_path: Path) -> None:

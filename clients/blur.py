@@ -1,0 +1,50 @@
+"""Random numbers of a site that nobody else knows: they hide single rows in sums that are alike.
+
+They are made from a secret of the site and of what they are for, not drawn afresh: who asks the same twice gets the
+same answer and nothing to take a mean of.
+"""
+
+import hashlib
+import hmac
+import secrets
+
+import numpy as np
+from flwr.app import Context
+from numpy.typing import NDArray
+
+from clients.site import Site
+from clients.terms import is_simulated, site_name
+from flower_pansvm.cutting_planes.cuts import Draw
+from flower_pansvm.secure_sum.keys import keystream
+from flower_pansvm.secure_sum.wire import join_fields
+
+SECRET = "blur"
+TAG = b"flower-pansvm/1/blur"
+
+
+def new_secret(context: Context) -> bytes:
+    """Return the site's secret of a run; in a simulation it follows from the seed, so that runs repeat."""
+    if is_simulated(context):
+        seed = str(context.run_config.get("seed", 0)).encode()
+        return hashlib.sha256(join_fields(TAG, seed, site_name(context).encode())).digest()
+    return secrets.token_bytes(32)
+
+
+def draw_for(site: Site, *about: object) -> Draw:
+    """Return a source of secret random numbers from [0, 1) for one subject, such as a binary problem.
+
+    Parameters
+    ----------
+    site : Site
+        The site.
+    about : objects
+        What the numbers are used on, told apart by their ``repr``.
+    """
+    secret = site.kept(SECRET)
+
+    def draw(purpose: str, count: int) -> NDArray[np.float64]:
+        message = join_fields(TAG, repr(about).encode(), purpose.encode())
+        words = keystream(hmac.digest(secret, message, "sha256"), count)
+        return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+    return draw

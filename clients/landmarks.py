@@ -1,0 +1,106 @@
+"""The local work of finding landmarks: k-means at the site, a step of federated k-means, the bounding box."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clients.answering import Inputs, answers
+from clients.blur import draw_for
+from clients.common import SLOTS
+from clients.membership import note_from
+from clients.site import Site
+from clients.terms import least_rows
+from flower_pansvm import messages
+from flower_pansvm.errors import FederationError, SettingError
+from flower_pansvm.landmarks import beyond, cluster_centres, weighted_totals
+from flower_pansvm.records import Value
+from flower_pansvm.secure_sum.keys import keystream
+
+ROUNDING = 1e-9
+"""Keeps a share of the rows that is a whole number from being rounded down to the next one."""
+
+MOST_LANDMARKS = 100_000
+"""More slots are refused: their matrix would only exhaust the site's memory, as a kernel matrix of that size does."""
+
+
+@answers(messages.LANDMARKS)
+def landmarks(site: Site, inputs: Inputs) -> dict[str, Value]:
+    """Write the site's k-means centres into its own slots of a zero matrix (Lu 2016, Algorithm 1, line 1)."""
+    slots, total = _own_slots(site, inputs["slots_per_site"])
+    min_cluster = _agreed_min_cluster(site, inputs["min_cluster"])
+    shares, features = inputs["shares"], site.train().X.shape[1]
+    matrix, filled = np.zeros((len(shares), total, features)), np.zeros((len(shares), total))
+    for number, (fold, share) in enumerate(zip(inputs["folds"], shares, strict=True)):
+        X = _scaled_without(site, number, fold)
+        clusters = min(len(slots), max(1, int(share * len(X) + ROUNDING)))
+        centres, _ = cluster_centres(X, clusters, min_cluster, inputs["seed"])
+        used = slots[: len(centres)]
+        matrix[number, used], filled[number, used] = centres, 1.0
+    return {"centres": matrix, "filled": filled}
+
+
+@answers(messages.ASSIGN)
+def assign(site: Site, inputs: Inputs) -> dict[str, Value]:
+    """Sum the site's rows by their nearest centre, each with a secret random weight.
+
+    With the same weights in every step, the difference of two steps would be the rows that have changed their
+    centre, and perhaps a single one.
+    """
+    min_cluster = _agreed_min_cluster(site, inputs["min_cluster"])
+    totals, weights = np.zeros(inputs["centres"].shape), np.zeros(inputs["centres"].shape[:2])
+    for number, (fold, count) in enumerate(zip(inputs["folds"], inputs["counts"], strict=True)):
+        X, centres = _scaled_without(site, number, fold), inputs["centres"][number, :count]
+        weight = 0.5 + draw_for(site, messages.ASSIGN.name, int(fold))(centres.tobytes().hex(), len(X))
+        totals[number, :count], weights[number, :count] = weighted_totals(X, centres, weight, min_cluster)
+    return {"totals": totals, "weights": weights}
+
+
+@answers(messages.BOX)
+def box(site: Site, inputs: Inputs) -> dict[str, Value]:
+    """Say for each feature and step whether the site has a row beyond it; the sum is a number of sites."""
+    sides = [
+        beyond(_scaled_without(site, number, fold), inputs["steps"])
+        for number, fold in enumerate(inputs["folds"])
+    ]
+    return {
+        "below": np.stack([below for below, _ in sides]),
+        "above": np.stack([above for _, above in sides]),
+    }
+
+
+def _scaled_without(site: Site, scaling: int, fold: int) -> NDArray[np.float64]:
+    """Return the training rows outside of a fold, scaled; all of them without a fold."""
+    X = site.train().X
+    return site.scaled(X[site.folds() != fold] if fold >= 0 else X, scaling)
+
+
+def _agreed_min_cluster(site: Site, asked: int) -> int:
+    least = least_rows(site.context)
+    if asked < least:
+        raise SettingError(
+            f"Site '{site.name}' refuses min-cluster={asked}: a landmark could be the mean of fewer than {least} "
+            f"patients. Start the run with min-cluster={least}, or lower it in the site's node config if the hospital "
+            "agrees."
+        )
+    return asked
+
+
+def _own_slots(site: Site, slots_per_site: int) -> tuple[NDArray[np.int64], int]:
+    """Return the rows of the landmark matrix that are this site's, and how many rows it has.
+
+    All sites deal out the rows by the same secret seed, so that none is taken twice and the coordinator cannot
+    tell whose a row is.
+    """
+    participation = site.participation
+    if participation is None:
+        raise FederationError("Landmarks were asked for outside a secure sum. Start the run again.")
+    total = slots_per_site * len(participation.this.roster)
+    if not 1 <= total <= MOST_LANDMARKS:
+        raise SettingError(
+            f"Site '{site.name}' was asked to fill {slots_per_site} landmark slots, and takes at most "
+            f"{MOST_LANDMARKS} over all sites. Ask for fewer landmarks."
+        )
+    for sender, note in site.inbox.items():
+        site.keep(SLOTS, note_from(participation, sender, SLOTS, note))
+    order = np.argsort(keystream(site.kept(SLOTS), total), kind="stable")
+    place = participation.this.roster.index(site.name)
+    return order[place * slots_per_site : (place + 1) * slots_per_site], total

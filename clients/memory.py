@@ -1,0 +1,40 @@
+"""What one process of a site keeps from message to message, so as not to make it again: bounded by its bytes."""
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+BUDGET = 2**30
+"""Bytes of arrays that are kept in all; in a simulation one process serves many sites."""
+
+_kept: OrderedDict[Hashable, Any] = OrderedDict()
+_lock = Lock()
+
+
+def cached(key: Hashable, make: Callable[[], Any]) -> Any:
+    """Return a kept value, made now if there is none; the key says everything that it was made of.
+
+    Those not used for longest are dropped when all together are more than `BUDGET`.
+    """
+    with _lock:
+        if key in _kept:
+            _kept.move_to_end(key)
+            return _kept[key]
+    value = make()
+    with _lock:
+        _kept[key] = value
+        total = sum(_size(one) for one in _kept.values())
+        while total > BUDGET and len(_kept) > 1:
+            total -= _size(_kept.popitem(last=False)[1])
+    return value
+
+
+def _size(value: Any) -> int:
+    """Return the bytes of an array, of a tuple of them, or of the arrays in an object's fields."""
+    if isinstance(value, np.ndarray):
+        return value.nbytes
+    parts = value if isinstance(value, tuple) else vars(value).values() if hasattr(value, "__dict__") else ()
+    return sum(_size(part) for part in parts)

@@ -1,0 +1,138 @@
+"""Probabilities from decision values: Platt's sigmoid, fitted on counts that the sites add up.
+
+Source: Platt 1999, "Probabilistic outputs for support vector machines", with his smoothed targets. No decision
+value leaves a site: each counts its held-out ones per bin (:func:`flower_pansvm.metrics.decision_histogram`).
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, logit
+
+from flower_pansvm.metrics import histogram_middles
+
+PRECISION = 1e-10
+"""The fit ends when no component of the mean loss's gradient is larger."""
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """One sigmoid 1 / (1 + exp(-(slope d + intercept))) per column of class decisions d.
+
+    Parameters
+    ----------
+    slopes, intercepts : ndarray of shape (columns,)
+        One column, for class 1, with two classes; else one per class.
+
+    Raises
+    ------
+    ValueError
+        If the two do not have the same shape, or a number in them is not finite.
+    """
+
+    slopes: NDArray[np.float64]
+    intercepts: NDArray[np.float64]
+
+    def __post_init__(self) -> None:
+        if self.slopes.ndim != 1 or self.slopes.shape != self.intercepts.shape:
+            raise ValueError(
+                f"A calibration has one slope and one intercept per column, not arrays of shape {self.slopes.shape} "
+                f"and {self.intercepts.shape}. Build it with Calibration.from_histograms."
+            )
+        if not (np.isfinite(self.slopes).all() and np.isfinite(self.intercepts).all()):
+            raise ValueError(
+                "A slope or intercept of the calibration is not finite. Check the centre and scale of the histograms."
+            )
+
+    @classmethod
+    def from_histograms(
+        cls, histograms: NDArray[np.float64], centres: Iterable[float], scales: Iterable[float]
+    ) -> Self:
+        """Fit the sigmoids; every decision value counts as the middle of its bin.
+
+        Parameters
+        ----------
+        histograms : ndarray of shape (columns, 2, BINS)
+            Counts over all sites of held-out rows, negative ones first, by class decision. Rows that the model
+            was trained on would give probabilities that are too sure.
+        centres, scales : iterable of float, one per column
+            Those of the histograms.
+        """
+        sigmoids = [
+            _platt(histogram_middles(centre, scale), negative, positive)
+            for (negative, positive), centre, scale in zip(histograms, centres, scales, strict=True)
+        ]
+        return cls(*np.array(sigmoids).T)
+
+    def probabilities(self, class_decisions: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the probability of each class, as ``CalibratedClassifierCV(method="sigmoid", ensemble=False)``.
+
+        Parameters
+        ----------
+        class_decisions : ndarray of shape (rows, columns)
+            From :func:`flower_pansvm.multiclass.class_decisions`.
+
+        Returns
+        -------
+        ndarray of shape (rows, classes)
+            Each row sums to 1. With several classes, the sigmoids divided by their sum; where all of them
+            vanish, every class has the same probability.
+        """
+        sigmoids: NDArray[np.float64] = expit(class_decisions * self.slopes + self.intercepts)
+        if len(self.slopes) == 1:
+            return np.hstack([1.0 - sigmoids, sigmoids])
+        total = sigmoids.sum(axis=1, keepdims=True)
+        shares = np.full_like(sigmoids, 1.0 / len(self.slopes))
+        np.divide(sigmoids, total, out=shares, where=total > 0)
+        return shares
+
+
+def _platt(
+    values: NDArray[np.float64], negative: NDArray[np.float64], positive: NDArray[np.float64]
+) -> tuple[float, float]:
+    """Return slope and intercept of Platt's sigmoid.
+
+    Parameters
+    ----------
+    values : ndarray of shape (bins,)
+        Decision value of each bin.
+    negative, positive : ndarray of shape (bins,)
+        Number of rows of each class per bin.
+    """
+    negatives, positives = negative.sum(), positive.sum()
+    filled = negative + positive > 0
+    if min(negatives, positives) == 0 or np.count_nonzero(filled) == 1:
+        # Nothing to tell the classes apart by, so the decision value says nothing.
+        return 0.0, float(logit((positives + 1.0) / (negatives + positives + 2.0)))
+    rows = (negative + positive)[filled]
+    target = (positive * (positives + 1.0) / (positives + 2.0) + negative / (negatives + 2.0))[filled] / rows
+    share = rows / rows.sum()
+    # Without units, the fit does not depend on where the decision values lie and how far apart.
+    centre = share @ values[filled]
+    spread = np.sqrt(share @ np.square(values[filled] - centre))
+    Z = np.column_stack([(values[filled] - centre) / spread, np.ones(len(rows))])
+
+    def loss(theta: NDArray[np.float64]) -> float:
+        exponents = Z @ theta
+        return float(share @ (np.logaddexp(0.0, exponents) - target * exponents))
+
+    def gradient(theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        slopes: NDArray[np.float64] = Z.T @ (share * (expit(Z @ theta) - target))
+        return slopes
+
+    def hessian(theta: NDArray[np.float64]) -> NDArray[np.float64]:
+        exponents = Z @ theta
+        curvatures: NDArray[np.float64] = (Z.T * (share * expit(exponents) * expit(-exponents))) @ Z
+        return curvatures
+
+    start = np.array([0.0, logit(share @ target)])
+    # A trust region stays calm where nearly separated classes leave the loss almost flat.
+    found = minimize(
+        loss, start, jac=gradient, hess=hessian, method="trust-exact", options={"gtol": PRECISION}
+    )
+    slope = found.x[0] / spread
+    return float(slope), float(found.x[1] - slope * centre)

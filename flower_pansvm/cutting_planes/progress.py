@@ -1,0 +1,120 @@
+"""One binary problem, and what is known of it so far: the best point, both bounds, all cutting planes."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
+from flower_pansvm.cutting_planes.master import MasterSolution, solve_master
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.multiclass import Pair
+
+NEGLIGIBLE = 1e-6
+"""A cut whose dual variable is below this share of the largest one is not expected in the next solution."""
+
+NO_FOLD = -1
+"""No rows are left out."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One linear SVM over mapped rows of all sites: min 1/2 ||w||^2 + C sum_i weight_i max(0, 1 - y_i (w.f_i + b)).
+
+    Parameters
+    ----------
+    name : str
+        What a log line calls it, for instance the positive class.
+    rank : int
+        Coordinates of a mapped row.
+    rows : float
+        Sum of the rows' weights over all sites.
+    C : float
+        Penalty, positive.
+    pair : Pair
+        Its positive class and its negative one, or all the others.
+    feature_map : int
+        Number of the feature map that maps its rows.
+    fold : int
+        Fold whose rows are left out, or `NO_FOLD`.
+    weights : tuple of float
+        Weight of a row of the positive class and of one of the negative.
+    """
+
+    name: str
+    rank: int
+    rows: float
+    C: float
+    pair: Pair
+    feature_map: int = 0
+    fold: int = NO_FOLD
+    weights: tuple[float, float] = (1.0, 1.0)
+
+
+@dataclass
+class Progress:
+    """What is known of one problem so far.
+
+    Attributes
+    ----------
+    best : ndarray of shape (rank + 1,)
+        The best point seen, weights and bias.
+    upper, lower : float
+        Its objective, exact; and the master's bound below which no point can come.
+    cuts : Cuts
+        All cutting planes so far.
+    master : MasterSolution
+        The master's latest solution.
+    rounds : int
+        Round trips in which this problem took part.
+    failure : str
+        Why it could not be trained further; empty if it could.
+    """
+
+    problem: Problem
+    best: NDArray[np.float64] = field(init=False)
+    upper: float = np.inf
+    lower: float = 0.0
+    cuts: Cuts = field(init=False)
+    master: MasterSolution = field(init=False)
+    rounds: int = 0
+    failure: str = ""
+
+    def __post_init__(self) -> None:
+        rank = self.problem.rank
+        self.best = np.zeros(rank + 1)
+        self.cuts = Cuts(np.empty((0, rank)), np.empty(0), np.empty(0), np.empty(0))
+        self.master = MasterSolution(np.zeros(rank), 0.0, np.empty(0), 0.0, 0.0)
+
+    @property
+    def gap(self) -> float:
+        """Upper minus lower bound, relative to the upper one; 0 when the objective is 0 but for rounding.
+
+        It is for a problem without rows of one class: then all are right without any weights.
+        """
+        rounding = float(np.finfo(np.float64).eps) * self.problem.C * self.problem.rows
+        return (self.upper - self.lower) / self.upper if self.upper > rounding else 0.0
+
+    def learn(self, question: Question, answer: Answer) -> None:
+        """Take in the cuts at the points of a question and improve both bounds."""
+        C, points, new = self.problem.C, question.points, answer.cuts
+        objective = 0.5 * np.square(points[:, :-1]).sum(axis=1) + C * new.loss
+        winner = int(np.argmin(objective))
+        if objective[winner] < self.upper:
+            self.upper, self.best = float(objective[winner]), points[winner]
+        self.cuts = Cuts(
+            np.vstack([self.cuts.a, new.a]),
+            np.append(self.cuts.d, new.d),
+            np.append(self.cuts.m, new.m),
+            np.append(self.cuts.loss, new.loss),
+        )
+        beta = self.master.beta
+        shared = beta > NEGLIGIBLE * beta.max(initial=0.0)
+        likely = np.append(shared, np.ones(len(new.m), dtype=np.bool_))
+        self.rounds += 1
+        try:
+            self.master = solve_master(self.cuts.a, self.cuts.d, self.cuts.m, C, self.problem.rows, likely=likely)
+        except TrainingError as error:
+            self.failure = str(error)
+            return
+        self.lower = max(self.lower, self.master.lower)

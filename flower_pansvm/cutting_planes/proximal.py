@@ -1,0 +1,97 @@
+"""Points near the best one where cutting planes and curvature together expect a lower objective.
+
+The cutting planes know the loss's kinks, as far as they have been met, and nothing between them; the curvature
+of the smoothed loss at the best point knows what rows near the margin will do, and nothing of kinks. A *bundle
+Newton* step (Luksan and Vlcek 1998) puts them together:
+
+    min_x  1/2 ||w||^2 + C max_t (m_t - w.a_t - b d_t) + tau C/2 (x - x_best)^T H (x - x_best),   x = (w, b).
+
+An error in H costs speed and never correctness: the points only say where the sites are asked next.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
+
+from flower_pansvm.cutting_planes.cuts import Cuts
+from flower_pansvm.cutting_planes.quadratic_program import minimise
+from flower_pansvm.errors import TrainingError
+
+TRUST = (0.01, 0.1, 1.0)
+"""The factors tau: how far the curvature is believed to hold."""
+
+STEPS = (0.1, 0.3, 0.6, 1.0)
+"""Shares of the way to each minimiser at which the sites are asked."""
+
+NEAREST_CUTS = 30
+"""Cuts taken into account besides those that hold up the master's solution: the highest at the best point."""
+
+RIDGE = 1e-9
+"""Added to the diagonal of the curvature, in shares of its mean, so that it can be decomposed."""
+
+
+def proximal_points(
+    best: NDArray[np.float64],
+    cuts: Cuts,
+    beta: NDArray[np.float64],
+    curvature: NDArray[np.float64],
+    C: float,
+    rows: float,
+) -> NDArray[np.float64]:
+    """Return points on the ways from the best point to the minimisers for every tau.
+
+    Parameters
+    ----------
+    best : ndarray of shape (rank + 1,)
+        The best point so far.
+    cuts : Cuts
+        All cutting planes so far.
+    beta : ndarray of shape (cuts,)
+        The master's dual variables.
+    curvature : ndarray of shape (rank + 1, rank + 1)
+        H, the second derivative of the smoothed loss.
+    C, rows : float
+        Penalty, and number of rows in the sums.
+
+    Returns
+    -------
+    ndarray of shape (points, rank + 1)
+        Fewer, perhaps none, where a decomposition or a quadratic program fails.
+    """
+    slopes = np.column_stack([cuts.a, cuts.d])
+    heights = cuts.m - slopes @ best
+    used = beta > 0
+    used[np.argsort(-heights)[:NEAREST_CUTS]] = True
+    points = [np.empty((0, len(best)))]
+    for tau in TRUST:
+        try:
+            target = _minimiser(best, slopes[used], heights[used], tau * curvature, C, rows)
+        except (LinAlgError, TrainingError):
+            continue
+        points.append(best + np.array(STEPS)[:, None] * (target - best))
+    return np.vstack(points)
+
+
+def _minimiser(
+    best: NDArray[np.float64],
+    slopes: NDArray[np.float64],
+    heights: NDArray[np.float64],
+    curvature: NDArray[np.float64],
+    C: float,
+    rows: float,
+) -> NDArray[np.float64]:
+    """Return x = best + step; in u = R step, R^T R = I + C H, the metric of the program is the identity."""
+    metric = C * curvature
+    weights = np.arange(len(best) - 1)
+    metric[weights, weights] += 1.0
+    metric[np.diag_indices_from(metric)] += RIDGE * np.trace(metric) / len(best)
+    root = cholesky(metric)
+    gradient = np.append(best[:-1], 0.0)
+    sides = solve_triangular(root, np.column_stack([gradient, slopes.T]), trans="T")
+    # The step is a combination of these directions.
+    basis = np.linalg.qr(sides)[0]
+    scale = np.sqrt(C * rows)
+    linear, in_basis = sides[:, 0] @ basis, sides[:, 1:].T @ basis
+    u, *_ = minimise(linear / scale, in_basis * (scale / rows), np.empty(0), heights / rows)
+    step: NDArray[np.float64] = solve_triangular(root, basis @ (scale * u))
+    return best + step

@@ -1,0 +1,71 @@
+"""The one quadratic program behind the master problem and the proximal points, solved by PIQP."""
+
+import numpy as np
+import piqp
+from numpy.typing import NDArray
+
+from flower_pansvm.errors import TrainingError
+
+TOLERANCES = (1e-10, 1e-7, 1e-4)
+"""How exactly a program is solved, in shares of the rows; the next one if the solver fails."""
+
+
+def minimise(
+    linear: NDArray[np.float64], slopes: NDArray[np.float64], bias: NDArray[np.float64], heights: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], float, float, NDArray[np.float64], float]:
+    """Minimise 1/2 ||u||^2 + linear.u + L subject to L >= heights_t - slopes_t.u - bias_t b and L >= 0.
+
+    Parameters
+    ----------
+    linear : ndarray of shape (size,)
+        Linear part of the objective.
+    slopes : ndarray of shape (cuts, size)
+        Slopes of the cuts.
+    bias : ndarray of shape (cuts,) or (0,)
+        Slopes along b, which costs nothing; empty if there is no such variable.
+    heights : ndarray of shape (cuts,)
+        Heights of the cuts.
+
+    Returns
+    -------
+    u : ndarray of shape (size,)
+    b, L : float
+        b is 0 without such a variable.
+    multipliers : ndarray of shape (cuts,)
+        Dual variables of the cuts, in sum at most 1.
+    tolerance : float
+        The tolerance that was reached.
+
+    Raises
+    ------
+    TrainingError
+        If the solver fails at every tolerance.
+    """
+    size, cuts, free = len(linear), len(heights), 1 if len(bias) else 0
+    status = None
+    for tolerance in TOLERANCES:
+        solver = piqp.DenseSolver()
+        solver.settings.eps_abs = tolerance
+        solver.settings.eps_rel = tolerance
+        solver.setup(
+            P=np.diag(np.append(np.ones(size), np.zeros(free + 1))),
+            c=np.concatenate([linear, np.zeros(free), [1.0]]),
+            A=None,
+            b=None,
+            G=np.column_stack([slopes, *([bias] if free else []), np.ones(cuts)]),
+            h_l=heights,
+            h_u=None,
+            x_l=np.append(np.full(size + free, -np.inf), 0.0),
+            x_u=None,
+        )
+        status = solver.solve()
+        x, multipliers = solver.result.x, solver.result.z_l
+        # Short of its tolerance a solution still is a good point to ask the sites at, and its bound is valid.
+        usable = status in (piqp.PIQP_SOLVED, piqp.PIQP_MAX_ITER_REACHED)
+        if usable and np.isfinite(x).all() and np.isfinite(multipliers).all():
+            b = float(x[size]) if free else 0.0
+            return x[:size], b, float(x[-1]), np.maximum(multipliers, 0.0), tolerance
+    raise TrainingError(
+        f"The quadratic program of {cuts} cutting planes was not solved ({status}). A very large C makes it "
+        "ill-conditioned: try a smaller one."
+    )

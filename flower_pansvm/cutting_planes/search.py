@@ -1,0 +1,88 @@
+"""Where to ask next, the preset ``private``: few round trips, and no row that two cuts give away.
+
+The paper looks along the line from w_b, the best weights so far, to w_a, the master's solution, one step and so
+one round trip at a time (Lu 2016, Algorithm 3). Here all steps are asked for at once, points that the curvature
+of the loss suggests besides (:mod:`.proximal`), and every cutting plane that comes back is kept: each is valid.
+"""
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.cutting_planes.cuts import Answer, Question, curvature_matrix, curvature_size
+from flower_pansvm.cutting_planes.progress import Progress
+from flower_pansvm.cutting_planes.proximal import proximal_points
+
+FIRST_STEP = 0.02
+"""The shortest step on the line; the steps are in geometric progression from it to 1."""
+
+FIRST_WIDTH, LAST_WIDTH, NARROWING = 2.0, 0.1, 0.5
+"""Width of the zone around the margin whose rows make up the curvature, in the first round and at the least, and the
+factor from round to round. The margin itself is at distance 1 from the decision surface."""
+
+STALLED = 0.7
+"""A round that leaves more than this share of the gap has stalled: then fewer rows are blurred."""
+
+
+class PointSearch:
+    """The points of one problem, round after round.
+
+    Parameters
+    ----------
+    points : int
+        Points on the line from the best point to the master's solution; one is the solution itself.
+    blur : int
+        Rows at each site, in the first round, whose c is random; halved when the bounds stall, never below 1. 0 for none.
+    """
+
+    def __init__(self, points: int, blur: int) -> None:
+        self.steps = np.geomspace(FIRST_STEP, 1.0, points) if points > 1 else np.ones(1)
+        self.blurred = blur
+        self.width = FIRST_WIDTH
+        self.gap = math.inf
+
+    def first(self, progress: Progress, starts: NDArray[np.float64], numbers: int) -> Question:
+        """Ask at the origin and at the given points; the last of them is the best guess."""
+        points = np.vstack([np.zeros(progress.problem.rank + 1), starts])
+        leading = leading_coordinates(progress.problem.rank, numbers)
+        return Question(points, self.blurred, points[-1], self.width, leading)
+
+    def next(self, progress: Progress, question: Question, answer: Answer, numbers: int) -> Question:
+        """Ask on the line to the master's solution and at the proximal points."""
+        if progress.gap > STALLED * self.gap:
+            self.blurred = min(self.blurred, max(1, self.blurred // 2))
+        self.gap = progress.gap
+        self.width = max(LAST_WIDTH, NARROWING * self.width)
+        best, master, problem = progress.best, progress.master, progress.problem
+        points = line_points(best, np.append(master.w, master.b), self.steps)
+        if question.leading >= 0:
+            curvature = curvature_matrix(answer.curvature, problem.rank, question.leading)
+            found = proximal_points(best, progress.cuts, master.beta, curvature, problem.C, problem.rows)
+            points = np.vstack([points, found])
+        return Question(points, self.blurred, best, self.width, leading_coordinates(problem.rank, numbers))
+
+
+def line_points(
+    best: NDArray[np.float64], target: NDArray[np.float64], steps: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Return best + s (target - best) for every step s: Algorithm 3, line 3, for all k at once.
+
+    Returns
+    -------
+    ndarray of shape (steps, rank + 1)
+    """
+    return best + steps[:, None] * (target - best)
+
+
+def leading_coordinates(rank: int, numbers: int) -> int:
+    """Return between how many leading coordinates the curvature is asked for, so that it is at most so many numbers.
+
+    -1, for no curvature at all, if it would not even be the diagonal.
+    """
+    if curvature_size(rank, 0) > numbers:
+        return -1
+    leading = min(rank, math.isqrt(2 * numbers))
+    while curvature_size(rank, leading) > numbers:
+        leading -= 1
+    return leading

@@ -1,0 +1,105 @@
+"""From feature maps to trained binary problems: the steps that training and model choice share."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm import messages
+from flower_pansvm.cutting_planes.packing import pack_problems
+from flower_pansvm.cutting_planes.progress import Problem
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.multiclass import REST, Pair, one_versus_all, one_versus_one
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.schema import Schema
+from flower_pansvm.settings import Settings
+from strategies.cutting_planes import MARGIN, side_rows, weighted_rows
+from strategies.federation import Federation
+from strategies.standard import Standard
+
+
+def kernel_of(settings: Settings, gamma: float) -> Kernel:
+    """Return the kernel of the settings."""
+    return Kernel(settings.kernel, gamma, settings.degree, settings.coef0)  # type: ignore[arg-type]
+
+
+def tell_feature_map(federation: Federation, number: int, feature_map: NystromMap, scaling: int) -> None:
+    """Tell the sites a feature map, and by which of the scalings its rows are scaled."""
+    kernel = feature_map.kernel
+    federation.broadcast(
+        messages.feature_map(number),
+        {
+            "scaling": scaling,
+            "kernel": kernel.name,
+            "gamma": kernel.gamma,
+            "degree": kernel.degree,
+            "coef0": kernel.coef0,
+            "landmarks": feature_map.landmarks,
+            "normalization": feature_map.normalization,
+        },
+    )
+
+
+def coordinate_bound(kernel: Kernel, standard: Standard) -> float:
+    """Return a bound on ||f||, and so on each coordinate, of every mapped training row: ||f||^2 <= k(x, x)."""
+    return MARGIN * math.sqrt(kernel.self_bound(MARGIN * standard.largest_norm**2))
+
+
+def pairs_of(settings: Settings, schema: Schema) -> tuple[Pair, ...]:
+    """Return the binary problems of a model: one for two classes, else one versus all or one versus one (chapter 4)."""
+    return (one_versus_one if settings.multi_class == "ovo" else one_versus_all)(len(schema.classes))
+
+
+def name_of(pair: Pair, schema: Schema) -> str:
+    """Return what a log line calls a binary problem."""
+    positive = schema.classes[pair.positive]
+    return f"class {positive}" if pair.negative == REST else f"class {positive} against {schema.classes[pair.negative]}"
+
+
+def with_rows(problem: Problem, settings: Settings, rows: NDArray[np.float64]) -> Problem:
+    """Return a problem with the weights of its classes and its number of rows.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    settings : Settings
+        ``class_weight``: balanced weights are those of scikit-learn, within each binary problem.
+    rows : ndarray of shape (folds, classes)
+        Training rows.
+    """
+    sides = side_rows(problem, rows)
+    if settings.class_weight == "balanced" and min(sides) > 0:
+        weights = sum(sides) / (2 * sides[0]), sum(sides) / (2 * sides[1])
+        problem = replace(problem, weights=weights)
+    return replace(problem, rows=weighted_rows(problem, rows))
+
+
+def warm_start(
+    federation: Federation, settings: Settings, problems: Sequence[Problem], bound_on_f: float
+) -> list[NDArray[np.float64]]:
+    """Return the mean of the sites' own linear SVMs, weighted by rows, as first point of each problem.
+
+    Returns
+    -------
+    list of ndarray of shape (0 or 1, rank + 1)
+        No point where no site has rows of both sides, or no warm start is wanted.
+    """
+    if not settings.warm_start or settings.preset == "paper":
+        return [np.empty((0, problem.rank + 1)) for problem in problems]
+    # At a minimum 1/2 ||w||^2 <= C rows, the objective at the origin; and |b| <= 1 + ||w|| ||f||.
+    largest = max(problem.C * problem.rows for problem in problems)
+    bound = 1.0 + (1.0 + bound_on_f) * math.sqrt(2.0 * largest)
+    rows = max(problem.rows for problem in problems)
+    sums = federation.secure_sum(
+        messages.WARM_START,
+        {**pack_problems(problems), "bound": bound},
+        {"weights": MARGIN * bound * rows, "rows": MARGIN * rows},
+    )
+    pieces = np.split(sums["weights"], np.cumsum([problem.rank + 1 for problem in problems])[:-1])
+    return [
+        (piece / count)[None, :] if count > 0 else np.empty((0, len(piece)))
+        for piece, count in zip(pieces, sums["rows"], strict=True)
+    ]

@@ -1,0 +1,138 @@
+"""Landmarks for one or several scalings at once, by each of the three methods.
+
+For a scaling that has not seen a fold, the landmarks do not see it either.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from logging import INFO
+
+import numpy as np
+from flwr.common.logger import log
+from numpy.typing import NDArray
+
+from flower_pansvm import messages
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.settings import Settings
+from strategies.federation import Federation
+from strategies.standard import Standard
+
+MARGIN = 1.01
+"""Bounds are raised by this factor, so that rounding never makes a proper value break one."""
+
+SPARE_SLOTS = 2
+"""Landmark slots per site, in shares of an equal split: a site with more rows than others has more centres."""
+
+K_MEANS_STEPS = 10
+"""Round trips of federated k-means after the first one; the centres move little after that."""
+
+BOX_STEPS, SMALLEST_STEP = 64, 0.1
+"""Steps of the bounding box, and the smallest of them in standard deviations of a scaled cell."""
+
+Landmarks = list[NDArray[np.float64]]
+
+
+def gather_landmarks(federation: Federation, settings: Settings, standards: Sequence[Standard]) -> Landmarks:
+    """Return the landmarks of each scaling, shape (landmarks, features).
+
+    They are sorted, so that the same landmarks always give the same model.
+
+    Raises
+    ------
+    TrainingError
+        If no site has enough rows for a single landmark.
+    """
+    methods: dict[str, Callable[[Federation, Settings, Sequence[Standard]], Landmarks]] = {
+        "k-means": local_k_means,
+        "federated-k-means": federated_k_means,
+        "random": random_in_box,
+    }
+    found = methods[settings.landmark_method](federation, settings, standards)
+    if min(map(len, found)) == 0:
+        raise TrainingError(
+            f"No site has the {settings.min_cluster} rows that a landmark needs. Lower min-cluster if all "
+            "hospitals agree, or gather more rows."
+        )
+    return [landmarks[np.lexsort(landmarks.T[::-1])] for landmarks in found]
+
+
+def local_k_means(federation: Federation, settings: Settings, standards: Sequence[Standard]) -> Landmarks:
+    """Return the union of the sites' own k-means centres (Lu 2016, Algorithm 1, line 1), by one round trip.
+
+    They come back in an order that says nothing about the sites.
+    """
+    wanted = [settings.landmark_count(standard.rows) for standard in standards]
+    most, sites = max(wanted), len(federation.sites)
+    sums = federation.secure_sum(
+        messages.LANDMARKS,
+        {
+            "folds": _folds(standards),
+            "shares": np.array([count / standard.rows for count, standard in zip(wanted, standards, strict=True)]),
+            "slots_per_site": min(most, SPARE_SLOTS * math.ceil(most / sites)),
+            "min_cluster": settings.min_cluster,
+            "seed": settings.seed,
+        },
+        {"centres": _largest_cell(standards) + 1.0, "filled": 1.0},
+    )
+    return [centres[filled > 0] for centres, filled in zip(sums["centres"], sums["filled"], strict=True)]
+
+
+def federated_k_means(federation: Federation, settings: Settings, standards: Sequence[Standard]) -> Landmarks:
+    """Return centres that are means over the rows of all hospitals: Lloyd's k-means, each step one secure sum.
+
+    It begins with the centres of :func:`local_k_means`. A centre that is left without rows is dropped.
+    """
+    centres = local_k_means(federation, settings, standards)
+    largest = _largest_cell(standards)
+    rows = max(standard.rows for standard in standards)
+    for _ in range(K_MEANS_STEPS):
+        most = max(map(len, centres))
+        padded = [np.pad(own, ((0, most - len(own)), (0, 0))) for own in centres]
+        sums = federation.secure_sum(
+            messages.ASSIGN,
+            {
+                "folds": _folds(standards),
+                "centres": np.stack(padded),
+                "counts": np.array([len(own) for own in centres]),
+                "min_cluster": settings.min_cluster,
+            },
+            # Weights are below 1.5.
+            {"totals": 1.5 * rows * (largest + 1.0), "weights": 1.5 * rows},
+        )
+        before = centres
+        centres = [
+            totals[weights > 0] / weights[weights > 0, None]
+            for totals, weights in zip(sums["totals"], sums["weights"], strict=True)
+        ]
+        log(INFO, "federated k-means: %d centres", len(centres[0]))
+        if all(map(np.array_equal, before, centres)):
+            break
+    return centres
+
+
+def random_in_box(federation: Federation, settings: Settings, standards: Sequence[Standard]) -> Landmarks:
+    """Return uniformly random points of the federated bounding box; no record has a part in any of them.
+
+    The box is known to the next of 64 steps, and from numbers of sites only: how many have a row beyond a step.
+    """
+    deviation = math.sqrt(min(standard.variance for standard in standards))
+    steps = np.geomspace(SMALLEST_STEP * (deviation or 1.0), _largest_cell(standards), BOX_STEPS)
+    sums = federation.secure_sum(
+        messages.BOX, {"folds": _folds(standards), "steps": steps}, {"below": 1.0, "above": 1.0}
+    )
+    landmarks = []
+    for standard, below, above in zip(standards, sums["below"], sums["above"], strict=True):
+        low, high = (steps[np.minimum((side > 0).sum(axis=1), len(steps) - 1)] for side in (below, above))
+        generator = np.random.default_rng([settings.seed, standard.fold + 1])
+        count = settings.landmark_count(standard.rows)
+        landmarks.append(generator.uniform(-low, high, size=(count, len(low))))
+    return landmarks
+
+
+def _folds(standards: Sequence[Standard]) -> NDArray[np.int64]:
+    return np.array([standard.fold for standard in standards])
+
+
+def _largest_cell(standards: Sequence[Standard]) -> float:
+    """Return a bound on every scaled cell."""
+    return MARGIN * max(standard.largest_norm for standard in standards)

@@ -1,0 +1,214 @@
+"""Federated choice of C and gamma: cross-validation over a grid, all of it in batched messages.
+
+The sites deal their training rows to folds. For each fold, scaling and landmarks come from the other folds only, so
+that its rows are new to everything they are tried on. Only sums leave a site: the coordinator learns moments by
+fold, centres, cutting planes, and how many rows of a fold were predicted right.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from logging import INFO, WARNING
+
+import numpy as np
+from flwr.common.logger import log
+from numpy.typing import NDArray
+
+from flower_pansvm.cutting_planes.progress import Problem, Progress
+from flower_pansvm.errors import SettingError, TrainingError
+from flower_pansvm.kernels import scale_gamma
+from flower_pansvm.multiclass import Pair
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.schema import Schema
+from flower_pansvm.settings import Settings
+from strategies.binary_problems import coordinate_bound, kernel_of, pairs_of, tell_feature_map, warm_start, with_rows
+from strategies.cutting_planes import CuttingPlanes
+from strategies.federation import Federation
+from strategies.landmarks import gather_landmarks
+from strategies.phases import Trial, score
+from strategies.standard import Moments, Standard, tell_scalings
+
+ROUGH = 1e-2
+"""Models that are only compared are not trained to a smaller gap than this."""
+
+NOTHING = np.empty(0)
+
+
+@dataclass(frozen=True)
+class GridPoint:
+    """One setting and how it did.
+
+    Parameters
+    ----------
+    C, gamma : float
+        The setting.
+    accuracy, deviation : float
+        Mean and standard deviation over the folds of the share of rows predicted right; NaN if it failed.
+    failure : str
+        Why it failed; empty if it did not.
+    """
+
+    C: float
+    gamma: float
+    accuracy: float
+    deviation: float
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The outcome of a search over a grid.
+
+    Parameters
+    ----------
+    points : tuple of GridPoint
+        All settings tried.
+    cut_rounds : int
+        Round trips of cutting planes it took.
+    """
+
+    points: tuple[GridPoint, ...]
+    cut_rounds: int
+
+    @property
+    def best(self) -> GridPoint:
+        """The most accurate point; of equal ones the smallest C, then the smallest gamma: the simplest model.
+
+        Raises
+        ------
+        TrainingError
+            If all points failed.
+        """
+        fine = [point for point in self.points if not point.failure]
+        if not fine:
+            raise TrainingError(
+                f"Every point of the grid failed; the first, C={self.points[0].C:g} gamma={self.points[0].gamma:g}: "
+                f"{self.points[0].failure}"
+            )
+        return max(fine, key=lambda point: (point.accuracy, -point.C, -point.gamma))
+
+
+def choose(federation: Federation, settings: Settings, schema: Schema, moments: Moments) -> Choice:
+    """Try every C and gamma of the grid on every fold.
+
+    Parameters
+    ----------
+    federation : Federation
+        The sites, which have been told the schema.
+    settings : Settings
+        The grid, and everything else as in training.
+    schema : Schema
+        The classes.
+    moments : Moments
+        Of every fold.
+
+    Returns
+    -------
+    Choice
+        A point that could not be tried is in it with the reason.
+    """
+    standards = [moments.standard(fold) for fold in moments.folds]
+    tell_scalings(federation, standards)
+    landmarks = gather_landmarks(federation, settings, standards)
+    gammas = settings.gamma_values(scale_gamma(landmarks[0].shape[1], moments.standard().variance))
+    maps, failures = _feature_maps(federation, settings, landmarks, standards, gammas)
+    usable = [point for point in product(settings.C_values, gammas) if point[1] not in failures]
+    log(INFO, "trying %d settings on %d folds", len(usable), len(standards))
+    pairs = pairs_of(settings, schema)
+    states: dict[tuple[float, float], list[Progress]] = {}
+    cut_rounds = 0
+    if usable:
+        problems = _problems(settings, moments, maps, usable, pairs)
+        bound = max(coordinate_bound(maps[gamma, 0].kernel, one) for gamma in {g for _, g in usable} for one in standards)
+        training = CuttingPlanes(
+            federation,
+            replace(settings, tol=max(settings.tol, ROUGH)),
+            problems,
+            bound,
+            moments.rows,
+            moments.sites,
+        )
+        solved = training.train(warm_start(federation, settings, problems, bound))
+        cut_rounds = max(state.rounds for state in solved)
+        per_point = len(standards) * len(pairs)
+        states = {point: solved[i * per_point : (i + 1) * per_point] for i, point in enumerate(usable)}
+    accuracies = _accuracies(federation, states, pairs)
+    points = []
+    for C, gamma in product(settings.C_values, gammas):
+        failed = failures.get(gamma) or next((one.failure for one in states[C, gamma] if one.failure), "")
+        if failed:
+            log(WARNING, "C=%g gamma=%g failed and is left out: %s", C, gamma, failed)
+        by_fold = accuracies.get((C, gamma), NOTHING)
+        mean, deviation = (float("nan"),) * 2 if failed else (float(by_fold.mean()), float(by_fold.std()))
+        points.append(GridPoint(C, gamma, mean, deviation, failed))
+    return Choice(tuple(points), cut_rounds)
+
+
+def _feature_maps(
+    federation: Federation,
+    settings: Settings,
+    landmarks: Sequence[NDArray[np.float64]],
+    standards: Sequence[Standard],
+    gammas: Sequence[float],
+) -> tuple[dict[tuple[float, int], NystromMap], dict[float, str]]:
+    """Tell the sites the feature map of every gamma and fold; return them in the order in which they are numbered, and
+    why a gamma cannot be used.
+    """
+    maps: dict[tuple[float, int], NystromMap] = {}
+    failures: dict[float, str] = {}
+    for gamma in gammas:
+        try:
+            kernel = kernel_of(settings, gamma)
+            for fold, standard in enumerate(standards):
+                coordinate_bound(kernel, standard)
+                maps[gamma, fold] = NystromMap.fit(kernel, landmarks[fold])
+        except (TrainingError, SettingError) as error:
+            failures[gamma] = str(error)
+    maps = {key: feature_map for key, feature_map in maps.items() if key[0] not in failures}
+    for number, ((_, fold), feature_map) in enumerate(maps.items()):
+        tell_feature_map(federation, number, feature_map, scaling=fold)
+    return maps, failures
+
+
+def _problems(
+    settings: Settings,
+    moments: Moments,
+    maps: dict[tuple[float, int], NystromMap],
+    points: Sequence[tuple[float, float]],
+    pairs: Sequence[Pair],
+) -> list[Problem]:
+    numbers = {key: number for number, key in enumerate(maps)}
+    problems = [
+        Problem(
+            name=f"C={C:g} gamma={gamma:.3g} fold {fold}",
+            rank=maps[gamma, fold].rank,
+            rows=0.0,
+            C=C,
+            pair=pair,
+            feature_map=numbers[gamma, fold],
+            fold=fold,
+        )
+        for C, gamma in points
+        for fold in moments.folds
+        for pair in pairs
+    ]
+    return [with_rows(problem, settings, moments.rows) for problem in problems]
+
+
+def _accuracies(
+    federation: Federation, states: dict[tuple[float, float], list[Progress]], pairs: Sequence[Pair]
+) -> dict[tuple[float, float], NDArray[np.float64]]:
+    """Return the accuracy of each setting on each fold, learned by one secure sum."""
+    trials, owners = [], []
+    for point, solved in states.items():
+        for start in range(0, len(solved), len(pairs)):
+            own = solved[start : start + len(pairs)]
+            weights = np.stack([state.best for state in own])
+            problem = own[0].problem
+            trials.append(Trial(problem.feature_map, problem.fold, weights, NOTHING, NOTHING))
+            owners.append(point)
+    if not trials:
+        return {}
+    confusion, _ = score(federation, trials, pairs)
+    right = np.trace(confusion, axis1=1, axis2=2) / np.maximum(confusion.sum(axis=(1, 2)), 1)
+    return {point: right[[owner == point for owner in owners]] for point in states}

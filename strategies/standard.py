@@ -1,0 +1,173 @@
+"""The scaling of the features, and what the sites' moments tell about the rows, with or without a fold of them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm import messages
+from flower_pansvm.cutting_planes.progress import NO_FOLD
+from flower_pansvm.errors import TableError
+from flower_pansvm.scaling import Scaling, mean_and_variance
+from flower_pansvm.settings import Settings
+from strategies.federation import WILD, Federation
+
+
+@dataclass(frozen=True)
+class Standard:
+    """The scaling of the features and what it tells about the rows of the federation.
+
+    Parameters
+    ----------
+    scaling : Scaling
+        The scaling.
+    fold : int
+        Fold whose rows had no part in it, or `NO_FOLD`.
+    rows : int
+        Training rows over all sites, without the fold's.
+    squares : ndarray of shape (features,)
+        Sum over these rows of each scaled feature's square.
+    variance : float
+        Variance over all scaled cells.
+    largest_norm : float
+        Upper bound of the norm of every single scaled training row, those of the fold included.
+    """
+
+    scaling: Scaling
+    fold: int
+    rows: int
+    squares: NDArray[np.float64]
+    variance: float
+    largest_norm: float
+
+
+@dataclass(frozen=True)
+class Moments:
+    """What the sites' rows add up to, fold by fold; one fold in a run without folds.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (folds, classes)
+        Training rows of each class.
+    test_rows : int
+        Rows kept for evaluation.
+    count, total, square : ndarray of shape (folds, features)
+        Cells present, their sum and the sum of their squares.
+    low, high : ndarray of shape (folds, features)
+        Extremes; infinite unless the scaling is ``minmax``.
+    kind : str
+        The setting ``scaling``.
+    sites : tuple of str
+        The sites whose rows these are.
+    """
+
+    rows: NDArray[np.float64]
+    test_rows: int
+    count: NDArray[np.float64]
+    total: NDArray[np.float64]
+    square: NDArray[np.float64]
+    low: NDArray[np.float64]
+    high: NDArray[np.float64]
+    kind: str
+    sites: tuple[str, ...]
+
+    @property
+    def folds(self) -> range:
+        """The numbers of the folds."""
+        return range(len(self.rows))
+
+    def class_rows(self, fold: int = NO_FOLD) -> NDArray[np.float64]:
+        """Return the training rows of each class without those of a fold, shape (classes,)."""
+        return cast("NDArray[np.float64]", self.rows[self._others(fold)].sum(axis=0))
+
+    def standard(self, fold: int = NO_FOLD) -> Standard:
+        """Return the scaling that the rows outside of a fold give."""
+        others = self._others(fold)
+        rows = float(self.class_rows(fold).sum())
+        count, total, square = (part[others].sum(axis=0) for part in (self.count, self.total, self.square))
+        if self.kind == "minmax":
+            low, high = self.low[others].min(axis=0), self.high[others].max(axis=0)
+            seen = low <= high
+            mean, _ = mean_and_variance(count, total, square)
+            scaling = Scaling.minmax(mean, np.where(seen, low, 0.0), np.where(seen, high, 0.0))
+        else:
+            scaling = getattr(Scaling, self.kind)(count, total, square)
+        squares, sums = _scaled_sums(scaling, rows, count, total, square)
+        every = (part.sum(axis=0) for part in (self.count, self.total, self.square))
+        all_squares, _ = _scaled_sums(scaling, float(self.rows.sum()), *every)
+        cells = rows * len(count)
+        return Standard(
+            scaling=scaling,
+            fold=fold,
+            rows=int(rows),
+            squares=squares,
+            variance=float(squares.sum() / cells - (sums.sum() / cells) ** 2),
+            largest_norm=float(np.sqrt(all_squares.sum())),
+        )
+
+    def _others(self, fold: int) -> NDArray[np.bool_]:
+        return np.arange(len(self.rows)) != fold
+
+
+def learn_moments(federation: Federation, settings: Settings) -> Moments:
+    """Learn the sums behind mean and variance, of every fold, by one secure sum; with ``minmax`` the extremes, too.
+
+    Raises
+    ------
+    TableError
+        If fewer than two classes are left for training.
+    """
+    counts = ("rows", "test_rows", "count")
+    sums = federation.secure_sum(
+        messages.MOMENTS, {}, {**dict.fromkeys(counts, messages.COUNT), "total": WILD, "square": WILD}
+    )
+    sites = tuple(federation.sites)
+    if np.count_nonzero(sums["rows"].sum(axis=0)) < 2:
+        raise TableError(
+            f"The sites' {int(sums['rows'].sum())} training rows are all of one class. Lower test-fraction, or check "
+            "the label column."
+        )
+    low, high = np.full(sums["count"].shape, np.inf), np.full(sums["count"].shape, -np.inf)
+    if settings.scaling == "minmax":
+        answers = federation.collect(messages.EXTREMES, {}).values()
+        low = np.min([cast("NDArray[np.float64]", answer["low"]) for answer in answers], axis=0)
+        high = np.max([cast("NDArray[np.float64]", answer["high"]) for answer in answers], axis=0)
+    return Moments(
+        rows=sums["rows"],
+        test_rows=int(sums["test_rows"][0]),
+        count=sums["count"],
+        total=sums["total"],
+        square=sums["square"],
+        low=low,
+        high=high,
+        kind=settings.scaling,
+        sites=sites,
+    )
+
+
+def tell_scalings(federation: Federation, standards: Sequence[Standard]) -> None:
+    """Tell the sites the scalings; from now on they go by their place in the list."""
+    federation.broadcast(
+        messages.SCALING,
+        {
+            part: np.stack([getattr(standard.scaling, part) for standard in standards])
+            for part in ("fill", "shift", "scale")
+        },
+    )
+
+
+def _scaled_sums(
+    scaling: Scaling,
+    rows: float,
+    count: NDArray[np.float64],
+    total: NDArray[np.float64],
+    square: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return sum of squares and sum of each scaled feature over all rows, missing cells filled."""
+    filled = scaling.fill
+    total = total + (rows - count) * filled
+    square = square + (rows - count) * np.square(filled)
+    shifted = square - 2 * scaling.shift * total + rows * np.square(scaling.shift)
+    return np.maximum(shifted, 0.0) / np.square(scaling.scale), (total - rows * scaling.shift) / scaling.scale

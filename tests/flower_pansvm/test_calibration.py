@@ -1,0 +1,214 @@
+"""Probabilities from counts of held-out decision values, against scikit-learn's from the values themselves."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.frozen import FrozenEstimator
+from sklearn.metrics import brier_score_loss
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from flower_pansvm.calibration import Calibration
+from flower_pansvm.metrics import BINS, decision_histogram, histogram_middles
+
+
+def fitted(
+    decisions: NDArray[np.float64],
+    classes: NDArray[np.int64],
+    centres: ArrayLike = 0.0,
+    scales: ArrayLike = 0.5,
+) -> Calibration:
+    """Return the calibration from histograms of class decisions, shape (rows, columns)."""
+    columns = decisions.shape[1]
+    positive = np.arange(columns) if columns > 1 else np.array([1])
+    centre, scale = np.broadcast_to(centres, columns), np.broadcast_to(scales, columns)
+    parts = zip(decisions.T, positive, centre, scale, strict=True)
+    histograms = np.stack([decision_histogram(d, classes == wanted, c, s) for d, wanted, c, s in parts])
+    return Calibration.from_histograms(histograms, centre, scale)
+
+
+def scikit_learns_and_ours(
+    model: BaseEstimator, X: NDArray[np.float64], y: NDArray[np.int64], *, by_votes: bool
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Train on the first third of the rows, calibrate on the second, return probabilities of the last."""
+    rng = np.random.default_rng(0)
+    # Noise, so that the classes overlap and the sigmoids are not steps.
+    X = StandardScaler().fit_transform(X) + rng.normal(scale=1.5, size=X.shape)
+    part = rng.integers(0, 3, len(X))
+    model.fit(X[part == 0], y[part == 0])
+    reference = CalibratedClassifierCV(FrozenEstimator(model), method="sigmoid", ensemble=False)
+    reference.fit(X[part == 1], y[part == 1])
+    held_out, new = (model.decision_function(X[part == i]).reshape(sum(part == i), -1) for i in (1, 2))
+    where = (
+        (held_out.shape[1] - 1.0, 1.0) if by_votes else (np.median(held_out, axis=0), held_out.std(axis=0))
+    )
+    found = fitted(held_out, y[part == 1], *where)
+    return reference.predict_proba(X[part == 2]), found.probabilities(new)
+
+
+@pytest.mark.parametrize("load", [load_breast_cancer, load_wine, load_digits])
+@pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
+def test_probabilities_are_scikit_learns(load: Callable[..., Any], C: float) -> None:
+    expected, found = scikit_learns_and_ours(
+        OneVsRestClassifier(SVC(C=C)), *load(return_X_y=True), by_votes=False
+    )
+    assert found == pytest.approx(expected, abs=0.01)
+
+
+@pytest.mark.parametrize("load", [load_wine, load_digits])
+@pytest.mark.parametrize("C", [1.0, 100.0])
+def test_one_versus_one_probabilities_are_scikit_learns(load: Callable[..., Any], C: float) -> None:
+    expected, found = scikit_learns_and_ours(
+        OneVsOneClassifier(SVC(C=C)), *load(return_X_y=True), by_votes=True
+    )
+    assert found == pytest.approx(expected, abs=0.01)
+
+
+def test_the_sigmoid_that_made_the_labels_is_found() -> None:
+    rng = np.random.default_rng(0)
+    decision = rng.normal(size=200_000)
+    classes = (rng.random(200_000) < 1 / (1 + np.exp(-(1.7 * decision - 0.6)))).astype(np.int64)
+    found = fitted(decision[:, None], classes)
+    assert found.slopes[0] == pytest.approx(1.7, abs=0.03)
+    assert found.intercepts[0] == pytest.approx(-0.6, abs=0.03)
+    # Worse than the true probabilities by next to nothing, as measured by the Brier score.
+    truth = np.column_stack([1 / (1 + np.exp(1.7 * decision - 0.6)), 1 / (1 + np.exp(-1.7 * decision + 0.6))])
+    scores = [brier_score_loss(classes, p[:, 1]) for p in (found.probabilities(decision[:, None]), truth)]
+    assert scores[0] == pytest.approx(scores[1], abs=1e-4)
+
+
+def random_histogram(seed: int) -> NDArray[np.float64]:
+    """Return counts from none to a million per class, overlapping or apart, with bins at the very ends or not."""
+    rng = np.random.default_rng(seed)
+    histogram = np.zeros((2, BINS))
+    for counts in histogram:
+        places = np.sort(rng.integers(0, BINS, 2)) if rng.random() < 0.8 else np.array([0, BINS - 1])
+        kept = rng.integers(places[0], places[1] + 1, rng.integers(1, 6))
+        counts[kept] = np.floor(10 ** rng.uniform(0, 6, len(kept)))
+    return histogram
+
+
+@settings(deadline=None, max_examples=200)
+@given(seed=st.integers(0, 10**6))
+def test_the_fit_is_the_minimum(seed: int) -> None:
+    # There the probabilities and the smoothed targets have the same sum, also weighted by the decision value.
+    histogram = random_histogram(seed)
+    negative, positive = histogram
+    found = Calibration.from_histograms(histogram[None], [0.3], [2.0])
+    filled = histogram.sum(axis=0) > 0
+    assume(filled.sum() > 1)
+    middles = histogram_middles(0.3, 2.0)[filled]
+    rows = histogram.sum(axis=0)[filled]
+    target = positive * (positive.sum() + 1) / (positive.sum() + 2) + negative / (negative.sum() + 2)
+    error = rows * found.probabilities(middles[:, None])[:, 1] - target[filled]
+    size = rows.sum()
+    assert error.sum() / size == pytest.approx(0, abs=1e-7)
+    spread = np.sqrt(rows @ middles**2 / size)
+    assert error @ middles / (size * spread) == pytest.approx(0, abs=1e-7)
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 10**6))
+def test_probabilities_rise_with_the_decision_value_if_the_positive_rows_have_the_larger_ones(
+    seed: int,
+) -> None:
+    histogram = random_histogram(seed)
+    middles = histogram_middles()
+    negative, positive = (counts @ middles / counts.sum() for counts in histogram)
+    decisions = np.linspace(-3, 3, 50)[:, None]
+    found = Calibration.from_histograms(histogram[None], [0.0], [1.0]).probabilities(decisions)
+    assume(abs(positive - negative) > 1e-9)
+    steps = np.diff(found[:, 1]) * np.sign(positive - negative)
+    assert (steps >= 0).all()
+    assert found.sum(axis=1) == pytest.approx(np.ones(50))
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 10**6), centre=st.floats(-100, 100), scale=st.floats(1e-3, 1e3))
+def test_the_unit_of_the_decision_values_does_not_matter(seed: int, centre: float, scale: float) -> None:
+    histogram = random_histogram(seed)[None]
+    decisions = np.linspace(-2, 2, 20)[:, None]
+    plain = Calibration.from_histograms(histogram, [0.0], [1.0]).probabilities(decisions)
+    other = Calibration.from_histograms(histogram, [centre], [scale])
+    assert other.probabilities(centre + scale * decisions) == pytest.approx(plain, abs=1e-4)
+
+
+@pytest.mark.parametrize(
+    ("negatives", "positives", "probability"),
+    [(0, 0, 1 / 2), (0, 3, 4 / 5), (8, 0, 1 / 10)],
+    ids=["no row", "no negative row", "no positive row"],
+)
+def test_without_held_out_rows_of_a_class_the_probability_is_the_smoothed_prior(
+    negatives: int, positives: int, probability: float
+) -> None:
+    classes = np.repeat([0, 1], [negatives, positives])
+    found = fitted(np.linspace(-1, 1, len(classes))[:, None], classes)
+    decisions = np.array([[-1e9], [0.0], [5.0]])
+    expected = np.tile([1 - probability, probability], (3, 1))
+    assert found.probabilities(decisions) == pytest.approx(expected)
+
+
+def test_decisions_that_are_all_equal_say_nothing() -> None:
+    found = fitted(np.full((6, 1), 0.1), np.array([0, 0, 1, 0, 0, 1]))
+    assert found.probabilities(np.array([[-7.0], [0.1]]))[:, 1] == pytest.approx([3 / 8, 3 / 8])
+
+
+def test_separated_classes_are_probable_but_not_certain() -> None:
+    found = fitted(np.repeat([-1.0, 1.0], 50)[:, None], np.repeat([0, 1], 50))
+    low, high = found.probabilities(np.array([[-1.0], [1.0]]))[:, 1]
+    assert (low, high) == (pytest.approx(1 / 52, abs=1e-3), pytest.approx(51 / 52, abs=1e-3))
+
+
+def test_values_beyond_all_bins_leave_the_probabilities_finite() -> None:
+    decisions = np.array([-1e300, -1.0, -0.5, 0.5, 1.0, 1e300])[:, None]
+    found = fitted(decisions, np.array([0, 0, 1, 0, 1, 1]))
+    probabilities = found.probabilities(decisions)
+    assert np.isfinite(probabilities).all()
+    assert (np.diff(probabilities[:, 1]) >= 0).all()
+
+
+def test_a_class_of_several_without_held_out_rows_gets_a_small_constant_share() -> None:
+    rng = np.random.default_rng(0)
+    classes = rng.integers(0, 2, 100)
+    decisions = rng.normal(size=(100, 3)) + 2 * np.eye(3)[classes]
+    found = fitted(decisions, classes)
+    assert found.slopes[2] == 0
+    probabilities = found.probabilities(decisions)
+    assert probabilities.sum(axis=1) == pytest.approx(np.ones(100))
+    assert probabilities[:, 2].max() < 0.1
+
+
+def test_where_every_sigmoid_vanishes_the_classes_share_alike() -> None:
+    calibration = Calibration(np.ones(4), np.zeros(4))
+    found = calibration.probabilities(np.array([[-1e4, -2e4, -1e5, -1e4], [0.0, -1e4, -1e4, 0.0]]))
+    assert found.tolist() == [[0.25, 0.25, 0.25, 0.25], [0.5, 0.0, 0.0, 0.5]]
+
+
+@pytest.mark.parametrize(
+    ("slopes", "intercepts"),
+    [
+        (np.ones(2), np.ones(3)),
+        (np.ones((1, 2)), np.ones((1, 2))),
+        (np.array([np.nan]), np.ones(1)),
+        (np.ones(1), np.array([np.inf])),
+    ],
+)
+def test_a_calibration_that_cannot_be_is_refused(
+    slopes: NDArray[np.float64], intercepts: NDArray[np.float64]
+) -> None:
+    with pytest.raises(ValueError, match=r"slope"):
+        Calibration(slopes, intercepts)
+
+
+def test_every_histogram_needs_a_centre_and_a_scale() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        Calibration.from_histograms(np.zeros((2, 2, BINS)), [0.0], [1.0, 1.0])
