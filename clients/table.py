@@ -5,7 +5,6 @@ folder), names of columns, row numbers and counts, and never the content of a ce
 """
 
 import difflib
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,8 +16,7 @@ from numpy.typing import NDArray
 from clients.table_file import LABEL, LIBSVM_SUFFIXES, MISSING, columns_text, read_frame, suffix_of
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import canonical_label
-
-LIBSVM_COLUMN = re.compile(r"f[1-9][0-9]*")
+from flower_pansvm.schema import LIBSVM_COLUMN
 
 
 @dataclass(frozen=True, eq=False)

@@ -136,7 +136,9 @@ class Settings:
             if key not in known:
                 raise SettingError(f"There is no setting '{key}'. {near_matches(key, known)}")
             chosen_later = key == "C" and value == "auto"
-            values[known[key].name] = value if chosen_later else _convert(key, value, type(known[key].default))
+            values[known[key].name] = (
+                value if chosen_later else _convert(key, value, type(known[key].default))
+            )
         return cls(**values)  # type: ignore[arg-type]
 
     def to_config(self) -> dict[str, Scalar]:

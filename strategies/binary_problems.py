@@ -55,7 +55,11 @@ def pairs_of(settings: Settings, schema: Schema) -> tuple[Pair, ...]:
 def name_of(pair: Pair, schema: Schema) -> str:
     """Return what a log line calls a binary problem."""
     positive = schema.classes[pair.positive]
-    return f"class {positive}" if pair.negative == REST else f"class {positive} against {schema.classes[pair.negative]}"
+    return (
+        f"class {positive}"
+        if pair.negative == REST
+        else f"class {positive} against {schema.classes[pair.negative]}"
+    )
 
 
 def with_rows(problem: Problem, settings: Settings, rows: NDArray[np.float64]) -> Problem:

@@ -124,7 +124,9 @@ class CuttingPlanes:
         problems, questions = [self.problems[i] for i in wanted], list(wanted.values())
         self.questions.append(dict(wanted))
         sums = self.federation.secure_sum(
-            messages.CUTS, {**pack_problems(problems), **pack_questions(questions)}, self._bounds(problems, questions)
+            messages.CUTS,
+            {**pack_problems(problems), **pack_questions(questions)},
+            self._bounds(problems, questions),
         )
         if tuple(self.federation.sites) != self.sites:
             raise SitesChangedError
@@ -136,7 +138,11 @@ class CuttingPlanes:
         heaviest = max(max(problem.weights) for problem in problems)
         rows = heaviest * float(self.rows.sum())
         hinge = 1.0 + max(
-            float(np.max(np.linalg.norm(question.points[:, :-1], axis=1) * largest + np.abs(question.points[:, -1])))
+            float(
+                np.max(
+                    np.linalg.norm(question.points[:, :-1], axis=1) * largest + np.abs(question.points[:, -1])
+                )
+            )
             for question in questions
         )
         narrowest = min(question.width for question in questions)
@@ -151,8 +157,12 @@ class CuttingPlanes:
     def _count_rows(self) -> None:
         """Count the rows again, of the sites that are left."""
         self.rows = self.federation.secure_sum(messages.ROWS, {}, {"rows": messages.COUNT})["rows"]
-        log(INFO, "training goes on with the %d rows of %d sites", self.rows.sum(), len(self.federation.sites))
-        self.problems = [replace(problem, rows=weighted_rows(problem, self.rows)) for problem in self.problems]
+        log(
+            INFO, "training goes on with the %d rows of %d sites", self.rows.sum(), len(self.federation.sites)
+        )
+        self.problems = [
+            replace(problem, rows=weighted_rows(problem, self.rows)) for problem in self.problems
+        ]
         self.sites = tuple(self.federation.sites)
 
     def _report(self, number: int, states: Sequence[Progress]) -> None:
@@ -188,4 +198,6 @@ def side_rows(problem: Problem, rows: NDArray[np.float64]) -> tuple[float, float
 
 def weighted_rows(problem: Problem, rows: NDArray[np.float64]) -> float:
     """Return the sum of the weights of a problem's rows; parameters as in `side_rows`."""
-    return sum(weight * count for weight, count in zip(problem.weights, side_rows(problem, rows), strict=True))
+    return sum(
+        weight * count for weight, count in zip(problem.weights, side_rows(problem, rows), strict=True)
+    )

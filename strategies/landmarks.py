@@ -67,7 +67,9 @@ def local_k_means(federation: Federation, settings: Settings, standards: Sequenc
         messages.LANDMARKS,
         {
             "folds": _folds(standards),
-            "shares": np.array([count / standard.rows for count, standard in zip(wanted, standards, strict=True)]),
+            "shares": np.array(
+                [count / standard.rows for count, standard in zip(wanted, standards, strict=True)]
+            ),
             "slots_per_site": min(most, SPARE_SLOTS * math.ceil(most / sites)),
             "min_cluster": settings.min_cluster,
             "seed": settings.seed,

@@ -21,7 +21,14 @@ from flower_pansvm.multiclass import Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.settings import Settings
-from strategies.binary_problems import coordinate_bound, kernel_of, pairs_of, tell_feature_map, warm_start, with_rows
+from strategies.binary_problems import (
+    coordinate_bound,
+    kernel_of,
+    pairs_of,
+    tell_feature_map,
+    warm_start,
+    with_rows,
+)
 from strategies.cutting_planes import CuttingPlanes
 from strategies.federation import Federation
 from strategies.landmarks import gather_landmarks
@@ -119,7 +126,11 @@ def choose(federation: Federation, settings: Settings, schema: Schema, moments: 
     cut_rounds = 0
     if usable:
         problems = _problems(settings, moments, maps, usable, pairs)
-        bound = max(coordinate_bound(maps[gamma, 0].kernel, one) for gamma in {g for _, g in usable} for one in standards)
+        bound = max(
+            coordinate_bound(maps[gamma, 0].kernel, one)
+            for gamma in {g for _, g in usable}
+            for one in standards
+        )
         training = CuttingPlanes(
             federation,
             replace(settings, tol=max(settings.tol, ROUGH)),

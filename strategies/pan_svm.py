@@ -100,7 +100,9 @@ class PanSVM(PhasedStrategy):
         """Choose C and gamma by cross-validation, if they are to be chosen, and go on with these."""
         self.choice = choose(federation, self.settings, schema, moments)
         best = self.choice.best
-        log(INFO, "chosen by %d-fold cross-validation: C=%g, gamma=%g", len(moments.folds), best.C, best.gamma)
+        log(
+            INFO, "chosen by %d-fold cross-validation: C=%g, gamma=%g", len(moments.folds), best.C, best.gamma
+        )
         self.settings = replace(self.settings, C=best.C, gamma=repr(best.gamma))
 
     def standardise(self, federation: Federation, moments: Moments) -> Standard:
@@ -166,7 +168,9 @@ class PanSVM(PhasedStrategy):
         ]
         confusion, histograms = score(federation, trials, pairs)
         if self.settings.probability:
-            calibration = Calibration.from_histograms(histograms[1:].sum(axis=0), centres.tolist(), scales.tolist())
+            calibration = Calibration.from_histograms(
+                histograms[1:].sum(axis=0), centres.tolist(), scales.tolist()
+            )
             self.model = PanSVC.from_parts(
                 model.schema_, model.scaling_, model.feature_map_, weights[: len(pairs)], pairs, calibration
             )
@@ -176,8 +180,9 @@ class PanSVM(PhasedStrategy):
 def _frame(model: PanSVC) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return around which value the class decisions of each column lie, and how far apart."""
     if model.pairs_[0].negative != REST:
-        votes = (len(model.classes_) - 1) / 2
-        return np.full(len(model.classes_), votes), np.full(len(model.classes_), votes)
+        # The bins are finest around the most votes that a class can have.
+        classes = len(model.classes_)
+        return np.full(classes, classes - 1.0), np.ones(classes)
     # Decision values lie around b, and a small C or a rare class draws them together there.
     scales = SPREAD * model.feature_map_.typical_norm() * np.linalg.norm(model.coef_, axis=1)
     return model.intercept_, np.where(scales > 0, scales, 1.0)

@@ -123,7 +123,10 @@ def cuts_at(
         Secret random numbers for each problem.
     """
     rows = len(labels[0].y)
-    sums = [_Sums(label, question, source) for label, question, source in zip(labels, questions, draw, strict=True)]
+    sums = [
+        _Sums(label, question, source)
+        for label, question, source in zip(labels, questions, draw, strict=True)
+    ]
     for block in blocks(rows):
         F = mapped(block)
         for one in sums:
@@ -227,7 +230,9 @@ class _Sums:
         self.nearest = np.take_along_axis(np.vstack([self.nearest, rows]), chosen, axis=0)
         self.counted = np.take_along_axis(np.vstack([self.counted, c]), chosen, axis=0)
 
-    def _add_curvature(self, F: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64]) -> None:
+    def _add_curvature(
+        self, F: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64]
+    ) -> None:
         """Add v f f^T, v a triangular bump of z around the margin; only a hint, so single precision will do."""
         centre, width, leading = self.question.centre, self.question.width, self.question.leading
         z = 1.0 - y * (F @ centre[:-1] + centre[-1])

@@ -94,6 +94,8 @@ def solve(
             share = numbers // len(wanted)
             with threadpool_limits(limits=1):
                 questions = list(pool.map(advance, wanted, answers.values(), [share] * len(wanted)))
-            wanted = {i: question for i, question in zip(wanted, questions, strict=True) if question is not None}
+            wanted = {
+                i: question for i, question in zip(wanted, questions, strict=True) if question is not None
+            }
             report(number, states)
     return states

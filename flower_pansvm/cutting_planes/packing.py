@@ -92,9 +92,7 @@ def unpack_answers(sums: Mapping[str, NDArray[np.float64]], questions: Sequence[
     """Return the answers that :func:`pack_answers` has packed, one for each question."""
     counts = np.array([len(question.points) for question in questions])
     ranks = np.array([question.points.shape[1] - 1 for question in questions])
-    sizes = [
-        curvature_size(rank, question.leading) for rank, question in zip(ranks, questions, strict=True)
-    ]
+    sizes = [curvature_size(rank, question.leading) for rank, question in zip(ranks, questions, strict=True)]
     a = _pieces(sums["a"], counts * ranks)
     d, m, loss = (_pieces(sums[name], counts) for name in ("d", "m", "loss"))
     curvature = _pieces(sums["curvature"], np.array(sizes))

@@ -113,7 +113,9 @@ class Progress:
         likely = np.append(shared, np.ones(len(new.m), dtype=np.bool_))
         self.rounds += 1
         try:
-            self.master = solve_master(self.cuts.a, self.cuts.d, self.cuts.m, C, self.problem.rows, likely=likely)
+            self.master = solve_master(
+                self.cuts.a, self.cuts.d, self.cuts.m, C, self.problem.rows, likely=likely
+            )
         except TrainingError as error:
             self.failure = str(error)
             return

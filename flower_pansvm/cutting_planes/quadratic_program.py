@@ -11,7 +11,10 @@ TOLERANCES = (1e-10, 1e-7, 1e-4)
 
 
 def minimise(
-    linear: NDArray[np.float64], slopes: NDArray[np.float64], bias: NDArray[np.float64], heights: NDArray[np.float64]
+    linear: NDArray[np.float64],
+    slopes: NDArray[np.float64],
+    bias: NDArray[np.float64],
+    heights: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], float, float, NDArray[np.float64], float]:
     """Minimise 1/2 ||u||^2 + linear.u + L subject to L >= heights_t - slopes_t.u - bias_t b and L >= 0.
 
