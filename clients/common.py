@@ -12,7 +12,7 @@ from clients.site import Site
 from clients.terms import check_extremes_agreed
 from flower_pansvm import messages, scaling
 from flower_pansvm.cutting_planes.cuts import blocks
-from flower_pansvm.cutting_planes.progress import NO_FOLD
+from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.metrics import BINS, confusion_counts, decision_histogram, winners
 from flower_pansvm.multiclass import Pair, class_decisions
 from flower_pansvm.records import Value, texts

@@ -26,16 +26,21 @@ MOST_LANDMARKS = 100_000
 def landmarks(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Write the site's k-means centres into its own slots of a zero matrix (Lu 2016, Algorithm 1, line 1)."""
     slots, total = _own_slots(site, inputs["slots_per_site"])
-    min_cluster = _agreed_min_cluster(site, inputs["min_cluster"])
-    shares, features = inputs["shares"], site.train().X.shape[1]
-    matrix, filled = np.zeros((len(shares), total, features)), np.zeros((len(shares), total))
-    for number, (fold, share) in enumerate(zip(inputs["folds"], shares, strict=True)):
-        X = _scaled_without(site, number, fold)
-        clusters = min(len(slots), max(1, int(share * len(X) + ROUNDING)))
-        centres, _ = cluster_centres(X, clusters, min_cluster, inputs["seed"])
+    scalings, features = len(inputs["folds"]), site.train().X.shape[1]
+    matrix, filled = np.zeros((scalings, total, features)), np.zeros((scalings, total))
+    for number in range(scalings):
+        centres, _ = own_centres(site, inputs, number)
         used = slots[: len(centres)]
         matrix[number, used], filled[number, used] = centres, 1.0
     return {"centres": matrix, "filled": filled}
+
+
+def own_centres(site: Site, inputs: Inputs, number: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the site's k-means centres for one of the scalings, and of how many rows each is the mean."""
+    min_cluster = _agreed_min_cluster(site, inputs["min_cluster"])
+    X = scaled_without(site, number, inputs["folds"][number])
+    clusters = min(inputs["slots_per_site"], max(1, int(inputs["shares"][number] * len(X) + ROUNDING)))
+    return cluster_centres(X, clusters, min_cluster, inputs["seed"])
 
 
 @answers(messages.ASSIGN)
@@ -48,7 +53,7 @@ def assign(site: Site, inputs: Inputs) -> dict[str, Value]:
     min_cluster = _agreed_min_cluster(site, inputs["min_cluster"])
     totals, weights = np.zeros(inputs["centres"].shape), np.zeros(inputs["centres"].shape[:2])
     for number, (fold, count) in enumerate(zip(inputs["folds"], inputs["counts"], strict=True)):
-        X, centres = _scaled_without(site, number, fold), inputs["centres"][number, :count]
+        X, centres = scaled_without(site, number, fold), inputs["centres"][number, :count]
         weight = 0.5 + draw_for(site, messages.ASSIGN.name, int(fold))(centres.tobytes().hex(), len(X))
         totals[number, :count], weights[number, :count] = weighted_totals(X, centres, weight, min_cluster)
     return {"totals": totals, "weights": weights}
@@ -58,7 +63,7 @@ def assign(site: Site, inputs: Inputs) -> dict[str, Value]:
 def box(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Say for each feature and step whether the site has a row beyond it; the sum is a number of sites."""
     sides = [
-        beyond(_scaled_without(site, number, fold), inputs["steps"])
+        beyond(scaled_without(site, number, fold), inputs["steps"])
         for number, fold in enumerate(inputs["folds"])
     ]
     return {
@@ -67,7 +72,7 @@ def box(site: Site, inputs: Inputs) -> dict[str, Value]:
     }
 
 
-def _scaled_without(site: Site, scaling: int, fold: int) -> NDArray[np.float64]:
+def scaled_without(site: Site, scaling: int, fold: int) -> NDArray[np.float64]:
     """Return the training rows outside of a fold, scaled; all of them without a fold."""
     X = site.train().X
     return site.scaled(X[site.folds() != fold] if fold >= 0 else X, scaling)

@@ -1,11 +1,10 @@
 """The local work of PAN-SVM: warm start and cutting planes (Lu 2016, Algorithm 2)."""
 
 import warnings
+from threading import Lock
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
 
 from clients.answering import Inputs, answers
 from clients.blur import draw_for
@@ -14,15 +13,18 @@ from clients.terms import least_blur
 from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import Answer, Labels, cuts_at
 from flower_pansvm.cutting_planes.packing import pack_answers, unpack_problems, unpack_questions
-from flower_pansvm.cutting_planes.progress import NO_FOLD, Problem
+from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.errors import SettingError
 from flower_pansvm.multiclass import signs
 from flower_pansvm.records import Value
 
-WARM_START_ROWS = 5000
+WARM_START_ROWS = 10_000
 """Rows that a local model is fitted to; more would only polish a first guess, and so would more passes over them."""
 
 WARM_START_PASSES = 200
+
+_one_fit = Lock()
+"""liblinear has one random generator for the whole process: of two fits at a time, neither could be repeated."""
 
 
 @answers(messages.WARM_START)
@@ -89,8 +91,11 @@ def _some_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
 def _local_svm(
     F: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64], C: float
 ) -> NDArray[np.float64]:
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - each message may start a process
+    from sklearn.svm import LinearSVC  # noqa: PLC0415 - each message may start a process
+
     solver = LinearSVC(C=C, loss="hinge", dual=True, max_iter=WARM_START_PASSES, random_state=0)
-    with warnings.catch_warnings():
+    with _one_fit, warnings.catch_warnings():
         # It need not converge: any point is a valid start.
         warnings.simplefilter("ignore", ConvergenceWarning)
         solver.fit(F, y, sample_weight=weight)

@@ -21,7 +21,7 @@ from clients.table_source import open_table, table_identity
 from clients.terms import least_rows, site_name
 from flower_pansvm import messages, records
 from flower_pansvm.cutting_planes.cuts import Mapped, blocks
-from flower_pansvm.cutting_planes.progress import NO_FOLD
+from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import FederationError, TableError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap

@@ -21,7 +21,7 @@ from flwr.app import Context
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from clients.table import Table, read_table
+from clients.table import Table
 from clients.terms import site_name
 from flower_pansvm.errors import SettingError
 
@@ -69,7 +69,7 @@ def read_through_cache(path: Path, label: str | None, folder: Path | None) -> Ta
     Parameters
     ----------
     path, label
-        As for `clients.table.read_table`.
+        As for `clients.table_reading.read_table`.
     folder : Path or None
         Where copies are kept, made if it is not there; None for nowhere.
 
@@ -86,19 +86,25 @@ def read_through_cache(path: Path, label: str | None, folder: Path | None) -> Ta
     """
     key = _key(path, label)
     if folder is None or key is None:
-        return read_table(path, label)
+        return _read(path, label)
     problem = _problem(folder)
     if problem:
         _say("no copy of '%s' is kept in the cache folder '%s': %s", path, folder, problem)
-        return read_table(path, label)
+        return _read(path, label)
     entry = folder / key
     table = _load(entry, path)
     if table is None:
-        table = read_table(path, label)
+        table = _read(path, label)
         # A file that was changed while it was read may not lie under the key of what it was before.
         if key == _key(path, label):
             _store(table, entry, path)
     return table
+
+
+def _read(path: Path, label: str | None) -> Table:
+    from clients.table_reading import read_table  # noqa: PLC0415 - each message may start a process
+
+    return read_table(path, label)
 
 
 def _key(path: Path, label: str | None) -> str | None:

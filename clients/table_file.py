@@ -19,6 +19,7 @@ import pyarrow
 import pyarrow.parquet
 from sklearn.datasets import load_svmlight_file
 
+from clients.table import columns_text
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import NUMBER
 
@@ -64,12 +65,6 @@ def suffix_of(name: str) -> str:
     ('.csv', '')
     """
     return PurePath(name.lower().removesuffix(".gz")).suffix
-
-
-def columns_text(columns: Sequence[str]) -> str:
-    """Return at most five columns by name and the rest by count, for an error."""
-    more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
-    return f"column {', '.join(map(repr, columns[:5]))}{more}"
 
 
 def _content(path: Path) -> bytes:

@@ -8,9 +8,6 @@ import warnings
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.metrics import pairwise_distances_argmin
 
 from flower_pansvm.errors import SettingError
 
@@ -44,6 +41,9 @@ def cluster_centres(
     SettingError
         If ``clusters`` or ``min_cluster`` is below 1.
     """
+    from sklearn.cluster import KMeans  # noqa: PLC0415 - each message may start a process
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - each message may start a process
+
     if clusters < 1 or min_cluster < 1:
         raise SettingError(
             f"landmarks per site is {clusters} and min-cluster {min_cluster}; both must be at least 1."
@@ -86,20 +86,23 @@ def weighted_totals(
     totals : ndarray of shape (centres, features)
     weights : ndarray of shape (centres,)
     """
+    from sklearn.metrics import pairwise_distances_argmin  # noqa: PLC0415 - each message may start a process
+
     totals, weights = np.zeros(centres.shape), np.zeros(len(centres))
     if len(X) < min_cluster:
         return totals, weights
-    usable = np.arange(len(centres))
-    while True:
-        nearest = pairwise_distances_argmin(X, centres[usable])
-        sizes = np.bincount(nearest, minlength=len(usable))
-        small = (sizes > 0) & (sizes < min_cluster)
-        if not small.any():
-            break
+    usable = np.ones(len(centres), dtype=np.bool_)
+    nearest = pairwise_distances_argmin(X, centres)
+    sizes = np.bincount(nearest, minlength=len(centres))
+    while (small := (sizes > 0) & (sizes < min_cluster)).any():
         # One at a time: with its rows, another small one may grow large enough.
-        usable = np.delete(usable, np.flatnonzero(small)[np.argmin(sizes[small])])
-    np.add.at(totals, usable[nearest], X * weight[:, None])
-    np.add.at(weights, usable[nearest], weight)
+        smallest = np.flatnonzero(small)[np.argmin(sizes[small])]
+        usable[smallest] = False
+        moved = nearest == smallest
+        nearest[moved] = np.flatnonzero(usable)[pairwise_distances_argmin(X[moved], centres[usable])]
+        sizes = np.bincount(nearest, minlength=len(centres))
+    np.add.at(totals, nearest, X * weight[:, None])
+    np.add.at(weights, nearest, weight)
     return totals, weights
 
 

@@ -107,7 +107,8 @@ point (Lu 2016, Algorithm 2, line 7), and of the loss's curvature at the centre.
 
 SCORES = Task("scores", "evaluate", summed=("confusion", "histogram"))
 """In: models, each with the rows it is tried on, its problems, their weights and biases; centre and scale of each
-histogram. Out, for each model: counts of true against predicted class, and how many decision values fall into each bin."""
+histogram. Out, for each model: counts of true against predicted class, and how many decision values fall into each
+bin."""
 
 RELAY = Task("relay", "train")
 """A step of a secure sum that takes several: ciphertext from one site on its way to another, or to be opened."""

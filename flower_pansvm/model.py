@@ -1,8 +1,6 @@
 """The fitted model: a scikit-learn classifier that lives in one file without pickle."""
 
-import hashlib
-import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -13,16 +11,15 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from flower_pansvm.calibration import Calibration
+from flower_pansvm.cutting_planes.cuts import blocks
 from flower_pansvm.errors import ModelFileError, PanSVMError, TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.metrics import winners
+from flower_pansvm.model_file import digest, read_arrays, write_arrays
 from flower_pansvm.multiclass import Pair, class_decisions, one_versus_all, one_versus_one
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-
-FORMAT = 2
-"""Version of the file format; raised when a file of the old one can no longer be read."""
 
 
 def _is_calibrated(model: "PanSVC") -> bool:
@@ -161,8 +158,10 @@ class PanSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         """Return the decision value w f + b of each binary problem, shape (rows, problems), in ``pairs_``'s order."""
         check_is_fitted(self, "coef_")
         cells = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
-        mapped = self.feature_map_.transform(self.scaling_.transform(cells))
-        values: NDArray[np.float64] = mapped @ self.coef_.T + self.intercept_
+        values = np.empty((len(cells), len(self.pairs_)))
+        for block in blocks(len(cells)):
+            mapped = self.feature_map_.transform(self.scaling_.transform(cells[block]))
+            values[block] = mapped @ self.coef_.T + self.intercept_
         return values
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
@@ -205,16 +204,11 @@ class PanSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
     def sha256(self) -> str:
         """Return a digest of all numbers and names in the model, the same on every machine."""
-        return _digest(self._arrays())
+        return digest(self._arrays())
 
     def save(self, path: Path | str) -> None:
         """Write the model to an ``.npz`` file; nothing in it is pickled."""
-        np.savez_compressed(
-            path,
-            format=np.array(FORMAT),
-            sha256=np.array(self.sha256()),
-            **self._arrays(),  # type: ignore[arg-type]
-        )
+        write_arrays(path, self._arrays())
 
     @classmethod
     def load(cls, path: Path | str) -> Self:
@@ -225,35 +219,13 @@ class PanSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         ModelFileError
             If the file is missing, damaged, no model, or written by another version.
         """
-        name = Path(path).name
-        try:
-            with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as file:
-                arrays = {key: file[key] for key in file.files}
-        except FileNotFoundError:
-            raise ModelFileError(
-                f"There is no model file at {path}. A run leaves one named model.npz."
-            ) from None
-        except Exception as error:  # a damaged file makes zipfile and numpy raise nearly anything
-            raise ModelFileError(
-                f"{name} cannot be read as a model: the file is truncated, damaged or no model. Copy it again from "
-                "the run's folder."
-            ) from error
-        version = str(arrays.pop("format", "unknown"))
-        if version != str(FORMAT):
-            raise ModelFileError(
-                f"{name} has model format {version}, this program reads format {FORMAT}. Install the version of "
-                "flower-pansvm that wrote it, or train again."
-            )
-        if str(arrays.pop("sha256", "")) != _digest(arrays):
-            raise ModelFileError(
-                f"{name} does not match its own digest: it was changed or damaged after it was saved. Copy it again "
-                "from the run's folder."
-            )
+        arrays = read_arrays(path)
         try:
             return cls._from_arrays(arrays)
         except (KeyError, TypeError, ValueError, OverflowError, PanSVMError) as error:
             raise ModelFileError(
-                f"{name} lacks a part of the model or holds one that cannot be. Copy it again from the run's folder."
+                f"{Path(path).name} lacks a part of the model or holds one that cannot be. Copy it again from the "
+                "run's folder."
             ) from error
 
     def _arrays(self) -> dict[str, NDArray[Any]]:
@@ -293,15 +265,6 @@ class PanSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             [Pair(int(positive), int(negative)) for positive, negative in arrays["pairs"]],
             Calibration(slopes, intercepts) if slopes.size else None,
         )
-
-
-def _digest(arrays: Mapping[str, NDArray[Any]]) -> str:
-    """Return a digest of names, types, shapes and contents of the arrays."""
-    digest = hashlib.sha256()
-    for name, array in sorted(arrays.items()):
-        digest.update(f"{name}|{array.dtype.str}|{array.shape}|".encode())
-        digest.update(array.tobytes())
-    return digest.hexdigest()
 
 
 def _as_labels(classes: tuple[str, ...]) -> NDArray[Any]:

@@ -9,7 +9,6 @@ from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import eigh
 
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
@@ -67,7 +66,7 @@ class NystromMap:
                 "The kernel matrix of the landmarks has values too large to compute with. Choose a smaller degree or "
                 "gamma, or scale the features."
             )
-        values, vectors = eigh(matrix)
+        values, vectors = np.linalg.eigh(matrix)
         values, vectors = values[::-1], vectors[:, ::-1]
         kept = values > max(EIGENVALUE_TOLERANCE * float(values[0]), np.finfo(np.float64).tiny)
         if not kept.any():

@@ -12,6 +12,7 @@ from typing import Self
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
+from flower_pansvm.setting_values import convert, refusal, to_number, to_positive, to_positives
 
 Scalar = str | int | float | bool
 
@@ -26,6 +27,19 @@ CHOICES = {
     "scaling": ("standard", "minmax", "none"),
 }
 
+LEAST = {
+    "sites": 2,
+    "min_sites": 2,
+    "min_cluster": 1,
+    "points": 1,
+    "curvature": 0.0,
+    "cv_folds": 2,
+    "degree": 1,
+    "seed": 0,
+    "coef0": 0.0,
+    "k": 0,
+}
+"""The least that a number may be."""
 
 GAMMA_FACTORS = (0.0625, 0.25, 1.0, 4.0)
 """The default grid of gamma, in shares of ``scale``."""
@@ -61,8 +75,8 @@ class Settings:
         One versus the rest (``ovr``, the paper's choice) or one versus one (``ovo``); whether the model gives
         probabilities, which takes a model more for each fold, in the same messages.
     cv_folds, C_grid, gamma_grid
-        Folds of cross-validation; the values of C and gamma it tries, by commas; ``auto`` for a quarter, one, four
-        and a sixteenth of gamma=scale.
+        Folds of cross-validation; the values of C and gamma it tries, by commas; ``auto`` for a sixteenth, a quarter,
+        one and four times gamma=scale.
     tol
         Relative gap at which training stops.
     preset, points, curvature, blur, warm_start
@@ -72,9 +86,10 @@ class Settings:
         ``auto`` or a count, 0 for none; whether local models give the first point.
     timeout
         Seconds to wait for the sites in one round trip.
-    out, resume
+    out, resume, audit
         Folder for the results, an absolute path, by default ``runs/RUN_ID`` in the working folder; whether to go on
-        from the checkpoint that a stopped run has left there.
+        from the checkpoint that a stopped run has left there; whether to keep there what the sites were asked, so
+        that ``pansvm run --audit`` can tell which simulated patients a curious coordinator could single out.
     """
 
     data: str = "breast_cancer"
@@ -115,6 +130,7 @@ class Settings:
     timeout: float = 600.0
     out: str = ""
     resume: bool = False
+    audit: bool = False
 
     @classmethod
     def from_config(cls, config: Mapping[str, Scalar]) -> Self:
@@ -130,68 +146,56 @@ class Settings:
         >>> Settings.from_config({"C": 10, "min-cluster": 1}).min_cluster
         1
         """
-        known = {field.name.replace("_", "-"): field for field in fields(cls)}
+        known = {_key(field.name): field for field in fields(cls)}
         values: dict[str, Scalar] = {}
         for key, value in config.items():
             if key not in known:
                 raise SettingError(f"There is no setting '{key}'. {near_matches(key, known)}")
             chosen_later = key == "C" and value == "auto"
-            values[known[key].name] = (
-                value if chosen_later else _convert(key, value, type(known[key].default))
-            )
+            kind = str if chosen_later else type(known[key].default)
+            values[known[key].name] = convert(key, value, kind)
         return cls(**values)  # type: ignore[arg-type]
 
     def to_config(self) -> dict[str, Scalar]:
         """Return the settings as a run config, names with ``-``."""
-        return {field.name.replace("_", "-"): getattr(self, field.name) for field in fields(self)}
+        return {_key(field.name): getattr(self, field.name) for field in fields(self)}
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
-            check_choice(name, getattr(self, name), choices)
-        positive = {"tol": self.tol, "timeout": self.timeout}
-        if self.C != "auto":
-            positive["C"] = float(self.C)
-        if self.gamma not in ("scale", "auto"):
-            positive["gamma"] = _number("gamma", self.gamma, "a number above 0, 'scale' or 'auto'")
-        positive.update({f"C-grid (value {i})": value for i, value in enumerate(self.C_values, start=1)})
-        if self.gamma_grid != "auto":
-            gammas = _numbers("gamma-grid", self.gamma_grid)
-            positive.update({f"gamma-grid (value {i})": value for i, value in enumerate(gammas, start=1)})
-        for name, value in positive.items():
-            if not (math.isfinite(value) and value > 0):
-                raise SettingError(f"{name} is {value}, but it must be a number above 0.")
-        at_least = {
-            "sites": (self.sites, 2),
-            "min-sites": (self.min_sites, 2),
-            "min-cluster": (self.min_cluster, 1),
-            "points": (self.points, 1),
-            "curvature": (self.curvature, 0),
-            "cv-folds": (self.cv_folds, 2),
-            "degree": (self.degree, 1),
-            "seed": (self.seed, 0),
-            "coef0": (self.coef0, 0.0),
-            "k": (self.k, 0),
-        }
-        for name, (number, least) in at_least.items():
+            check_choice(_key(name), getattr(self, name), choices)
+        self._check_numbers()
+        self._check_texts()
+
+    def _check_numbers(self) -> None:
+        """Check the settings that are numbers."""
+        for name, least in LEAST.items():
+            number = getattr(self, name)
             if not least <= number < math.inf:
-                raise SettingError(f"{name} is {number}, but it must be at least {least}.")
+                raise SettingError(f"{_key(name)} is {number}, but it must be at least {least}.")
         if self.seed >= 2**32:
             raise SettingError(f"seed is {self.seed}, but scikit-learn's k-means needs one below {2**32}.")
         if not 0 <= self.test_fraction < 1:
-            raise SettingError(
-                f"test-fraction is {self.test_fraction}, but it must be at least 0 and below 1."
-            )
+            raise refusal("test-fraction", self.test_fraction)
+        to_positive("tol", self.tol)
+        to_positive("timeout", self.timeout)
+
+    def _check_texts(self) -> None:
+        """Check the settings that may be a word, a number or several numbers."""
+        if self.C != "auto":
+            to_positive("C", self.C)
+        if self.gamma not in ("scale", "auto"):
+            to_positive("gamma", self.gamma)
+        to_positives("C-grid", self.C_grid)
+        if self.gamma_grid != "auto":
+            to_positives("gamma-grid", self.gamma_grid)
         if self.blur != "auto":
-            blurred = _number("blur", self.blur, "a count of rows, or 'auto'")
+            blurred = to_number("blur", self.blur)
             if not (blurred >= 0 and blurred.is_integer()):
-                raise SettingError(f"blur is {self.blur}, but it must be 'auto' or a whole number from 0 on.")
+                raise refusal("blur", self.blur)
         if self.landmarks != "auto":
-            count = _number("landmarks", self.landmarks, "a share of the rows below 1, a count, or 'auto'")
-            if not (math.isfinite(count) and count > 0 and (count < 1 or count == int(count))):
-                raise SettingError(
-                    f"landmarks is {self.landmarks}, but it must be a share of the rows between 0 and 1, a whole "
-                    "number of landmarks, or 'auto'."
-                )
+            count = to_positive("landmarks", self.landmarks)
+            if not (count < 1 or count.is_integer()):
+                raise refusal("landmarks", self.landmarks)
 
     @property
     def positive_labels(self) -> tuple[str, ...]:
@@ -201,7 +205,7 @@ class Settings:
     @property
     def tunes(self) -> bool:
         """Whether C or gamma is to be chosen by cross-validation."""
-        return "auto" in (self.C, self.gamma)
+        return self.C == "auto" or self._tunes_gamma
 
     @property
     def folds(self) -> int:
@@ -211,15 +215,20 @@ class Settings:
     @property
     def C_values(self) -> list[float]:
         """The values of C to try: those of the grid, or the one that is given."""
-        return _numbers("C-grid", self.C_grid) if self.C == "auto" else [float(self.C)]
+        return to_positives("C-grid", self.C_grid) if self.C == "auto" else [float(self.C)]
 
     def gamma_values(self, scale: float) -> list[float]:
-        """Return the values of gamma to try, given what ``scale`` stands for."""
-        if self.gamma != "auto":
-            return [scale if self.gamma == "scale" else float(self.gamma)]
+        """Return the values of gamma to try, given what ``scale`` stands for; a linear kernel has only one."""
+        if not self._tunes_gamma:
+            return [scale if self.gamma in ("scale", "auto") else float(self.gamma)]
         if self.gamma_grid == "auto":
-            return [factor * scale for factor in GAMMA_FACTORS]
-        return _numbers("gamma-grid", self.gamma_grid)
+            # Rounded, so that a person can give the chosen value again.
+            return [float(f"{factor * scale:.4g}") for factor in GAMMA_FACTORS]
+        return to_positives("gamma-grid", self.gamma_grid)
+
+    @property
+    def _tunes_gamma(self) -> bool:
+        return self.gamma == "auto" and self.kernel != "linear"
 
     def blurred_rows(self, rank: int, sites: int) -> int:
         """Return at how many rows each site makes its first cutting planes random.
@@ -270,30 +279,6 @@ def check_choice(setting: str, value: str, choices: Iterable[str]) -> None:
         raise SettingError(f"There is no {setting} '{value}'. {near_matches(value, choices)}")
 
 
-def _numbers(key: str, values: str) -> list[float]:
-    return [_number(key, value, "numbers above 0, separated by commas") for value in values.split(",")]
-
-
-def _number(key: str, value: str, meaning: str) -> float:
-    try:
-        return float(value)
-    except ValueError:
-        raise SettingError(f"{key} is '{value}', but it must be {meaning}.") from None
-
-
-def _convert(key: str, value: Scalar, kind: type) -> Scalar:
-    """Return a run-config value as the type of the setting; a user may write 1 for 1.0."""
-    if kind is bool:
-        if isinstance(value, bool):
-            return value
-        if str(value).lower() in ("true", "false"):
-            return str(value).lower() == "true"
-        raise SettingError(f"{key} is '{value}', but it must be true or false.")
-    if kind is str:
-        return str(value)
-    number = _number(key, str(value), "a number")
-    if kind is int:
-        if not number.is_integer():
-            raise SettingError(f"{key} is {value}, but it must be a whole number.")
-        return int(number)
-    return number
+def _key(name: str) -> str:
+    """Return what the run config calls a field."""
+    return name.replace("_", "-")

@@ -2,6 +2,7 @@
 
 import json
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -20,6 +21,7 @@ cli = typer.Typer(
 )
 
 DEFAULTS = Settings()
+DEFAULT_ENGINE = "simulation"
 
 Label = Annotated[str | None, typer.Option(help="Label column; 'label' if not given.")]
 
@@ -29,8 +31,15 @@ def _group() -> None:
     """Make each command go by its name."""
 
 
-@cli.command()
+@cli.command(
+    "tune",
+    help="Choose C and gamma by federated cross-validation, and train with the best.\n\n"
+    "The options are those of run. --set C-grid=1,4,16 and --set gamma-grid=0.01,0.1 say what is tried; a C or gamma "
+    "that is given by --set is kept.",
+)
+@cli.command("run", help="Train and evaluate a model with simulated sites.")
 def run(
+    context: typer.Context,
     data: Annotated[
         list[str] | None,
         typer.Option(
@@ -45,7 +54,7 @@ def run(
     ] = DEFAULTS.split,
     strategy: Annotated[str, typer.Option(help="What is trained.")] = DEFAULTS.strategy,
     aggregation: Annotated[str, typer.Option(help="Secure-sum protocol.")] = DEFAULTS.aggregation,
-    engine: Annotated[str, typer.Option(help="simulation (Flower's own) or in-process.")] = "simulation",
+    engine: Annotated[str, typer.Option(help="simulation (Flower's own) or in-process.")] = DEFAULT_ENGINE,
     set_: Annotated[
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any other setting, for instance --set C=10."),
@@ -66,34 +75,51 @@ def run(
             help="Folder of a run that was stopped: go on with it, with its settings.", show_default=False
         ),
     ] = None,
+    audit: Annotated[
+        bool,
+        typer.Option("--audit", help="Count the rows that a curious coordinator could have singled out."),
+    ] = DEFAULTS.audit,
 ) -> None:
-    """Train and evaluate a model with simulated sites."""
+    """Train and evaluate a model; ``tune`` differs from ``run`` in what C and gamma are if they are not given."""
     # Flower and scikit-learn take seconds to import; `pansvm --help` should not wait for them.
     from simulations import running  # noqa: PLC0415
     from simulations.sites import join_data  # noqa: PLC0415
 
     check_choice("engine", engine, running.ENGINES)
     show = Console(highlight=False, soft_wrap=True, markup=False).print
+    tunes = context.info_name == "tune"
     if resume is not None:
-        _finish(running.run(running.resumed(resume), engine, show))
-        return
-    folder = (out or running.default_folder()).absolute()
-    options: dict[str, Scalar] = {
-        "data": join_data(data or [DEFAULTS.data], data_dir),
-        "label": label or "",
-        "positive": positive,
-        "sites": sites,
-        "split": split,
-        "strategy": strategy,
-        "aggregation": aggregation,
-        "test-fraction": test_fraction,
-        "seed": seed,
-        "data-dir": str(Path(data_dir).absolute()) if data_dir else "",
-        "out": str(folder),
-    }
-    settings = running.with_sites_of_data(Settings.from_config({**options, **_assignments(set_ or [])}))
-    running.check(settings)
-    _finish(running.run(settings, engine, show))
+        settings = running.resumed(resume)
+        settings = replace(settings, audit=audit or settings.audit)
+    else:
+        options: dict[str, Scalar] = {
+            "data": join_data(data or [DEFAULTS.data], data_dir),
+            "label": label or "",
+            "positive": positive,
+            "sites": sites,
+            "split": split,
+            "strategy": strategy,
+            "aggregation": aggregation,
+            "test-fraction": test_fraction,
+            "seed": seed,
+            "data-dir": str(Path(data_dir).absolute()) if data_dir else "",
+            "out": str((out or running.default_folder()).absolute()),
+            "audit": audit,
+        }
+        if tunes:
+            options |= {"C": "auto", "gamma": "auto"}
+        settings = Settings.from_config(options | _assignments(set_ or []))
+        settings = running.with_sites_of_data(settings)
+        running.check(settings)
+    if tunes and not settings.tunes:
+        raise SettingError(
+            "There is nothing to choose: C and gamma are both given, or C is and the kernel, linear, has no gamma. "
+            "Leave one of them out, or train with 'pansvm run'."
+        )
+    folder = running.run(settings, engine, show)
+    if tunes:
+        _print_choice(folder, context, engine)
+    _print_figures(folder)
 
 
 @cli.command()
@@ -171,7 +197,27 @@ def _assignments(texts: list[str]) -> dict[str, Scalar]:
     return values
 
 
-def _finish(folder: Path) -> None:
+def _print_choice(folder: Path, context: typer.Context, engine: str) -> None:
+    """Print the grid that model choice has tried and how to train with the best point again."""
+    from simulations import tuning  # noqa: PLC0415
+    from simulations.report import read_result  # noqa: PLC0415
+
+    result = read_result(folder)
+    chosen = result["chosen"]
+    options = {name.removeprefix("--") for option in context.command.params for name in option.opts}
+    again = tuning.command(result, options) + ("" if engine == DEFAULT_ENGINE else f" --engine {engine}")
+    console = Console(highlight=False, markup=False)
+    console.print(
+        f"\nAccuracy over {result['config']['cv-folds']} folds of the training rows, mean ± deviation:\n"
+    )
+    console.print(tuning.grid_table(chosen))
+    for name in tuning.edges(chosen):
+        console.print(f"\nThe best {name} is at the edge of what was tried. Try more: --set {name}-grid=...")
+    console.print(f"\nBest setting: {again}", soft_wrap=True)
+    console.print("The model of the best setting has been trained as well, on all training rows:\n")
+
+
+def _print_figures(folder: Path) -> None:
     """Print the figures of a run and where its files are."""
     from simulations.report import headline, read_result  # noqa: PLC0415
 
@@ -180,4 +226,5 @@ def _finish(folder: Path) -> None:
         table.add_row(name, value)
     console = Console(highlight=False, soft_wrap=True, markup=False)
     console.print(table)
-    console.print(f"Model, figures and report are in {folder}: model.npz, result.json, report.html")
+    files = sorted(path.name for path in folder.iterdir() if path.is_file())
+    console.print(f"Model, figures and report are in {folder}: {', '.join(files)}")

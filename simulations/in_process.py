@@ -1,7 +1,10 @@
 """A Flower Grid that calls the ClientApp in this process: the same messages, without waiting."""
 
 import itertools
+import os
+import warnings
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 from flwr.app import Context, Error, Message, RecordDict
 from flwr.clientapp import ClientApp
@@ -9,6 +12,7 @@ from flwr.common.serde import message_from_proto, message_to_proto
 from flwr.serverapp import Grid
 from flwr.supercore.run import Run
 from flwr.supercore.task_identity import TaskIdentity
+from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits
 
 from flower_pansvm.settings import Scalar
@@ -21,8 +25,8 @@ class InProcessGrid(Grid):
     """Sites that live in this process, one Flower context each.
 
     Every message is turned into bytes and back in both directions, so that what works here works over a
-    network. Local computation uses one thread, as on a simulated node with one CPU, so that both engines compute
-    the same numbers.
+    network. Each site computes with one thread, as on a simulated node with one CPU, so that both engines compute
+    the same numbers; as many sites as there are processors answer at the same time.
 
     Parameters
     ----------
@@ -84,8 +88,20 @@ class InProcessGrid(Grid):
         return list(self._contexts)
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
-        """Have each site answer its message at once, and return the message ids."""
-        return [self._deliver(message) for message in messages]
+        """Have each site answer its message at once, several at the same time, and return the message ids."""
+        numbered = [(str(next(self._numbers)), message) for message in messages]
+        with (
+            threadpool_limits(limits=1),
+            warnings.catch_warnings(),
+            # The limit of OpenMP is a thread's own and not the process's.
+            ThreadPoolExecutor(os.cpu_count(), initializer=threadpool_limits, initargs=(1, "openmp")) as pool,
+        ):
+            # Sites ignore it themselves, but the filters are the process's: of two at a time, one undoes the other's.
+            warnings.filterwarnings("ignore", category=ConvergenceWarning, module="sklearn")
+            replies = list(pool.map(self._answer, *zip(*numbered, strict=True))) if numbered else []
+        self._replies.update(zip((number for number, _ in numbered), replies, strict=True))
+        self.transcript.extend(replies)
+        return [number for number, _ in numbered]
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:
         """Return the replies to the given messages."""
@@ -98,18 +114,14 @@ class InProcessGrid(Grid):
         del timeout
         return self.pull_messages(self.push_messages(messages))
 
-    def _deliver(self, message: Message) -> str:
-        number = str(next(self._numbers))
+    def _answer(self, number: str, message: Message) -> Message:
         message.metadata.__dict__["_message_id"] = number
         context = self._contexts[message.metadata.dst_node_id]
-        with threadpool_limits(limits=1):
-            try:
-                reply = self.app(_through_bytes(message), context)
-            except Exception as error:
-                reply = Message(Error(0, type(error).__name__), reply_to=message)
-        self._replies[number] = _through_bytes(reply)
-        self.transcript.append(self._replies[number])
-        return number
+        try:
+            reply = self.app(_through_bytes(message), context)
+        except Exception as error:
+            reply = Message(Error(0, type(error).__name__), reply_to=message)
+        return _through_bytes(reply)
 
 
 def _through_bytes(message: Message) -> Message:

@@ -5,7 +5,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from clients.table import align, read_for_prediction
+from clients.table import align
+from clients.table_reading import read_for_prediction
 from flower_pansvm.metrics import winners
 from flower_pansvm.model import PanSVC
 

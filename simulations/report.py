@@ -7,9 +7,10 @@ from typing import Any
 
 import jinja2
 from matplotlib.figure import Figure
-from matplotlib.ticker import MaxNLocator
 
 from flower_pansvm.errors import SettingError
+from simulations import tuning
+from simulations.plots import convergence_figure, grid_figure
 from strategies.results import RESULT_FILE
 
 REPORT_FILE = "report.html"
@@ -39,7 +40,11 @@ def write_report(folder: Path) -> Path:
         loader=jinja2.PackageLoader("simulations", "."), autoescape=True, undefined=jinja2.StrictUndefined
     )
     page = environment.get_template("report.html.j2").render(
-        result=result, figures=headline(result), plot=_svg(convergence_figure(result))
+        result=result,
+        figures=headline(result),
+        plot=_svg(convergence_figure(result)),
+        grid_plot=_svg(grid_figure(result["chosen"])) if result["chosen"] else "",
+        tuning=tuning,
     )
     path = folder / REPORT_FILE
     path.write_text(page, encoding="utf-8")
@@ -48,9 +53,17 @@ def write_report(folder: Path) -> Path:
 
 def headline(result: dict[str, Any]) -> dict[str, str]:
     """Return the figures a person looks for first, as text, by name."""
-    objective = result["objective"]
+    objective, chosen = result["objective"], result["chosen"]
     gaps = [problem["gap"] for problem in (objective if isinstance(objective, list) else [objective])]
+    cut_rounds = f"{result['cut_rounds']} for cutting planes"
+    choice = {}
+    if chosen is not None:
+        choice["chosen by cross-validation"] = (
+            f"{tuning.point_name(chosen)}, accuracy {tuning.accuracy(chosen['grid'][0])}"
+        )
+        cut_rounds += f", and {chosen['cut_rounds']} in model choice"
     return {
+        **choice,
         "test accuracy": _share(result["accuracy"]),
         "balanced accuracy": _share(result["balanced_accuracy"]),
         "area under ROC curve": _share(result["auc"]),
@@ -62,45 +75,15 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
         "features": str(result["features"]),
         "landmarks": f"{result['landmarks']} (rank {result['rank']})",
         "gap between bounds": f"{max(gaps):.1e}" + ("" if result["converged"] else " (not converged)"),
-        "round trips": f"{result['round_trips']}, of these {result['cut_rounds']} for cutting planes",
+        "round trips": f"{result['round_trips']}, of these {cut_rounds}",
         "sent by / to the sites": f"{result['bytes_up'] / 1e6:.2f} MB / {result['bytes_down'] / 1e6:.2f} MB",
         "seconds": f"{sum(result['seconds'].values()):.1f}",
     }
 
 
-def convergence_figure(result: dict[str, Any]) -> Figure:
-    """Draw the relative gap of every problem against cutting-plane round trips."""
-    figure = Figure(figsize=(7.0, 3.6), layout="constrained")
-    axes = figure.subplots()
-    histories = result["convergence"]
-    single = len(histories) == 1
-    for index, history in enumerate(histories):
-        rounds = range(1, len(history) + 1)
-        gaps = [(upper - lower) / upper if upper > 0 else 0.0 for upper, lower in history]
-        name = None if single else f"class {result['classes'][index]}"
-        axes.semilogy(
-            rounds, [max(gap, 1e-16) for gap in gaps], "o-", markersize=3.5, linewidth=1.2, label=name
-        )
-    tol = result["config"]["tol"]
-    axes.axhline(tol, color="0.4", linewidth=0.9, linestyle="--")
-    axes.annotate(
-        f"stop at {tol:g}",
-        (0.01, tol),
-        xycoords=("axes fraction", "data"),
-        ha="left",
-        va="bottom",
-        fontsize=8,
-    )
-    axes.set_xlabel("cutting-plane round trip")
-    axes.set_ylabel("(upper − lower) / upper bound")
-    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
-    axes.grid(visible=True, which="major", color="0.9")
-    if not single and len(histories) <= 12:
-        axes.legend(fontsize=8, frameon=False)
-    return figure
-
-
-def _svg(figure: Figure) -> str:
+def _svg(figure: Figure | None) -> str:
+    if figure is None:
+        return ""
     buffer = io.StringIO()
     figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()

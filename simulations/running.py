@@ -14,11 +14,13 @@ from clients.terms import simulated_name
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.settings import Scalar, Settings
+from simulations.audit import add_to_result, audit
 from simulations.flower_engine import run_on_flower
 from simulations.in_process import InProcessGrid
 from simulations.report import write_report
 from simulations.sites import number_of_sites, table_of
 from strategies.app import run as run_strategy
+from strategies.asked import remove_asked
 from strategies.journal import config_before
 from strategies.pan_svm import PanSVM
 
@@ -78,7 +80,7 @@ def with_sites_of_data(settings: Settings) -> Settings:
 
 
 def run(settings: Settings, engine: str, show: Callable[[str], None]) -> Path:
-    """Train, evaluate, and write ``result.json``, ``model.npz`` and ``report.html``.
+    """Train, evaluate, audit if the settings say so, and write ``result.json``, ``model.npz`` and ``report.html``.
 
     Parameters
     ----------
@@ -105,6 +107,11 @@ def run(settings: Settings, engine: str, show: Callable[[str], None]) -> Path:
             run_strategy(in_process_grid(settings), settings, folder)
     else:
         run_on_flower(settings.to_config(), settings.sites, show)
+    if settings.audit:
+        found = audit(settings, folder)
+        add_to_result(folder, found)
+        remove_asked(folder)
+        show(str(found))
     write_report(folder)
     return folder
 

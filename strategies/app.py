@@ -9,6 +9,7 @@ from flwr.serverapp import Grid, ServerApp
 
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.settings import Settings
+from strategies.asked import Asked
 from strategies.journal import Journal
 from strategies.pan_svm import PanSVM
 from strategies.results import write
@@ -36,7 +37,7 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PanSVM:
     settings : Settings
         The run's settings.
     folder : Path
-        Where results go, and the checkpoint of a run that is stopped.
+        Where results go, the checkpoint of a run that is stopped, and, with ``audit``, what the sites were asked.
 
     Returns
     -------
@@ -49,7 +50,7 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PanSVM:
         If the run fails; its checkpoint stays in the folder.
     """
     journal = Journal(folder, settings)
-    strategy = STRATEGIES[settings.strategy](settings, journal)
+    strategy = STRATEGIES[settings.strategy](settings, journal, Asked(folder) if settings.audit else None)
     try:
         strategy.start(grid)
     except PanSVMError:

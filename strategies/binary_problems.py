@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm import messages
 from flower_pansvm.cutting_planes.packing import pack_problems
-from flower_pansvm.cutting_planes.progress import Problem
+from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair, one_versus_all, one_versus_one
 from flower_pansvm.nystroem import NystromMap

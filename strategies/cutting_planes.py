@@ -13,7 +13,8 @@ from flower_pansvm.cutting_planes.cuts import Answer, Question
 from flower_pansvm.cutting_planes.engine import Search, solve
 from flower_pansvm.cutting_planes.line_search import LineSearch
 from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions, unpack_answers
-from flower_pansvm.cutting_planes.progress import Problem, Progress
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.progress import Progress
 from flower_pansvm.cutting_planes.search import PointSearch
 from flower_pansvm.multiclass import REST
 from flower_pansvm.settings import Settings

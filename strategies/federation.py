@@ -23,6 +23,7 @@ from flower_pansvm.records import Values
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.settings import Settings
+from strategies.asked import Asked
 from strategies.envelope import (
     Contact,
     Request,
@@ -62,6 +63,8 @@ class Federation:
         (``aggregate_train``, ``aggregate_evaluate``).
     journal : Journal or None
         Where the sums are written down, and taken from by a run that resumes.
+    asked : Asked or None
+        Where it is written down what the sites were asked, for an audit.
 
     Attributes
     ----------
@@ -72,12 +75,18 @@ class Federation:
     """
 
     def __init__(
-        self, grid: Grid, settings: Settings, strategy: Strategy, journal: Journal | None = None
+        self,
+        grid: Grid,
+        settings: Settings,
+        strategy: Strategy,
+        journal: Journal | None = None,
+        asked: Asked | None = None,
     ) -> None:
         self.grid = grid
         self.settings = settings
         self.strategy = strategy
         self.journal = journal
+        self.asked = asked
         self.run = str(grid.run.run_id)
         self.protocol = protocol_of(settings)
         if not self.protocol.protected:
@@ -121,6 +130,8 @@ class Federation:
         sums = self._replay(*entry) if entry else self._sum_of_all_left(task, inputs, bounds)
         if self.journal:
             self.journal.write(task.name, tuple(self.sites), sums)
+        if self.asked:
+            self.asked.add_sum(task, inputs, tuple(self.sites))
         return sums
 
     def _sum_of_all_left(
@@ -170,6 +181,8 @@ class Federation:
         """Give every site values to keep; they travel with the next messages."""
         self._riders[name] = values
         self._told[name] = records.digest(values)
+        if self.asked:
+            self.asked.add_told(name, values)
 
     def enrol(self, contacts: Mapping[str, Contact]) -> None:
         """Take in the sites that have joined; their order by name is the ring's."""

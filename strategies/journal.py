@@ -21,7 +21,7 @@ from flower_pansvm.settings import Scalar, Settings
 FOLDER = "checkpoint"
 SETTINGS_FILE = "settings.json"
 ROSTER = "sites"
-FREE_TO_CHANGE = ("out", "timeout", "min-sites", "resume")
+FREE_TO_CHANGE = ("out", "timeout", "min-sites", "resume", "audit")
 """Settings that do not change the result."""
 
 Sums = dict[str, NDArray[np.float64]]

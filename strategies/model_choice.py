@@ -14,7 +14,8 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.progress import Problem, Progress
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.progress import Progress
 from flower_pansvm.errors import SettingError, TrainingError
 from flower_pansvm.kernels import scale_gamma
 from flower_pansvm.multiclass import Pair
@@ -69,7 +70,7 @@ class Choice:
     Parameters
     ----------
     points : tuple of GridPoint
-        All settings tried.
+        All settings tried, one at least.
     cut_rounds : int
         Round trips of cutting planes it took.
     """
@@ -78,21 +79,36 @@ class Choice:
     cut_rounds: int
 
     @property
+    def ranked(self) -> list[GridPoint]:
+        """The most accurate point first, of equal ones the smallest C, then the smallest gamma: the simplest model.
+
+        Points that failed are last.
+        """
+        return sorted(
+            self.points,
+            key=lambda point: (
+                bool(point.failure),
+                0.0 if point.failure else -point.accuracy,
+                point.C,
+                point.gamma,
+            ),
+        )
+
+    @property
     def best(self) -> GridPoint:
-        """The most accurate point; of equal ones the smallest C, then the smallest gamma: the simplest model.
+        """The first of the ranked points.
 
         Raises
         ------
         TrainingError
             If all points failed.
         """
-        fine = [point for point in self.points if not point.failure]
-        if not fine:
+        first = self.ranked[0]
+        if first.failure:
             raise TrainingError(
-                f"Every point of the grid failed; the first, C={self.points[0].C:g} gamma={self.points[0].gamma:g}: "
-                f"{self.points[0].failure}"
+                f"Every point of the grid failed; the first, C={first.C:g} gamma={first.gamma:g}: {first.failure}"
             )
-        return max(fine, key=lambda point: (point.accuracy, -point.C, -point.gamma))
+        return first
 
 
 def choose(federation: Federation, settings: Settings, schema: Schema, moments: Moments) -> Choice:
@@ -162,8 +178,14 @@ def _feature_maps(
     standards: Sequence[Standard],
     gammas: Sequence[float],
 ) -> tuple[dict[tuple[float, int], NystromMap], dict[float, str]]:
-    """Tell the sites the feature map of every gamma and fold; return them in the order in which they are numbered, and
-    why a gamma cannot be used.
+    """Tell the sites the feature map of every gamma and fold.
+
+    Returns
+    -------
+    maps : dict of (float, int) to NystromMap
+        By gamma and fold, in the order in which they are numbered.
+    failures : dict of float to str
+        Why a gamma cannot be used.
     """
     maps: dict[tuple[float, int], NystromMap] = {}
     failures: dict[float, str] = {}

@@ -9,7 +9,8 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm.calibration import Calibration
-from flower_pansvm.cutting_planes.progress import NO_FOLD, Problem, Progress
+from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
+from flower_pansvm.cutting_planes.progress import Progress
 from flower_pansvm.kernels import scale_gamma
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.model import PanSVC

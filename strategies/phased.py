@@ -12,6 +12,7 @@ from flwr.serverapp.strategy import Result, Strategy
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.model import PanSVC
 from flower_pansvm.settings import Settings
+from strategies.asked import Asked
 from strategies.federation import Federation
 from strategies.journal import Journal
 
@@ -30,6 +31,8 @@ class PhasedStrategy(Strategy):
         Settings of the run.
     journal : Journal, optional
         Checkpoint of the run.
+    asked : Asked, optional
+        Record of what the sites were asked, for an audit.
 
     Attributes
     ----------
@@ -41,9 +44,12 @@ class PhasedStrategy(Strategy):
         Its accuracy over all sites' test rows, after the run.
     """
 
-    def __init__(self, settings: Settings, journal: Journal | None = None) -> None:
+    def __init__(
+        self, settings: Settings, journal: Journal | None = None, asked: Asked | None = None
+    ) -> None:
         self.settings = settings
         self.journal = journal
+        self.asked = asked
         self.federation: Federation
         self.model: PanSVC
         self.evaluation: Evaluation
@@ -89,7 +95,7 @@ class PhasedStrategy(Strategy):
             If a phase cannot be completed.
         """
         self.summary()
-        self.federation = Federation(grid, self.settings, self, self.journal)
+        self.federation = Federation(grid, self.settings, self, self.journal, self.asked)
         self.model = self.fit(self.federation)
         with self.federation.ledger.phase("evaluation"):
             self.evaluation = self.evaluate(self.federation)

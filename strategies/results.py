@@ -1,5 +1,6 @@
-"""What a run leaves in its folder: ``model.npz`` and ``result.json``."""
+"""What a run leaves in its folder: ``model.npz``, ``result.json``, and ``grid.csv`` if it had a model to choose."""
 
+import csv
 import json
 import platform
 from importlib.metadata import PackageNotFoundError, version
@@ -12,6 +13,7 @@ from strategies.pan_svm import PanSVM
 
 MODEL_FILE = "model.npz"
 RESULT_FILE = "result.json"
+GRID_FILE = "grid.csv"
 PACKAGES = ("flower-pansvm", "flwr", "numpy", "scipy", "scikit-learn", "piqp", "cryptography")
 
 
@@ -28,7 +30,10 @@ def describe(strategy: PanSVM, settings: Settings) -> dict[str, Any]:
     federation, model, evaluation = strategy.federation, strategy.model, strategy.evaluation
     ledger = federation.ledger
     solved = strategy.training.progress[: len(model.pairs_)]
-    objectives = [{"upper": state.upper, "lower": state.lower, "gap": state.gap} for state in solved]
+    objectives = [
+        {"problem": state.problem.name, "upper": state.upper, "lower": state.lower, "gap": state.gap}
+        for state in solved
+    ]
     return {
         "strategy": settings.strategy,
         "aggregation": settings.aggregation,
@@ -46,7 +51,7 @@ def describe(strategy: PanSVM, settings: Settings) -> dict[str, Any]:
         "objective": objectives[0] if len(objectives) == 1 else objectives,
         "converged": all(state.gap <= settings.tol for state in solved),
         "convergence": strategy.training.history[: len(model.pairs_)],
-        "chosen": _chosen(strategy.choice),
+        "chosen": _chosen(strategy.choice, settings.kernel),
         "round_trips": ledger.round_trips,
         "cut_rounds": max(state.rounds for state in strategy.training.progress),
         "bytes_up": ledger.bytes_up,
@@ -64,25 +69,32 @@ def write(folder: Path, strategy: PanSVM, settings: Settings) -> None:
     """Write the model and the description of the run into a folder, which is made if it is not there."""
     folder.mkdir(parents=True, exist_ok=True)
     strategy.model.save(folder / MODEL_FILE)
-    text = json.dumps(describe(strategy, settings), indent=2, ensure_ascii=False)
+    result = describe(strategy, settings)
+    text = json.dumps(result, indent=2, ensure_ascii=False)
     (folder / RESULT_FILE).write_text(text + "\n", encoding="utf-8")
+    if result["chosen"] is not None:
+        grid = result["chosen"]["grid"]
+        with (folder / GRID_FILE).open("w", encoding="utf-8", newline="") as file:
+            lines = csv.DictWriter(file, grid[0])
+            lines.writeheader()
+            lines.writerows(grid)
 
 
-def _chosen(choice: Choice | None) -> dict[str, Any] | None:
-    """Return what cross-validation has found; a point that failed has no accuracy but the reason."""
+def _chosen(choice: Choice | None, kernel: str) -> dict[str, Any] | None:
+    """Return what cross-validation has found, best first; a point that failed has no accuracy but the reason."""
     if choice is None:
         return None
     grid = [
         {
             "C": point.C,
-            "gamma": point.gamma,
+            "gamma": None if kernel == "linear" else point.gamma,
             "accuracy": None if point.failure else point.accuracy,
             "deviation": None if point.failure else point.deviation,
             "failure": point.failure,
         }
-        for point in choice.points
+        for point in choice.ranked
     ]
-    return {"C": choice.best.C, "gamma": choice.best.gamma, "cut_rounds": choice.cut_rounds, "grid": grid}
+    return {"C": grid[0]["C"], "gamma": grid[0]["gamma"], "cut_rounds": choice.cut_rounds, "grid": grid}
 
 
 def _versions() -> dict[str, str]:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
-from flower_pansvm.cutting_planes.progress import NO_FOLD
+from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import TableError
 from flower_pansvm.scaling import Scaling, mean_and_variance
 from flower_pansvm.settings import Settings
@@ -108,7 +108,8 @@ class Moments:
         )
 
     def _others(self, fold: int) -> NDArray[np.bool_]:
-        return np.arange(len(self.rows)) != fold
+        others: NDArray[np.bool_] = np.arange(len(self.rows)) != fold
+        return others
 
 
 def learn_moments(federation: Federation, settings: Settings) -> Moments:

@@ -159,18 +159,23 @@ def curvature_matrix(curvature: NDArray[np.float64], rank: int, leading: int) ->
     return matrix
 
 
-class _Sums:
-    """The sums of one problem while the blocks of rows go by."""
+class RowFactors:
+    """What each of a site's rows is multiplied by in the sums of one problem, while the blocks of rows go by.
+
+    Parameters
+    ----------
+    labels : Labels
+        The site's rows in the problem.
+    question : Question
+        What is asked.
+    draw : callable
+        Secret random numbers.
+    """
 
     def __init__(self, labels: Labels, question: Question, draw: Draw) -> None:
         self.labels, self.question, self.draw = labels, question, draw
-        count, rank = len(question.points), question.points.shape[1] - 1
-        self.a, self.d = np.zeros((count, rank)), np.zeros(count)
-        self.m, self.loss = np.zeros(count), np.zeros(count)
-        self.triangle = np.zeros((question.leading + 1, question.leading + 1))
-        self.diagonal = np.zeros(rank - max(question.leading, 0))
         # The rows nearest the margin so far, for each point: distance, row and the c they were counted with.
-        kept = min(question.blur, int(np.count_nonzero(labels.y)))
+        count, kept = len(question.points), min(question.blur, int(np.count_nonzero(labels.y)))
         self.distance = np.full((kept, count), np.inf)
         self.nearest = np.zeros((kept, count), dtype=np.int64)
         self.counted = np.zeros((kept, count))
@@ -180,46 +185,54 @@ class _Sums:
             key = f"curvature {question.width} {_text(question.centre)}"
             self.jitter = 0.5 + draw(key, len(labels.y))
 
-    def add(self, F: NDArray[np.float64], block: slice) -> None:
-        """Add a block of mapped rows, with the paper's c."""
+    def of_cuts(
+        self, F: NDArray[np.float64], block: slice
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Return the paper's c of a block of mapped rows at every point, times weight, and their loss.
+
+        Returns
+        -------
+        c : ndarray of shape (rows of the block, T)
+        loss : ndarray of shape (T,)
+        """
         y, weight = self.labels.y[block], self.labels.weight[block]
         points = self.question.points
         z = 1.0 - y[:, None] * (F @ points[:, :-1].T + points[:, -1])
-        outside = y == 0
-        z[outside] = -np.inf
-        c = np.where(z > 0, weight[:, None], 0.0)
-        signed = y[:, None] * c
-        self.a += signed.T @ F
-        self.d += signed.sum(axis=0)
-        self.m += c.sum(axis=0)
-        self.loss += weight @ np.maximum(z, 0.0)
+        z[y == 0] = -np.inf
+        inside = z > 0
         if len(self.distance):
-            self._keep_nearest(np.abs(z), (z > 0).astype(np.float64), block)
-        if self.question.leading >= 0:
-            self._add_curvature(F, y, weight * self.jitter[block])
+            self._keep_nearest(np.abs(z), inside.astype(np.float64), block)
+        return np.where(inside, weight[:, None], 0.0), weight @ np.maximum(z, 0.0)
 
-    def blur(self, mapped: Mapped) -> None:
-        """Replace the c of the rows nearest the margin by random ones."""
-        if not len(self.distance):
-            return
-        rows, place = np.unique(self.nearest, return_inverse=True)
-        place = place.reshape(self.nearest.shape)
+    def of_curvature(self, F: NDArray[np.float64], block: slice) -> NDArray[np.float64]:
+        """Return v of a block of mapped rows, shape (rows,): a bump of z around the margin, times random jitter."""
+        y, centre, width = self.labels.y[block], self.question.centre, self.question.width
+        z = 1.0 - y * (F @ centre[:-1] + centre[-1])
+        bump = np.maximum(0.0, 1.0 - np.abs(z) / width) / width
+        return np.where(y != 0, bump * (self.labels.weight[block] * self.jitter[block]), 0.0)
+
+    def blurred(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return, after the last block, the rows whose c is drawn at random, and the change of their c times weight.
+
+        Returns
+        -------
+        rows : ndarray of shape (blurred,)
+        change : ndarray of shape (blurred, T)
+        """
+        # In the order of the rows, so that the draws do not depend on how the rows are cut into blocks.
+        order = np.argsort(self.nearest, axis=0)
+        nearest = np.take_along_axis(self.nearest, order, axis=0)
+        counted = np.take_along_axis(self.counted, order, axis=0)
+        rows, place = np.unique(nearest, return_inverse=True)
+        place = place.reshape(nearest.shape)
         change = np.zeros((len(rows), len(self.question.points)))
-        for t, point in enumerate(self.question.points):
-            change[place[:, t], t] = self.draw(f"blur {_text(point)}", len(place)) - self.counted[:, t]
+        if len(rows):
+            for t, point in enumerate(self.question.points):
+                # With the same draws for one row more, two cuts at the same point would differ in that row alone.
+                key = f"blur {len(place)} {_text(point)}"
+                change[place[:, t], t] = self.draw(key, len(place)) - counted[:, t]
         change *= self.labels.weight[rows][:, None]
-        signed = self.labels.y[rows][:, None] * change
-        self.a += signed.T @ mapped(rows)
-        self.d += signed.sum(axis=0)
-        self.m += change.sum(axis=0)
-
-    def answer(self) -> Answer:
-        """Return the sums."""
-        leading = self.question.leading
-        curvature = np.empty(0)
-        if leading >= 0:
-            curvature = np.append(self.triangle[np.tril_indices(leading + 1)], self.diagonal)
-        return Answer(Cuts(self.a, self.d, self.m, self.loss), curvature)
+        return rows, change
 
     def _keep_nearest(self, distance: NDArray[np.float64], c: NDArray[np.float64], block: slice) -> None:
         kept = len(self.distance)
@@ -230,18 +243,53 @@ class _Sums:
         self.nearest = np.take_along_axis(np.vstack([self.nearest, rows]), chosen, axis=0)
         self.counted = np.take_along_axis(np.vstack([self.counted, c]), chosen, axis=0)
 
-    def _add_curvature(
-        self, F: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64]
-    ) -> None:
-        """Add v f f^T, v a triangular bump of z around the margin; only a hint, so single precision will do."""
-        centre, width, leading = self.question.centre, self.question.width, self.question.leading
-        z = 1.0 - y * (F @ centre[:-1] + centre[-1])
-        v = np.where(y != 0, np.maximum(0.0, 1.0 - np.abs(z) / width) / width * weight, 0.0)
+
+class _Sums:
+    """The sums of one problem while the blocks of rows go by."""
+
+    def __init__(self, labels: Labels, question: Question, draw: Draw) -> None:
+        self.factors = RowFactors(labels, question, draw)
+        self.y, self.leading = labels.y, question.leading
+        count, rank = len(question.points), question.points.shape[1] - 1
+        self.a, self.d = np.zeros((count, rank)), np.zeros(count)
+        self.m, self.loss = np.zeros(count), np.zeros(count)
+        self.triangle = np.zeros((self.leading + 1, self.leading + 1))
+        self.diagonal = np.zeros(rank - max(self.leading, 0))
+
+    def add(self, F: NDArray[np.float64], block: slice) -> None:
+        """Add a block of mapped rows, with the paper's c."""
+        c, loss = self.factors.of_cuts(F, block)
+        self._add_cuts(F, self.y[block], c)
+        self.loss += loss
+        if self.leading >= 0:
+            self._add_curvature(F, self.factors.of_curvature(F, block))
+
+    def blur(self, mapped: Mapped) -> None:
+        """Replace the c of the rows nearest the margin by random ones."""
+        rows, change = self.factors.blurred()
+        if len(rows):
+            self._add_cuts(mapped(rows), self.y[rows], change)
+
+    def answer(self) -> Answer:
+        """Return the sums."""
+        curvature = np.empty(0)
+        if self.leading >= 0:
+            curvature = np.append(self.triangle[np.tril_indices(self.leading + 1)], self.diagonal)
+        return Answer(Cuts(self.a, self.d, self.m, self.loss), curvature)
+
+    def _add_cuts(self, F: NDArray[np.float64], y: NDArray[np.float64], c: NDArray[np.float64]) -> None:
+        signed = y[:, None] * c
+        self.a += signed.T @ F
+        self.d += signed.sum(axis=0)
+        self.m += c.sum(axis=0)
+
+    def _add_curvature(self, F: NDArray[np.float64], v: NDArray[np.float64]) -> None:
+        """Add v f f^T; only a hint, so single precision will do."""
         near = np.flatnonzero(v)
-        inner = np.ones((len(near), leading + 1), dtype=np.float32)
-        inner[:, :-1] = F[near, :leading]
+        inner = np.ones((len(near), self.leading + 1), dtype=np.float32)
+        inner[:, :-1] = F[near, : self.leading]
         self.triangle += (inner * v[near, None].astype(np.float32)).T @ inner
-        self.diagonal += v[near] @ np.square(F[near, leading:])
+        self.diagonal += v[near] @ np.square(F[near, self.leading :])
 
 
 def _text(point: NDArray[np.float64]) -> str:

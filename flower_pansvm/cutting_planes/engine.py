@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from flower_pansvm.cutting_planes.cuts import Answer, Question
-from flower_pansvm.cutting_planes.progress import Problem, Progress
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.progress import Progress
 
 MAX_ROUNDS = 1000
 """A problem that has not met its tolerance after so many round trips is returned as it is."""

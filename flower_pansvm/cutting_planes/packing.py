@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question, curvature_size
-from flower_pansvm.cutting_planes.progress import Problem
+from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.multiclass import Pair
 
 Arrays = dict[str, NDArray[Any]]

@@ -1,4 +1,4 @@
-"""One binary problem, and what is known of it so far: the best point, both bounds, all cutting planes."""
+"""What is known of one binary problem so far: the best point, both bounds, all cutting planes."""
 
 from dataclasses import dataclass, field
 
@@ -7,48 +7,11 @@ from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
 from flower_pansvm.cutting_planes.master import MasterSolution, solve_master
+from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import TrainingError
-from flower_pansvm.multiclass import Pair
 
 NEGLIGIBLE = 1e-6
 """A cut whose dual variable is below this share of the largest one is not expected in the next solution."""
-
-NO_FOLD = -1
-"""No rows are left out."""
-
-
-@dataclass(frozen=True)
-class Problem:
-    """One linear SVM over mapped rows of all sites: min 1/2 ||w||^2 + C sum_i weight_i max(0, 1 - y_i (w.f_i + b)).
-
-    Parameters
-    ----------
-    name : str
-        What a log line calls it, for instance the positive class.
-    rank : int
-        Coordinates of a mapped row.
-    rows : float
-        Sum of the rows' weights over all sites.
-    C : float
-        Penalty, positive.
-    pair : Pair
-        Its positive class and its negative one, or all the others.
-    feature_map : int
-        Number of the feature map that maps its rows.
-    fold : int
-        Fold whose rows are left out, or `NO_FOLD`.
-    weights : tuple of float
-        Weight of a row of the positive class and of one of the negative.
-    """
-
-    name: str
-    rank: int
-    rows: float
-    C: float
-    pair: Pair
-    feature_map: int = 0
-    fold: int = NO_FOLD
-    weights: tuple[float, float] = (1.0, 1.0)
 
 
 @dataclass

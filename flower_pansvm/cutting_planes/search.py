@@ -33,7 +33,8 @@ class PointSearch:
     points : int
         Points on the line from the best point to the master's solution; one is the solution itself.
     blur : int
-        Rows at each site, in the first round, whose c is random; halved when the bounds stall, never below 1. 0 for none.
+        Rows at each site, in the first round, whose c is random; halved when the bounds stall, never below 1.
+        0 for none.
     """
 
     def __init__(self, points: int, blur: int) -> None:

@@ -12,7 +12,11 @@ from numpy.typing import NDArray
 
 from clients.site import test_rows as held_out
 from flower_pansvm import messages, records
+from flower_pansvm.cutting_planes.cuts import Cuts, Question
+from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions, unpack_answers
+from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.errors import FederationError, SettingError, SumError, TableError
+from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.settings import Scalar, Settings
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
@@ -29,13 +33,13 @@ def sites_of(federation: Federation) -> InProcessGrid:
 def meddle(federation: Federation, change: Callable[[Message], None]) -> None:
     """Have every message changed just before it is delivered."""
     grid = sites_of(federation)
-    deliver = grid._deliver
+    answer = grid._answer
 
-    def changed(message: Message) -> str:
+    def changed(number: str, message: Message) -> Message:
         change(message)
-        return deliver(message)
+        return answer(number, message)
 
-    grid._deliver = changed  # type: ignore[method-assign]
+    grid._answer = changed  # type: ignore[method-assign]
 
 
 def training_rows(file: Path) -> NDArray[np.float64]:
@@ -146,9 +150,10 @@ def test_a_split_that_leaves_a_few_rows_is_refused(
 
 
 def gather_landmarks(federation: Federation, **inputs: records.Value) -> dict[str, Any]:
-    scaling = {"fill": np.zeros(2), "shift": np.zeros(2), "scale": np.ones(2)}
+    scaling = {"fill": np.zeros((1, 2)), "shift": np.zeros((1, 2)), "scale": np.ones((1, 2))}
     federation.broadcast(messages.SCALING, scaling)
-    usual: dict[str, Any] = {"share": 1.0, "slots_per_site": 60, "min_cluster": 2, "seed": 0}
+    everything = {"folds": np.array([NO_FOLD]), "shares": np.ones(1)}
+    usual: dict[str, Any] = {**everything, "slots_per_site": 60, "min_cluster": 2, "seed": 0}
     return federation.secure_sum(messages.LANDMARKS, {**usual, **inputs}, {"centres": 1e6, "filled": 1.0})
 
 
@@ -230,29 +235,75 @@ def test_the_run_config_does_not_choose_what_a_hospital_reads(
 # What is possible all the same
 
 
+SHIFT, SCALE = np.array([50.0, 0.0]), np.array([10.0, 0.01])
+STEEP = 1e6
+"""With weights this large, all but a row or two are far from the margin."""
+
+
+def cuts_between_ages(
+    federation: Federation, thresholds: NDArray[np.float64], around: NDArray[np.float64], blur: int
+) -> Cuts:
+    """Ask for cuts that select the positive rows whose scaled age is below a threshold, and the negative ones above.
+
+    Parameters
+    ----------
+    thresholds : ndarray of shape (T,)
+        Scaled ages.
+    around : ndarray of shape (A, 3)
+        Added to each of the points: T x A cuts come back.
+    """
+    scaling = {"fill": np.zeros((1, 2)), "shift": SHIFT[None], "scale": SCALE[None]}
+    federation.broadcast(messages.SCALING, scaling)
+    linear: dict[str, records.Value] = {"kernel": "linear", "gamma": 1.0, "degree": 1, "coef0": 0.0}
+    the_rows_themselves = {**linear, "landmarks": np.eye(2), "normalization": np.eye(2), "scaling": 0}
+    federation.broadcast(messages.feature_map(0), the_rows_themselves)
+    steep = [np.full(len(thresholds), STEEP), np.zeros(len(thresholds)), 1.0 - STEEP * thresholds]
+    points = (np.column_stack(steep)[:, None] + around[None]).reshape(-1, 3)
+    problem, question = Problem("", 2, 144.0, 1.0, Pair(1, REST)), Question(points, blur, points[0])
+    bounds = {"a": 1e6, "d": 1e6, "m": 1e6, "loss": 1e12, "curvature": 1.0}
+    inputs = {**pack_problems([problem]), **pack_questions([question])}
+    (answer,) = unpack_answers(federation.secure_sum(messages.CUTS, inputs, bounds), [question])
+    return answer.cuts
+
+
+def rows_between(steps: NDArray[np.float64], counts: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return what sums that differ in one row say the row is, in the table's units; the sign of y is not known."""
+    one_row = np.abs(np.abs(counts) - 1.0) < 1e-3
+    return np.vstack([sign * steps[one_row] * SCALE + SHIFT for sign in (1, -1)])
+
+
+def test_cuts_at_points_of_the_coordinators_choice_differ_in_one_row_only_if_the_hospital_allows_it(
+    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
+) -> None:
+    def stolen(blur: int) -> int:
+        federation = enrol(hospitals(settings, hospital_files, {"blur": blur}), settings)
+        ask_moments(federation)
+        cuts = cuts_between_ages(federation, np.linspace(-3.0, 3.0, 2001), np.zeros((1, 3)), blur)
+        differences = np.diff(cuts.a, axis=0)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            # Whatever the factor of a lone row, the difference of the d has it too.
+            found = np.nan_to_num(differences / np.diff(cuts.d)[:, None]) * SCALE + SHIFT
+        return int(np.count_nonzero(distance_to_a_row(found, all_rows(hospital_files)) < 1e-6))
+
+    assert stolen(blur=0) > 20
+    assert stolen(blur=1) == 0
+
+
 def test_a_coordinator_that_chooses_its_own_points_reads_single_rows(
     federation: Federation, hospital_files: list[Path], ask_moments: Any
 ) -> None:
-    """Two cuts whose selections differ in one row give that row, exactly.
+    """The loss is exact, or the upper bound would not be; and its slopes are the cuts without blur.
 
-    With a map and points of its own choice the coordinator finds such pairs at will, in one round trip. It does
-    not learn which hospital a row is from. No site can tell such points from those of an honest training.
+    With a map and points of its own choice the coordinator finds slopes that differ in one row at will, in one round
+    trip. It does not learn which hospital the row is from. No site can tell such points from those of an honest
+    training.
     """
     ask_moments(federation)
-    shift, scale = np.array([50.0, 0.0]), np.array([10.0, 0.01])
-    federation.broadcast(messages.SCALING, {"fill": np.zeros(2), "shift": shift, "scale": scale})
-    linear: dict[str, records.Value] = {"kernel": "linear", "gamma": 1.0, "degree": 1, "coef0": 0.0}
-    federation.broadcast(messages.FEATURE_MAP, {**linear, "landmarks": np.eye(2), "normalization": np.eye(2)})
-    # Each threshold selects the positive rows whose scaled age is below it, and the negative ones above.
-    thresholds = np.linspace(-3.0, 3.0, 4001)
-    points = np.column_stack([np.full(4001, 1e6), np.zeros(4001), 1.0 - 1e6 * thresholds])
-    inputs = {"points": points, "positive": np.ones(4001, dtype=np.int64)}
-    bounds = {"a": 1e6, "d": 1e6, "m": 1e6, "loss": 1e12}
-    cuts = federation.secure_sum(messages.CUTS, inputs, bounds)
-    one_row = (np.diff(cuts["m"]) == 1) & (np.diff(cuts["d"]) == 1)
-    stolen = np.diff(cuts["a"], axis=0)[one_row] * scale + shift
-    assert len(stolen) > 20
-    assert (distance_to_a_row(stolen, all_rows(hospital_files)) < 1e-6).all()
+    around = np.vstack([np.zeros(3), np.eye(3)])
+    loss = cuts_between_ages(federation, np.linspace(-3.0, 3.0, 1001), around, blur=5).loss.reshape(-1, 4)
+    slopes = loss[:, 1:] - loss[:, :1]
+    found = rows_between(np.diff(slopes[:, :2], axis=0), np.diff(slopes[:, 2]))
+    assert np.count_nonzero(distance_to_a_row(found, all_rows(hospital_files)) < 1e-3) > 20
 
 
 def test_a_coordinator_that_says_a_site_was_lost_gets_its_numbers_unless_the_sites_insist(
@@ -266,9 +317,9 @@ def test_a_coordinator_that_says_a_site_was_lost_gets_its_numbers_unless_the_sit
         everyone = federation.secure_sum(messages.ROWS, {}, {"rows": messages.COUNT})["rows"]
         del federation.sites["hospital1"]
         others = federation.secure_sum(messages.ROWS, {}, {"rows": messages.COUNT})["rows"]
-        return list(everyone - others)
+        return (everyone - others)[0].tolist()  # type: ignore[no-any-return]
 
-    assert difference({}) == list(training_rows(hospital_files[1]))
+    assert difference({}) == training_rows(hospital_files[1]).tolist()
     with pytest.raises(SumError, match="has 2 sites and this site asks for at least 3"):
         difference({"min-sites": 3})
 
@@ -284,4 +335,4 @@ def test_a_class_that_one_hospital_alone_has_tells_its_rows(
     sums = ask_moments(enrol(grid, settings))
     named = [list(records.get(reply.content, "disclosed")["classes"]) for reply in grid.transcript[:3]]  # type: ignore[arg-type]
     assert named == [["0", "1"], ["0", "1", "2"], ["0", "1"]]
-    assert sums["rows"][2] == 8
+    assert sums["rows"][0, 2] == 8

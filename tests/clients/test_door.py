@@ -158,9 +158,10 @@ VALUES = st.one_of(
     st.lists(st.text(max_size=3), max_size=3).map(records.texts),
 )
 NAMES = ["task", "round_trip", "attempt", "roster", "step", "payload", "public_key", "published", "signature"]
-NAMES += ["points", "positive", "slots_per_site", "share", "min_cluster", "seed", "positive_labels", "other"]
+NAMES += ["points", "count", "blur", "rank", "fold", "folds", "feature_map", "positive", "leading", "width", "other"]
+NAMES += ["centres", "counts", "steps", "slots_per_site", "shares", "min_cluster", "seed", "positive_labels"]
 GROUPS = ["sum", "bounds", "inputs", "notes", "keys.north", "keys.east", "keys.", "keys", "sums", "withdrawn"]
-GROUPS += ["broadcast.schema", "broadcast.scaling", "broadcast.feature_map", "broadcast.", "broadcast.../x"]
+GROUPS += ["broadcast.schema", "broadcast.scaling", "broadcast.feature_map.0", "broadcast.", "broadcast.../x"]
 
 
 @given(
@@ -212,18 +213,18 @@ def test_relay_steps_are_answered_once_and_for_the_sum_at_hand_only(
     grid = hospitals(settings, hospital_files)
     federation = enrol(grid, settings)
     steps: list[tuple[int, RecordDict]] = []
-    deliver = grid._deliver
+    respond = grid._answer
 
-    def remember(message: Message) -> str:
+    def remember(number: str, message: Message) -> Message:
         if message.metadata.message_type == messages.RELAY.message_type:
             steps.append((message.metadata.dst_node_id, message.content))
-        return deliver(message)
+        return respond(number, message)
 
     def answer(step: tuple[int, RecordDict]) -> str:
         (reply,) = grid.send_and_receive([Message(step[1], step[0], messages.RELAY.message_type)])
         return str(reply.error.reason) if reply.has_error() else "answered"
 
-    grid._deliver = remember  # type: ignore[method-assign]
+    grid._answer = remember  # type: ignore[method-assign]
     ask_moments(federation)
     first = list(steps)
     assert len(first) == 3

@@ -9,13 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.table import (
-    Table,
-    align,
-    read_for_prediction,
-    read_table,
-    table_from_frame,
-)
+from clients.table import Table, align
+from clients.table_reading import read_for_prediction, read_table, table_from_frame
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import canonical_label
 

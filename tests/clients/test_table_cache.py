@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients import table_cache
-from clients.table import Table, align, read_table
+from clients.table import Table, align
 from clients.table_cache import cache_folder, read_through_cache
+from clients.table_reading import read_table
 from clients.table_source import open_table
 from clients.terms import agreed_settings
 from flower_pansvm.errors import SettingError, TableError
@@ -37,7 +38,7 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Parse:
         return read_table(path, label)
 
     monkeypatch.setattr(table_cache, "LARGE", 0)
-    monkeypatch.setattr(table_cache, "read_table", read)
+    monkeypatch.setattr(table_cache, "_read", read)
     return files
 
 
@@ -229,7 +230,7 @@ def test_a_file_that_is_changed_while_it_is_read_is_not_kept(
         return table
 
     monkeypatch.setattr(table_cache, "LARGE", 0)
-    monkeypatch.setattr(table_cache, "read_table", read)
+    monkeypatch.setattr(table_cache, "_read", read)
     read_through_cache(ward, "outcome", folder)
     assert entries(folder) == []
 

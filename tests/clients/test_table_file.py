@@ -10,7 +10,8 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
-from clients.table_file import columns_text, read_frame, suffix_of
+from clients.table import columns_text
+from clients.table_file import read_frame, suffix_of
 from flower_pansvm.errors import TableError
 
 

@@ -63,6 +63,24 @@ def test_eigenvalues_that_are_only_noise_are_dropped() -> None:
     )
 
 
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_the_coordinates_that_matter_most_come_first(kernel: Kernel) -> None:
+    # The leading ones are those between which the cutting planes ask for the curvature.
+    L = normal(20, 6)
+    feature_map = NystromMap.fit(kernel, L)
+    squares = np.square(feature_map.transform(L)).sum(axis=0)
+    assert (np.diff(squares) < 0).all()
+    assert squares == pytest.approx(np.linalg.eigvalsh(kernel(L, L))[::-1][: feature_map.rank])
+
+
+@pytest.mark.parametrize("kernel", KERNELS, ids=str)
+def test_the_typical_norm_is_that_of_the_landmarks(kernel: Kernel) -> None:
+    L = normal(20, 6)
+    feature_map = NystromMap.fit(kernel, L)
+    mean_square = np.square(feature_map.transform(L)).sum(axis=1).mean()
+    assert feature_map.typical_norm() == pytest.approx(np.sqrt(mean_square))
+
+
 def test_landmarks_without_any_feature_map_are_an_error() -> None:
     with pytest.raises(TrainingError, match="kernel=rbf"):
         NystromMap.fit(Kernel("linear"), np.zeros((4, 3)))

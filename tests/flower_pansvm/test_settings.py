@@ -18,11 +18,29 @@ BAD: list[tuple[str, Scalar]] = [
     ("execution", "two-shot"),
     ("kernel", "sigmoid"),
     ("scaling", "robust"),
+    ("preset", "fast"),
+    ("multi-class", "ova"),
+    ("class-weight", "even"),
+    ("landmark-method", "kmeans"),
     *[(name, value) for name in ("C", "tol", "timeout", "gamma") for value in (0, -1, "nan", "inf", "much")],
-    ("gamma", "auto"),
+    *[
+        (name, f"1,{value}")
+        for name in ("C-grid", "gamma-grid")
+        for value in (0, -4, "nan", "inf", "much", "", "4;16")
+    ],
     *[
         (name, value)
-        for name in ("sites", "min-sites", "min-cluster", "points", "degree", "seed", "k", "key-bits")
+        for name in (
+            "sites",
+            "min-sites",
+            "min-cluster",
+            "points",
+            "degree",
+            "seed",
+            "k",
+            "key-bits",
+            "cv-folds",
+        )
         for value in (2.5, "nan", "inf", "-inf", "two", True, "1e400")
     ],
     *[(name, -1) for name in ("sites", "min-sites", "min-cluster", "points", "degree", "seed", "k")],
@@ -30,12 +48,15 @@ BAD: list[tuple[str, Scalar]] = [
     ("min-sites", 1),
     ("min-cluster", 0),
     ("points", 0),
+    ("cv-folds", 1),
     ("degree", 0),
     ("seed", 2**32),
+    *[("curvature", value) for value in (-0.5, "nan", "inf", "none")],
+    *[("blur", value) for value in (-1, 2.5, "nan", "inf", "all")],
     *[("coef0", value) for value in (-0.5, "nan", "inf", "none")],
     *[("test-fraction", value) for value in (-0.1, 1, 1.5, "nan", "inf", "half")],
     *[("landmarks", value) for value in (0, -3, 2.5, -0.5, "nan", "inf", "all")],
-    *[(name, value) for name in ("warm-start", "resume") for value in (2, "yes", "", 0.5)],
+    *[(name, value) for name in ("warm-start", "resume", "probability") for value in (2, "yes", "", 0.5)],
 ]
 FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregation"}
 """What these name is looked up elsewhere: data, files and protocols. Paillier knows the least key-bits."""
@@ -55,6 +76,8 @@ def test_every_setting_has_a_bad_value_above_or_is_free_text() -> None:
     ("name", "value", "kept"),
     [
         ("C", 10, 10.0),
+        ("C", "auto", "auto"),
+        ("gamma", "auto", "auto"),
         ("C", "1e-2", 0.01),
         ("sites", 3.0, 3),
         ("seed", 2**32 - 1, 2**32 - 1),
@@ -100,10 +123,83 @@ def test_the_defaults_are_those_of_the_flower_app() -> None:
 
 def test_settings_survive_the_run_config() -> None:
     changed = Settings(C=3.5, min_cluster=1, warm_start=False, gamma="0.25", landmarks="30", positive="a, b")
-    assert Settings.from_config(changed.to_config()) == changed
-    assert Settings.from_config(Settings().to_config()) == Settings()
+    chosen_later = Settings(C="auto", gamma="auto", C_grid="1,1e3", gamma_grid="0.5", blur="3", curvature=0.5)
+    for settings in (changed, chosen_later, Settings()):
+        assert Settings.from_config(settings.to_config()) == settings
     assert all("_" not in name for name in changed.to_config())
     assert len(changed.to_config()) == len(fields(Settings))
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "told"),
+    [
+        ("C", "autp", "C is 'autp', but it must be a number above 0, or 'auto'."),
+        ("C", -2, "C is '-2.0', but it must be a number above 0, or 'auto'."),
+        ("gamma", "skale", "gamma is 'skale', but it must be a number above 0, 'scale' or 'auto'."),
+        ("C-grid", "1,,4", "C-grid is '1,,4', but it must be numbers above 0, separated by commas."),
+        ("blur", 1.5, "blur is '1.5', but it must be a whole number of rows from 0 on, or 'auto'."),
+        ("cv-folds", 1, "cv-folds is 1, but it must be at least 2."),
+        ("curvature", -1, "curvature is -1.0, but it must be at least 0.0."),
+        ("probability", "maybe", "probability is 'maybe', but it must be true or false."),
+        ("preset", "papr", "There is no preset 'papr'. Did you mean 'paper'?"),
+        ("multi-class", "ove", "There is no multi-class 'ove'. Did you mean 'ovr' or 'ovo'?"),
+        ("class-weight", "balance", "There is no class-weight 'balance'. Did you mean 'balanced'?"),
+        ("landmark-method", "kmeans", "There is no landmark-method 'kmeans'. Did you mean 'k-means'?"),
+    ],
+)
+def test_an_error_says_what_the_setting_must_be(name: str, value: Scalar, told: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        Settings.from_config({name: value})
+    assert str(caught.value).startswith(told)
+
+
+def test_a_bad_grid_is_refused_even_where_nothing_is_to_be_chosen() -> None:
+    with pytest.raises(SettingError, match="gamma-grid"):
+        Settings(gamma="0.5", gamma_grid="x")
+    with pytest.raises(SettingError, match="C-grid"):
+        Settings(C=1.0, C_grid="0")
+
+
+def test_what_is_not_to_be_chosen_is_tried_at_its_one_value() -> None:
+    assert not Settings().tunes
+    both = Settings(C="auto", gamma="auto", C_grid="4,1,4", gamma_grid="0.5,0.1")
+    assert both.tunes
+    assert (both.C_values, both.gamma_values(0.02)) == ([1.0, 4.0], [0.1, 0.5])
+    assert Settings(C="auto", gamma="0.3").gamma_values(0.02) == [0.3]
+    assert Settings(C="auto").gamma_values(0.02) == [0.02]
+    assert Settings(C=3.0, gamma="auto").C_values == [3.0]
+    assert 0.02 in Settings(gamma="auto").gamma_values(0.02)
+
+
+def test_a_linear_kernel_has_no_gamma_to_choose() -> None:
+    assert len(Settings(kernel="linear", C="auto", gamma="auto").gamma_values(0.02)) == 1
+    assert not Settings(kernel="linear", gamma="auto").tunes
+
+
+def test_the_default_grid_of_gamma_is_around_scale_and_short_to_write() -> None:
+    assert Settings(gamma="auto").gamma_values(1 / 30) == [0.002083, 0.008333, 0.03333, 0.1333]
+
+
+@pytest.mark.parametrize(
+    ("settings", "folds"),
+    [
+        (Settings(cv_folds=7), 0),
+        (Settings(cv_folds=7, C="auto"), 7),
+        (Settings(cv_folds=7, gamma="auto"), 7),
+        (Settings(cv_folds=7, probability=True), 7),
+        (Settings(kernel="linear", gamma="auto"), 0),
+    ],
+)
+def test_rows_are_dealt_to_folds_only_where_something_needs_them(settings: Settings, folds: int) -> None:
+    assert settings.folds == folds
+
+
+@pytest.mark.parametrize(
+    ("blur", "rank", "sites", "rows"),
+    [("auto", 160, 5, 2), ("auto", 500, 3, 10), ("auto", 12, 5, 1), ("0", 160, 5, 0), ("7", 12, 5, 7)],
+)
+def test_blurred_rows(blur: str, rank: int, sites: int, rows: int) -> None:
+    assert Settings(blur=blur).blurred_rows(rank, sites) == rows
 
 
 def test_positive_labels() -> None:

@@ -1,0 +1,89 @@
+"""What model choice has found, for a person: the grid, and the command that trains with its best point."""
+
+import shlex
+from collections.abc import Collection, Mapping
+from typing import Any
+
+from rich.table import Table
+
+from flower_pansvm.settings import Settings
+from simulations.sites import SEPARATOR
+
+NOT_REPEATED = ("C-grid", "gamma-grid", "out", "resume", "audit")
+"""Settings without a meaning when C and gamma are given, or that belong to one run only."""
+
+
+def number(value: float) -> str:
+    """Return a number as a person writes it, the same number when it is read again.
+
+    Examples
+    --------
+    >>> number(16.0), number(0.002083)
+    ('16', '0.002083')
+    """
+    return f"{value:.15g}"
+
+
+def accuracy(point: Mapping[str, Any]) -> str:
+    """Return mean and deviation over the folds of a point of ``result.json``'s grid as text."""
+    return "failed" if point["failure"] else f"{point['accuracy']:.4f} ± {point['deviation']:.4f}"
+
+
+def point_name(point: Mapping[str, Any]) -> str:
+    """Return the setting of a point as text; a linear kernel has no gamma."""
+    gamma = "" if point["gamma"] is None else f", gamma={number(point['gamma'])}"
+    return f"C={number(point['C'])}{gamma}"
+
+
+def grid_table(chosen: Mapping[str, Any]) -> Table:
+    """Return the grid of ``result.json``'s entry ``chosen``, best first; points that failed with the reason."""
+    grid = chosen["grid"]
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    names = ["C"] if chosen["gamma"] is None else ["C", "gamma"]
+    for name in names:
+        table.add_column(name, justify="right")
+    table.add_column("accuracy")
+    if any(point["failure"] for point in grid):
+        table.add_column("why it failed")
+    for point in grid:
+        table.add_row(*(number(point[name]) for name in names), accuracy(point), point["failure"] or None)
+    return table
+
+
+def edges(chosen: Mapping[str, Any]) -> list[str]:
+    """Return ``C`` and ``gamma`` where the best value is the smallest or largest of several that were tried."""
+    found = []
+    for name in ("C", "gamma"):
+        tried = sorted({point[name] for point in chosen["grid"]})
+        if len(tried) > 1 and chosen[name] in (tried[0], tried[-1]):
+            found.append(name)
+    return found
+
+
+def command(result: Mapping[str, Any], options: Collection[str]) -> str:
+    """Return the command that trains with the chosen setting and all other settings of a run.
+
+    Parameters
+    ----------
+    result : mapping
+        The run's ``result.json``.
+    options : collection of str
+        Settings that ``pansvm run`` has an option for; the others are given by ``--set``.
+    """
+    config, chosen = result["config"], result["chosen"]
+    usual = Settings().to_config()
+    tuned = [name for name in ("C", "gamma") if config[name] == "auto"]
+    changed = {
+        name: value
+        for name, value in config.items()
+        if value != usual[name] and name not in (*NOT_REPEATED, *tuned)
+    }
+    changed.update({name: chosen[name] for name in tuned})
+    words = ["pansvm", "run"]
+    for name, value in changed.items():
+        text = number(value) if isinstance(value, float) else str(value)
+        if name == "data":
+            words += [word for source in text.split(SEPARATOR) for word in ("--data", source)]
+        elif value is not None:
+            words += [f"--{name}", text] if name in options else ["--set", f"{name}={text}"]
+    return shlex.join(words)

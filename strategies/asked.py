@@ -1,0 +1,101 @@
+"""What the coordinator asked and told its sites, written down in order, for ``pansvm run --audit``.
+
+The coordinator knows all of it anyway. An audit puts the same questions to the simulated sites again, and so finds out
+which rows were in which sum.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.messages import Task
+from flower_pansvm.records import Values
+
+FOLDER = "asked"
+ROSTER = "sites"
+TOLD, SUM = "told", "sum"
+"""Kinds of entries."""
+
+
+@dataclass(frozen=True)
+class AskedSum:
+    """A sum that the coordinator has learned.
+
+    Parameters
+    ----------
+    task : str
+        Name of its task.
+    inputs : mapping
+        Inputs of the task.
+    told : mapping of str to mapping
+        All that the sites had been told by then: the latest broadcast of each name. The same object for one sum and
+        the next unless they were told something in between.
+    sites : tuple of str
+        The sites it is over.
+    """
+
+    task: str
+    inputs: Mapping[str, Any]
+    told: Mapping[str, Values]
+    sites: tuple[str, ...]
+
+
+class Asked:
+    """Writes down what is asked and told; an earlier record in the folder is removed.
+
+    Parameters
+    ----------
+    folder : Path
+        The run's folder; the record is the folder ``asked`` in it.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / FOLDER
+        self.written = 0
+        remove_asked(folder)
+        self.folder.mkdir(parents=True)
+
+    def add_told(self, name: str, values: Values) -> None:
+        """Add a broadcast."""
+        self._write(f"{TOLD}-{name}", values)
+
+    def add_sum(self, task: Task, inputs: Values, sites: tuple[str, ...]) -> None:
+        """Add a sum that has come back, over these sites."""
+        self._write(f"{SUM}-{task.name}", {**inputs, ROSTER: np.array(sites, dtype=np.str_)})
+
+    def _write(self, name: str, values: Values) -> None:
+        self.written += 1
+        np.savez(self.folder / f"{self.written:05d}-{name}.npz", **dict(values))  # type: ignore[arg-type]
+
+
+def read_asked(folder: Path) -> list[AskedSum]:
+    """Return the sums of the record in a run's folder, in order."""
+    found: list[AskedSum] = []
+    told: dict[str, Values] = {}
+    for path in sorted((folder / FOLDER).glob("*.npz")):
+        _, kind, name = path.stem.split("-", 2)
+        with np.load(path, allow_pickle=False) as file:
+            values: dict[str, Any] = {key: _value(file[key]) for key in file.files}
+        if kind == TOLD:
+            told = {**told, name: values}
+        else:
+            sites = tuple(map(str, values.pop(ROSTER)))
+            found.append(AskedSum(name, values, told, sites))
+    return found
+
+
+def remove_asked(folder: Path) -> None:
+    """Delete the record in a run's folder, if there is one."""
+    for path in (folder / FOLDER).glob("*.npz"):
+        path.unlink()
+    if (folder / FOLDER).is_dir():
+        (folder / FOLDER).rmdir()
+
+
+def _value(array: NDArray[Any]) -> Any:
+    """Return a value as it was before it became an array in a file."""
+    return array if array.ndim else array.item()

@@ -1,0 +1,314 @@
+"""``pansvm run --audit``: the truth about every sum, and which rows the sums give away."""
+
+import itertools
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from flwr.app import Message
+from numpy.typing import NDArray
+
+from flower_pansvm import messages
+from flower_pansvm.cutting_planes.cuts import curvature_matrix
+from flower_pansvm.cutting_planes.packing import unpack_answers
+from flower_pansvm.settings import Settings
+from simulations.audit import (
+    Audit,
+    SimulatedSites,
+    audit,
+    factors_by_site,
+    questions_by_map,
+    smallest_cluster,
+)
+from simulations.in_process import InProcessGrid
+from simulations.isolation import isolated_by_pairs
+from simulations.running import in_process_grid
+from strategies.app import run
+from strategies.asked import read_asked
+from strategies.journal import Journal
+
+Run = Callable[..., tuple[int, str, str]]
+Sums = dict[str, NDArray[np.float64]]
+
+
+class LosingGrid(InProcessGrid):
+    """A grid whose third site stops answering at its n-th message about cutting planes."""
+
+    def __init__(self, settings: Settings, at: int) -> None:
+        usual = in_process_grid(settings)
+        nodes = [dict(context.node_config) for context in usual._contexts.values()]
+        super().__init__(usual.app, nodes, settings.to_config(), usual.run.run_id)  # type: ignore[arg-type]
+        self.left = at
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        messages = list(messages)
+        self.left -= messages[0].metadata.message_type == "train.cuts"
+        lost = [one for one in messages if self.left <= 0 and one.metadata.dst_node_id == 4]
+        return [*super().push_messages([one for one in messages if one not in lost]), *["never"] * len(lost)]
+
+
+class StoppingGrid(InProcessGrid):
+    """A grid whose coordinator is killed before its n-th round trip."""
+
+    def __init__(self, settings: Settings, stop: int) -> None:
+        usual = in_process_grid(settings)
+        nodes = [dict(context.node_config) for context in usual._contexts.values()]
+        super().__init__(usual.app, nodes, settings.to_config(), usual.run.run_id)  # type: ignore[arg-type]
+        self.left = stop
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        self.left -= 1
+        if self.left < 0:
+            raise KeyboardInterrupt
+        return super().push_messages(messages)
+
+
+@pytest.fixture
+def received(monkeypatch: pytest.MonkeyPatch) -> list[Sums]:
+    """Return a list that gets the sums of cutting planes that the coordinator receives from now on."""
+    sums: list[Sums] = []
+    write = Journal.write
+
+    def note(self: Journal, task: str, sites: tuple[str, ...], found: Sums) -> None:
+        if task == messages.CUTS.name:
+            sums.append(found)
+        write(self, task, sites, found)
+
+    monkeypatch.setattr(Journal, "write", note)
+    return sums
+
+
+def of_run(folder: Path, **settings: Any) -> Audit:
+    """Return the audit of a run."""
+    chosen = Settings(**{"data": "wine", "sites": 3, "audit": True, **settings})
+    run(in_process_grid(chosen), chosen, folder)
+    return audit(chosen, folder)
+
+
+def assert_the_factors_make_up_the_sums(settings: Settings, folder: Path, received: list[Sums]) -> None:
+    sites, asked = SimulatedSites(settings), read_asked(folder)
+    sums_of_cuts = [one for one in asked if one.task == messages.CUTS.name]
+    assert len(sums_of_cuts) == len(received)
+    by_sum: dict[int, list[Any]] = {id(one): [] for one in sums_of_cuts}
+    for told, questions in questions_by_map(sites, asked).items():
+        for one in questions:
+            by_sum[id(one.asked)].append((told, one))
+    for asked_sum, sums in zip(sums_of_cuts, received, strict=True):
+        # By feature map, and within one in the order of the sum.
+        found = sorted(by_sum[id(asked_sum)], key=lambda pair: pair[1].problem.feature_map)
+        order = np.argsort(np.argsort(asked_sum.inputs["feature_map"], kind="stable"), kind="stable")
+        in_order = [found[place] for place in order]
+        answers = unpack_answers(sums, [one.question for _, one in in_order])
+        for (told, one), answer in zip(in_order, answers, strict=True):
+            factors = np.hstack(factors_by_site(sites, told, [one]))
+            parts = []
+            for site in sites.before(one.asked):
+                mapped = site.mapped_train(one.problem.feature_map)
+                parts.append(mapped(slice(0, len(site.train().classes))))
+            F, count = np.vstack(parts), len(one.question.points)
+            np.testing.assert_allclose(factors[:count] @ F, answer.cuts.a, atol=1e-6)
+            np.testing.assert_allclose(factors[:count].sum(axis=1), answer.cuts.d, atol=1e-6)
+            np.testing.assert_allclose(np.abs(factors[:count]).sum(axis=1), answer.cuts.m, atol=1e-6)
+            leading = one.question.leading
+            if leading >= 0:
+                extended = np.column_stack([F, np.ones(len(F))])
+                expected = (extended * factors[count][:, None]).T @ extended
+                real = curvature_matrix(answer.curvature, F.shape[1], leading)
+                np.testing.assert_allclose(real[real != 0], expected[real != 0], rtol=1e-3, atol=1e-3)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"data": "breast_cancer", "sites": 5},
+        {"data": "breast_cancer", "class_weight": "balanced"},
+        {"preset": "paper"},
+        {"blur": "0"},
+        {"curvature": 0.003},
+        {"multi_class": "ovo", "probability": True},
+        {"C": "auto", "C_grid": "1,10", "cv_folds": 3},
+        {"aggregation": "plain"},
+    ],
+    ids=lambda settings: " ".join(f"{name}={value}" for name, value in settings.items()),
+)
+def test_the_factors_make_up_the_sums_that_were_received(
+    settings: dict[str, Any], tmp_path: Path, received: list[Sums]
+) -> None:
+    chosen = Settings(**{"data": "wine", "sites": 3, "audit": True, **settings})
+    run(in_process_grid(chosen), chosen, tmp_path)
+    assert_the_factors_make_up_the_sums(chosen, tmp_path, received)
+
+
+@pytest.mark.parametrize("at", [1, 3])
+def test_a_lost_site_has_no_part_in_later_sums(at: int, tmp_path: Path, received: list[Sums]) -> None:
+    settings = Settings(data="wine", sites=4, timeout=0.05, audit=True)
+    strategy = run(LosingGrid(settings, at), settings, tmp_path)
+    assert strategy.federation.ledger.dropped == ["site-002"]
+    assert_the_factors_make_up_the_sums(settings, tmp_path, received)
+    found = audit(settings, tmp_path)
+    assert found.isolated_by_pairs == found.isolated_by_quads == 0
+
+
+def test_the_default_isolates_nobody(tmp_path: Path) -> None:
+    settings = Settings(audit=True)
+    strategy = run(in_process_grid(settings), settings, tmp_path)
+    found = audit(settings, tmp_path)
+    assert found.isolated_by_pairs == found.isolated_by_quads == 0
+    assert found.smallest_cluster == 5
+    assert found.cut_sums == sum(
+        len(question.points) for asked in strategy.training.questions for question in asked.values()
+    )
+    assert found.curvature_sums == strategy.training.progress[0].rounds
+    assert found.looked_at_by_quads == found.cut_sums + found.curvature_sums
+
+
+def test_a_row_that_is_reported_does_follow_from_the_sums(tmp_path: Path, received: list[Sums]) -> None:
+    settings = Settings(blur="0", curvature=0.0, audit=True)
+    strategy = run(in_process_grid(settings), settings, tmp_path)
+    found = audit(settings, tmp_path)
+    assert found.isolated_by_pairs > 0
+    assert found.isolated_by_quads >= found.isolated_by_pairs
+    sites = SimulatedSites(settings)
+    ((told, questions),) = questions_by_map(sites, read_asked(tmp_path)).items()
+    rows = isolated_by_pairs(np.hstack(factors_by_site(sites, told, questions)))
+    assert len(rows) == found.isolated_by_pairs
+    F = np.vstack([site.mapped(site.train().X, 0) for site in sites.before(questions[0].asked)])
+    rank = strategy.model.feature_map_.rank
+    a = np.vstack([np.zeros((1, rank)), *(sums["a"].reshape(-1, rank) for sums in received)])
+    differences = np.array([one - other for one, other in itertools.permutations(a, 2)])
+    for row in rows:
+        assert np.abs(differences - F[row]).max(axis=1).min() < 1e-6
+
+
+def test_a_protocol_that_protects_nothing_leaves_each_site_by_itself(tmp_path: Path) -> None:
+    protected, not_protected = (
+        of_run(tmp_path / name, data="breast_cancer", aggregation=name) for name in ("ring", "plain")
+    )
+    assert protected.isolated_by_pairs == 0
+    # The one blurred row of a site is the difference of two of its cuts.
+    assert not_protected.isolated_by_pairs > 10
+    assert not_protected.looked_at_by_quads == protected.looked_at_by_quads
+
+
+def test_the_papers_preset(tmp_path: Path) -> None:
+    found = of_run(tmp_path, data="breast_cancer", preset="paper", min_cluster=1, landmarks="0.25")
+    assert found.curvature_sums == 0
+    assert found.cut_sums == json.loads((tmp_path / "result.json").read_text())["cut_rounds"]
+    assert found.smallest_cluster == 1
+
+
+def test_model_choice_is_looked_at_too(tmp_path: Path) -> None:
+    found = of_run(tmp_path, C="auto", C_grid="1,10", cv_folds=3)
+    result = json.loads((tmp_path / "result.json").read_text())
+    assert found.isolated_by_quads == 0
+    # Two values of C, three folds and three classes ask for two points and a curvature at once.
+    assert found.cut_sums >= 2 * 3 * 3 * 2 + 2 * 3 * result["cut_rounds"]
+    assert found.smallest_cluster == 5
+
+
+@pytest.fixture
+def three_groups(tmp_path: Path) -> str:
+    """Three sites with groups of 6, 8 and 11 rows far from each other."""
+    generator, files = np.random.default_rng(0), []
+    for number in range(3):
+        centres = np.repeat([[0.0, 0.0], [50.0, 0.0], [0.0, 200.0]], [6, 8, 11], axis=0)
+        frame = pd.DataFrame(centres + generator.normal(size=centres.shape), columns=["x", "y"])
+        frame["label"] = np.arange(len(frame)) % 2
+        files.append(str(tmp_path / f"site{number}.csv"))
+        frame.to_csv(files[-1], index=False)
+    return "|".join(files)
+
+
+@pytest.mark.parametrize(
+    ("method", "min_cluster", "smallest"),
+    [("k-means", 1, 6), ("k-means", 7, 11), ("random", 1, None)],
+)
+def test_the_smallest_cluster(
+    method: str, min_cluster: int, smallest: int | None, three_groups: str, tmp_path: Path
+) -> None:
+    settings = {"data": three_groups, "landmarks": "9", "test_fraction": 0.0, "landmark_method": method}
+    found = of_run(tmp_path / "run", min_cluster=min_cluster, **settings)
+    assert found.smallest_cluster == smallest
+    assert ("no landmark" in str(found)) == (smallest is None)
+
+
+def test_in_federated_k_means_a_step_may_have_the_smallest_cluster(tmp_path: Path) -> None:
+    settings = Settings(data="wine", sites=3, landmark_method="federated-k-means", min_cluster=2, audit=True)
+    run(in_process_grid(settings), settings, tmp_path)
+    sites, asked = SimulatedSites(settings), read_asked(tmp_path)
+    first = smallest_cluster(sites, [one for one in asked if one.task == messages.LANDMARKS.name])
+    later = smallest_cluster(sites, [one for one in asked if one.task == messages.ASSIGN.name])
+    assert first is not None
+    assert later is not None
+    assert min(first, later) == audit(settings, tmp_path).smallest_cluster >= 2
+
+
+def test_the_line_says_if_not_all_sums_were_looked_at() -> None:
+    whole = str(Audit(5, 1, 2, 30, 10, 40))
+    assert whole == "audit: smallest cluster 5 rows; 1 rows isolated by pairs of cuts, 2 by quads"
+    assert str(Audit(5, 1, 2, 30, 10, 35)).endswith("2 by quads among 35 of 40 sums")
+
+
+def test_the_command_line_shows_it_and_keeps_it(pansvm: Run, tmp_path: Path) -> None:
+    code, out, err = pansvm("run", "--engine", "in-process", "--data", "wine", "--out", "out", "--audit")
+    assert (code, err) == (0, "")
+    assert "audit: smallest cluster 5 rows; 0 rows isolated by pairs of cuts, 0 by quads" in out
+    found = json.loads((tmp_path / "out" / "result.json").read_text())["audit"]
+    assert (found["smallest_cluster"], found["isolated_by_pairs"], found["isolated_by_quads"]) == (5, 0, 0)
+    assert found["cut_sums"] > 10
+    assert "curious coordinator" in (tmp_path / "out" / "report.html").read_text()
+    files = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert files == ["model.npz", "report.html", "result.json"]
+
+
+def test_without_it_nothing_is_kept_or_shown(pansvm: Run, tmp_path: Path) -> None:
+    code, out, _ = pansvm("run", "--engine", "in-process", "--data", "wine", "--out", "out")
+    assert code == 0
+    assert "audit" not in out
+    assert "audit" not in json.loads((tmp_path / "out" / "result.json").read_text())
+    assert "curious coordinator" not in (tmp_path / "out" / "report.html").read_text()
+    assert not (tmp_path / "out" / "asked").exists()
+
+
+@pytest.mark.parametrize("from_the_start", [True, False])
+def test_a_resumed_run_has_the_same_audit(from_the_start: bool, pansvm: Run, tmp_path: Path) -> None:
+    whole = of_run(tmp_path / "whole", blur="0")
+    settings = Settings(data="wine", sites=3, blur="0", audit=from_the_start)
+    with pytest.raises(KeyboardInterrupt):
+        run(StoppingGrid(settings, 8), settings, tmp_path / "cut")
+    code, out, err = pansvm("run", "--engine", "in-process", "--resume", tmp_path / "cut", "--audit")
+    assert (code, err) == (0, "")
+    assert str(whole) in out
+    assert whole.isolated_by_pairs > 0
+
+
+@pytest.mark.slow
+def test_both_engines_give_the_same_audit(tmp_path: Path) -> None:
+    found = []
+    for engine in ("simulation", "in-process"):
+        out = tmp_path / engine
+        command = [
+            sys.executable,
+            "-m",
+            "simulations",
+            "run",
+            "--engine",
+            engine,
+            "--out",
+            str(out),
+            "--audit",
+        ]
+        command += ["--set", "blur=0"]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, done.stderr
+        assert "audit: smallest cluster 5 rows" in done.stdout
+        found.append(json.loads((out / "result.json").read_text())["audit"])
+        assert not (out / "asked").exists()
+    assert found[0] == found[1]
+    assert found[0]["isolated_by_pairs"] > 0

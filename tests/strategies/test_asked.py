@@ -1,0 +1,45 @@
+"""The record of what the sites were asked: what is read is what was written, in order."""
+
+from pathlib import Path
+
+import numpy as np
+
+from flower_pansvm import messages, records
+from strategies.asked import FOLDER, Asked, read_asked, remove_asked
+
+
+def test_values_come_back_as_they_were(tmp_path: Path) -> None:
+    values = {
+        "a": np.arange(6.0).reshape(2, 3), "names": np.array(["x ", "", "ü"]), "none": np.empty((0, 4)),
+        "kernel": "rbf", "seed": 3, "share": 0.1, "on": True,
+    }  # fmt: skip
+    asked = Asked(tmp_path)
+    asked.add_told("scaling", values)
+    asked.add_sum(messages.CUTS, values, ("north", "south"))
+    (found,) = read_asked(tmp_path)
+    assert (found.task, found.sites) == ("cuts", ("north", "south"))
+    # The sites' draws depend on these digests.
+    assert records.digest(found.inputs) == records.digest(found.told["scaling"]) == records.digest(values)
+
+
+def test_a_sum_knows_the_latest_broadcast_of_each_name_before_it(tmp_path: Path) -> None:
+    asked = Asked(tmp_path)
+    asked.add_told("feature_map.0", {"gamma": 1.0})
+    asked.add_told("feature_map.1", {"gamma": 2.0})
+    asked.add_sum(messages.ROWS, {}, ("a", "b"))
+    asked.add_sum(messages.ROWS, {}, ("a",))
+    asked.add_told("feature_map.0", {"gamma": 3.0})
+    asked.add_sum(messages.ROWS, {}, ("a",))
+    first, second, third = read_asked(tmp_path)
+    assert second.told is first.told
+    assert first.told == {"feature_map.0": {"gamma": 1.0}, "feature_map.1": {"gamma": 2.0}}
+    assert third.told == {"feature_map.0": {"gamma": 3.0}, "feature_map.1": {"gamma": 2.0}}
+
+
+def test_a_new_record_replaces_an_old_one_and_it_can_be_removed(tmp_path: Path) -> None:
+    Asked(tmp_path).add_sum(messages.ROWS, {}, ("a",))
+    Asked(tmp_path)
+    assert read_asked(tmp_path) == []
+    remove_asked(tmp_path)
+    remove_asked(tmp_path)
+    assert not (tmp_path / FOLDER).exists()
