@@ -11,6 +11,13 @@ from numpy.typing import NDArray
 
 from flower_pansvm.errors import SettingError
 
+LARGEST_ASSIGNMENT = 5_000_000
+"""Distances of places in small clusters to rows that are compared at most, for the time it takes. Beyond that there are
+many rows to a cluster, few clusters are small, and these are merged."""
+
+FILLING_STEPS = 5
+"""Steps of k-means with a floor on the size of the clusters; it begins near its end."""
+
 
 def cluster_centres(
     X: NDArray[np.float64], clusters: int, min_cluster: int, seed: int
@@ -22,8 +29,8 @@ def cluster_centres(
     X : ndarray of shape (rows, features)
         The site's scaled rows, without missing values.
     clusters : int
-        Number of clusters k-means starts with, at least 1. Fewer centres come back when small clusters were
-        merged or when there are fewer distinct rows.
+        Number of clusters wanted, at least 1. Fewer centres come back when there are not enough rows, or distinct
+        rows, for so many.
     min_cluster : int
         Fewest rows behind a centre; 1 is the paper's method. A site with fewer rows than this has no
         centre at all.
@@ -50,16 +57,44 @@ def cluster_centres(
         )
     if len(X) < min_cluster:
         return np.empty((0, X.shape[1])), np.empty(0, dtype=np.int64)
-    k_means = KMeans(min(clusters, len(X)), n_init=1, random_state=seed)
+    k_means = KMeans(min(clusters, len(X) // min_cluster), n_init=1, random_state=seed)
     with warnings.catch_warnings():
         # Fewer distinct rows than clusters is no fault of the site's: the empty clusters are left out below.
         warnings.simplefilter("ignore", ConvergenceWarning)
         assigned = k_means.fit_predict(X)
-    sizes = np.bincount(assigned, minlength=k_means.n_clusters).astype(np.int64)
-    sums = np.zeros((k_means.n_clusters, X.shape[1]))
+    sums, sizes = _totals(X, assigned)
+    if sizes.min() < min_cluster and len(sizes) * min_cluster * len(X) <= LARGEST_ASSIGNMENT:
+        sums, sizes = _fill_small(X, sums / sizes[:, None], min_cluster)
+    return _merge_small(sums, sizes, min_cluster)
+
+
+def _totals(X: NDArray[np.float64], assigned: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return sum and number of the rows of each cluster that has any."""
+    sizes = np.bincount(assigned)
+    sums = np.zeros((len(sizes), X.shape[1]))
     np.add.at(sums, assigned, X)
-    filled = sizes > 0
-    return _merge_small(sums[filled], sizes[filled], min_cluster)
+    return sums[sizes > 0], sizes[sizes > 0].astype(np.int64)
+
+
+def _fill_small(
+    X: NDArray[np.float64], centres: NDArray[np.float64], min_cluster: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Go on with k-means such that every cluster keeps enough rows (Bradley, Bennett and Demiriz 2000).
+
+    Every centre has ``min_cluster`` places, which are given to rows at the least total distance; the other rows go
+    to the centre nearest to them.
+    """
+    from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - each message may start a process
+
+    sums, sizes = np.empty(0), np.empty(0, dtype=np.int64)
+    for _ in range(FILLING_STEPS):
+        distances = np.square(X).sum(axis=1) - 2.0 * (centres @ X.T) + np.square(centres).sum(axis=1)[:, None]
+        assigned = distances.argmin(axis=0)
+        places, rows = linear_sum_assignment(np.repeat(distances, min_cluster, axis=0))
+        assigned[rows] = places // min_cluster
+        sums, sizes = _totals(X, assigned)
+        centres = sums / sizes[:, None]
+    return sums, sizes
 
 
 def weighted_totals(

@@ -84,6 +84,8 @@ def command(result: Mapping[str, Any], options: Collection[str]) -> str:
         text = number(value) if isinstance(value, float) else str(value)
         if name == "data":
             words += [word for source in text.split(SEPARATOR) for word in ("--data", source)]
+        elif name in options:
+            words += [f"--{name}"] if value is True else [f"--{name}", text]
         elif value is not None:
-            words += [f"--{name}", text] if name in options else ["--set", f"{name}={text}"]
+            words += ["--set", f"{name}={text}"]
     return shlex.join(words)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import Answer, Question
-from flower_pansvm.cutting_planes.engine import Search, solve
+from flower_pansvm.cutting_planes.engine import MAX_ROUNDS, Search, solve
 from flower_pansvm.cutting_planes.line_search import LineSearch
 from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions, unpack_answers
 from flower_pansvm.cutting_planes.problem import Problem
@@ -49,6 +49,8 @@ class CuttingPlanes:
         Training rows, from which the problems' numbers of rows were made.
     sites : tuple of str
         The sites whose rows these are.
+    most_rounds : int
+        Round trips after which a problem is left as it is.
 
     Attributes
     ----------
@@ -68,6 +70,7 @@ class CuttingPlanes:
         coordinate_bound: float,
         rows: NDArray[np.float64],
         sites: tuple[str, ...],
+        most_rounds: int = MAX_ROUNDS,
     ) -> None:
         self.federation = federation
         self.settings = settings
@@ -75,6 +78,7 @@ class CuttingPlanes:
         self.coordinate_bound = coordinate_bound
         self.rows = rows
         self.sites = sites
+        self.most_rounds = most_rounds
         self.progress: Sequence[Progress] = ()
         self.history: list[list[tuple[float, float]]] = [[] for _ in problems]
         self.questions: list[dict[int, Question]] = []
@@ -110,6 +114,7 @@ class CuttingPlanes:
                     search=self._search,
                     numbers=numbers,
                     report=self._report,
+                    most_rounds=self.most_rounds,
                 )
             except SitesChangedError:
                 if self.progress:

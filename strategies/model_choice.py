@@ -5,6 +5,7 @@ that its rows are new to everything they are tried on. Only sums leave a site: t
 fold, centres, cutting planes, and how many rows of a fold were predicted right.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
@@ -36,8 +37,8 @@ from strategies.landmarks import gather_landmarks
 from strategies.phases import Trial, score
 from strategies.standard import Moments, Standard, tell_scalings
 
-ROUGH = 1e-2
-"""Models that are only compared are not trained to a smaller gap than this."""
+ROUGH, MOST_ROUNDS = 1e-2, 12
+"""Models that are only compared are not trained to a smaller gap than this, nor for more round trips."""
 
 NOTHING = np.empty(0)
 
@@ -52,6 +53,9 @@ class GridPoint:
         The setting.
     accuracy, deviation : float
         Mean and standard deviation over the folds of the share of rows predicted right; NaN if it failed.
+    gap : float
+        The largest relative gap that a fold's training has left. A setting that is hard to train, mostly one of a large
+        C, is compared as far as it has come.
     failure : str
         Why it failed; empty if it did not.
     """
@@ -60,6 +64,7 @@ class GridPoint:
     gamma: float
     accuracy: float
     deviation: float
+    gap: float
     failure: str = ""
 
 
@@ -154,6 +159,7 @@ def choose(federation: Federation, settings: Settings, schema: Schema, moments: 
             bound,
             moments.rows,
             moments.sites,
+            MOST_ROUNDS,
         )
         solved = training.train(warm_start(federation, settings, problems, bound))
         cut_rounds = max(state.rounds for state in solved)
@@ -165,9 +171,10 @@ def choose(federation: Federation, settings: Settings, schema: Schema, moments: 
         failed = failures.get(gamma) or next((one.failure for one in states[C, gamma] if one.failure), "")
         if failed:
             log(WARNING, "C=%g gamma=%g failed and is left out: %s", C, gamma, failed)
-        by_fold = accuracies.get((C, gamma), NOTHING)
-        mean, deviation = (float("nan"),) * 2 if failed else (float(by_fold.mean()), float(by_fold.std()))
-        points.append(GridPoint(C, gamma, mean, deviation, failed))
+            points.append(GridPoint(C, gamma, math.nan, math.nan, math.nan, failed))
+            continue
+        by_fold, gap = accuracies[C, gamma], max(state.gap for state in states[C, gamma])
+        points.append(GridPoint(C, gamma, float(by_fold.mean()), float(by_fold.std()), gap))
     return Choice(tuple(points), cut_rounds)
 
 

@@ -90,6 +90,7 @@ def _chosen(choice: Choice | None, kernel: str) -> dict[str, Any] | None:
             "gamma": None if kernel == "linear" else point.gamma,
             "accuracy": None if point.failure else point.accuracy,
             "deviation": None if point.failure else point.deviation,
+            "gap": None if point.failure else point.gap,
             "failure": point.failure,
         }
         for point in choice.ranked

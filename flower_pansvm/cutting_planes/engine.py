@@ -18,7 +18,7 @@ from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.cutting_planes.progress import Progress
 
 MAX_ROUNDS = 1000
-"""A problem that has not met its tolerance after so many round trips is returned as it is."""
+"""No training takes more round trips."""
 
 WORKERS = 2
 """Problems whose master is solved at the same time."""
@@ -49,6 +49,7 @@ def solve(
     search: Callable[[Problem], Search],
     numbers: int,
     report: Report,
+    most_rounds: int = MAX_ROUNDS,
 ) -> list[Progress]:
     """Solve all problems together; each leaves the round trips when its bounds have met.
 
@@ -68,6 +69,8 @@ def solve(
         How many numbers all curvatures of a message together may be.
     report : callable
         Called after every round trip.
+    most_rounds : int
+        A problem that has not met its tolerance after so many round trips is returned as it is.
 
     Returns
     -------
@@ -88,7 +91,7 @@ def solve(
 
     # On matrices as small as the master's, threads only wait for each other: many times slower on a busy machine.
     with ThreadPoolExecutor(WORKERS) as pool:
-        for number in range(1, MAX_ROUNDS + 1):
+        for number in range(1, most_rounds + 1):
             if not wanted:
                 break
             answers = ask(wanted)

@@ -23,6 +23,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 
 from flower_pansvm.calibration import Calibration
+from flower_pansvm.cutting_planes.cuts import BLOCK
 from flower_pansvm.errors import ModelFileError, TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.metrics import decision_histogram
@@ -291,6 +292,8 @@ def test_an_object_without_its_parts_is_not_fitted() -> None:
 @pytest.mark.parametrize("classes", [("0", "1"), ("a", "b", "c")])
 def test_scikit_learns_tools_work_on_it(classes: tuple[str, ...]) -> None:
     model, X = make_model(classes), make_rows(60)
+    model.intercept_ = model.intercept_ - np.median(model.binary_decisions(X), axis=0)
+    assert set(model.predict(X)) == set(model.classes_)
     y = np.where(np.random.default_rng(0).random(60) < 0.8, model.predict(X), model.classes_[0])
     assert get_scorer("balanced_accuracy")(model, X, y) > 0.5
     assert permutation_importance(model, X, y, n_repeats=2, random_state=0).importances.shape == (3, 2)
@@ -300,6 +303,14 @@ def test_scikit_learns_tools_work_on_it(classes: tuple[str, ...]) -> None:
     assert calibrated.predict_proba(X).sum(axis=1) == pytest.approx(np.ones(60))
     if len(classes) == 2:
         assert get_scorer("roc_auc")(model, X, y) > 0.5
+
+
+def test_any_number_of_rows_is_decided_as_each_row_alone() -> None:
+    model, X = make_model(("a", "b", "c")), make_rows(2 * BLOCK + 1)
+    together = model.decision_function(X)
+    assert together.shape == (2 * BLOCK + 1, 3)
+    some = [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK]
+    assert together[some] == pytest.approx(model.decision_function(X.iloc[some]), rel=1e-9, abs=1e-9)
 
 
 def test_a_pickled_copy_decides_the_same() -> None:
