@@ -16,6 +16,7 @@ from clients import broadcasts
 from clients.door import leave, pass_on
 from clients.membership import remember, take_part, take_step, withdraw
 from clients.site import Site
+from clients.slots import take_seed
 from clients.terms import site_name
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
@@ -66,9 +67,11 @@ def _safely(task: Task, reply: Callable[[RecordDict, Context], RecordDict]) -> H
 
 def _answer(task: Task, work: Work, content: RecordDict, context: Context) -> RecordDict:
     participation = take_part(context, content, task) if task.summed else None
-    site = Site(context, participation, cast("dict[str, bytes]", records.get(content, "notes")))
+    site = Site(context, participation)
     try:
         broadcasts.keep(context, content)
+        if participation is not None:
+            take_seed(site, participation, cast("dict[str, bytes]", records.get(content, "notes")))
         reply, kept = leave(task, work(site, records.get(content, "inputs")), participation, site.outbox)
     except Exception:
         withdraw(context)

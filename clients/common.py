@@ -1,14 +1,13 @@
 """The local work that every strategy begins and ends with: join, moments, extremes, scores."""
 
-import secrets
-
 import numpy as np
 from numpy.typing import NDArray
 
 from clients.answering import Inputs, answers
 from clients.blur import SECRET, new_secret
-from clients.membership import join_run, note_to
+from clients.membership import join_run
 from clients.site import Site
+from clients.slots import deal_seed
 from clients.terms import check_extremes_agreed
 from flower_pansvm import messages, scaling
 from flower_pansvm.cutting_planes.cuts import blocks
@@ -17,9 +16,6 @@ from flower_pansvm.metrics import BINS, confusion_counts, decision_histogram, wi
 from flower_pansvm.multiclass import Pair, class_decisions
 from flower_pansvm.records import Value, texts
 from flower_pansvm.schema import class_names
-
-SLOTS = "slots"
-"""Purpose of the note by which the sites share the seed of their landmark slots."""
 
 
 @answers(messages.JOIN)
@@ -40,7 +36,7 @@ def join(site: Site, inputs: Inputs) -> dict[str, Value]:
 @answers(messages.MOMENTS)
 def moments(site: Site, inputs: Inputs) -> dict[str, Value]:  # noqa: ARG001 - a task without inputs
     """Add to the federated mean and variance; the first site also deals out the seed of the landmark slots."""
-    _share_slot_seed(site)
+    deal_seed(site)
     X = site.train().X
     by_fold = [scaling.moments(X[rows]) for rows in _folds(site)]
     return {
@@ -114,13 +110,3 @@ def _class_rows(site: Site) -> NDArray[np.float64]:
     """Return the number of training rows by fold and class, shape (folds, classes)."""
     classes, count = site.train().classes, len(site.schema().classes)
     return np.stack([np.bincount(classes[rows], minlength=count) for rows in _folds(site)]).astype(np.float64)
-
-
-def _share_slot_seed(site: Site) -> None:
-    """If this site is the first of the roster, draw the seed and write it to each other site."""
-    if site.participation is None or site.participation.this.roster[0] != site.name:
-        return
-    seed = secrets.token_bytes(32)
-    site.keep(SLOTS, seed)
-    for name in site.participation.this.roster[1:]:
-        site.outbox[name] = note_to(site.participation, name, SLOTS, seed)

@@ -5,27 +5,24 @@ from numpy.typing import NDArray
 
 from clients.answering import Inputs, answers
 from clients.blur import draw_for
-from clients.common import SLOTS
-from clients.membership import note_from
+from clients.broadcasts import DIGEST, recall
 from clients.site import Site
+from clients.slots import own_slots
 from clients.terms import least_rows
-from flower_pansvm import messages
-from flower_pansvm.errors import FederationError, SettingError
+from flower_pansvm import messages, records
+from flower_pansvm.cutting_planes.problem import NO_FOLD
+from flower_pansvm.errors import SettingError
 from flower_pansvm.landmarks import beyond, cluster_centres, weighted_totals
 from flower_pansvm.records import Value
-from flower_pansvm.secure_sum.keys import keystream
 
 ROUNDING = 1e-9
 """Keeps a share of the rows that is a whole number from being rounded down to the next one."""
-
-MOST_LANDMARKS = 100_000
-"""More slots are refused: their matrix would only exhaust the site's memory, as a kernel matrix of that size does."""
 
 
 @answers(messages.LANDMARKS)
 def landmarks(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Write the site's k-means centres into its own slots of a zero matrix (Lu 2016, Algorithm 1, line 1)."""
-    slots, total = _own_slots(site, inputs["slots_per_site"])
+    slots, total = own_slots(site, inputs["slots_per_site"])
     scalings, features = len(inputs["folds"]), site.train().X.shape[1]
     matrix, filled = np.zeros((scalings, total, features)), np.zeros((scalings, total))
     for number in range(scalings):
@@ -36,11 +33,20 @@ def landmarks(site: Site, inputs: Inputs) -> dict[str, Value]:
 
 
 def own_centres(site: Site, inputs: Inputs, number: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return the site's k-means centres for one of the scalings, and of how many rows each is the mean."""
+    """Return the site's k-means centres for one of the scalings, and of how many rows each is the mean.
+
+    Without a fold the rows have secret random weights in the means. With equal ones, two centres over the same rows
+    but for a single one of the fold would give that row away by their difference, and there are many such pairs.
+    """
     min_cluster = _agreed_min_cluster(site, inputs["min_cluster"])
-    X = scaled_without(site, number, inputs["folds"][number])
+    fold = int(inputs["folds"][number])
+    X = scaled_without(site, number, fold)
     clusters = min(inputs["slots_per_site"], max(1, int(inputs["shares"][number] * len(X) + ROUNDING)))
-    return cluster_centres(X, clusters, min_cluster, inputs["seed"])
+    weight = None
+    if fold != NO_FOLD:
+        asked = records.digest(inputs), recall(site.context, messages.SCALING)[DIGEST]
+        weight = 0.5 + draw_for(site, messages.LANDMARKS.name, fold)(" ".join(asked), len(X))
+    return cluster_centres(X, clusters, min_cluster, inputs["seed"], weight)
 
 
 @answers(messages.ASSIGN)
@@ -75,7 +81,7 @@ def box(site: Site, inputs: Inputs) -> dict[str, Value]:
 def scaled_without(site: Site, scaling: int, fold: int) -> NDArray[np.float64]:
     """Return the training rows outside of a fold, scaled; all of them without a fold."""
     X = site.train().X
-    return site.scaled(X[site.folds() != fold] if fold >= 0 else X, scaling)
+    return site.scaled(X if fold == NO_FOLD else X[site.folds() != fold], scaling)
 
 
 def _agreed_min_cluster(site: Site, asked: int) -> int:
@@ -87,25 +93,3 @@ def _agreed_min_cluster(site: Site, asked: int) -> int:
             "agrees."
         )
     return asked
-
-
-def _own_slots(site: Site, slots_per_site: int) -> tuple[NDArray[np.int64], int]:
-    """Return the rows of the landmark matrix that are this site's, and how many rows it has.
-
-    All sites deal out the rows by the same secret seed, so that none is taken twice and the coordinator cannot
-    tell whose a row is.
-    """
-    participation = site.participation
-    if participation is None:
-        raise FederationError("Landmarks were asked for outside a secure sum. Start the run again.")
-    total = slots_per_site * len(participation.this.roster)
-    if not 1 <= total <= MOST_LANDMARKS:
-        raise SettingError(
-            f"Site '{site.name}' was asked to fill {slots_per_site} landmark slots, and takes at most "
-            f"{MOST_LANDMARKS} over all sites. Ask for fewer landmarks."
-        )
-    for sender, note in site.inbox.items():
-        site.keep(SLOTS, note_from(participation, sender, SLOTS, note))
-    order = np.argsort(keystream(site.kept(SLOTS), total), kind="stable")
-    place = participation.this.roster.index(site.name)
-    return order[place * slots_per_site : (place + 1) * slots_per_site], total

@@ -5,7 +5,7 @@ Everything here can be rebuilt when the process is new: keys and broadcasts are 
 computed again when this process has not kept them.
 """
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from typing import Any, cast
 
@@ -60,8 +60,6 @@ class Site:
         Flower's context of this node in this run.
     participation : Participation or None
         The secure sum this message is about, if any.
-    inbox : mapping of site name to bytes
-        Sealed notes from other sites.
 
     Attributes
     ----------
@@ -75,12 +73,10 @@ class Site:
         self,
         context: Context,
         participation: Participation | None = None,
-        inbox: Mapping[str, bytes] | None = None,
     ) -> None:
         self.context = context
         self.name = site_name(context)
         self.participation = participation
-        self.inbox = inbox or {}
         self.outbox: dict[str, bytes] = {}
 
     def table(self) -> Table:

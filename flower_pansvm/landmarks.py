@@ -20,7 +20,11 @@ FILLING_STEPS = 5
 
 
 def cluster_centres(
-    X: NDArray[np.float64], clusters: int, min_cluster: int, seed: int
+    X: NDArray[np.float64],
+    clusters: int,
+    min_cluster: int,
+    seed: int,
+    weight: NDArray[np.float64] | None = None,
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return k-means centres of the rows, each the mean of at least ``min_cluster`` rows.
 
@@ -36,6 +40,8 @@ def cluster_centres(
         centre at all.
     seed : int
         Seed of k-means.
+    weight : ndarray of shape (rows,), optional
+        Weight of each row in the mean of its cluster, positive; all the same if not given.
 
     Returns
     -------
@@ -62,39 +68,43 @@ def cluster_centres(
         # Fewer distinct rows than clusters is no fault of the site's: the empty clusters are left out below.
         warnings.simplefilter("ignore", ConvergenceWarning)
         assigned = k_means.fit_predict(X)
-    sums, sizes = _totals(X, assigned)
+    alike = np.ones(len(X))
+    sums, masses, sizes = _totals(X, assigned, alike)
     if sizes.min() < min_cluster and len(sizes) * min_cluster * len(X) <= LARGEST_ASSIGNMENT:
-        sums, sizes = _fill_small(X, sums / sizes[:, None], min_cluster)
-    return _merge_small(sums, sizes, min_cluster)
+        assigned = _filled_up(X, sums / masses[:, None], min_cluster)
+    return _merge_small(*_totals(X, assigned, alike if weight is None else weight), min_cluster)
 
 
-def _totals(X: NDArray[np.float64], assigned: NDArray[np.int64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return sum and number of the rows of each cluster that has any."""
-    sizes = np.bincount(assigned)
+def _totals(
+    X: NDArray[np.float64], assigned: NDArray[np.int64], weight: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+    """Return weighted sum, sum of weights and number of the rows of each cluster that has any."""
+    sizes = np.bincount(assigned).astype(np.int64)
+    masses = np.bincount(assigned, weights=weight)
     sums = np.zeros((len(sizes), X.shape[1]))
-    np.add.at(sums, assigned, X)
-    return sums[sizes > 0], sizes[sizes > 0].astype(np.int64)
+    np.add.at(sums, assigned, X * weight[:, None])
+    return sums[sizes > 0], masses[sizes > 0], sizes[sizes > 0]
 
 
-def _fill_small(
-    X: NDArray[np.float64], centres: NDArray[np.float64], min_cluster: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Go on with k-means such that every cluster keeps enough rows (Bradley, Bennett and Demiriz 2000).
+def _filled_up(X: NDArray[np.float64], centres: NDArray[np.float64], min_cluster: int) -> NDArray[np.int64]:
+    """Return each row's cluster when k-means goes on such that every cluster keeps enough rows.
+
+    Bradley, Bennett and Demiriz 2000.
 
     Every centre has ``min_cluster`` places, which are given to rows at the least total distance; the other rows go
     to the centre nearest to them.
     """
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - each message may start a process
 
-    sums, sizes = np.empty(0), np.empty(0, dtype=np.int64)
+    assigned = np.empty(0, dtype=np.int64)
     for _ in range(FILLING_STEPS):
         distances = np.square(X).sum(axis=1) - 2.0 * (centres @ X.T) + np.square(centres).sum(axis=1)[:, None]
         assigned = distances.argmin(axis=0)
         places, rows = linear_sum_assignment(np.repeat(distances, min_cluster, axis=0))
         assigned[rows] = places // min_cluster
-        sums, sizes = _totals(X, assigned)
-        centres = sums / sizes[:, None]
-    return sums, sizes
+        sums, masses, _ = _totals(X, assigned, np.ones(len(X)))
+        centres = sums / masses[:, None]
+    return assigned
 
 
 def weighted_totals(
@@ -163,17 +173,19 @@ def beyond(
 
 
 def _merge_small(
-    sums: NDArray[np.float64], sizes: NDArray[np.int64], min_cluster: int
+    sums: NDArray[np.float64], masses: NDArray[np.float64], sizes: NDArray[np.int64], min_cluster: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Merge the smallest cluster into the one with the nearest centre until none is too small."""
-    sums, sizes = sums.copy(), sizes.copy()
+    sums, masses, sizes = sums.copy(), masses.copy(), sizes.copy()
     while len(sizes) > 1 and sizes.min() < min_cluster:
         smallest = int(np.argmin(sizes))
-        centres = sums / sizes[:, None]
+        centres = sums / masses[:, None]
         distances = np.square(centres - centres[smallest]).sum(axis=1)
         distances[smallest] = np.inf
         nearest = int(np.argmin(distances))
         sums[nearest] += sums[smallest]
+        masses[nearest] += masses[smallest]
         sizes[nearest] += sizes[smallest]
-        sums, sizes = np.delete(sums, smallest, axis=0), np.delete(sizes, smallest)
-    return sums / sizes[:, None], sizes
+        sums, masses = np.delete(sums, smallest, axis=0), np.delete(masses, smallest)
+        sizes = np.delete(sizes, smallest)
+    return sums / masses[:, None], sizes

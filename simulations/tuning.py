@@ -21,12 +21,18 @@ def number(value: float) -> str:
     >>> number(16.0), number(0.002083)
     ('16', '0.002083')
     """
-    return f"{value:.15g}"
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)
 
 
 def accuracy(point: Mapping[str, Any]) -> str:
     """Return mean and deviation over the folds of a point of ``result.json``'s grid as text."""
     return "failed" if point["failure"] else f"{point['accuracy']:.4f} ± {point['deviation']:.4f}"
+
+
+def gap(point: Mapping[str, Any]) -> str:
+    """Return the gap at which training of a point's worst fold ended as text."""
+    return "" if point["failure"] else f"{point['gap']:.0e}"
 
 
 def point_name(point: Mapping[str, Any]) -> str:
@@ -36,17 +42,22 @@ def point_name(point: Mapping[str, Any]) -> str:
 
 
 def grid_table(chosen: Mapping[str, Any]) -> Table:
-    """Return the grid of ``result.json``'s entry ``chosen``, best first; points that failed with the reason."""
+    """Return the grid of ``result.json``'s entry ``chosen``, best first; points that failed with the reason.
+
+    The gap is the relative gap between the bounds at which training of the worst fold ended.
+    """
     grid = chosen["grid"]
     table = Table(box=None, padding=(0, 2, 0, 0))
     names = ["C"] if chosen["gamma"] is None else ["C", "gamma"]
     for name in names:
         table.add_column(name, justify="right")
-    table.add_column("accuracy")
+    for name in ("accuracy", "gap"):
+        table.add_column(name)
     if any(point["failure"] for point in grid):
         table.add_column("why it failed")
     for point in grid:
-        table.add_row(*(number(point[name]) for name in names), accuracy(point), point["failure"] or None)
+        numbers = [number(point[name]) for name in names]
+        table.add_row(*numbers, accuracy(point), gap(point), point["failure"] or None)
     return table
 
 
@@ -84,8 +95,6 @@ def command(result: Mapping[str, Any], options: Collection[str]) -> str:
         text = number(value) if isinstance(value, float) else str(value)
         if name == "data":
             words += [word for source in text.split(SEPARATOR) for word in ("--data", source)]
-        elif name in options:
-            words += [f"--{name}"] if value is True else [f"--{name}", text]
         elif value is not None:
-            words += ["--set", f"{name}={text}"]
+            words += [f"--{name}", text] if name in options else ["--set", f"{name}={text}"]
     return shlex.join(words)

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
-from flower_pansvm.messages import RELAY, Task, sum_name
+from flower_pansvm.messages import MOMENTS, RELAY, Task, sum_name
 from flower_pansvm.records import Values
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.selection import protocol_of
@@ -128,10 +128,14 @@ class Federation:
         """
         entry = self.journal.next(task.name) if self.journal else None
         sums = self._replay(*entry) if entry else self._sum_of_all_left(task, inputs, bounds)
+        sites = tuple(self.sites)
         if self.journal:
-            self.journal.write(task.name, tuple(self.sites), sums)
+            self.journal.write(task.name, sites, sums)
         if self.asked:
-            self.asked.add_sum(task, inputs, tuple(self.sites))
+            self.asked.add_sum(task, inputs, sites)
+        if entry and task is MOMENTS:
+            # Asked all the same, for what the sites hand on to each other with it: keys do not outlive a run.
+            self._sum_of_all_left(task, inputs, bounds)
         return sums
 
     def _sum_of_all_left(

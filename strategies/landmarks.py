@@ -53,13 +53,13 @@ def gather_landmarks(federation: Federation, settings: Settings, standards: Sequ
             f"No site has the {settings.min_cluster} rows that a landmark needs. Lower min-cluster if all "
             "hospitals agree, or gather more rows."
         )
-    return [landmarks[np.lexsort(landmarks.T[::-1])] for landmarks in found]
+    return [_sorted(landmarks) for landmarks in found]
 
 
 def local_k_means(federation: Federation, settings: Settings, standards: Sequence[Standard]) -> Landmarks:
-    """Return the union of the sites' own k-means centres (Lu 2016, Algorithm 1, line 1), by one round trip.
+    """Return the union of the sites' own k-means centres (Lu 2016, Algorithm 1, line 1), sorted, by one round trip.
 
-    They come back in an order that says nothing about the sites.
+    They come back in an order that says nothing about the sites, and that differs from run to run.
     """
     wanted = [settings.landmark_count(standard.rows) for standard in standards]
     most, sites = max(wanted), len(federation.sites)
@@ -76,7 +76,9 @@ def local_k_means(federation: Federation, settings: Settings, standards: Sequenc
         },
         {"centres": _largest_cell(standards) + 1.0, "filled": 1.0},
     )
-    return [centres[filled > 0] for centres, filled in zip(sums["centres"], sums["filled"], strict=True)]
+    return [
+        _sorted(centres[filled > 0]) for centres, filled in zip(sums["centres"], sums["filled"], strict=True)
+    ]
 
 
 def federated_k_means(federation: Federation, settings: Settings, standards: Sequence[Standard]) -> Landmarks:
@@ -129,6 +131,10 @@ def random_in_box(federation: Federation, settings: Settings, standards: Sequenc
         count = settings.landmark_count(standard.rows)
         landmarks.append(generator.uniform(-low, high, size=(count, len(low))))
     return landmarks
+
+
+def _sorted(landmarks: NDArray[np.float64]) -> NDArray[np.float64]:
+    return landmarks[np.lexsort(landmarks.T[::-1])]
 
 
 def _folds(standards: Sequence[Standard]) -> NDArray[np.int64]:

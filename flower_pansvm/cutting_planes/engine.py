@@ -36,8 +36,8 @@ class Search(Protocol):
     def first(self, progress: Progress, starts: NDArray[np.float64], numbers: int) -> Question:
         """Return the first question, at the given points; shape (any, rank + 1)."""
 
-    def next(self, progress: Progress, question: Question, answer: Answer, numbers: int) -> Question:
-        """Return the question after ``answer``, which ``progress`` knows already."""
+    def next(self, progress: Progress, question: Question, answer: Answer, numbers: int) -> Question | None:
+        """Return the question after ``answer``, which ``progress`` knows already; None to give the problem up."""
 
 
 def solve(
@@ -75,8 +75,8 @@ def solve(
     Returns
     -------
     list of Progress
-        In the order of ``problems``. One whose master problem cannot be solved says so in ``failure`` and is
-        returned with the best point it has come to.
+        In the order of ``problems``. One whose master problem cannot be solved says so in ``failure``; it, and one
+        that its search gives up, is returned with the best point it has come to.
     """
     states = [Progress(problem) for problem in problems]
     searches = [search(problem) for problem in problems]
@@ -97,7 +97,8 @@ def solve(
             answers = ask(wanted)
             share = numbers // len(wanted)
             with threadpool_limits(limits=1):
-                questions = list(pool.map(advance, wanted, answers.values(), [share] * len(wanted)))
+                replies = [answers[i] for i in wanted]
+                questions = list(pool.map(advance, wanted, replies, [share] * len(wanted)))
             wanted = {
                 i: question for i, question in zip(wanted, questions, strict=True) if question is not None
             }

@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.quadratic_program import minimise
 
+ROUNDING = 1e-11
+"""A d below this share of m is 0 but for rounding, as it is at the origin with balanced class weights."""
+
 
 @dataclass(frozen=True)
 class MasterSolution:
@@ -63,7 +66,7 @@ def solve_master(
         Penalty of the SVM.
     rows : float
         Number of rows in the sums; the quadratic program is solved in units of it, so that its numbers stay
-        near 1 whatever the size of the federation.
+        near 1 whatever the size of the federation. 0 for a problem without rows.
     likely : ndarray of bool, shape (cuts,)
         Cuts to begin with, at least one. The choice decides how soon the solution is found, not which.
 
@@ -72,6 +75,9 @@ def solve_master(
     TrainingError
         If the solver does not find the solution.
     """
+    # A bias of 1 / rounding error would seem to take all of the loss away.
+    d = np.where(np.abs(d) > ROUNDING * m, d, 0.0)
+    rows = rows if rows > 0 else 1.0
     chosen = likely.copy()
     while True:
         w, b, loss, multipliers, tolerance = _quadratic_program(

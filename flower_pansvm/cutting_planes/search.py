@@ -24,6 +24,10 @@ factor from round to round. The margin itself is at distance 1 from the decision
 STALLED = 0.7
 """A round that leaves more than this share of the gap has stalled: then fewer rows are blurred."""
 
+PATIENCE, SHRUNK = 15, 0.9
+"""After so many rounds that have not once left less than this share of the distance between the bounds, a problem is
+given up as it is. Where fewer rows lie on the margin than are blurred, no more can be known of its optimum."""
+
 
 class PointSearch:
     """The points of one problem, round after round.
@@ -42,6 +46,8 @@ class PointSearch:
         self.blurred = blur
         self.width = FIRST_WIDTH
         self.gap = math.inf
+        self.distance = math.inf
+        self.idle = 0
 
     def first(self, progress: Progress, starts: NDArray[np.float64], numbers: int) -> Question:
         """Ask at the origin and at the given points; the last of them is the best guess."""
@@ -49,8 +55,11 @@ class PointSearch:
         leading = leading_coordinates(progress.problem.rank, numbers)
         return Question(points, self.blurred, points[-1], self.width, leading)
 
-    def next(self, progress: Progress, question: Question, answer: Answer, numbers: int) -> Question:
-        """Ask on the line to the master's solution and at the proximal points."""
+    def next(self, progress: Progress, question: Question, answer: Answer, numbers: int) -> Question | None:
+        """Ask on the line to the master's solution and at the proximal points; give up when nothing helps any more."""
+        self._count_idle_rounds(progress.upper - progress.lower)
+        if self.idle >= PATIENCE:
+            return None
         if progress.gap > STALLED * self.gap:
             self.blurred = min(self.blurred, max(1, self.blurred // 2))
         self.gap = progress.gap
@@ -62,6 +71,12 @@ class PointSearch:
             found = proximal_points(best, progress.cuts, master.beta, curvature, problem.C, problem.rows)
             points = np.vstack([points, found])
         return Question(points, self.blurred, best, self.width, leading_coordinates(problem.rank, numbers))
+
+    def _count_idle_rounds(self, distance: float) -> None:
+        if distance <= SHRUNK * self.distance:
+            self.distance, self.idle = distance, 0
+        else:
+            self.idle += 1
 
 
 def line_points(

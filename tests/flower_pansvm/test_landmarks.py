@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
+from flower_pansvm import landmarks
 from flower_pansvm.errors import SettingError
 from flower_pansvm.landmarks import beyond, cluster_centres, weighted_totals
 
@@ -60,19 +61,42 @@ def test_with_min_cluster_1_they_are_plain_k_means_centres() -> None:
     assert centres[order] == pytest.approx(expected[expected_order], abs=1e-9)
 
 
-def test_merging_costs_little_of_the_quality_of_plain_k_means() -> None:
+def distortion(X: NDArray[np.float64], centres: NDArray[np.float64]) -> float:
+    return float(np.square(X[:, None] - centres).sum(axis=2).min(axis=1).sum())
+
+
+@pytest.mark.parametrize("clusters", [20, 100])
+def test_small_clusters_are_filled_up_at_little_cost_of_quality(clusters: int) -> None:
     X = blobs(400)
-
-    def distortion(centres: NDArray[np.float64]) -> float:
-        return float(np.square(X[:, None] - centres).sum(axis=2).min(axis=1).sum())
-
-    merged, _ = cluster_centres(X, 100, 5, seed=0)
-    fitted = KMeans(len(merged), n_init=1, random_state=0).fit(X).cluster_centers_
-    assert len(merged) >= 40
-    assert distortion(merged) <= 1.5 * distortion(fitted)
+    centres, sizes = cluster_centres(X, clusters, 5, seed=0)
+    plain = KMeans(len(centres), n_init=1, random_state=0).fit(X).cluster_centers_
+    assert len(centres) == min(clusters, 400 // 5), "as many as the rows suffice for"
+    assert sizes.min() >= 5
+    assert distortion(X, centres) <= 1.5 * distortion(X, plain)
 
 
-def test_a_small_cluster_joins_the_nearest_one() -> None:
+def test_where_filling_up_would_take_too_long_small_clusters_are_merged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(landmarks, "LARGEST_ASSIGNMENT", 0)
+    X = blobs(400)
+    centres, sizes = cluster_centres(X, 100, 5, seed=0)
+    plain = KMeans(len(centres), n_init=1, random_state=0).fit(X).cluster_centers_
+    assert 40 <= len(centres) < 80
+    assert sizes.min() >= 5
+    assert distortion(X, centres) <= 1.5 * distortion(X, plain)
+
+
+def test_a_small_cluster_is_filled_up_with_the_rows_that_cost_least() -> None:
+    X = np.array([[0.0], [0.1], [0.2], [50.0], [50.1], [50.2], [90.0]])
+    centres, sizes = cluster_centres(X, 3, 2, seed=0)
+    order = np.argsort(centres[:, 0])
+    assert sizes[order].tolist() == [3, 2, 2]
+    assert centres[order, 0] == pytest.approx([0.1, 50.05, (50.2 + 90.0) / 2])
+
+
+def test_a_small_cluster_is_merged_with_the_nearest_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(landmarks, "LARGEST_ASSIGNMENT", 0)
     X = np.array([[0.0], [0.1], [0.2], [50.0], [50.1], [50.2], [90.0]])
     centres, sizes = cluster_centres(X, 3, 2, seed=0)
     order = np.argsort(centres[:, 0])

@@ -230,7 +230,7 @@ def three_groups(tmp_path: Path) -> str:
 
 @pytest.mark.parametrize(
     ("method", "min_cluster", "smallest"),
-    [("k-means", 1, 6), ("k-means", 7, 11), ("random", 1, None)],
+    [("k-means", 1, 6), ("k-means", 7, 7), ("random", 1, None)],
 )
 def test_the_smallest_cluster(
     method: str, min_cluster: int, smallest: int | None, three_groups: str, tmp_path: Path

@@ -1,6 +1,8 @@
 """The command line: what a person types, sees, and gets wrong."""
 
+import csv
 import json
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 
@@ -18,8 +20,8 @@ from flower_pansvm.schema import Schema
 Run = Callable[..., tuple[int, str, str]]
 
 
-def in_process(pansvm: Run, *arguments: object) -> tuple[int, str, str]:
-    return pansvm("run", "--engine", "in-process", "--out", "out", *arguments)
+def in_process(pansvm: Run, *arguments: object, command: str = "run") -> tuple[int, str, str]:
+    return pansvm(command, "--engine", "in-process", "--out", "out", *arguments)
 
 
 def test_run_shows_each_phase_and_each_round_and_leaves_three_files(pansvm: Run, tmp_path: Path) -> None:
@@ -71,6 +73,97 @@ def test_settings_reach_the_run(pansvm: Run, tmp_path: Path) -> None:
     config = json.loads((tmp_path / "out" / "result.json").read_text())["config"]
     expected = {"C": 2.0, "landmarks": "12", "gamma": "0.1", "aggregation": "plain", "sites": 4, "seed": 3}
     assert expected.items() <= config.items()
+
+
+SMALL = ("--data", "wine", "--sites", 3, "--set", "landmarks=20", "--set", "cv-folds=2")
+
+
+def test_tune_prints_the_grid_and_a_command_that_trains_with_the_best_setting(
+    pansvm: Run, tmp_path: Path
+) -> None:
+    code, out, err = in_process(pansvm, *SMALL, "--set", "C-grid=0.01,1,100", command="tune")
+    assert (code, err) == (0, "")
+    tuned = json.loads((tmp_path / "out" / "result.json").read_text())
+    grid = tuned["chosen"]["grid"]
+    assert len(grid) == 3 * 4
+    accuracies = [point["accuracy"] for point in grid]
+    assert accuracies == sorted(accuracies, reverse=True)
+    lines = out.splitlines()
+    title = next(number for number, line in enumerate(lines) if line.split()[:2] == ["C", "gamma"])
+    for line, point in zip(lines[title + 1 :], grid, strict=False):
+        assert [float(word) for word in line.split()[:3]] == [
+            point["C"],
+            point["gamma"],
+            round(point["accuracy"], 4),
+        ]
+    with (tmp_path / "out" / "grid.csv").open(newline="") as file:
+        table = list(csv.DictReader(file))
+    assert [(float(row["C"]), float(row["gamma"])) for row in table] == [
+        (point["C"], point["gamma"]) for point in grid
+    ]
+    assert [float(row["accuracy"]) for row in table] == accuracies
+    assert "<h2>Model choice</h2>" in (tmp_path / "out" / "report.html").read_text()
+
+    command = shlex.split(next(line for line in lines if line.startswith("Best setting: ")))[2:]
+    assert command[:2] == ["pansvm", "run"]
+    code, _, _ = pansvm(*command[1:], "--out", "again")
+    assert code == 0
+    again = json.loads((tmp_path / "again" / "result.json").read_text())
+    best = again["config"]["C"], float(again["config"]["gamma"])
+    assert best == (tuned["chosen"]["C"], tuned["chosen"]["gamma"])
+    assert again["chosen"] is None
+    assert again["objective"][0]["upper"] == pytest.approx(tuned["objective"][0]["upper"], rel=2e-3)
+
+
+def test_tune_keeps_what_is_given(pansvm: Run, tmp_path: Path) -> None:
+    code, out, _ = in_process(pansvm, *SMALL, "--set", "gamma=0.05", "--set", "C-grid=1,10", command="tune")
+    assert code == 0
+    grid = json.loads((tmp_path / "out" / "result.json").read_text())["chosen"]["grid"]
+    assert sorted((point["C"], point["gamma"]) for point in grid) == [(1, 0.05), (10, 0.05)]
+    assert "--set gamma=0.05" in out
+
+
+def test_tune_reports_a_setting_that_fails_and_chooses_among_the_others(pansvm: Run, tmp_path: Path) -> None:
+    code, out, _ = in_process(
+        pansvm,
+        *SMALL,
+        "--set",
+        "kernel=poly",
+        "--set",
+        "gamma-grid=1e200,0.05",
+        "--set",
+        "C=1",
+        command="tune",
+    )
+    assert code == 0
+    chosen = json.loads((tmp_path / "out" / "result.json").read_text())["chosen"]
+    assert chosen["gamma"] == 0.05
+    assert chosen["grid"][-1]["accuracy"] is None
+    assert "too large" in chosen["grid"][-1]["failure"]
+    assert "failed" in out
+    assert "failed" in (tmp_path / "out" / "report.html").read_text()
+
+
+def test_tune_tries_no_gamma_with_a_linear_kernel(pansvm: Run, tmp_path: Path) -> None:
+    code, out, _ = in_process(
+        pansvm, *SMALL, "--set", "kernel=linear", "--set", "C-grid=0.01,0.1", command="tune"
+    )
+    assert code == 0
+    chosen = json.loads((tmp_path / "out" / "result.json").read_text())["chosen"]
+    assert [(point["C"], point["gamma"]) for point in chosen["grid"]] in (
+        [(0.01, None), (0.1, None)],
+        [(0.1, None), (0.01, None)],
+    )
+    assert "gamma=" not in next(line for line in out.splitlines() if line.startswith("Best setting"))
+
+
+def test_run_with_auto_says_what_was_chosen(pansvm: Run, tmp_path: Path) -> None:
+    code, out, _ = in_process(pansvm, *SMALL, "--set", "C=auto", "--set", "C-grid=0.01,1")
+    assert code == 0
+    chosen = json.loads((tmp_path / "out" / "result.json").read_text())["chosen"]
+    line = next(line for line in out.splitlines() if line.startswith("chosen by cross-validation"))
+    assert f"C={chosen['C']:g}, gamma=" in line
+    assert "Best setting" not in out
 
 
 def predictions(pansvm: Run, tmp_path: Path, *extra: object) -> tuple[pd.DataFrame, str]:
@@ -138,6 +231,17 @@ def test_predict_with_a_calibrated_model_writes_a_probability_per_class(
     assert frame[probabilities].to_numpy() == pytest.approx(model.predict_proba(rows))
 
 
+def test_one_versus_one_reports_every_pair_of_classes(pansvm: Run, tmp_path: Path) -> None:
+    table = pd.DataFrame({"age": range(120), "label": np.repeat(list("abcd"), 30)})
+    table.to_csv("four.csv", index=False)
+    code, _, _ = in_process(pansvm, "--data", "four.csv", "--sites", 3, "--set", "multi-class=ovo")
+    assert code == 0
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert [one["problem"] for one in result["objective"]][:2] == ["class b against a", "class c against a"]
+    assert len(result["convergence"]) == 6
+    assert (tmp_path / "out" / "report.html").exists()
+
+
 def test_report_is_made_again_from_the_result(pansvm: Run, tmp_path: Path) -> None:
     in_process(pansvm, "--data", "iris", "--sites", 3)
     before = (tmp_path / "out" / "report.html").read_text()
@@ -164,9 +268,9 @@ def test_report_is_made_again_from_the_result(pansvm: Run, tmp_path: Path) -> No
         (["--split", "dirichlet:-1"], ["dirichlet"]),
         (["--set", "gama=1"], ["gamma"]),
         (["--set", "C"], ["KEY=VALUE"]),
-        (["--set", "C=0"], ["C is 0"]),
-        (["--set", "C=nan"], ["C is nan"]),
-        (["--set", "gamma=-1"], ["gamma is -1"]),
+        (["--set", "C=0"], ["C is '0", "above 0"]),
+        (["--set", "C=nan"], ["C is 'nan'"]),
+        (["--set", "gamma=-1"], ["gamma is '-1'"]),
         (["--set", "gamma=big"], ["gamma", "scale"]),
         (["--set", "kernel=rfb"], ["rbf"]),
         (["--set", "landmarks=100000"], ["landmarks is 100000", "rows"]),
@@ -178,6 +282,10 @@ def test_report_is_made_again_from_the_result(pansvm: Run, tmp_path: Path) -> No
         (["--sites", "10000"], ["10000"]),
         (["--test-fraction", "1"], ["test-fraction"]),
         (["--data", "three.csv", "--data", "three.csv", "--data", "other.csv"], ["'dose'", "site-002"]),
+        (["--set", "C=auto", "--set", "C-grid=1,many"], ["C-grid is '1,many'", "numbers above 0"]),
+        (["--set", "gamma=auto", "--set", "gamma-grid=0.1,0"], ["gamma-grid is '0.1,0'", "above 0"]),
+        (["--set", "C=auto", "--set", "cv-folds=1"], ["cv-folds is 1", "at least 2"]),
+        (["--set", "C=auto", "--set", "cv-folds=92"], ["site-000", "91 training rows", "cv-folds"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
 )
@@ -198,6 +306,32 @@ def test_bad_input_gets_a_clear_error_and_no_traceback(
         assert word in err
     assert "Traceback" not in out + err
     assert "SECRETVALUE" not in out + err
+    assert not (tmp_path / "out" / "model.npz").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--data", "no_such_set"], ["no_such_set"]),
+        (["--set", "C=1", "--set", "gamma=0.1"], ["nothing to choose", "pansvm run"]),
+        (["--set", "C=1", "--set", "kernel=linear"], ["nothing to choose", "linear"]),
+        (["--set", "C-grid="], ["C-grid is ''"]),
+        (["--resume", "nowhere"], ["nowhere", "checkpoint"]),
+        (
+            ["--set", "kernel=poly", "--set", "gamma-grid=1e200", "--set", "C-grid=1", "--set", "cv-folds=2"],
+            ["Every point of the grid failed", "too large"],
+        ),
+    ],
+)
+def test_bad_input_to_tune_gets_a_clear_error_and_no_traceback(
+    arguments: list[str], words: list[str], pansvm: Run, tmp_path: Path
+) -> None:
+    code, out, err = in_process(pansvm, *arguments, command="tune")
+    assert code == 1
+    assert err.startswith("Error: ")
+    for word in words:
+        assert word in err
+    assert "Traceback" not in out + err
     assert not (tmp_path / "out" / "model.npz").exists()
 
 
@@ -226,4 +360,4 @@ def test_predict_with_a_truncated_model_and_with_a_missing_column(pansvm: Run, t
 def test_help_names_the_commands(pansvm: Run) -> None:
     code, out, _ = pansvm("--help")
     assert code == 0
-    assert {"run", "predict", "report"} <= set(out.split())
+    assert {"run", "tune", "predict", "report"} <= set(out.split())

@@ -1,8 +1,10 @@
 """The cutting-plane loop: as good as a central solver, and honest about how good."""
 
+import functools
+import hashlib
 import warnings
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import astuple, dataclass, field
 
 import numpy as np
 import pytest
@@ -12,23 +14,31 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from flower_pansvm.cutting_planes import engine
-from flower_pansvm.cutting_planes.cuts import Cuts, cuts_at
-from flower_pansvm.cutting_planes.engine import Problem, Progress, line_points, solve
+from flower_pansvm.cutting_planes import engine, progress
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Draw, Labels, Question, RowFactors, cuts_at
+from flower_pansvm.cutting_planes.engine import Search, solve
+from flower_pansvm.cutting_planes.line_search import LineSearch
+from flower_pansvm.cutting_planes.master import MasterSolution, solve_master
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.progress import Progress
+from flower_pansvm.cutting_planes.search import PointSearch
+from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
+from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
 
-Point = NDArray[np.float64]
-Rows = tuple[NDArray[np.float64], NDArray[np.float64]]
+Matrix = NDArray[np.float64]
+Rows = tuple[Matrix, Matrix]
 
 TOL = 1e-3
+PLENTY = 10**6
 
 
-def signs(y: NDArray[np.bool_]) -> NDArray[np.float64]:
+def signs(y: NDArray[np.bool_]) -> Matrix:
     return np.where(y, 1.0, -1.0)
 
 
-def mapped(X: NDArray[np.float64], landmarks: int, gamma: float) -> NDArray[np.float64]:
+def mapped(X: Matrix, landmarks: int, gamma: float) -> Matrix:
     """Return the rows mapped by an RBF kernel, every so-many-th row a landmark."""
     Z = StandardScaler().fit_transform(X)
     return NystromMap.fit(Kernel("rbf", gamma), Z[:: len(Z) // landmarks]).transform(Z)
@@ -36,18 +46,18 @@ def mapped(X: NDArray[np.float64], landmarks: int, gamma: float) -> NDArray[np.f
 
 def moons() -> Rows:
     X, y = make_moons(200, noise=0.25, random_state=0)
-    return mapped(X, 40, 1.0), signs(y == 1)
+    return mapped(X, 25, 1.0), signs(y == 1)
 
 
 def breast_cancer() -> Rows:
     X, y = load_breast_cancer(return_X_y=True)
-    return mapped(X[:300], 50, 1 / 30), signs(y[:300] == 1)
+    return mapped(X[:200], 33, 1 / 30), signs(y[:200] == 1)
 
 
 def rare_class() -> Rows:
     X, y = make_classification(400, 8, weights=[0.97], class_sep=0.7, flip_y=0.01, random_state=1)
     assert 8 <= y.sum() <= 20
-    return mapped(X, 50, 1 / 8), signs(y == 1)
+    return mapped(X, 30, 1 / 8), signs(y == 1)
 
 
 def rank_deficient() -> Rows:
@@ -69,40 +79,82 @@ def separable() -> Rows:
     return F, signs(F[:, 0] > 0)
 
 
-DATA = [moons, breast_cancer, rare_class, rank_deficient, duplicate_rows, separable]
+def more_coordinates_than_rows() -> Rows:
+    F = np.random.default_rng(0).normal(size=(30, 60))
+    return F, signs(F[:, 0] > 0)
 
 
-def objective(F: NDArray[np.float64], y: NDArray[np.float64], C: float, point: Point) -> float:
+def many_rows() -> Rows:
+    rng = np.random.default_rng(0)
+    F = rng.normal(size=(500, 3))
+    return F, signs(F[:, 0] + rng.normal(size=500) > 0)
+
+
+DATA = [
+    moons,
+    breast_cancer,
+    rare_class,
+    rank_deficient,
+    duplicate_rows,
+    separable,
+    more_coordinates_than_rows,
+    many_rows,
+]
+
+
+def objective(F: Matrix, y: Matrix, C: float, point: Matrix, weight: Matrix | float = 1.0) -> float:
     w, b = point[:-1], point[-1]
-    return float(0.5 * w @ w + C * np.maximum(0.0, 1.0 - y * (F @ w + b)).sum())
+    return float(0.5 * w @ w + C * (weight * np.maximum(0.0, 1.0 - y * (F @ w + b))).sum())
 
 
-def central(F: NDArray[np.float64], y: NDArray[np.float64], C: float) -> tuple[float, float, Point]:
+def central(F: Matrix, y: Matrix, C: float, class_weight: str | None = None) -> tuple[float, float, Matrix]:
     """Return LIBSVM's bounds of the true optimum, its dual and its primal objective, and its solution."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        svc = SVC(kernel="linear", C=C, tol=1e-7, max_iter=3_000_000).fit(F, y)
+        svc = SVC(kernel="linear", C=C, tol=1e-6, max_iter=200_000, class_weight=class_weight).fit(F, y)
     w = svc.coef_[0]
     point = np.append(w, svc.intercept_)
-    return float(np.abs(svc.dual_coef_).sum() - 0.5 * w @ w), objective(F, y, C, point), point
+    weight = np.where(y > 0, *svc.class_weight_[::-1])
+    return float(np.abs(svc.dual_coef_).sum() - 0.5 * w @ w), objective(F, y, C, point, weight), point
+
+
+@functools.cache
+def central_bounds(make: Callable[[], Rows], C: float) -> tuple[float, float]:
+    return central(*make(), C)[:2]
+
+
+def of_site(number: int) -> Draw:
+    """Return a site's random numbers: the same for the same purpose."""
+
+    def draw(purpose: str, count: int) -> Matrix:
+        seed = int.from_bytes(hashlib.sha256(f"{number} {purpose}".encode()).digest()[:8])
+        return np.random.default_rng(seed).random(count)
+
+    return draw
 
 
 @dataclass
 class Federation:
     """Sites in this process: answers the engine and writes down what it asked."""
 
-    sites: Sequence[Mapping[int, Rows]]
-    asked: list[dict[int, NDArray[np.float64]]] = field(default_factory=list)
+    problems: Sequence[Problem]
+    sites: Sequence[Sequence[tuple[Matrix, Labels]]]
+    asked: list[dict[int, Question]] = field(default_factory=list)
     bounds: list[list[tuple[float, float]]] = field(default_factory=list)
 
-    def ask(self, wanted: Mapping[int, NDArray[np.float64]]) -> dict[int, Cuts]:
+    def ask(self, wanted: Mapping[int, Question]) -> dict[int, Answer]:
         self.asked.append(dict(wanted))
-        replies = {}
-        for i, points in wanted.items():
-            parts = [cuts_at(*site[i], points) for site in self.sites]
-            names = ("a", "d", "m", "loss")
-            replies[i] = Cuts(*(np.sum([getattr(part, name) for part in parts], axis=0) for name in names))
-        return replies
+        return {i: self.answer(i, question) for i, question in wanted.items()}
+
+    def answer(self, i: int, question: Question) -> Answer:
+        parts = []
+        for number, site in enumerate(self.sites):
+            F, labels = site[i]
+            parts += cuts_at(lambda rows, F=F: F[rows], [labels], [question], [of_site(number)])  # type: ignore[misc]
+        cuts = zip(*(astuple(part.cuts) for part in parts), strict=True)
+        return Answer(
+            Cuts(*(np.sum(part, axis=0) for part in cuts)), np.sum([part.curvature for part in parts], axis=0)
+        )
 
     def report(self, number: int, states: Sequence[Progress]) -> None:
         assert number == len(self.asked)
@@ -110,106 +162,284 @@ class Federation:
 
     def solve(
         self,
-        Cs: Sequence[float],
+        search: Callable[[Problem], Search] | None = None,
         *,
-        points: int = 8,
         tol: float = TOL,
-        starts: Sequence[NDArray[np.float64]] | None = None,
+        starts: Sequence[Matrix] | None = None,
+        numbers: int = PLENTY,
+        most_rounds: int = 300,
     ) -> list[Progress]:
-        ranks = [self.sites[0][i][0].shape[1] for i in range(len(Cs))]
-        rows = [float(sum(len(site[i][1]) for site in self.sites)) for i in range(len(Cs))]
-        problems = [Problem(str(i), ranks[i], rows[i], C) for i, C in enumerate(Cs)]
-        nothing = [np.empty((0, rank + 1)) for rank in ranks]
-        return solve(problems, starts or nothing, self.ask, tol=tol, points=points, report=self.report)
+        return solve(
+            self.problems,
+            starts or [np.empty((0, problem.rank + 1)) for problem in self.problems],
+            self.ask,
+            tol=tol,
+            search=search or (lambda problem: PointSearch(8, blur=0)),
+            numbers=numbers,
+            report=self.report,
+            most_rounds=most_rounds,
+        )
 
 
-def dealt_out(problems: Sequence[Rows], sites: int = 3) -> Federation:
-    """Return a federation whose sites share the rows of every problem unevenly."""
-    shares = []
-    for F, y in problems:
+def blurred(problem: Problem) -> Search:
+    return PointSearch(8, blur=2)
+
+
+def dealt_out(data: Sequence[Rows], Cs: Sequence[float], balanced: bool = False) -> Federation:
+    """Return a federation of three sites that share the rows of every problem unevenly."""
+    problems, shares = [], []
+    for i, ((F, y), C) in enumerate(zip(data, Cs, strict=True)):
+        sides = (y > 0).sum(), (y < 0).sum()
+        weights = tuple(len(y) / (2 * side) for side in sides) if balanced else (1.0, 1.0)
+        weight = np.where(y > 0, weights[0], weights[1])
+        problems.append(
+            Problem(
+                str(i), F.shape[1], float(weight.sum()), C, Pair(1, REST), weights=(weights[0], weights[1])
+            )
+        )
         order = np.random.default_rng(0).permutation(len(y))
-        parts = np.split(order, [len(y) // 10, len(y) // 2][: sites - 1])
-        shares.append([(F[part], y[part]) for part in parts])
-    return Federation([{i: share[site] for i, share in enumerate(shares)} for site in range(sites)])
+        parts = np.split(order, [len(y) // 10, len(y) // 2])
+        shares.append([(F[part], Labels(y[part], weight[part])) for part in parts])
+    return Federation(problems, [[share[site] for share in shares] for site in range(3)])
+
+
+def assert_true_bounds(federation: Federation, i: int, dual: float, primal: float) -> None:
+    """Check the bounds after every round against LIBSVM's of the true optimum."""
+    rounds = [states[i] for states in federation.bounds]
+    uppers, lowers = np.array(rounds).T
+    assert (uppers >= dual * (1 - 1e-9)).all()
+    assert (lowers <= primal * (1 + 1e-9)).all()
+    assert (lowers <= uppers * (1 + 1e-12)).all()
+    assert (np.diff(uppers) <= 0).all()
+    assert (np.diff(lowers) >= 0).all()
+
+
+# As good as a central solver
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e2, 1e4])
 def test_it_is_as_good_as_libsvm_and_its_bounds_are_true_in_every_round(C: float) -> None:
     data = [make() for make in DATA]
-    federation = dealt_out(data)
-    states = federation.solve([C] * len(data))
+    federation = dealt_out(data, [C] * len(data))
+    states = federation.solve()
     for i, ((F, y), state) in enumerate(zip(data, states, strict=True)):
-        dual, primal, _ = central(F, y, C)
-        name = DATA[i].__name__
-        assert state.gap <= TOL, name
-        assert state.upper <= primal * (1 + TOL), name
-        assert objective(F, y, C, state.best) == pytest.approx(state.upper, rel=1e-9), name
-        uppers, lowers = np.array([round_[i] for round_ in federation.bounds]).T
-        assert (uppers >= dual * (1 - 1e-9)).all(), name
-        assert (lowers <= primal * (1 + 1e-9)).all(), name
-        assert (lowers <= uppers * (1 + 1e-12)).all(), name
-        assert (np.diff(uppers) <= 0).all(), name
-        assert (np.diff(lowers) >= 0).all(), name
+        dual, primal = central_bounds(DATA[i], C)
+        assert state.gap <= TOL, DATA[i].__name__
+        assert state.upper <= primal * (1 + TOL), DATA[i].__name__
+        assert objective(F, y, C, state.best) == pytest.approx(state.upper, rel=1e-9)
+        assert_true_bounds(federation, i, dual, primal)
 
 
-def test_the_papers_plain_algorithm_2() -> None:
-    F, y = moons()
-    federation = dealt_out([(F, y)])
-    state = federation.solve([1.0], points=1)[0]
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
+def test_with_blur_the_bounds_are_as_true(C: float) -> None:
+    data = [make() for make in DATA]
+    federation = dealt_out(data, [C] * len(data))
+    states = federation.solve(blurred, most_rounds=6)
+    for i, ((F, y), state) in enumerate(zip(data, states, strict=True)):
+        dual, primal = central_bounds(DATA[i], C)
+        assert objective(F, y, C, state.best) == pytest.approx(state.upper, rel=1e-9)
+        assert_true_bounds(federation, i, dual, primal)
+
+
+@pytest.mark.parametrize(
+    "make", [moons, breast_cancer, rare_class, rank_deficient, duplicate_rows, many_rows]
+)
+def test_with_blur_it_is_as_good_as_libsvm_where_enough_rows_are_on_the_margin(
+    make: Callable[[], Rows],
+) -> None:
+    F, y = make()
+    (state,) = dealt_out([(F, y)], [1.0]).solve(blurred)
     assert state.gap <= TOL
     assert state.upper <= central(F, y, 1.0)[1] * (1 + TOL)
-    assert [len(wanted[0]) for wanted in federation.asked] == [1] * state.rounds
-    assert (federation.asked[0][0] == 0).all(), "it begins at the origin"
-    eight = dealt_out([(F, y)])
-    assert eight.solve([1.0], points=8)[0].rounds < state.rounds / 2
+
+
+def test_where_few_rows_are_on_the_margin_it_does_not_go_on_forever() -> None:
+    # Three sites blur a row each, and three rows hold the solution up: the bounds cannot meet.
+    F, y = separable()
+    federation = dealt_out([(F, y)], [100.0])
+    (state,) = federation.solve(blurred)
+    assert state.rounds < 100
+    assert not state.failure
+    assert_true_bounds(federation, 0, *central(F, y, 100.0)[:2])
+    assert (np.sign(F @ state.best[:-1] + state.best[-1]) == y).all()
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e2])
+def test_balanced_classes_are_weighted_as_in_scikit_learn(C: float) -> None:
+    F, y = rare_class()
+    federation = dealt_out([(F, y)], [C], balanced=True)
+    (state,) = federation.solve()
+    dual, primal, _ = central(F, y, C, "balanced")
+    assert state.gap <= TOL
+    assert state.upper <= primal * (1 + TOL)
+    assert_true_bounds(federation, 0, dual, primal)
 
 
 def test_a_tighter_tolerance_is_met() -> None:
     F, y = breast_cancer()
-    state = dealt_out([(F, y)]).solve([1.0], tol=1e-6)[0]
+    (state,) = dealt_out([(F, y)], [1.0]).solve(tol=1e-6)
     dual, primal, _ = central(F, y, 1.0)
     assert state.gap <= 1e-6
     assert state.upper <= primal * (1 + 1e-6)
     assert state.lower >= dual * (1 - 1e-6)
 
 
+@pytest.mark.parametrize("make", [moons, breast_cancer])
+def test_it_takes_far_fewer_rounds_than_the_paper(make: Callable[[], Rows]) -> None:
+    rounds = {
+        name: dealt_out([make()], [1.0]).solve(search)[0].rounds
+        for name, search in (("private", blurred), ("paper", lambda problem: LineSearch()))
+    }
+    assert rounds["private"] < rounds["paper"] / 2
+
+
+def test_curvature_saves_rounds() -> None:
+    with_it, without = (
+        dealt_out([breast_cancer()], [10.0]).solve(blurred, numbers=numbers)[0].rounds
+        for numbers in (PLENTY, 0)
+    )
+    assert with_it < without
+
+
+# Rows of one class only, and rows that all look the same
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
+@pytest.mark.parametrize("sign", [1.0, -1.0])
+@pytest.mark.parametrize("blur", [0, 3])
+def test_a_problem_without_rows_of_one_class_ends_soon(C: float, sign: float, blur: int) -> None:
+    # One class against all others, where no site trains on a row of it.
+    F, y = moons()
+    (state,) = dealt_out([(F, np.full(len(y), sign))], [C]).solve(lambda problem: PointSearch(8, blur))
+    assert state.rounds <= 5
+    assert (np.sign(F @ state.best[:-1] + state.best[-1]) == sign).all()
+    assert state.gap == 0.0
+
+
+@pytest.mark.parametrize("blur", [0, 3])
+def test_a_problem_without_any_rows_ends_at_once(blur: int) -> None:
+    # Two rare classes against each other, without the one fold that has rows of them.
+    nothing = np.empty((0, 3)), np.empty(0)
+    rest, fine = dealt_out([nothing, moons()], [1.0, 1.0]).solve(lambda problem: PointSearch(8, blur))
+    assert (rest.rounds, rest.gap, rest.failure) == (1, 0.0, "")
+    assert not rest.best.any()
+    assert fine.gap <= TOL
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
+@pytest.mark.parametrize("blur", [0, 3])
+def test_rows_that_are_all_mapped_to_zero_are_told_apart_by_the_bias_alone(C: float, blur: int) -> None:
+    (state,) = dealt_out([(np.zeros((50, 3)), signs(np.arange(50) < 20))], [C]).solve(
+        lambda problem: PointSearch(8, blur)
+    )
+    assert state.gap <= TOL
+    assert state.upper == pytest.approx(2 * C * 20, rel=TOL)
+    assert state.best[-1] == pytest.approx(-1.0, rel=1e-2)
+
+
+# Several problems
+
+
 def test_problems_solved_together_are_solved_as_each_alone() -> None:
     X, y = load_iris(return_X_y=True)
     F = mapped(X, 30, 0.25)
-    problems = [(F, signs(y == c)) for c in range(3)]
-    together = dealt_out(problems)
-    states = together.solve([1.0, 0.01, 50.0])
-    for i, C in enumerate([1.0, 0.01, 50.0]):
-        alone = dealt_out([problems[i]]).solve([C])[0]
-        assert states[i].best == pytest.approx(alone.best, rel=1e-6, abs=1e-6)
+    data, Cs = [(F, signs(y == c)) for c in range(3)], [1.0, 0.01, 50.0]
+    # No curvature, whose size depends on how many problems share a message.
+    together = dealt_out(data, Cs)
+    states = together.solve(blurred, numbers=0, most_rounds=8)
+    for i, C in enumerate(Cs):
+        one = dealt_out([data[i]], [C])
+        (alone,) = one.solve(blurred, numbers=0, most_rounds=8)
+        assert (states[i].best == alone.best).all()
         assert states[i].rounds == alone.rounds
+        ours = [bounds[i] for bounds in together.bounds[: alone.rounds]]
+        assert ours == [bounds[0] for bounds in one.bounds]
     assert len(together.asked) == max(state.rounds for state in states)
 
 
 def test_problems_of_different_rank_are_solved_together() -> None:
     data = [separable(), moons()]
-    states = dealt_out(data).solve([1.0, 1.0])
+    states = dealt_out(data, [1.0, 1.0]).solve()
     assert [len(state.best) for state in states] == [F.shape[1] + 1 for F, _ in data]
     assert all(state.gap <= TOL for state in states)
 
 
 def test_a_problem_that_has_converged_is_asked_no_more() -> None:
-    data = [moons(), moons()]
-    federation = dealt_out(data)
-    easy, hard = federation.solve([1e-3, 1e3])
+    federation = dealt_out([moons(), moons()], [1e-3, 1e3])
+    easy, hard = federation.solve()
     assert easy.rounds < hard.rounds
     for number, wanted in enumerate(federation.asked, start=1):
         assert (0 in wanted) == (number <= easy.rounds)
         assert 1 in wanted
-    for number, round_ in enumerate(federation.bounds, start=1):
-        upper, lower = round_[0]
+    for number, bounds in enumerate(federation.bounds, start=1):
+        upper, lower = bounds[0]
         assert ((upper - lower) / upper <= TOL) == (number >= easy.rounds)
 
 
+def test_the_problems_that_are_left_share_all_of_the_curvature() -> None:
+    rank = moons()[0].shape[1]
+    numbers = 2 * (rank + 20)
+    federation = dealt_out([moons(), moons()], [1e-3, 1e3])
+    easy, _ = federation.solve(numbers=numbers)
+    leading = [wanted[1].leading for wanted in federation.asked]
+    assert leading[0] < leading[-1]
+    assert all(wanted[0].leading == leading[0] for wanted in federation.asked[: easy.rounds])
+
+
+def test_the_order_of_the_answers_does_not_matter() -> None:
+    federation = dealt_out([moons(), separable()], [1.0, 1.0])
+    federation.ask = lambda wanted: dict(reversed(Federation.ask(federation, wanted).items()))  # type: ignore[method-assign]
+    assert all(state.gap <= TOL for state in federation.solve())
+
+
+def test_a_problem_whose_master_cannot_be_solved_does_not_stop_the_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    solved: list[float] = []
+
+    def failing(
+        a: Matrix, d: Matrix, m: Matrix, C: float, rows: float, *, likely: NDArray[np.bool_]
+    ) -> MasterSolution:
+        if C == 100.0:
+            solved.append(C)
+            if len(solved) == 4:
+                raise TrainingError("The quadratic program was not solved.")
+        return solve_master(a, d, m, C, rows, likely=likely)
+
+    monkeypatch.setattr(progress, "solve_master", failing)
+    data = [moons(), moons()]
+    federation = dealt_out(data, [100.0, 1.0])
+    broken, fine = federation.solve()
+    assert (broken.failure, broken.rounds) == ("The quadratic program was not solved.", 4)
+    assert [0 in wanted for wanted in federation.asked[:5]] == [True] * 4 + [False]
+    assert (fine.failure, fine.gap <= TOL) == ("", True)
+    asked = np.vstack([wanted[0].points for wanted in federation.asked[:4]])
+    assert (
+        broken.upper
+        == min(objective(*data[0], 100.0, point) for point in asked)
+        == pytest.approx(broken.upper)
+    )
+    assert objective(*data[0], 100.0, broken.best) == pytest.approx(broken.upper)
+    assert 0 < broken.lower <= broken.upper
+
+
+def test_it_stops_at_the_last_round_and_says_how_far_it_came() -> None:
+    federation = dealt_out([moons()], [100.0])
+    (state,) = federation.solve(most_rounds=4)
+    assert (state.rounds, len(federation.asked)) == (4, 4)
+    assert state.gap > TOL
+    assert np.isfinite(state.upper)
+    assert not state.failure
+    assert engine.MAX_ROUNDS >= 100
+
+
+# Points, cuts and dual variables
+
+
 def test_the_best_point_is_one_that_was_asked() -> None:
-    federation = dealt_out([moons()])
-    state = federation.solve([10.0])[0]
-    asked = np.vstack([wanted[0] for wanted in federation.asked])
+    federation = dealt_out([moons()], [10.0])
+    (state,) = federation.solve()
+    asked = np.vstack([wanted[0].points for wanted in federation.asked])
     assert (asked == state.best).all(axis=1).any()
     assert len(state.cuts.m) == len(asked), "every cut is kept"
 
@@ -217,10 +447,10 @@ def test_the_best_point_is_one_that_was_asked() -> None:
 def test_starts_are_asked_first_and_a_good_one_saves_round_trips() -> None:
     F, y = breast_cancer()
     _, primal, optimum = central(F, y, 10.0)
-    cold = dealt_out([(F, y)]).solve([10.0])[0]
-    federation = dealt_out([(F, y)])
-    warm = federation.solve([10.0], starts=[optimum[None, :]])[0]
-    assert federation.asked[0][0].tolist() == [[0.0] * len(optimum), optimum.tolist()]
+    (cold,) = dealt_out([(F, y)], [10.0]).solve()
+    federation = dealt_out([(F, y)], [10.0])
+    (warm,) = federation.solve(starts=[optimum[None, :]])
+    assert federation.asked[0][0].points.tolist() == [[0.0] * len(optimum), optimum.tolist()]
     assert federation.bounds[0][0][0] == pytest.approx(primal)
     assert warm.gap <= TOL
     assert warm.rounds < cold.rounds
@@ -228,67 +458,44 @@ def test_starts_are_asked_first_and_a_good_one_saves_round_trips() -> None:
 
 def test_a_useless_start_does_no_harm() -> None:
     F, y = moons()
-    federation = dealt_out([(F, y)])
+    federation = dealt_out([(F, y)], [1.0])
     far = np.full((1, F.shape[1] + 1), 1e6)
-    state = federation.solve([1.0], starts=[far])[0]
+    (state,) = federation.solve(starts=[far])
     assert state.upper <= central(F, y, 1.0)[1] * (1 + TOL)
     assert federation.bounds[0][0][0] == pytest.approx(len(y)), "the origin is always asked, too"
 
 
-def test_dual_variables_give_the_weights_from_the_rows() -> None:
+def factors(F: Matrix, labels: Labels, question: Question, site: int) -> Matrix:
+    """Return a site's c, shape (rows, points)."""
+    rows = RowFactors(labels, question, of_site(site))
+    c, _ = rows.of_cuts(F, slice(0, len(F)))
+    changed, change = rows.blurred()
+    c[changed] += change
+    return c
+
+
+@pytest.mark.parametrize("blur", [0, 2])
+def test_dual_variables_give_the_weights_from_the_rows(blur: int) -> None:
     # alpha_i = sum_t beta_t c_i(t) are SVM dual variables: feature selection rests on it.
     F, y = moons()
     C = 10.0
-    federation = dealt_out([(F, y)])
-    state = federation.solve([C], tol=1e-5)[0]
-    points = np.vstack([wanted[0] for wanted in federation.asked])
-    c = (y[:, None] * (F @ points[:, :-1].T + points[:, -1]) < 1).astype(np.float64)
-    alpha = c @ state.beta
-    assert alpha.min() >= 0
-    assert alpha.max() <= C * (1 + 1e-9)
-    assert alpha @ y == pytest.approx(0.0, abs=1e-6 * alpha.sum())
-    w = (alpha * y) @ F
-    assert w == pytest.approx(state.beta @ state.cuts.a, abs=1e-6 * np.abs(w).max())
-    dual = alpha.sum() - 0.5 * w @ w
-    assert dual <= state.lower * (1 + 1e-9)
-    assert dual == pytest.approx(state.upper, rel=1e-4)
-    _, _, optimum = central(F, y, C)
-    assert np.linalg.norm(w - optimum[:-1]) <= 0.02 * np.linalg.norm(optimum[:-1])
-
-
-@pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
-@pytest.mark.parametrize("sign", [1.0, -1.0])
-def test_a_problem_without_rows_of_one_class_ends_soon(C: float, sign: float) -> None:
-    # One class against all others, where no site trains on a row of it.
-    F, y = moons()
-    state = dealt_out([(F, np.full(len(y), sign))]).solve([C])[0]
-    assert state.rounds <= 5
-    assert (np.sign(F @ state.best[:-1] + state.best[-1]) == sign).all()
-    assert state.gap == 0.0
-
-
-def test_it_stops_at_the_last_round_and_says_how_far_it_came(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(engine, "MAX_ROUNDS", 4)
-    federation = dealt_out([moons()])
-    state = federation.solve([100.0])[0]
-    assert (state.rounds, len(federation.asked)) == (4, 4)
-    assert state.gap > TOL
-    assert np.isfinite(state.upper)
-
-
-def test_line_points() -> None:
-    best, target = np.array([1.0, 2.0, 0.0]), np.array([3.0, 0.0, 1.0])
-    found = line_points(best, target, np.array([0.0, 0.5, 1.0]))
-    assert found.tolist() == [[1.0, 2.0, 0.0], [2.0, 1.0, 0.5], [3.0, 0.0, 1.0]]
-
-
-def test_points_lie_on_the_line_to_the_masters_solution() -> None:
-    federation = dealt_out([moons()])
-    federation.solve([1.0], points=6)
-    for wanted in federation.asked[1:]:
-        points = wanted[0]
-        assert len(points) == 6
-        # Steps grow by the same factor from 1/50 to 1, so differences from the last point are parallel.
-        steps = np.geomspace(0.02, 1.0, 6)
-        best = (points[0] - steps[0] * points[-1]) / (1 - steps[0])
-        assert points == pytest.approx(best + steps[:, None] * (points[-1] - best), abs=1e-7)
+    federation = dealt_out([(F, y)], [C])
+    (state,) = federation.solve(lambda problem: PointSearch(8, blur), tol=1e-4)
+    beta = state.master.beta
+    alpha, w = [], np.zeros(F.shape[1])
+    for number, site in enumerate(federation.sites):
+        site_F, labels = site[0]
+        c = np.hstack([factors(site_F, labels, wanted[0], number) for wanted in federation.asked])
+        alpha.append(c @ beta)
+        w += (alpha[-1] * labels.y) @ site_F
+    alphas = np.concatenate(alpha)
+    y = np.concatenate([site[0][1].y for site in federation.sites])
+    assert alphas.min() >= 0
+    assert alphas.max() <= C * (1 + 1e-9)
+    assert alphas @ y == pytest.approx(0.0, abs=1e-6 * alphas.sum())
+    assert w == pytest.approx(beta @ state.cuts.a, abs=1e-6 * np.abs(w).max())
+    dual = alphas.sum() - 0.5 * w @ w
+    assert dual == pytest.approx(state.lower, rel=1e-9)
+    assert dual == pytest.approx(state.upper, rel=TOL)
+    optimum = central(F, moons()[1], C)[2]
+    assert np.linalg.norm(w - optimum[:-1]) <= 0.03 * np.linalg.norm(optimum[:-1])

@@ -1,0 +1,137 @@
+"""How time and memory grow with rows, sites, landmarks and features, on generated rows."""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from matplotlib.figure import Figure
+
+from flower_pansvm.settings import Settings
+from simulations.benchmarks.tables import markdown
+from simulations.running import train_in_process
+from simulations.sites import join_data
+
+BASE = {"rows": 100_000, "sites": 10, "landmarks": 200, "features": 20}
+SERIES: Mapping[str, Sequence[int]] = {
+    "rows": (10_000, 30_000, 100_000, 300_000, 1_000_000),
+    "sites": (3, 5, 10, 20),
+    "landmarks": (50, 100, 200, 400, 800),
+    "features": (5, 20, 80, 320),
+}
+GROUPS = 30
+"""Clouds of rows that the two classes consist of."""
+
+
+class Size(NamedTuple):
+    """One training run."""
+
+    rows: int
+    sites: int
+    landmarks: int
+    features: int
+    seconds: float
+    peak_gigabytes: float
+    cut_rounds: int
+    accuracy: float
+
+
+def measure(
+    show: Callable[[str], None], series: Mapping[str, Sequence[int]] = SERIES
+) -> dict[str, list[Size]]:
+    """Let one of rows, sites, landmarks and features grow at a time; each run in a process of its own."""
+    found: dict[str, list[Size]] = {}
+    for what, values in series.items():
+        for value in values:
+            size = _in_new_process({**BASE, what: value})
+            found.setdefault(what, []).append(size)
+            show(
+                f"{what} {value:,}: {size.seconds:.1f} s, {size.peak_gigabytes:.2f} GB, {size.cut_rounds} rounds"
+            )
+    return found
+
+
+def markdown_of(found: Mapping[str, Sequence[Size]]) -> str:
+    """Return a table for each series."""
+    parts = []
+    for what, sizes in found.items():
+        rows = [
+            [
+                f"{getattr(size, what):,}",
+                f"{size.seconds:.1f}",
+                f"{size.peak_gigabytes:.2f}",
+                str(size.cut_rounds),
+                f"{100 * size.accuracy:.2f}",
+            ]
+            for size in sizes
+        ]
+        parts.append(markdown([what, "seconds", "peak GB", "cutting-plane rounds", "test accuracy, %"], rows))
+    return "\n".join(parts)
+
+
+def plot(found: Mapping[str, Sequence[Size]], file: Path) -> None:
+    """Plot seconds against each of the sizes."""
+    figure = Figure(figsize=(3 * len(found), 3), layout="constrained")
+    for axes, (what, sizes) in zip(np.atleast_1d(figure.subplots(1, len(found))), found.items(), strict=True):
+        axes.loglog([getattr(size, what) for size in sizes], [size.seconds for size in sizes], marker="o")
+        axes.set(xlabel=what, ylim=(0.5, None))
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    figure.supylabel("seconds, all sites in one process", fontsize=9)
+    figure.savefig(file, dpi=130)
+
+
+def generate(folder: Path, rows: int, sites: int, features: int) -> list[str]:
+    """Write one Parquet file per site, and return their paths: two classes of overlapping clouds."""
+    generator = np.random.default_rng(0)
+    centres = 1.2 * generator.normal(size=(GROUPS, features))
+    files = []
+    for site in range(sites):
+        groups = generator.integers(0, GROUPS, rows // sites)
+        X = centres[groups] + generator.normal(size=(len(groups), features))
+        frame = pd.DataFrame(X, columns=[f"x{number}" for number in range(features)])
+        frame["label"] = groups % 2
+        frame.to_parquet(folder / f"site-{site}.parquet")
+        files.append(str(folder / f"site-{site}.parquet"))
+    return files
+
+
+def run_one(*, rows: int, sites: int, landmarks: int, features: int) -> Size:
+    """Generate rows and train on them in this process."""
+    with tempfile.TemporaryDirectory() as name:
+        files = generate(Path(name), rows, sites, features)
+        settings = Settings(data=join_data(files), sites=sites, landmarks=str(landmarks))
+        started = time.perf_counter()
+        strategy = train_in_process(settings)
+        seconds = time.perf_counter() - started
+    return Size(
+        rows,
+        sites,
+        landmarks,
+        features,
+        seconds,
+        resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+        strategy.training.progress[0].rounds,
+        strategy.evaluation.accuracy or 0.0,
+    )
+
+
+def _in_new_process(size: Mapping[str, int]) -> Size:
+    """Run one size in a process of its own, so that its peak of memory is its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "simulations.benchmarks.sizes", json.dumps(size)],
+        check=True,
+        capture_output=True,
+    )
+    return Size(*json.loads(done.stdout.splitlines()[-1]))
+
+
+if __name__ == "__main__":
+    sys.stdout.write(json.dumps(run_one(**json.loads(sys.argv[1]))) + "\n")

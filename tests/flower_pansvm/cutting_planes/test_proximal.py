@@ -1,0 +1,136 @@
+"""Proximal points: Newton steps where the loss is smooth, the cuts' own minimum where it is not, and never an error."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from flower_pansvm.cutting_planes import proximal
+from flower_pansvm.cutting_planes.cuts import Cuts
+from flower_pansvm.cutting_planes.proximal import STEPS, TRUST, proximal_points
+from flower_pansvm.errors import TrainingError
+
+Matrix = NDArray[np.float64]
+
+
+def some_cuts(seed: int, count: int, rank: int, rows: float) -> Cuts:
+    rng = np.random.default_rng(seed)
+    a, d = rows * rng.normal(size=(count, rank)), rows * rng.normal(size=count)
+    return Cuts(a, d, rows * rng.uniform(0, 1, size=count), np.zeros(count))
+
+
+def some_curvature(seed: int, rank: int, rows: float, rank_of_it: int | None = None) -> Matrix:
+    f = np.random.default_rng(seed).normal(size=(rank + 1, rank_of_it or 3 * rank))
+    curvature: Matrix = rows * f @ f.T
+    return curvature
+
+
+def model(x: Matrix, best: Matrix, cuts: Cuts, curvature: Matrix, C: float) -> float:
+    """Return what the points are the minimisers of, see the module's docstring."""
+    loss = max(0.0, float(np.max(cuts.m - cuts.a @ x[:-1] - cuts.d * x[-1], initial=0.0)))
+    step = x - best
+    return float(0.5 * x[:-1] @ x[:-1] + C * loss + 0.5 * C * step @ curvature @ step)
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
+def test_where_one_cut_is_all_there_is_the_minimiser_is_the_newton_step(C: float) -> None:
+    # One cut far above 0 is the gradient of a loss, so the model is quadratic.
+    rng = np.random.default_rng(0)
+    best, curvature = rng.normal(size=5), some_curvature(0, rank=4, rows=10.0)
+    cuts = Cuts(rng.normal(size=(1, 4)), rng.normal(size=1), np.array([1e3]), np.zeros(1))
+    slope = np.append(cuts.a[0], cuts.d[0])
+    gradient = np.append(best[:-1], 0.0) - C * slope
+    points = proximal_points(best, cuts, np.ones(1), curvature, C, rows=10.0)
+    for i, tau in enumerate(TRUST):
+        second = np.diag([1.0] * 4 + [0.0]) + tau * C * curvature
+        newton = best - np.linalg.solve(second, gradient)
+        assert points[len(STEPS) * (i + 1) - 1] == pytest.approx(newton, rel=1e-4, abs=1e-5)
+
+
+def test_without_cuts_it_is_the_newton_step_of_the_weights_alone() -> None:
+    best, curvature = np.array([1.0, -2.0, 3.0]), some_curvature(0, rank=2, rows=10.0)
+    points = proximal_points(best, some_cuts(0, 0, 2, 1.0), np.empty(0), curvature, 2.0, rows=10.0)
+    for i, tau in enumerate(TRUST):
+        second = np.diag([1.0, 1.0, 0.0]) + tau * 2.0 * curvature
+        newton = best - np.linalg.solve(second, np.append(best[:-1], 0.0))
+        assert points[len(STEPS) * (i + 1) - 1] == pytest.approx(newton, rel=1e-4, abs=1e-5)
+
+
+def test_the_points_are_on_the_way_to_each_minimiser() -> None:
+    best = np.random.default_rng(0).normal(size=5)
+    curvature, cuts = some_curvature(0, 4, 10.0), some_cuts(0, 6, 4, 10.0)
+    points = proximal_points(best, cuts, np.ones(6), curvature, 1.0, rows=10.0)
+    assert points.shape == (len(TRUST) * len(STEPS), 5)
+    for way in np.split(points, len(TRUST)):
+        assert way == pytest.approx(best + np.array(STEPS)[:, None] * (way[-1] - best), abs=1e-9)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    rank=st.integers(1, 8),
+    count=st.integers(1, 12),
+    log_C=st.floats(-2, 4),
+    log_rows=st.floats(0, 5),
+)
+def test_nothing_nearby_is_better_than_a_minimiser(
+    seed: int, rank: int, count: int, log_C: float, log_rows: float
+) -> None:
+    rng, C, rows = np.random.default_rng(seed), 10.0**log_C, 10.0**log_rows
+    best, curvature = rng.normal(size=rank + 1), some_curvature(seed, rank, rows)
+    cuts = some_cuts(seed, count, rank, rows)
+    points = proximal_points(best, cuts, np.ones(count), curvature, C, rows)
+    for i, tau in enumerate(TRUST):
+        found = points[len(STEPS) * (i + 1) - 1]
+        least = model(found, best, cuts, tau * curvature, C)
+        for size in (1e-3, 0.1, 1.0):
+            for other in found + size * rng.normal(size=(10, rank + 1)):
+                assert least <= model(other, best, cuts, tau * curvature, C) + 1e-6 * C * rows
+
+
+def test_only_the_highest_cuts_and_those_that_hold_up_the_master_count(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(proximal, "NEAREST_CUTS", 2)
+    best, curvature = np.array([0.5, -0.5, 0.1]), some_curvature(1, 2, 5.0)
+    cuts, beta = some_cuts(1, 8, 2, 5.0), np.zeros(8)
+    heights = cuts.m - cuts.a @ best[:-1] - cuts.d * best[-1]
+    order = np.argsort(heights)
+    beta[order[0]] = 0.3
+    kept = order[[0, -2, -1]]
+    few = Cuts(cuts.a[kept], cuts.d[kept], cuts.m[kept], cuts.loss[kept])
+    found = proximal_points(best, cuts, beta, curvature, 1.0, 5.0)
+    assert found == pytest.approx(proximal_points(best, few, np.ones(3), curvature, 1.0, 5.0), abs=1e-6)
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
+@pytest.mark.parametrize("rank_of_it", [1, 2])
+def test_a_singular_curvature_will_do(rank_of_it: int, C: float) -> None:
+    curvature = some_curvature(0, 4, 10.0, rank_of_it)
+    points = proximal_points(np.ones(5), some_cuts(0, 6, 4, 10.0), np.ones(6), curvature, C, 10.0)
+    assert points.shape == (len(TRUST) * len(STEPS), 5)
+    assert np.isfinite(points).all()
+
+
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
+def test_a_curvature_of_zero_never_raises(C: float) -> None:
+    # No row is near the margin: not even the bias is held.
+    points = proximal_points(np.ones(5), some_cuts(0, 6, 4, 10.0), np.ones(6), np.zeros((5, 5)), C, 10.0)
+    assert points.shape[1] == 5
+    assert np.isfinite(points).all()
+
+
+def test_a_curvature_that_is_none_gives_no_points() -> None:
+    # Not positive definite, which sums of v f f^T in single precision may come near to.
+    curvature = -1e6 * np.eye(5)
+    points = proximal_points(np.ones(5), some_cuts(0, 6, 4, 10.0), np.ones(6), curvature, 1.0, 10.0)
+    assert points.shape == (0, 5)
+
+
+def test_a_program_that_is_not_solved_gives_no_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(*program: Matrix) -> None:
+        raise TrainingError("not solved")
+
+    monkeypatch.setattr(proximal, "minimise", failing)
+    points = proximal_points(np.ones(5), some_cuts(0, 6, 4, 10.0), np.ones(6), np.eye(5), 1.0, 10.0)
+    assert points.shape == (0, 5)

@@ -1,0 +1,135 @@
+"""The quadratic program: known answers, and what happens when the solver gives up."""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+
+import numpy as np
+import piqp
+import pytest
+from numpy.typing import NDArray
+
+from flower_pansvm.cutting_planes.quadratic_program import TOLERANCES, minimise
+from flower_pansvm.errors import TrainingError
+
+NOTHING = np.empty(0)
+
+REAL = piqp.DenseSolver
+
+Outcome = Callable[["Unreliable"], piqp.Status]
+
+
+class Unreliable:
+    """The real solver, whose answer is tampered with."""
+
+    def __init__(self, outcome: Outcome) -> None:
+        self.real = REAL()
+        self.settings = self.real.settings
+        self.outcome = outcome
+        self.result: piqp.Result | SimpleNamespace = self.real.result
+
+    def setup(self, **program: NDArray[np.float64] | None) -> None:
+        self.real.setup(**program)
+
+    def solve(self) -> piqp.Status:
+        return self.outcome(self)
+
+
+@pytest.fixture
+def solver(monkeypatch: pytest.MonkeyPatch) -> Callable[[Outcome], None]:
+    """Return a function that replaces the solver by one with the given outcome."""
+    return lambda outcome: monkeypatch.setattr(piqp, "DenseSolver", lambda: Unreliable(outcome))
+
+
+def by_hand() -> tuple[NDArray[np.float64], float, float, NDArray[np.float64], float]:
+    # With the multiplier s of the cut L >= 4 - u1 - u2, u = (s, 3 + s); it is at 0 where 4 - 3 - 2 s = 0.
+    return minimise(np.array([0.0, -3.0]), np.array([[1.0, 1.0]]), NOTHING, np.array([4.0]))
+
+
+def test_by_hand() -> None:
+    u, b, loss, multipliers, tolerance = by_hand()
+    assert u == pytest.approx([0.5, 3.5])
+    assert b == 0
+    assert loss == pytest.approx(0.0, abs=1e-8)
+    assert multipliers == pytest.approx([0.5])
+    assert tolerance == TOLERANCES[0]
+
+
+def test_the_bias_costs_nothing() -> None:
+    # L >= 3 - u - b and L >= 1 - u + b: with b = 1 both are 2 - u. Their multipliers, in sum 1, are u.
+    u, b, loss, multipliers, _ = minimise(
+        np.zeros(1), np.ones((2, 1)), np.array([1.0, -1.0]), np.array([3.0, 1.0])
+    )
+    assert [u[0], b, loss] == pytest.approx([1.0, 1.0, 1.0])
+    assert multipliers == pytest.approx([0.5, 0.5])
+
+
+def test_without_a_cut_above_0_there_is_no_loss() -> None:
+    u, _, loss, multipliers, _ = minimise(np.array([1.0]), np.array([[1.0]]), NOTHING, np.array([-5.0]))
+    assert u == pytest.approx([-1.0])
+    assert loss == pytest.approx(0.0, abs=1e-8)
+    assert multipliers == pytest.approx([0.0], abs=1e-8)
+
+
+@pytest.mark.parametrize("reliable_from", TOLERANCES)
+def test_a_solver_that_fails_is_asked_for_less(
+    solver: Callable[[Outcome], None], reliable_from: float
+) -> None:
+    asked: list[float] = []
+
+    def outcome(unreliable: Unreliable) -> piqp.Status:
+        asked.append(unreliable.settings.eps_abs)
+        status = unreliable.real.solve()
+        return status if asked[-1] >= reliable_from else piqp.PIQP_NUMERICS
+
+    solver(outcome)
+    u, *_, tolerance = by_hand()
+    assert u == pytest.approx([0.5, 3.5], abs=1e-3)
+    assert tolerance == reliable_from
+    assert asked == list(TOLERANCES[: TOLERANCES.index(reliable_from) + 1])
+
+
+def test_numbers_that_are_none_are_no_solution(solver: Callable[[Outcome], None]) -> None:
+    def outcome(unreliable: Unreliable) -> piqp.Status:
+        status = unreliable.real.solve()
+        if unreliable.settings.eps_abs == TOLERANCES[0]:
+            unreliable.result = SimpleNamespace(x=np.full(3, np.nan), z_l=np.zeros(1))
+        return status
+
+    solver(outcome)
+    u, *_, tolerance = by_hand()
+    assert u == pytest.approx([0.5, 3.5], abs=1e-3)
+    assert tolerance == TOLERANCES[1]
+
+
+def test_where_the_iterations_have_run_out_the_point_so_far_is_taken(
+    solver: Callable[[Outcome], None],
+) -> None:
+    def outcome(unreliable: Unreliable) -> piqp.Status:
+        unreliable.settings.max_iter = 3
+        return unreliable.real.solve()
+
+    solver(outcome)
+    u, _, _, multipliers, _ = by_hand()
+    assert np.isfinite(u).all()
+    assert u == pytest.approx([0.5, 3.5], abs=0.5)
+    assert (multipliers >= 0).all()
+
+
+@pytest.mark.parametrize("status", [piqp.PIQP_NUMERICS, piqp.PIQP_PRIMAL_INFEASIBLE])
+def test_a_solver_that_always_fails_is_a_training_error(
+    solver: Callable[[Outcome], None], status: piqp.Status
+) -> None:
+    solver(lambda unreliable: status)
+    with pytest.raises(TrainingError, match=r"1 cutting planes was not solved \(.*large C.*smaller"):
+        by_hand()
+
+
+def test_the_size_of_a_cut_does_not_matter() -> None:
+    # With C = 1e8 the slopes are 1e4 times as steep.
+    for size in (1e-4, 1.0, 1e4, 1e6):
+        u, _, _, multipliers, _ = minimise(
+            np.zeros(2), size * np.array([[1.0, 0.0], [0.0, 1.0]]), NOTHING, np.ones(2)
+        )
+        # Both cuts are at 1 - size u, with u = min(size / 2, 1 / size).
+        assert u == pytest.approx(np.full(2, min(size / 2, 1 / size)), rel=1e-3)
+        assert multipliers == pytest.approx(u / size, rel=1e-3)

@@ -1,0 +1,133 @@
+"""The grid as a person sees it, and the command that trains with its best point again."""
+
+import io
+import shlex
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import Console
+
+from flower_pansvm.errors import SettingError
+from flower_pansvm.settings import Settings
+from simulations import running, tuning
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def point(C: float, gamma: float | None, accuracy: float | None, failure: str = "") -> dict[str, Any]:
+    figures = (
+        dict.fromkeys(("deviation", "gap")) if accuracy is None else {"deviation": 0.0123, "gap": 0.0089}
+    )
+    return {"C": C, "gamma": gamma, "accuracy": accuracy, **figures, "failure": failure}
+
+
+def chosen(*grid: dict[str, Any]) -> dict[str, Any]:
+    return {"C": grid[0]["C"], "gamma": grid[0]["gamma"], "cut_rounds": 9, "grid": list(grid)}
+
+
+def printed(table: object, width: int = 80) -> list[str]:
+    console = Console(file=io.StringIO(), width=width)
+    console.print(table)
+    return console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+
+
+@given(st.floats(min_value=0, exclude_min=True, allow_infinity=False))
+def test_a_number_is_the_same_when_it_is_read_again(value: float) -> None:
+    assert float(tuning.number(value)) == value
+
+
+def test_numbers_are_short() -> None:
+    assert [tuning.number(value) for value in (16.0, 0.25, 0.002083, 1e12)] == [
+        "16",
+        "0.25",
+        "0.002083",
+        "1e+12",
+    ]
+
+
+def test_the_table_has_a_line_for_each_point_and_says_why_one_failed() -> None:
+    found = chosen(
+        point(4.0, 0.5, 0.95), point(1.0, 0.5, 0.9), point(1.0, 1e300, None, "The kernel is too large.")
+    )
+    title, best, second, failed = printed(tuning.grid_table(found))
+    assert title.split() == ["C", "gamma", "accuracy", "gap", "why", "it", "failed"]
+    assert best.split() == ["4", "0.5", "0.9500", "±", "0.0123", "9e-03"]
+    assert second.split() == ["1", "0.5", "0.9000", "±", "0.0123", "9e-03"]
+    assert failed.split() == ["1", "1e+300", "failed", "The", "kernel", "is", "too", "large."]
+
+
+def test_without_failures_and_without_gamma_there_are_no_columns_for_them() -> None:
+    found = chosen(point(4.0, None, 0.95), point(1.0, None, 0.9))
+    assert printed(tuning.grid_table(found))[0].split() == ["C", "accuracy", "gap"]
+    assert tuning.point_name(found) == "C=4"
+
+
+@pytest.mark.parametrize(
+    ("grid", "at_the_edge"),
+    [
+        ([(1.0, 0.5), (4.0, 0.5), (16.0, 0.5)], ["C"]),
+        ([(4.0, 0.5), (1.0, 0.5), (16.0, 0.5)], []),
+        ([(4.0, 0.5), (1.0, 0.1), (16.0, 0.1)], ["gamma"]),
+        ([(4.0, None)], []),
+    ],
+)
+def test_a_best_value_at_the_edge_of_the_grid_is_told(
+    grid: list[tuple[float, float | None]], at_the_edge: list[str]
+) -> None:
+    assert tuning.edges(chosen(*(point(C, gamma, 0.9) for C, gamma in grid))) == at_the_edge
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        Settings(C="auto", gamma="auto"),
+        Settings(C="auto"),
+        Settings(C=2.5, gamma="auto", kernel="poly", degree=2, C_grid="1,2", gamma_grid="1,2", cv_folds=3),
+        Settings(C="auto", gamma="auto", kernel="linear", probability=True, tol=1e-4),
+        Settings(C="auto", sites=4, seed=7, landmarks="0.1", test_fraction=0.0, warm_start=False),
+    ],
+)
+def test_the_command_trains_with_the_same_settings_and_the_chosen_point(
+    settings: Settings, pansvm: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    gamma = None if settings.kernel == "linear" else 0.0125
+    found = chosen(point(4.0, gamma, 0.95))
+    file = tmp_path / "two words.csv"
+    pd.DataFrame({"a": range(90), "label": [0, 1] * 45}).to_csv(file, index=False)
+    settings = replace(settings, data=str(file))
+    result = {"config": settings.to_config(), "chosen": found}
+    options = {"data", "sites", "seed", "test-fraction"}
+    program, *words = shlex.split(tuning.command(result, options))
+    assert program == "pansvm"
+
+    seen: list[Settings] = []
+
+    def stop(settings: Settings, *_: object) -> None:
+        seen.append(settings)
+        raise SettingError("enough")
+
+    monkeypatch.setattr(running, "run", stop)
+    code, _, err = pansvm(*words)
+    assert (code, err) == (1, "Error: enough\n")
+    expected = replace(
+        settings,
+        C=4.0 if settings.C == "auto" else settings.C,
+        gamma="scale" if gamma is None else "0.0125" if settings.gamma == "auto" else settings.gamma,
+        C_grid=Settings().C_grid,
+        gamma_grid=Settings().gamma_grid,
+        out=seen[0].out,
+    )
+    assert seen == [expected]
+
+
+def test_the_command_names_each_of_several_files() -> None:
+    settings = Settings(data="/a/north west.csv|/b/south.csv", sites=3, C="auto")
+    result = {"config": settings.to_config(), "chosen": chosen(point(4.0, 0.5, 0.9))}
+    words = tuning.command(result, {"data", "sites"})
+    assert words == "pansvm run --data '/a/north west.csv' --data /b/south.csv --sites 3 --set C=4"

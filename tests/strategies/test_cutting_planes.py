@@ -1,0 +1,212 @@
+"""The cutting-plane phase: what it asks the sites, the bounds it declares, and what it does when a site is lost."""
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from flower_pansvm import messages
+from flower_pansvm.cutting_planes.cuts import Labels, cuts_at
+from flower_pansvm.cutting_planes.packing import pack_answers, unpack_problems, unpack_questions
+from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.messages import Task
+from flower_pansvm.multiclass import REST, Pair, one_versus_all, signs
+from flower_pansvm.settings import Settings
+from strategies.cutting_planes import CuttingPlanes, side_rows, weighted_rows
+from strategies.federation import Federation
+
+Matrix = NDArray[np.float64]
+
+FOLDS, CLASSES = 2, 3
+
+
+class Sites:
+    """Sites in this process that hold mapped rows, check every bound, and may be lost."""
+
+    def __init__(self, seed: int, rows: int, rank: int, size: float = 1.0) -> None:
+        rng = np.random.default_rng(seed)
+        self.sites = ["a", "b", "c"]
+        self.tables = {
+            name: (
+                size * rng.normal(size=(rows, rank)),
+                rng.integers(0, CLASSES, size=rows),
+                rng.integers(0, FOLDS, size=rows),
+            )
+            for name in self.sites
+        }
+        self.lose_in = 0
+        self.asked: list[str] = []
+
+    @property
+    def norm(self) -> float:
+        """Return the largest norm of a row."""
+        return max(float(np.linalg.norm(F, axis=1).max()) for F, _, _ in self.tables.values())
+
+    def rows(self) -> Matrix:
+        counts = np.zeros((FOLDS, CLASSES))
+        for name in self.sites:
+            np.add.at(counts, self.tables[name][:0:-1], 1.0)
+        return counts
+
+    def secure_sum(
+        self, task: Task, inputs: Mapping[str, Any], bounds: Mapping[str, float]
+    ) -> dict[str, Matrix]:
+        self.asked.append(task.name)
+        if self.lose_in == len(self.asked):
+            self.sites.remove("b")
+        if task is messages.ROWS:
+            return {"rows": self.rows()}
+        parts = [self._cuts(name, inputs) for name in self.sites]
+        for part in parts:
+            for name, values in part.items():
+                assert np.abs(values).max(initial=0.0) <= bounds[name], name
+        return {name: np.sum([part[name] for part in parts], axis=0) for name in parts[0]}
+
+    def _cuts(self, name: str, inputs: Mapping[str, Any]) -> dict[str, Matrix]:
+        F, classes, folds = self.tables[name]
+        answers, rng = [], np.random.default_rng(0)
+        for problem, question in zip(unpack_problems(inputs), unpack_questions(inputs), strict=True):
+            y = signs(classes, problem.pair)
+            y[folds == problem.fold] = 0.0
+            labels = Labels(y, np.where(y > 0, *problem.weights))
+            answers += cuts_at(
+                lambda rows: F[rows], [labels], [question], [lambda _, count: rng.random(count)]
+            )
+        return pack_answers(answers)
+
+
+def training(
+    sites: Sites, weights: tuple[float, float] = (1.0, 1.0), most_rounds: int = 100, **changed: Any
+) -> CuttingPlanes:
+    rank = sites.tables["a"][0].shape[1]
+    problems = [
+        Problem(f"class {pair.positive}", rank, 0.0, 1.0, pair, fold=fold, weights=weights)
+        for pair in one_versus_all(CLASSES)
+        for fold in (NO_FOLD, 1)
+    ]
+    rows = sites.rows()
+    with_rows = [
+        Problem(
+            problem.name,
+            rank,
+            weighted_rows(problem, rows),
+            1.0,
+            problem.pair,
+            fold=problem.fold,
+            weights=weights,
+        )
+        for problem in problems
+    ]
+    return CuttingPlanes(
+        cast(Federation, sites),
+        Settings(**changed),
+        with_rows,
+        sites.norm,
+        rows,
+        tuple(sites.sites),
+        most_rounds,
+    )
+
+
+@settings(max_examples=25)
+@given(
+    seed=st.integers(0, 10**6),
+    rows=st.integers(1, 30),
+    rank=st.integers(1, 5),
+    log_size=st.floats(-3, 3),
+    log_start=st.floats(-3, 6),
+    weights=st.tuples(st.floats(0.01, 50), st.floats(0.01, 50)),
+)
+def test_no_site_breaks_the_bounds_of_a_message_wherever_it_is_asked(
+    seed: int, rows: int, rank: int, log_size: float, log_start: float, weights: tuple[float, float]
+) -> None:
+    sites = Sites(seed, rows, rank, 10.0**log_size)
+    rng = np.random.default_rng(seed)
+    starts = [10.0**log_start * rng.normal(size=(3, rank + 1)) for _ in range(2 * CLASSES)]
+    # `Sites` checks the bounds, of the starts in the first round and of what follows from them in the others.
+    training(sites, weights, most_rounds=2, blur="2").train(starts)
+    assert sites.asked == [messages.CUTS.name] * len(sites.asked)
+
+
+def test_bounds_hold_where_they_are_as_tight_as_can_be() -> None:
+    # All rows alike, all on the wrong side, all of the heaviest weight, all on the margin of the centre.
+    sites = Sites(0, 20, 2)
+    for name in sites.sites:
+        sites.tables[name] = (
+            np.tile([3.0, 4.0], (20, 1)),
+            np.zeros(20, dtype=np.int64),
+            np.zeros(20, dtype=np.int64),
+        )
+    on_the_margin, far = np.array([0.12, 0.16, 0.0]), np.array([-3e3, -4e3, -1e3])
+    starts = [np.stack([far, -far, on_the_margin])] * (2 * CLASSES)
+    training(sites, (7.0, 7.0), most_rounds=2).train(starts)
+
+
+def test_all_problems_are_trained_in_the_same_round_trips() -> None:
+    sites = Sites(0, 60, 4)
+    one = training(sites)
+    states = one.train([np.empty((0, 5))] * 6)
+    assert all(state.gap <= Settings().tol for state in states)
+    assert len(sites.asked) == max(state.rounds for state in states) == len(one.questions)
+    assert [len(past) for past in one.history] == [state.rounds for state in states]
+    assert [past[-1] for past in one.history] == [(state.upper, state.lower) for state in states]
+
+
+def test_the_presets_ask_as_they_say() -> None:
+    paper, private = training(Sites(0, 60, 4), preset="paper"), training(Sites(0, 60, 4), blur="3", points=5)
+    for one in (paper, private):
+        one.train([np.empty((0, 5))] * 6)
+    for questions in paper.questions:
+        assert {(len(q.points), q.blur, q.leading) for q in questions.values()} == {(1, 0, -1)}
+    assert {q.blur for q in private.questions[0].values()} == {3}
+    assert min(len(q.points) for q in private.questions[1].values()) > 5
+    without = training(Sites(0, 60, 4), points=5, curvature=0.0)
+    without.train([np.empty((0, 5))] * 6)
+    assert {(len(q.points), q.leading) for q in without.questions[1].values()} == {(5, -1)}
+
+
+def test_when_a_site_is_lost_it_begins_again_with_the_rows_of_the_others() -> None:
+    sites = Sites(0, 60, 4)
+    sites.lose_in = 3
+    one = training(sites)
+    states = one.train([np.empty((0, 5))] * 6)
+    assert sites.asked[:5] == [messages.CUTS.name] * 3 + [messages.ROWS.name, messages.CUTS.name]
+    assert all(state.gap <= Settings().tol for state in states)
+    for state, problem in zip(states, one.problems, strict=True):
+        assert state.problem.rows == problem.rows == weighted_rows(problem, sites.rows())
+        F = np.vstack([sites.tables[name][0] for name in ("a", "c")])
+        classes, folds = (np.concatenate([sites.tables[name][i] for name in ("a", "c")]) for i in (1, 2))
+        y = signs(classes, problem.pair)
+        y[folds == problem.fold] = 0.0
+        hinge = np.maximum(0, np.abs(y) - y * (F @ state.best[:-1] + state.best[-1]))
+        assert state.upper == pytest.approx(0.5 * state.best[:-1] @ state.best[:-1] + hinge.sum())
+
+
+def test_a_problem_that_cannot_be_solved_is_logged_by_its_name(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def failing(*cuts: Any, likely: NDArray[np.bool_]) -> None:
+        raise TrainingError("not solved")
+
+    monkeypatch.setattr("flower_pansvm.cutting_planes.progress.solve_master", failing)
+    lines: list[str] = []
+    monkeypatch.setattr("strategies.cutting_planes.log", lambda level, text, *args: lines.append(text % args))
+    states = training(Sites(0, 20, 4)).train([np.empty((0, 5))] * 6)
+    assert {state.failure for state in states} == {"not solved"}
+    assert "class 0 is left at its best point so far: not solved" in lines
+
+
+def test_rows_of_a_problem_by_hand() -> None:
+    rows = np.array([[1.0, 2.0, 3.0], [10.0, 20.0, 30.0]])
+    everything = Problem("", 4, 0.0, 1.0, Pair(1, REST), weights=(2.0, 0.5))
+    assert side_rows(everything, rows) == (22.0, 44.0)
+    assert weighted_rows(everything, rows) == 2.0 * 22.0 + 0.5 * 44.0
+    without_fold_0 = Problem("", 4, 0.0, 1.0, Pair(1, REST), fold=0)
+    assert side_rows(without_fold_0, rows) == (20.0, 40.0)
+    pair = Problem("", 4, 0.0, 1.0, Pair(2, 0), fold=1)
+    assert side_rows(pair, rows) == (3.0, 1.0)
