@@ -35,8 +35,8 @@ def landmarks(site: Site, inputs: Inputs) -> dict[str, Value]:
 def own_centres(site: Site, inputs: Inputs, number: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the site's k-means centres for one of the scalings, and of how many rows each is the mean.
 
-    Without a fold the rows have secret random weights in the means. With equal ones, two centres over the same rows
-    but for a single one of the fold would give that row away by their difference, and there are many such pairs.
+    Where a fold is left out, the rows have secret random weights in the means. With equal ones, a centre over the same
+    rows and a single one of the fold besides would give that row away by the difference, and such centres occur.
     """
     min_cluster = _agreed_min_cluster(site, inputs["min_cluster"])
     fold = int(inputs["folds"][number])

@@ -1,6 +1,7 @@
 """The local work of PAN-SVM: warm start and cutting planes (Lu 2016, Algorithm 2)."""
 
 import warnings
+from dataclasses import replace
 from threading import Lock
 
 import numpy as np
@@ -52,13 +53,14 @@ def warm_start(site: Site, inputs: Inputs) -> dict[str, Value]:
 def cuts(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8)."""
     problems, questions = unpack_problems(inputs), unpack_questions(inputs)
-    fewest, least = min(question.blur for question in questions), least_blur(site.context)
-    if fewest < least:
+    least = least_blur(site.context)
+    if least > 0 and min(question.blur for question in questions) < 1:
         raise SettingError(
-            f"Site '{site.name}' refuses blur={fewest}: two cutting planes could give away a patient's row. Start the "
-            f"run with preset=private and blur at least {least}, or lower blur in the site's node config if the "
-            "hospital agrees."
+            f"Site '{site.name}' refuses blur=0: two cutting planes could give away a patient's row. Start the run "
+            "with preset=private and blur=auto, or write blur=0 into the site's node config if the hospital agrees."
         )
+    # The search for points blurs fewer rows as it goes on, and need not know how many each hospital insists on.
+    questions = [replace(question, blur=max(question.blur, least)) for question in questions]
     found: dict[int, Answer] = {}
     for number in {problem.feature_map for problem in problems}:
         own = [i for i, problem in enumerate(problems) if problem.feature_map == number]

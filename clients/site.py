@@ -69,11 +69,7 @@ class Site:
         Sealed notes to other sites, which leave with the reply.
     """
 
-    def __init__(
-        self,
-        context: Context,
-        participation: Participation | None = None,
-    ) -> None:
+    def __init__(self, context: Context, participation: Participation | None = None) -> None:
         self.context = context
         self.name = site_name(context)
         self.participation = participation

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 
 from flower_pansvm.errors import SettingError
 
-LARGEST_ASSIGNMENT = 5_000_000
+LARGEST_ASSIGNMENT = 1_000_000
 """Distances of places in small clusters to rows that are compared at most, for the time it takes. Beyond that there are
 many rows to a cluster, few clusters are small, and these are merged."""
 
-FILLING_STEPS = 5
+FILLING_STEPS = 3
 """Steps of k-means with a floor on the size of the clusters; it begins near its end."""
 
 
@@ -80,7 +80,7 @@ def _totals(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
     """Return weighted sum, sum of weights and number of the rows of each cluster that has any."""
     sizes = np.bincount(assigned).astype(np.int64)
-    masses = np.bincount(assigned, weights=weight)
+    masses = np.bincount(assigned, weights=weight).astype(np.float64)
     sums = np.zeros((len(sizes), X.shape[1]))
     np.add.at(sums, assigned, X * weight[:, None])
     return sums[sizes > 0], masses[sizes > 0], sizes[sizes > 0]
@@ -89,7 +89,7 @@ def _totals(
 def _filled_up(X: NDArray[np.float64], centres: NDArray[np.float64], min_cluster: int) -> NDArray[np.int64]:
     """Return each row's cluster when k-means goes on such that every cluster keeps enough rows.
 
-    Bradley, Bennett and Demiriz 2000.
+    Source: Bradley, Bennett and Demiriz 2000, "Constrained k-means clustering".
 
     Every centre has ``min_cluster`` places, which are given to rows at the least total distance; the other rows go
     to the centre nearest to them.

@@ -55,13 +55,13 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
     """Return the figures a person looks for first, as text, by name."""
     objective, chosen = result["objective"], result["chosen"]
     gaps = [problem["gap"] for problem in (objective if isinstance(objective, list) else [objective])]
-    cut_rounds = f"{result['cut_rounds']} for cutting planes"
+    trips = f"{result['round_trips']}, of these {result['cut_rounds']} for cutting planes"
     choice = {}
     if chosen is not None:
         choice["chosen by cross-validation"] = (
             f"{tuning.point_name(chosen)}, accuracy {tuning.accuracy(chosen['grid'][0])}"
         )
-        cut_rounds += f", and {chosen['cut_rounds']} in model choice"
+        trips += f", {chosen['cut_rounds']} to choose"
     return {
         **choice,
         "test accuracy": _share(result["accuracy"]),
@@ -75,7 +75,7 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
         "features": str(result["features"]),
         "landmarks": f"{result['landmarks']} (rank {result['rank']})",
         "gap between bounds": f"{max(gaps):.1e}" + ("" if result["converged"] else " (not converged)"),
-        "round trips": f"{result['round_trips']}, of these {cut_rounds}",
+        "round trips": trips,
         "sent by / to the sites": f"{result['bytes_up'] / 1e6:.2f} MB / {result['bytes_down'] / 1e6:.2f} MB",
         "seconds": f"{sum(result['seconds'].values()):.1f}",
     }

@@ -49,7 +49,10 @@ def coordinate_bound(kernel: Kernel, standard: Standard) -> float:
 
 def pairs_of(settings: Settings, schema: Schema) -> tuple[Pair, ...]:
     """Return the binary problems of a model: one for two classes, else one versus all or one versus one (chapter 4)."""
-    return (one_versus_one if settings.multi_class == "ovo" else one_versus_all)(len(schema.classes))
+    classes = len(schema.classes)
+    if settings.multi_class == "ovo" and classes > 2:
+        return one_versus_one(classes)
+    return one_versus_all(classes)
 
 
 def name_of(pair: Pair, schema: Schema) -> str:

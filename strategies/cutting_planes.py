@@ -9,7 +9,7 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
-from flower_pansvm.cutting_planes.cuts import Answer, Question
+from flower_pansvm.cutting_planes.cuts import EVERYWHERE, Answer, Question
 from flower_pansvm.cutting_planes.engine import MAX_ROUNDS, Search, solve
 from flower_pansvm.cutting_planes.line_search import LineSearch
 from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions, unpack_answers
@@ -51,6 +51,8 @@ class CuttingPlanes:
         The sites whose rows these are.
     most_rounds : int
         Round trips after which a problem is left as it is.
+    needed : int, optional
+        Training ends when so many problems, the first ones, are done; by default when all are.
 
     Attributes
     ----------
@@ -71,6 +73,7 @@ class CuttingPlanes:
         rows: NDArray[np.float64],
         sites: tuple[str, ...],
         most_rounds: int = MAX_ROUNDS,
+        needed: int | None = None,
     ) -> None:
         self.federation = federation
         self.settings = settings
@@ -79,6 +82,7 @@ class CuttingPlanes:
         self.rows = rows
         self.sites = sites
         self.most_rounds = most_rounds
+        self.needed = needed
         self.progress: Sequence[Progress] = ()
         self.history: list[list[tuple[float, float]]] = [[] for _ in problems]
         self.questions: list[dict[int, Question]] = []
@@ -106,7 +110,7 @@ class CuttingPlanes:
             if tuple(self.federation.sites) != self.sites:
                 self._count_rows()
             try:
-                return solve(
+                solved = solve(
                     self.problems,
                     starts,
                     self._ask,
@@ -115,10 +119,14 @@ class CuttingPlanes:
                     numbers=numbers,
                     report=self._report,
                     most_rounds=self.most_rounds,
+                    needed=self.needed,
                 )
             except SitesChangedError:
                 if self.progress:
                     starts = [state.best[None, :] for state in self.progress]
+                continue
+            self._warn_of_gaps(solved)
+            return solved
 
     def _search(self, problem: Problem) -> Search:
         if self.settings.preset == "paper":
@@ -151,13 +159,13 @@ class CuttingPlanes:
             )
             for question in questions
         )
-        narrowest = min(question.width for question in questions)
+        steepest = 1.0 / min(question.width for question in questions) + EVERYWHERE
         return {
             "a": MARGIN * rows * largest,
             "d": MARGIN * rows,
             "m": MARGIN * rows,
             "loss": MARGIN * rows * hinge,
-            "curvature": MARGIN * LARGEST_JITTER * rows * max(1.0, largest**2) / narrowest,
+            "curvature": MARGIN * LARGEST_JITTER * rows * max(1.0, largest**2) * steepest,
         }
 
     def _count_rows(self) -> None:
@@ -179,11 +187,22 @@ class CuttingPlanes:
                 past.append((state.upper, state.lower))
                 if state.failure:
                     log(WARNING, "%s is left at its best point so far: %s", state.problem.name, state.failure)
-        worst = max(states, key=lambda state: state.gap)
-        still_open = sum(state.gap > self.settings.tol and not state.failure for state in states)
+        asked = [state for state in states if state.rounds == number]
+        worst = max(asked, key=lambda state: state.gap)
+        still_open = sum(state.gap > self.settings.tol and not state.failure for state in asked)
         which = f" ({worst.problem.name}; {still_open} of {len(states)} open)" if len(states) > 1 else ""
         text = "cutting planes, round %3d: upper bound %.6g, lower bound %.6g, gap %.1e%s"
         log(INFO, text, number, worst.upper, worst.lower, worst.gap, which)
+
+    def _warn_of_gaps(self, states: Sequence[Progress]) -> None:
+        """Say which problems were given up because their bounds did not move any more."""
+        text = (
+            "%s is left at a gap of %.1e, where its bounds stand still: mostly because fewer rows lie on the margin "
+            "than are blurred. The model is usable; for a smaller gap lower C or blur."
+        )
+        for state in states[: self.needed]:
+            if state.gap > self.settings.tol and not state.failure and state.rounds < self.most_rounds:
+                log(WARNING, text, state.problem.name, state.gap)
 
 
 def side_rows(problem: Problem, rows: NDArray[np.float64]) -> tuple[float, float]:

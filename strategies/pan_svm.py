@@ -154,8 +154,14 @@ class PanSVM(PhasedStrategy):
         starts: Sequence[NDArray[np.float64]],
         bound: float,
     ) -> list[Progress]:
-        """Phase 6: the best point of every problem, and what is known of it."""
-        self.training = CuttingPlanes(federation, self.settings, problems, bound, moments.rows, moments.sites)
+        """Phase 6: the best point of every problem, and what is known of it.
+
+        The problems without a fold go along as long as the model's own are trained: for probabilities that is enough.
+        """
+        own = sum(problem.fold == NO_FOLD for problem in problems)
+        self.training = CuttingPlanes(
+            federation, self.settings, problems, bound, moments.rows, moments.sites, needed=own
+        )
         return self.training.train(starts)
 
     def evaluate(self, federation: Federation) -> Evaluation:

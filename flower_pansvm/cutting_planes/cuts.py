@@ -15,6 +15,11 @@ from numpy.typing import NDArray
 BLOCK = 4096
 """Rows that are mapped at a time: the map of all rows of a large site would not fit into memory."""
 
+EVERYWHERE = 0.02
+"""What a row counts for in a curvature wherever it lies; next to the margin 1 / width comes on top. Were it 0, and the
+rows next to the margin fewer than the coordinates, the curvature would say exactly which space their f span; who looks
+for rows whose f lie in that space finds just these."""
+
 Mapped = Callable[[slice | NDArray[np.int64]], NDArray[np.float64]]
 """``mapped(rows)`` returns the mapped rows F[rows], shape (len(rows), rank)."""
 
@@ -179,11 +184,14 @@ class RowFactors:
         self.distance = np.full((kept, count), np.inf)
         self.nearest = np.zeros((kept, count), dtype=np.int64)
         self.counted = np.zeros((kept, count))
-        self.jitter = np.empty(0)
+        self.jitter, self.everywhere = np.empty(0), np.empty(0)
         if question.leading >= 0:
             # Two sums over all but one and the same row would give it away, too.
             key = f"curvature {question.width} {_text(question.centre)}"
             self.jitter = 0.5 + draw(key, len(labels.y))
+            # As many of a site's rows as there are coordinates will do, and all of a large table would take long.
+            share = len(question.centre) / max(1, int(np.count_nonzero(labels.y)))
+            self.everywhere = np.where(draw(f"{key} everywhere", len(labels.y)) < share, EVERYWHERE, 0.0)
 
     def of_cuts(
         self, F: NDArray[np.float64], block: slice
@@ -205,10 +213,10 @@ class RowFactors:
         return np.where(inside, weight[:, None], 0.0), weight @ np.maximum(z, 0.0)
 
     def of_curvature(self, F: NDArray[np.float64], block: slice) -> NDArray[np.float64]:
-        """Return v of a block of mapped rows, shape (rows,): a bump of z around the margin, times random jitter."""
+        """Return v of a block of mapped rows, shape (rows,): a bump around the margin and a floor, times jitter."""
         y, centre, width = self.labels.y[block], self.question.centre, self.question.width
         z = 1.0 - y * (F @ centre[:-1] + centre[-1])
-        bump = np.maximum(0.0, 1.0 - np.abs(z) / width) / width
+        bump = np.maximum(0.0, 1.0 - np.abs(z) / width) / width + self.everywhere[block]
         return np.where(y != 0, bump * (self.labels.weight[block] * self.jitter[block]), 0.0)
 
     def blurred(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:

@@ -50,6 +50,7 @@ def solve(
     numbers: int,
     report: Report,
     most_rounds: int = MAX_ROUNDS,
+    needed: int | None = None,
 ) -> list[Progress]:
     """Solve all problems together; each leaves the round trips when its bounds have met.
 
@@ -71,6 +72,8 @@ def solve(
         Called after every round trip.
     most_rounds : int
         A problem that has not met its tolerance after so many round trips is returned as it is.
+    needed : int, optional
+        When so many problems, the first ones, are done, the others are returned as they are; by default all are needed.
 
     Returns
     -------
@@ -92,7 +95,7 @@ def solve(
     # On matrices as small as the master's, threads only wait for each other: many times slower on a busy machine.
     with ThreadPoolExecutor(WORKERS) as pool:
         for number in range(1, most_rounds + 1):
-            if not wanted:
+            if not any(needed is None or i < needed for i in wanted):
                 break
             answers = ask(wanted)
             share = numbers // len(wanted)

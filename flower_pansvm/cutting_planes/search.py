@@ -17,7 +17,7 @@ from flower_pansvm.cutting_planes.proximal import proximal_points
 FIRST_STEP = 0.02
 """The shortest step on the line; the steps are in geometric progression from it to 1."""
 
-FIRST_WIDTH, LAST_WIDTH, NARROWING = 2.0, 0.1, 0.5
+FIRST_WIDTH, LAST_WIDTH, NARROWING = 3.0, 0.1, 0.5
 """Width of the zone around the margin whose rows make up the curvature, in the first round and at the least, and the
 factor from round to round. The margin itself is at distance 1 from the decision surface."""
 

@@ -94,6 +94,14 @@ def run(settings: Settings, grid: InProcessGrid) -> None:
         ({"min-cluster": 5}, {"test_fraction": 0.95}, "would train on 3 rows.* at least 5"),
         ({"min-sites": 4}, {}, "at least 4"),
         ({}, {"scaling": "minmax"}, "does not disclose the smallest and largest cell"),
+        ({}, {"blur": "0"}, "refuses blur=0"),
+        ({}, {"preset": "paper"}, "refuses blur=0"),
+        ({"blur": 3}, {"blur": "0"}, "refuses blur=0"),
+        (
+            {"min-cluster": 5},
+            {"probability": True, "cv_folds": 12},
+            "would have 4, and the site wants at least 5",
+        ),
     ],
     ids=str,
 )

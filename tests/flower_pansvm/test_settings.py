@@ -56,7 +56,11 @@ BAD: list[tuple[str, Scalar]] = [
     *[("coef0", value) for value in (-0.5, "nan", "inf", "none")],
     *[("test-fraction", value) for value in (-0.1, 1, 1.5, "nan", "inf", "half")],
     *[("landmarks", value) for value in (0, -3, 2.5, -0.5, "nan", "inf", "all")],
-    *[(name, value) for name in ("warm-start", "resume", "audit", "probability") for value in (2, "yes", "", 0.5)],
+    *[
+        (name, value)
+        for name in ("warm-start", "resume", "audit", "probability")
+        for value in (2, "yes", "", 0.5)
+    ],
 ]
 FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregation"}
 """What these name is looked up elsewhere: data, files and protocols. Paillier knows the least key-bits."""

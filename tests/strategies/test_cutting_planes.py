@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
+from flower_pansvm.cutting_planes import progress, search
 from flower_pansvm.cutting_planes.cuts import Labels, cuts_at
 from flower_pansvm.cutting_planes.packing import pack_answers, unpack_problems, unpack_questions
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
@@ -17,6 +18,7 @@ from flower_pansvm.errors import TrainingError
 from flower_pansvm.messages import Task
 from flower_pansvm.multiclass import REST, Pair, one_versus_all, signs
 from flower_pansvm.settings import Settings
+from strategies import cutting_planes
 from strategies.cutting_planes import CuttingPlanes, side_rows, weighted_rows
 from strategies.federation import Federation
 
@@ -187,18 +189,43 @@ def test_when_a_site_is_lost_it_begins_again_with_the_rows_of_the_others() -> No
         assert state.upper == pytest.approx(0.5 * state.best[:-1] @ state.best[:-1] + hinge.sum())
 
 
+@pytest.fixture
+def lines(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Return the list that log lines go to."""
+    written: list[str] = []
+    monkeypatch.setattr(cutting_planes, "log", lambda level, text, *args: written.append(text % args))
+    return written
+
+
 def test_a_problem_that_cannot_be_solved_is_logged_by_its_name(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    monkeypatch: pytest.MonkeyPatch, lines: list[str]
 ) -> None:
     def failing(*cuts: Any, likely: NDArray[np.bool_]) -> None:
         raise TrainingError("not solved")
 
-    monkeypatch.setattr("flower_pansvm.cutting_planes.progress.solve_master", failing)
-    lines: list[str] = []
-    monkeypatch.setattr("strategies.cutting_planes.log", lambda level, text, *args: lines.append(text % args))
+    monkeypatch.setattr(progress, "solve_master", failing)
     states = training(Sites(0, 20, 4)).train([np.empty((0, 5))] * 6)
     assert {state.failure for state in states} == {"not solved"}
     assert "class 0 is left at its best point so far: not solved" in lines
+
+
+def test_a_problem_that_is_given_up_is_logged_with_its_gap(
+    monkeypatch: pytest.MonkeyPatch, lines: list[str]
+) -> None:
+    monkeypatch.setattr(search, "PATIENCE", 1)
+    monkeypatch.setattr(search, "SHRUNK", 0.5)
+    states = training(Sites(0, 60, 4), tol=1e-9).train([np.empty((0, 5))] * 6)
+    given_up = [state for state in states if state.gap > 1e-9]
+    assert given_up
+    assert sum("its bounds stand still" in line for line in lines) == len(given_up)
+    rounds = max(state.rounds for state in states)
+    last = [state for state in states if state.rounds == rounds]
+    assert lines[rounds - 1].endswith(f"{len([s for s in last if s.gap > 1e-9])} of 6 open)")
+
+
+def test_training_that_was_cut_short_is_not_said_to_stand_still(lines: list[str]) -> None:
+    training(Sites(0, 60, 4), most_rounds=2).train([np.empty((0, 5))] * 6)
+    assert not any("stand still" in line for line in lines)
 
 
 def test_rows_of_a_problem_by_hand() -> None:

@@ -2,6 +2,7 @@
 
 import json
 import logging
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -14,8 +15,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from clients.site import test_rows as held_out
-from flower_pansvm.cutting_planes.cuts import cuts_at
+from flower_pansvm import messages
+from flower_pansvm.cutting_planes.cuts import Answer, Labels, Question, cuts_at
 from flower_pansvm.cutting_planes.engine import solve
+from flower_pansvm.cutting_planes.search import PointSearch
 from flower_pansvm.model import PanSVC
 from flower_pansvm.schema import class_names
 from flower_pansvm.settings import Settings
@@ -81,19 +84,30 @@ def test_the_solution_is_that_of_a_central_solver(
     assert state.lower <= best * (1 + 1e-9)
 
 
+def no_draw(purpose: str, count: int) -> NDArray[np.float64]:
+    raise AssertionError("nothing is drawn without blur and curvature")
+
+
 def test_distributing_costs_no_accuracy() -> None:
-    settings = Settings(tol=1e-6)
+    settings = Settings(tol=1e-6, landmarks="30")
     strategy = train_in_process(settings)
     F, y = mapped(strategy.model, settings)
     problem = strategy.training.progress[0].problem
-    alone = solve(
+    labels = Labels(y, np.ones(len(y)))
+
+    def ask(wanted: Mapping[int, Question]) -> dict[int, Answer]:
+        (answer,) = cuts_at(F.__getitem__, [labels], list(wanted.values()), [no_draw])
+        return dict.fromkeys(wanted, answer)
+
+    (alone,) = solve(
         [problem],
         [np.empty((0, problem.rank + 1))],
-        lambda wanted: {i: cuts_at(F, y, points) for i, points in wanted.items()},
+        ask,
         tol=1e-6,
-        points=8,
+        search=lambda _: PointSearch(points=8, blur=0),
+        numbers=0,
         report=lambda *_: None,
-    )[0]
+    )
     assert strategy.training.progress[0].upper == pytest.approx(alone.upper, rel=2e-6)
     # The objective is 1-strongly convex in w: both are this close to the optimum, so to each other.
     apart = 2 * np.sqrt(2 * 1e-6 * alone.upper)
@@ -205,9 +219,9 @@ def test_four_real_hospitals_together_beat_the_mean_of_each_alone(shared_data: P
 def test_three_classes() -> None:
     strategy = train_in_process(Settings(data="iris", sites=3))
     assert [state.problem.name for state in strategy.training.progress] == [
-        "setosa",
-        "versicolor",
-        "virginica",
+        "class setosa",
+        "class versicolor",
+        "class virginica",
     ]
     assert all(state.gap <= 1e-3 for state in strategy.training.progress)
     assert strategy.evaluation.accuracy is not None
@@ -249,4 +263,4 @@ def test_the_result_says_what_happened(trained: PanSVM, tmp_path: Path) -> None:
     summed = {entry["task"] for entry in result["disclosed"] if entry["how"] == "summed"}
     assert summed == {"moments", "landmarks", "warm_start", "cuts", "scores"}
     disclosed = {entry["result"] for entry in result["disclosed"] if entry["how"] == "disclosed"}
-    assert disclosed == {"name", "public_key", "published", "signature", "columns", "classes"}
+    assert disclosed == set(messages.JOIN.disclosed)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes import cuts as module
 from flower_pansvm.cutting_planes.cuts import (
+    EVERYWHERE,
     Answer,
     Cuts,
     Labels,
@@ -30,8 +31,8 @@ def drawn(purpose: str, count: int) -> Matrix:
 
 
 def in_the_middle(purpose: str, count: int) -> Matrix:
-    """Return 1/2 for all, so that the jitter of the curvature is 1."""
-    return np.full(count, 0.5)
+    """Return 1/2 for all, so that the jitter of the curvature is 1, and so much that no row counts everywhere."""
+    return np.full(count, np.inf if purpose.endswith("everywhere") else 0.5)
 
 
 def ask(
@@ -340,11 +341,14 @@ def test_the_curvature_with_its_jitter_summed_row_by_row() -> None:
 
     question = Question(np.empty((0, 4)), 0, centre, width, leading=3)
     found = curvature_matrix(ask(F, y, question, weight, draw).curvature, 3, 3)
-    (jitter,) = used
+    jitter, everywhere = used
     expected = np.zeros((4, 4))
-    for f, y_i, s, r in zip(np.column_stack([F, np.ones(40)]), y, weight, jitter, strict=True):
+    # Four coordinates: about as many of the 40 rows count wherever they are.
+    floor = np.where(everywhere < 4 / 40, EVERYWHERE, 0.0)
+    assert np.count_nonzero(floor) > 0
+    for f, y_i, s, r, e in zip(np.column_stack([F, np.ones(40)]), y, weight, jitter, floor, strict=True):
         z = 1 - y_i * (f @ centre)
-        expected += s * (0.5 + r) * max(0.0, 1 - abs(z) / width) / width * np.outer(f, f)
+        expected += s * (0.5 + r) * (max(0.0, 1 - abs(z) / width) / width + e) * np.outer(f, f)
     assert found == pytest.approx(expected, rel=1e-5, abs=1e-5)
 
 
@@ -376,6 +380,18 @@ def test_of_the_coordinates_after_the_leading_ones_only_the_diagonal_is_sent(
     inner = np.isin(np.arange(rank + 1), [*range(leading), rank])
     expected = np.where(np.outer(inner, inner) | np.eye(rank + 1, dtype=np.bool_), whole, 0.0)
     assert curvature_matrix(numbers, rank, leading) == pytest.approx(expected, rel=1e-5, abs=1e-5)
+
+
+def test_few_rows_next_to_the_margin_do_not_make_a_curvature_of_low_rank() -> None:
+    """Else it would say which space the f of these rows span, and they could be found there."""
+    F, y = some_rows(0, 60, 12)
+    centre = np.append(np.zeros(12), 0.0)
+    F[:3, 0], centre[0] = y[:3], 1.0
+    F[3:, 0] = -9.0 * y[3:]
+    shown = curvature_matrix(curvature_of(F, y, centre, 0.5), 12, 12)
+    alone = curvature_matrix(curvature_of(F, y, centre, 0.5, draw=in_the_middle), 12, 12)
+    assert np.linalg.matrix_rank(alone, tol=1e-4) == 3
+    assert np.linalg.matrix_rank(shown, tol=1e-4) == 13
 
 
 def test_the_layout_of_a_curvature() -> None:

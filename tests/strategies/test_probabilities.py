@@ -1,0 +1,83 @@
+"""Probabilities: those of scikit-learn's calibration on the same mapped rows and folds, for no round trip more."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.metrics import log_loss
+from sklearn.model_selection import PredefinedSplit
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.svm import SVC
+
+from flower_pansvm.cutting_planes.problem import NO_FOLD
+from flower_pansvm.settings import Settings
+from simulations.running import train_in_process
+
+Pool = Callable[..., Any]
+
+CENTRAL = {
+    "two classes": SVC(kernel="linear"),
+    "ovr": OneVsRestClassifier(SVC(kernel="linear")),
+    "ovo": OneVsOneClassifier(SVC(kernel="linear")),
+}
+
+
+@pytest.mark.parametrize(
+    ("central", "config"),
+    [
+        ("two classes", {}),
+        ("two classes", {"class_weight": "balanced", "cv_folds": 3}),
+        ("ovr", {"data": "wine"}),
+        ("ovo", {"data": "wine", "multi_class": "ovo"}),
+    ],
+    ids=str,
+)
+def test_probabilities_are_those_of_scikit_learns_calibration(
+    central: str, config: dict[str, Any], pool: Pool
+) -> None:
+    settings = Settings(probability=True, landmarks="40", **config)
+    model = train_in_process(settings).model
+    rows, new = pool(settings, model.schema_), pool(settings, model.schema_, test=True)
+    solver = CENTRAL[central]
+    if settings.class_weight == "balanced":
+        solver = SVC(kernel="linear", class_weight="balanced")
+    reference = CalibratedClassifierCV(solver, method="sigmoid", ensemble=False, cv=PredefinedSplit(rows.folds))
+    reference.fit(rows.mapped(model), rows.classes)
+    expected = reference.predict_proba(new.mapped(model))
+    ours = model.predict_proba(pd.DataFrame(new.X, columns=model.feature_names_in_))
+    near = np.abs(ours - expected).max(axis=1) <= 0.03
+    # One versus one, a row whose decision is near 0 may vote for the other class.
+    assert np.mean(near) >= (0.95 if central == "ovo" else 1.0)
+    assert ours.sum(axis=1) == pytest.approx(np.ones(len(ours)))
+    assert log_loss(new.classes, ours) < 0.3
+
+
+@pytest.mark.parametrize("config", [{}, {"data": "wine"}], ids=str)
+def test_they_cost_no_round_trip(config: dict[str, Any]) -> None:
+    trips = {}
+    for probability in (False, True):
+        strategy = train_in_process(Settings(probability=probability, landmarks="40", **config))
+        rounds = max(
+            state.rounds for state in strategy.training.progress if state.problem.fold == NO_FOLD
+        )
+        # How many rounds the model itself needs differs a little: folds or not, the blur's draws are others.
+        trips[probability] = strategy.federation.ledger.round_trips - rounds
+    assert trips[True] == trips[False] == 5
+
+
+def test_the_models_without_a_fold_are_close_to_their_optimum(pool: Pool) -> None:
+    settings = Settings(probability=True, landmarks="40")
+    strategy = train_in_process(settings)
+    states = strategy.training.progress
+    assert [state.problem.fold for state in states] == [NO_FOLD, *range(5)]
+    rows = pool(settings, strategy.model.schema_)
+    for state in states[1:]:
+        assert state.problem.rows == np.count_nonzero(rows.folds != state.problem.fold)
+        assert state.gap < 1e-2
+
+
+def test_without_the_setting_a_model_has_no_probabilities() -> None:
+    assert not hasattr(train_in_process(Settings(landmarks="20")).model, "predict_proba")
