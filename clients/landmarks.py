@@ -15,9 +15,6 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.landmarks import beyond, cluster_centres, weighted_totals
 from flower_pansvm.records import Value
 
-ROUNDING = 1e-9
-"""Keeps a share of the rows that is a whole number from being rounded down to the next one."""
-
 
 @answers(messages.LANDMARKS)
 def landmarks(site: Site, inputs: Inputs) -> dict[str, Value]:
@@ -41,7 +38,7 @@ def own_centres(site: Site, inputs: Inputs, number: int) -> tuple[NDArray[np.flo
     min_cluster = _agreed_min_cluster(site, inputs["min_cluster"])
     fold = int(inputs["folds"][number])
     X = scaled_without(site, number, fold)
-    clusters = min(inputs["slots_per_site"], max(1, int(inputs["shares"][number] * len(X) + ROUNDING)))
+    clusters = min(inputs["slots_per_site"], max(1, round(inputs["shares"][number] * len(X))))
     weight = None
     if fold != NO_FOLD:
         asked = records.digest(inputs), recall(site.context, messages.SCALING)[DIGEST]

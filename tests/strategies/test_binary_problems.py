@@ -134,7 +134,9 @@ def test_a_site_may_have_fewer_rows_than_there_are_classes(
 # What cannot be trained
 
 
-def test_features_that_are_all_constant_leave_a_linear_kernel_nothing(write_table: Callable[..., str]) -> None:
+def test_features_that_are_all_constant_leave_a_linear_kernel_nothing(
+    write_table: Callable[..., str],
+) -> None:
     data = write_table(np.ones((60, 3)), np.arange(60) % 2)
     with pytest.raises(TrainingError, match=r"kernel matrix of the landmarks is zero.*choose kernel=rbf"):
         train_in_process(Settings(data=data, sites=3, kernel="linear"))
@@ -143,7 +145,9 @@ def test_features_that_are_all_constant_leave_a_linear_kernel_nothing(write_tabl
 def test_features_that_are_all_constant_leave_an_rbf_kernel_the_larger_class(
     write_table: Callable[..., str],
 ) -> None:
-    model = train_in_process(Settings(data=write_table(np.ones((60, 3)), np.arange(60) % 3 // 2), sites=3)).model
+    model = train_in_process(
+        Settings(data=write_table(np.ones((60, 3)), np.arange(60) % 3 // 2), sites=3)
+    ).model
     assert model.feature_map_.rank == 1
     assert set(model.predict(pd.DataFrame(np.ones((5, 3)), columns=model.feature_names_in_))) == {0}
 

@@ -44,7 +44,9 @@ def test_probabilities_are_those_of_scikit_learns_calibration(
     solver = CENTRAL[central]
     if settings.class_weight == "balanced":
         solver = SVC(kernel="linear", class_weight="balanced")
-    reference = CalibratedClassifierCV(solver, method="sigmoid", ensemble=False, cv=PredefinedSplit(rows.folds))
+    reference = CalibratedClassifierCV(
+        solver, method="sigmoid", ensemble=False, cv=PredefinedSplit(rows.folds)
+    )
     reference.fit(rows.mapped(model), rows.classes)
     expected = reference.predict_proba(new.mapped(model))
     ours = model.predict_proba(pd.DataFrame(new.X, columns=model.feature_names_in_))
@@ -60,9 +62,7 @@ def test_they_cost_no_round_trip(config: dict[str, Any]) -> None:
     trips = {}
     for probability in (False, True):
         strategy = train_in_process(Settings(probability=probability, landmarks="40", **config))
-        rounds = max(
-            state.rounds for state in strategy.training.progress if state.problem.fold == NO_FOLD
-        )
+        rounds = max(state.rounds for state in strategy.training.progress if state.problem.fold == NO_FOLD)
         # How many rounds the model itself needs differs a little: folds or not, the blur's draws are others.
         trips[probability] = strategy.federation.ledger.round_trips - rounds
     assert trips[True] == trips[False] == 5

@@ -1,0 +1,111 @@
+"""A coordinator that searches for rows in the space that the mapped rows behind a few sums span.
+
+It knows the feature map. Of any row it tries it can tell whether the mapped row lies in a space that a sum has told it,
+and a search for one that does leads to the rows the sum is about.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.optimize import least_squares
+
+from flower_pansvm import messages
+from flower_pansvm.cutting_planes import cuts
+from flower_pansvm.cutting_planes.cuts import Answer, Question, curvature_matrix
+from flower_pansvm.cutting_planes.packing import unpack_answers, unpack_questions
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.settings import Settings
+from simulations.audit import SimulatedSites
+from simulations.running import in_process_grid
+from strategies.app import run
+from strategies.asked import read_asked
+from strategies.journal import Journal
+
+Matrix = NDArray[np.float64]
+FOUND = 0.01
+"""Largest distance in any feature, in standard deviations, of a row that counts as found."""
+
+
+class Received:
+    """A default run: what the coordinator has received, what it knows, and the truth to compare with."""
+
+    def __init__(self, settings: Settings, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        sums: list[dict[str, Matrix]] = []
+        write = Journal.write
+
+        def note(journal: Journal, task: str, sites: tuple[str, ...], found: dict[str, Matrix]) -> None:
+            if task == messages.CUTS.name:
+                sums.append(found)
+            write(journal, task, sites, found)
+
+        monkeypatch.setattr(Journal, "write", note)
+        self.model = run(in_process_grid(settings), settings, folder).model
+        asked = [one for one in read_asked(folder) if one.task == messages.CUTS.name]
+        self.answers: list[tuple[Question, Answer]] = []
+        for one, found in zip(asked, sums, strict=True):
+            (question,) = unpack_questions(one.inputs)
+            self.answers.append((question, unpack_answers(found, [question])[0]))
+        sites = SimulatedSites(settings).before(asked[-1])
+        self.rows = np.vstack([site.scaled(site.train().X) for site in sites])
+
+    @property
+    def feature_map(self) -> NystromMap:
+        return self.model.feature_map_
+
+
+def rows_in_the_space(directions: Matrix, received: Received, starts: int) -> set[int]:
+    """Search for rows whose mapped rows have no part along the given directions; return those of the table found."""
+    found = set()
+    for start in received.feature_map.landmarks[:starts]:
+        search = least_squares(
+            lambda x: directions @ np.append(received.feature_map.transform(x[None])[0], 1.0),
+            start,
+            max_nfev=60,
+        )
+        distances = np.abs(received.rows - search.x).max(axis=1)
+        if distances.min() < FOUND:
+            found.add(int(distances.argmin()))
+    return found
+
+
+@pytest.mark.parametrize("everywhere", [0.0, cuts.EVERYWHERE])
+def test_rows_next_to_the_margin_are_not_found_in_a_curvature(
+    everywhere: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cuts, "EVERYWHERE", everywhere)
+    received = Received(Settings(audit=True), tmp_path, monkeypatch)
+    question, answer = received.answers[-1]
+    values, vectors = np.linalg.eigh(
+        curvature_matrix(answer.curvature, received.feature_map.rank, question.leading)
+    )
+    none = values < 1e-6 * values.max()
+    if everywhere == 0:
+        assert len(rows_in_the_space(vectors[:, none].T, received, 30)) > 5
+    else:
+        assert not none.any()
+        # As close to it as can be: all but the largest part, and all directions by how little there is along them.
+        assert not rows_in_the_space(vectors[:, : len(values) // 2].T, received, 30)
+        assert not rows_in_the_space((vectors / np.sqrt(values)).T, received, 30)
+
+
+def small_groups(sums: Matrix, most: int = 13) -> int:
+    """Return how many sums differ from those nearest to them in a space of fewer directions than there are of them."""
+    count = 0
+    for one in sums:
+        order = np.argsort(np.linalg.norm(sums - one, axis=1))[1 : most + 1]
+        ranks = [np.linalg.matrix_rank(sums[order[:size]] - one, rtol=1e-6) for size in range(1, most + 1)]
+        count += any(rank < size for size, rank in enumerate(ranks, start=1))
+    return count
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["breast_cancer", "heart", "ionosphere", "diabetes", "australian"])
+def test_cuts_that_lie_close_together_do_not_span_a_few_rows(
+    name: str, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = Settings(data=name, data_dir=str(shared_data), points=1, audit=True)
+    received = Received(settings, tmp_path, monkeypatch)
+    sums = np.vstack([np.column_stack([answer.cuts.a, answer.cuts.d]) for _, answer in received.answers])
+    assert small_groups(sums) == 0

@@ -1,0 +1,301 @@
+"""Cross-validation over a grid: what a central one finds, folds that stay out, and points that fail."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.datasets import make_moons
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.settings import Settings
+from simulations.running import train_in_process
+from strategies import model_choice
+from strategies.model_choice import Choice, GridPoint
+from strategies.pan_svm import PanSVM
+from strategies.results import describe
+
+Matrix = NDArray[np.float64]
+
+
+def chosen(strategy: PanSVM) -> Choice:
+    assert strategy.choice is not None
+    return strategy.choice
+
+
+def accuracy_of(strategy: PanSVM) -> dict[tuple[float, float], float]:
+    return {(point.C, point.gamma): point.accuracy for point in chosen(strategy).points}
+
+
+@pytest.fixture
+def moons(write_table: Callable[..., str]) -> str:
+    X, y = make_moons(300, noise=0.25, random_state=0)
+    return write_table(X * [1.0, 50.0], y)
+
+
+@dataclass
+class Told:
+    """What each fold's models were made of."""
+
+    landmarks: list[Matrix]
+    weights: dict[tuple[float, float, int], Matrix]
+
+
+@pytest.fixture
+def told(monkeypatch: pytest.MonkeyPatch) -> Told:
+    """Record the landmarks and the weights of every fold."""
+    found = Told([], {})
+    gather, accuracies = model_choice.gather_landmarks, model_choice._accuracies
+
+    def gather_and_tell(*arguments: Any) -> list[Matrix]:
+        found.landmarks = gather(*arguments)
+        return found.landmarks
+
+    def tell(federation: Any, states: Any, pairs: Any) -> Any:
+        for (C, gamma), solved in states.items():
+            for state in solved:
+                found.weights[C, gamma, state.problem.fold] = state.best
+        return accuracies(federation, states, pairs)
+
+    monkeypatch.setattr(model_choice, "gather_landmarks", gather_and_tell)
+    monkeypatch.setattr(model_choice, "_accuracies", tell)
+    return found
+
+
+# Against a central cross-validation
+
+
+@pytest.mark.parametrize("data", ["moons", "breast_cancer"])
+def test_accuracies_are_those_of_a_central_cross_validation(
+    data: str, moons: str, told: Told, pool: Callable[..., Any]
+) -> None:
+    settings = Settings(
+        data=moons if data == "moons" else data,
+        C="auto",
+        C_grid="0.5,8",
+        gamma="auto",
+        gamma_grid="0.02,0.5",
+        cv_folds=3,
+        landmarks="80",
+    )
+    strategy = train_in_process(settings)
+    rows = pool(settings, strategy.model.schema_)
+    for (C, gamma), found in accuracy_of(strategy).items():
+        exact, mapped = [], []
+        for fold in range(3):
+            inside, out = rows.folds != fold, rows.folds == fold
+            scaler = StandardScaler().fit(rows.X[inside])
+            X, X_out = scaler.transform(rows.X[inside]), scaler.transform(rows.X[out])
+            y, y_out = rows.classes[inside], rows.classes[out]
+            exact.append(SVC(C=C, gamma=gamma).fit(X, y).score(X_out, y_out))
+            f = NystromMap.fit(Kernel("rbf", gamma), told.landmarks[fold]).transform
+            mapped.append(SVC(kernel="linear", C=C).fit(f(X), y).score(f(X_out), y_out))
+        assert found == pytest.approx(np.mean(mapped), abs=0.011)
+        assert found == pytest.approx(np.mean(exact), abs=0.02)
+
+
+def test_the_best_point_is_trained_with(moons: str) -> None:
+    settings = Settings(
+        data=moons, C="auto", C_grid="0.01,10", gamma="auto", gamma_grid="0.001,1", cv_folds=3, landmarks="40"
+    )
+    strategy = train_in_process(settings)
+    best = chosen(strategy).best
+    # The moons are not to be told apart by next to no curvature and hardly a penalty.
+    assert (best.C, best.gamma) == (10.0, 1.0)
+    assert best.accuracy == max(accuracy_of(strategy).values())
+    assert strategy.model.feature_map_.kernel.gamma == 1.0
+    assert strategy.training.problems[0].C == 10.0
+    result = describe(strategy, settings)
+    assert (result["chosen"]["C"], result["chosen"]["gamma"]) == (10.0, 1.0)
+    assert (result["config"]["C"], result["config"]["gamma"]) == ("auto", "auto")
+    assert len(result["chosen"]["grid"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("config", "expected"),
+    [
+        ({"C": "auto", "gamma": "0.5"}, [(1.0, 0.5), (4.0, 0.5)]),
+        ({"C": 2.0, "gamma": "auto"}, [(2.0, 0.25), (2.0, 1.0)]),
+        ({"C": "auto", "gamma": "auto"}, [(1.0, 0.25), (1.0, 1.0), (4.0, 0.25), (4.0, 1.0)]),
+    ],
+    ids=["C alone", "gamma alone", "both"],
+)
+def test_what_is_auto_is_chosen_and_what_is_given_stays(
+    config: dict[str, Any], expected: list[tuple[float, float]], moons: str
+) -> None:
+    settings = Settings(data=moons, C_grid="1,4", gamma_grid="0.25,1", cv_folds=2, landmarks="20", **config)
+    strategy = train_in_process(settings)
+    assert sorted(accuracy_of(strategy)) == expected
+    assert (chosen(strategy).best.C, chosen(strategy).best.gamma) in expected
+
+
+def test_gamma_scale_is_that_of_all_rows_with_and_without_model_choice(moons: str) -> None:
+    gammas = [
+        train_in_process(Settings(data=moons, C=C, C_grid="1", cv_folds=2, landmarks="20")).model.feature_map_
+        for C in (1.0, "auto")
+    ]
+    assert gammas[0].kernel.gamma == pytest.approx(gammas[1].kernel.gamma)
+
+
+def test_the_whole_grid_takes_few_round_trips(moons: str) -> None:
+    trips = {}
+    for C_grid in ("1", "0.25,1,4,16"):
+        strategy = train_in_process(Settings(data=moons, C="auto", C_grid=C_grid, cv_folds=3, landmarks="30"))
+        trips[C_grid] = chosen(strategy).cut_rounds
+        own = strategy.federation.ledger.round_trips - max(s.rounds for s in strategy.training.progress)
+        # Landmarks, warm start and scores of all folds, and the six of every run.
+        assert own - trips[C_grid] == 8
+    assert trips["0.25,1,4,16"] <= trips["1"] + 5
+
+
+def test_of_equal_points_the_simplest_is_best() -> None:
+    points = tuple(
+        GridPoint(C, gamma, accuracy, 0.0, 0.0)
+        for C, gamma, accuracy in [(4, 1, 0.9), (1, 2, 0.9), (1, 1, 0.9), (0.5, 1, 0.8)]
+    )
+    assert Choice(points, 1).best == points[2]
+
+
+# A fold's rows
+
+
+def test_rows_of_a_fold_have_no_part_in_its_models(
+    write_table: Callable[..., str], told: Told, pool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Other cells in the rows of fold 0 change neither its landmarks nor its weights, but those of the other folds."""
+
+    def halves(*_: Any) -> Callable[[str, int], Matrix]:
+        # The secret random numbers depend on all that the sites were told, and so on every fold's rows.
+        return lambda _, count: np.full(count, 0.5)
+
+    monkeypatch.setattr("clients.landmarks.draw_for", halves)
+    X, y = make_moons(200, noise=0.25, random_state=0)
+    settings = Settings(
+        data=write_table(X, y),
+        C="auto",
+        C_grid="2",
+        gamma="0.5",
+        cv_folds=3,
+        landmarks="30",
+        test_fraction=0.0,
+        blur="0",
+        curvature=0.0,
+    )
+    strategy = train_in_process(settings)
+    before = Told(told.landmarks, dict(told.weights))
+    rows = pool(settings, strategy.model.schema_)
+    moved = rows.X + np.where(rows.folds == 0, 1.5, 0.0)[:, None] * [1.0, -2.0]
+    place = {tuple(row): number for number, row in enumerate(map(tuple, rows.X))}
+    changed = np.array([moved[place[tuple(row)]] for row in X])
+    train_in_process(replace(settings, data=write_table(changed, y, "changed")))
+    assert told.landmarks[0] == pytest.approx(before.landmarks[0], abs=1e-9)
+    assert told.weights[2.0, 0.5, 0] == pytest.approx(before.weights[2.0, 0.5, 0], abs=1e-6)
+    assert np.abs(told.landmarks[1] - before.landmarks[1]).max() > 0.1
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_a_fold_without_one_class_is_tried_all_the_same(
+    multi_class: str, write_table: Callable[..., str]
+) -> None:
+    X, y = make_moons(120, noise=0.2, random_state=0)
+    # Four rows of a third class: some folds have none, and so have some sites.
+    rare = np.array([[3.0, 3.0], [3.1, 3.0], [3.0, 3.1], [3.1, 3.1]])
+    data = write_table(np.vstack([X, rare]), np.append(y, [2] * 4))
+    settings = Settings(
+        data=data,
+        sites=4,
+        C="auto",
+        C_grid="8",
+        cv_folds=5,
+        landmarks="20",
+        test_fraction=0.0,
+        multi_class=multi_class,
+    )
+    strategy = train_in_process(settings)
+    assert not any(point.failure for point in chosen(strategy).points)
+    assert chosen(strategy).best.accuracy > 0.85
+
+
+@pytest.mark.parametrize("config", [{"class_weight": "balanced"}, {"multi_class": "ovo"}], ids=str)
+def test_a_class_of_a_single_row_is_missing_from_the_training_rows_of_its_fold(
+    config: dict[str, Any], write_table: Callable[..., str]
+) -> None:
+    X, y = make_moons(80, noise=0.2, random_state=0)
+    data = write_table(np.vstack([X, [[3.0, 3.0]]]), np.append(y, 2))
+    settings = Settings(
+        data=data,
+        sites=3,
+        C="auto",
+        C_grid="1",
+        cv_folds=2,
+        landmarks="15",
+        test_fraction=0.0,
+        probability=True,
+        **config,
+    )
+    strategy = train_in_process(settings)
+    assert 0.8 < chosen(strategy).best.accuracy < 1.0
+    assert np.isfinite(strategy.model.coef_).all()
+
+
+# Points that fail
+
+
+def test_a_degree_that_is_too_large_is_reported_and_a_smaller_gamma_goes_on(moons: str) -> None:
+    settings = Settings(
+        data=moons, kernel="poly", degree=40, gamma="auto", gamma_grid="1e-3,1e30", cv_folds=2, landmarks="10"
+    )
+    strategy = train_in_process(settings)
+    failures = {point.gamma: point.failure for point in chosen(strategy).points}
+    assert failures[1e-3] == ""
+    assert "too large to compute with" in failures[1e30]
+    assert chosen(strategy).best.gamma == 1e-3
+    grid = describe(strategy, settings)["chosen"]["grid"]
+    assert [(point["gamma"], point["accuracy"] is None) for point in grid] == [(1e-3, False), (1e30, True)]
+
+
+def test_a_map_that_fails_leaves_out_its_gamma_only(moons: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    fit = NystromMap.fit
+
+    def fails(kernel: Kernel, landmarks: Matrix) -> NystromMap:
+        if kernel.gamma == 1.0:
+            raise TrainingError("no map for this one")
+        return fit(kernel, landmarks)
+
+    monkeypatch.setattr(NystromMap, "fit", fails)
+    settings = Settings(data=moons, gamma="auto", gamma_grid="0.25,1,4", cv_folds=2, landmarks="20")
+    strategy = train_in_process(settings)
+    failures = {point.gamma: point.failure for point in chosen(strategy).points}
+    assert failures == {0.25: "", 1.0: "no map for this one", 4.0: ""}
+
+
+def test_a_program_that_is_not_solved_leaves_out_its_point_only(
+    moons: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from flower_pansvm.cutting_planes import progress  # noqa: PLC0415
+
+    solve = progress.solve_master
+
+    def fails(a: Matrix, d: Matrix, m: Matrix, C: float, rows: float, **options: Any) -> Any:
+        if C == 4.0:
+            raise TrainingError("not solved")
+        return solve(a, d, m, C, rows, **options)
+
+    monkeypatch.setattr(progress, "solve_master", fails)
+    settings = Settings(data=moons, C="auto", C_grid="1,4", cv_folds=2, landmarks="20")
+    strategy = train_in_process(settings)
+    assert {point.C: point.failure for point in chosen(strategy).points} == {1.0: "", 4.0: "not solved"}
+
+
+def test_when_every_point_fails_the_first_reason_is_said(moons: str) -> None:
+    settings = Settings(data=moons, kernel="poly", degree=300, C="auto", C_grid="1,2", gamma="10", cv_folds=2)
+    with pytest.raises(
+        TrainingError, match=r"Every point of the grid failed; the first, C=1 gamma=10: .*too large"
+    ):
+        train_in_process(settings)
