@@ -17,6 +17,9 @@ from clients.table_file import LABEL, LIBSVM_SUFFIXES, MISSING, read_frame, suff
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import canonical_label
 
+CELLS_AT_ONCE = 1_000_000
+"""Cells of text that are turned into numbers at a time."""
+
 
 def read_table(path: Path, label: str | None = None) -> Table:
     """Read a site's table for training.
@@ -119,20 +122,15 @@ def _labels(column: "pd.Series[str]", label: str, name: str) -> NDArray[np.str_]
 def _numbers(frame: pd.DataFrame, columns: Sequence[str], name: str) -> NDArray[np.float64]:
     """Return the cells as numbers, shape (rows, columns)."""
     numeric = np.array([pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes])
-    texts = frame.loc[:, ~numeric].to_numpy(dtype=object)
-    # All texts at once: tables of genes have thousands of columns and few rows.
-    cells = pd.Series(texts.ravel(), dtype=object)
-    absent = cells.isna()
-    cells = cells.astype(str).str.strip().str.lower().replace({"true": "1", "false": "0"})
-    absent |= cells.isin(MISSING)
-    parsed = pd.to_numeric(cells.mask(absent), errors="coerce").to_numpy(dtype=np.float64)
-
-    X = np.empty(frame.shape)
+    X, is_text = np.empty(frame.shape), np.zeros(frame.shape, dtype=bool)
     X[:, numeric] = frame.loc[:, numeric].to_numpy(dtype=np.float64, na_value=np.nan)
-    X[:, ~numeric] = parsed.reshape(texts.shape)
-
-    is_text = np.zeros(X.shape, dtype=bool)
-    is_text[:, ~numeric] = (np.isnan(parsed) & ~absent.to_numpy()).reshape(texts.shape)
+    # Many columns at once, for tables of genes have thousands and few rows; but not all rows: each step of the way
+    # from text to number makes a copy that is several times as large as the numbers.
+    texts = frame.loc[:, ~numeric]
+    step = max(1, CELLS_AT_ONCE // max(1, texts.shape[1]))
+    for start in range(0, len(texts), step):
+        rows = slice(start, start + step)
+        X[rows, ~numeric], is_text[rows, ~numeric] = _parse(texts.iloc[rows].to_numpy(dtype=object))
     if is_text.any():
         raise TableError(
             f"'{name}' holds text or a date where a number is needed: {_where(is_text, columns)}. Leave missing cells "
@@ -145,6 +143,17 @@ def _numbers(frame: pd.DataFrame, columns: Sequence[str], name: str) -> NDArray[
             "if its value is not known."
         )
     return X
+
+
+def _parse(texts: NDArray[np.object_]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return texts as numbers, a missing one as NaN, and which are neither."""
+    cells = pd.Series(texts.ravel(), dtype=object)
+    absent = cells.isna()
+    cells = cells.astype(str).str.strip().str.lower().replace({"true": "1", "false": "0"})
+    absent |= cells.isin(MISSING)
+    parsed = pd.to_numeric(cells.mask(absent), errors="coerce").to_numpy(dtype=np.float64)
+    is_text = np.isnan(parsed) & ~absent.to_numpy()
+    return parsed.reshape(texts.shape), is_text.reshape(texts.shape)
 
 
 def _where(wrong: NDArray[np.bool_], columns: Sequence[str]) -> str:

@@ -103,14 +103,11 @@ def federated_k_means(federation: Federation, settings: Settings, standards: Seq
             # Weights are below 1.5.
             {"totals": 1.5 * rows * (largest + 1.0), "weights": 1.5 * rows},
         )
-        before = centres
         centres = [
             totals[weights > 0] / weights[weights > 0, None]
             for totals, weights in zip(sums["totals"], sums["weights"], strict=True)
         ]
         log(INFO, "federated k-means: %d centres", len(centres[0]))
-        if all(map(np.array_equal, before, centres)):
-            break
     return centres
 
 

@@ -107,7 +107,9 @@ def test_a_site_does_no_task_under_the_name_of_another(
 
 
 @pytest.mark.parametrize(
-    "change", [{"seed": 1}, {"test_fraction": 0.19}, {"columns": records.texts(["dose", "age"])}], ids=str
+    "change",
+    [{"seed": 1}, {"test_fraction": 0.19}, {"folds": 2}, {"columns": records.texts(["dose", "age"])}],
+    ids=str,
 )
 def test_the_split_cannot_change_within_a_run(
     change: dict[str, Any], federation: Federation, ask_moments: Any

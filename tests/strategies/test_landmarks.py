@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.datasets import load_wine
+from sklearn.datasets import load_wine, make_moons
 from sklearn.metrics import pairwise_distances_argmin_min
 
 from flower_pansvm import messages, records
@@ -56,7 +56,7 @@ def whole_numbers(rows: int = 120) -> NDArray[np.int64]:
 # Federated k-means
 
 
-@pytest.mark.parametrize("sites", [1 + 2, 6])
+@pytest.mark.parametrize("sites", [3, 6])
 def test_federated_centres_fit_the_rows_better_than_each_sites_own(sites: int, pool: Pool) -> None:
     fits = {}
     for method in ("k-means", "federated-k-means"):
@@ -105,12 +105,15 @@ def test_centres_are_convex_combinations_of_rows_whatever_the_secret_weights(poo
 
 
 @pytest.mark.parametrize("method", ["k-means", "federated-k-means", "random"])
-def test_every_method_is_the_same_in_every_run_and_trains(method: str) -> None:
-    settings = Settings(landmark_method=method, landmarks="30")
+def test_every_method_is_the_same_in_every_run_and_trains(
+    method: str, write_table: Callable[..., str]
+) -> None:
+    X, y = make_moons(200, noise=0.15, random_state=0)
+    settings = Settings(data=write_table(X, y), landmark_method=method, landmarks="30", C=8.0)
     strategies = [train_in_process(settings) for _ in range(2)]
     assert strategies[0].model.sha256() == strategies[1].model.sha256()
     assert strategies[0].evaluation.accuracy is not None
-    assert strategies[0].evaluation.accuracy >= 0.93
+    assert strategies[0].evaluation.accuracy >= 0.9
 
 
 # Random points of the bounding box

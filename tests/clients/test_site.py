@@ -1,0 +1,153 @@
+"""A site's rows: folds, blocks of mapped rows, and what it keeps from message to message."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from clients import memory
+from clients import site as site_module
+from clients.site import fold_numbers
+from clients.site import test_rows as held_out
+from flower_pansvm import messages
+from flower_pansvm.cutting_planes import cuts
+from flower_pansvm.errors import FederationError, TableError
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.settings import Settings
+from simulations.running import train_in_process
+from strategies.pan_svm import PanSVM
+
+# Folds
+
+CLASSES = st.lists(st.integers(0, 4), min_size=1, max_size=80).map(np.array)
+
+
+@given(CLASSES, st.integers(2, 7), st.integers(0, 3))
+def test_folds_are_even_in_each_class_and_all_together(
+    classes: NDArray[np.int64], folds: int, seed: int
+) -> None:
+    numbers = fold_numbers(classes, folds, seed)
+    assert np.ptp(np.bincount(numbers, minlength=folds)) <= 1
+    for one in np.unique(classes):
+        assert np.ptp(np.bincount(numbers[classes == one], minlength=folds)) <= 1
+
+
+@given(CLASSES, st.integers(2, 7))
+def test_the_same_seed_deals_the_same_folds(classes: NDArray[np.int64], folds: int) -> None:
+    assert (fold_numbers(classes, folds, 1) == fold_numbers(classes, folds, 1)).all()
+
+
+def test_folds_are_not_the_order_of_the_rows_nor_the_draw_of_the_test_rows() -> None:
+    classes = np.zeros(400, dtype=np.int64)
+    numbers = fold_numbers(classes, 5, seed=0)
+    assert not (numbers == np.arange(400) % 5).all()
+    assert not (numbers == fold_numbers(classes, 5, seed=1)).all()
+    kept = held_out(classes.astype(np.str_), 0.2, seed=0)
+    assert 4 < np.count_nonzero(numbers[kept] == 0) < 30
+
+
+def test_a_fold_smaller_than_the_hospitals_floor_is_refused(
+    hospital_files: list[Path], hospitals: Any, enrol: Any, ask_moments: Any
+) -> None:
+    settings = Settings(sites=3, C="auto", cv_folds=7)
+    # 48 training rows: six or seven in each of seven folds.
+    ask_moments(enrol(hospitals(settings, hospital_files, {"min-cluster": 6}), settings))
+    with pytest.raises(
+        TableError, match=r"has 48 training rows: a fold of 7 would have 6, .* at least 7 in each"
+    ):
+        ask_moments(enrol(hospitals(settings, hospital_files, {"min-cluster": 7}), settings))
+
+
+@pytest.mark.parametrize("folds", [0, 3])
+def test_the_folds_cannot_change_within_a_run(
+    folds: int, hospital_files: list[Path], hospitals: Any, enrol: Any, ask_moments: Any
+) -> None:
+    """Otherwise the difference of two sums is about the rows that are in one fold and not in the other."""
+    settings = Settings(sites=3, C="auto", cv_folds=5)
+    federation = enrol(hospitals(settings, hospital_files), settings)
+    schema = dict(federation._riders["schema"])
+    ask_moments(federation)
+    federation.broadcast("schema", {**schema, "folds": folds})
+    with pytest.raises(FederationError, match="refuses a second schema"):
+        federation.secure_sum(messages.ROWS, {}, {"rows": messages.COUNT})
+
+
+# Blocks of mapped rows
+
+
+def run(config: dict[str, Any]) -> PanSVM:
+    return train_in_process(Settings(landmarks="25", **config))
+
+
+@pytest.mark.parametrize("config", [{}, {"data": "wine", "probability": True}], ids=str)
+def test_rows_mapped_in_blocks_train_the_same_model(
+    config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = run(config)
+    mapped: list[int] = []
+    transform = NystromMap.transform
+
+    def count(self: NystromMap, X: NDArray[np.float64]) -> NDArray[np.float64]:
+        mapped.append(len(X))
+        return transform(self, X)
+
+    monkeypatch.setattr(site_module, "LARGEST_KEPT", 0)
+    monkeypatch.setattr(cuts, "BLOCK", 7)
+    monkeypatch.setattr(NystromMap, "transform", count)
+    in_blocks = run(config)
+    assert np.quantile(mapped, 0.9) <= 7
+    for one, other in zip(whole.training.progress, in_blocks.training.progress, strict=True):
+        assert other.upper == pytest.approx(one.upper, rel=2e-3)
+        assert other.lower <= one.upper * (1 + 1e-9)
+    assert in_blocks.evaluation.accuracy == pytest.approx(whole.evaluation.accuracy, abs=0.02)
+
+
+# Memory
+
+
+def test_what_was_made_is_not_made_again() -> None:
+    made: list[int] = []
+
+    def make() -> NDArray[np.float64]:
+        made.append(1)
+        return np.zeros(3)
+
+    key = ("only in this test", 1)
+    assert memory.cached(key, make) is memory.cached(key, make)
+    assert len(made) == 1
+
+
+def test_of_too_much_what_was_used_longest_ago_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "BUDGET", 3000)
+    monkeypatch.setattr(memory, "_kept", type(memory._kept)())
+    for number in range(3):
+        memory.cached(number, lambda: np.zeros(100))
+    memory.cached(0, lambda: pytest.fail("is still there"))
+    memory.cached(3, lambda: (np.zeros(100), "a text"))
+    assert list(memory._kept) == [2, 0, 3]
+
+
+def test_a_value_larger_than_all_is_kept_until_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "BUDGET", 10)
+    monkeypatch.setattr(memory, "_kept", type(memory._kept)())
+    assert memory.cached("large", lambda: np.zeros(100)).shape == (100,)
+    memory.cached("next", lambda: np.zeros(100))
+    assert list(memory._kept) == ["next"]
+
+
+def test_two_feature_maps_of_one_site_are_not_mistaken_for_each_other(
+    hospital_files: list[Path], hospitals: Any
+) -> None:
+    """The same process serves runs of other settings, and within one the maps of every fold and gamma."""
+    models = []
+    for gamma in ("0.5", "2", "0.5"):
+        settings = Settings(sites=3, gamma=gamma, min_cluster=2, blur="0", curvature=0.0)
+        strategy = PanSVM(settings)
+        strategy.start(hospitals(settings, hospital_files, {"blur": 0}))
+        models.append(strategy.model.sha256())
+    assert models[0] == models[2]
+    assert models[0] != models[1]
