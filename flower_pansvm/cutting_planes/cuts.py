@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 BLOCK = 4096
 """Rows that are mapped at a time: the map of all rows of a large site would not fit into memory."""
 
-EVERYWHERE = 0.02
+EVERYWHERE = 0.1
 """What a row counts for in a curvature wherever it lies; next to the margin 1 / width comes on top. Were it 0, and the
 rows next to the margin fewer than the coordinates, the curvature would say exactly which space their f span; who looks
 for rows whose f lie in that space finds just these."""

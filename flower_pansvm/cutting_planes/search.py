@@ -60,12 +60,13 @@ class PointSearch:
         self._count_idle_rounds(progress.upper - progress.lower)
         if self.idle >= PATIENCE:
             return None
-        if progress.gap > STALLED * self.gap:
+        stalled = progress.gap > STALLED * self.gap
+        if stalled:
             self.blurred = min(self.blurred, max(1, self.blurred // 2))
         self.gap = progress.gap
         self.width = max(LAST_WIDTH, NARROWING * self.width)
         best, master, problem = progress.best, progress.master, progress.problem
-        points = line_points(best, np.append(master.w, master.b), self.steps)
+        points = line_points(best, np.append(master.w, master.b), self.steps if stalled else self.steps[-1:])
         if question.leading >= 0:
             curvature = curvature_matrix(answer.curvature, problem.rank, question.leading)
             found = proximal_points(best, progress.cuts, master.beta, curvature, problem.C, problem.rows)

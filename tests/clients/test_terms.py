@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from flwr.app import Context, RecordDict
 
-from clients.terms import agreed_settings, least_rows, least_sites
+from clients.terms import agreed_settings, least_blur, least_rows, least_sites
+from flower_pansvm.cutting_planes.cuts import Answer, Draw, Labels, Mapped, Question, cuts_at
 from flower_pansvm.errors import PanSVMError, SettingError, SumError
 from flower_pansvm.settings import Scalar, Settings
 from simulations.in_process import InProcessGrid
@@ -61,11 +62,11 @@ def test_a_misspelt_pin_is_an_error_and_not_ignored(key: str) -> None:
         agreed_settings(context({key: 3}))
 
 
-@pytest.mark.parametrize("key", ["min-sites", "min-cluster", "k"])
+@pytest.mark.parametrize("key", ["min-sites", "min-cluster", "blur", "k"])
 def test_a_pin_that_is_no_number_is_an_error(key: str) -> None:
     here = context({key: "three"}, aggregation="k-secure", k=2)
     with pytest.raises(SettingError, match=f"says {key}=three"):
-        (agreed_settings(here), least_rows(here), least_sites(here))
+        (agreed_settings(here), least_rows(here), least_sites(here), least_blur(here))
 
 
 def test_a_hospital_can_only_raise_the_number_of_sites() -> None:
@@ -79,6 +80,13 @@ def test_patients_are_grouped_by_five_unless_the_hospital_says_otherwise() -> No
     assert least_rows(context({"min-cluster": 8}, min_cluster=1)) == 8
     assert least_rows(context({"min-cluster": 1})) == 1
     assert least_rows(context({"partition-id": 0, "num-partitions": 3})) == 1
+
+
+def test_one_row_is_blurred_unless_the_hospital_says_otherwise() -> None:
+    assert least_blur(context({})) == 1
+    assert least_blur(context({"blur": 4})) == 4
+    assert least_blur(context({"blur": 0})) == 0
+    assert least_blur(context({"partition-id": 0, "num-partitions": 3})) == 0
 
 
 def run(settings: Settings, grid: InProcessGrid) -> None:
@@ -124,6 +132,36 @@ def test_hospitals_that_agree_disclose_their_extremes(
     strategy = PanSVM(settings)
     strategy.start(hospitals(settings, hospital_files, {"scaling": "minmax"}))
     assert strategy.training.progress[0].gap <= 1e-3
+
+
+@pytest.mark.parametrize("config", [{"blur": "0"}, {"preset": "paper"}], ids=str)
+def test_hospitals_that_agree_take_part_without_blur(
+    config: dict[str, str], hospital_files: list[Path], hospitals: MakeGrid
+) -> None:
+    settings = Settings(sites=3, min_cluster=2, tol=0.01, **config)  # type: ignore[arg-type]
+    strategy = PanSVM(settings)
+    strategy.start(hospitals(settings, hospital_files, {"blur": 0}))
+    assert strategy.training.progress[0].gap <= 0.01
+
+
+def test_a_hospital_may_insist_on_more_blur_than_the_run_asks_for(
+    hospital_files: list[Path], hospitals: MakeGrid, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blurred: list[int] = []
+
+    def look(
+        mapped: Mapped, labels: list[Labels], questions: list[Question], draw: list[Draw]
+    ) -> list[Answer]:
+        blurred.extend(question.blur for question in questions)
+        return cuts_at(mapped, labels, questions, draw)
+
+    monkeypatch.setattr("clients.pan_svm.cuts_at", look)
+    settings = Settings(sites=3, min_cluster=2, blur="1", tol=0.05)
+    strategy = PanSVM(settings)
+    strategy.start(hospitals(settings, hospital_files, {"blur": 3}))
+    assert set(blurred) == {3}
+    assert strategy.evaluation.accuracy is not None
+    assert strategy.evaluation.accuracy > 0.9
 
 
 def test_whole_runs_that_keep_to_all_pins_train(hospital_files: list[Path], hospitals: MakeGrid) -> None:

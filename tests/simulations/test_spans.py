@@ -105,7 +105,7 @@ def small_groups(sums: Matrix, most: int = 13) -> int:
 def test_cuts_that_lie_close_together_do_not_span_a_few_rows(
     name: str, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Settings(data=name, data_dir=str(shared_data), points=1, audit=True)
+    settings = Settings(data=name, data_dir=str(shared_data), audit=True)
     received = Received(settings, tmp_path, monkeypatch)
     sums = np.vstack([np.column_stack([answer.cuts.a, answer.cuts.d]) for _, answer in received.answers])
     assert small_groups(sums) == 0

@@ -1,0 +1,69 @@
+"""Every secure sum, in every execution, gives the very same model: with blur, curvature, folds and many problems."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pandas as pd
+import pytest
+from sklearn.datasets import make_blobs
+
+from flower_pansvm.settings import Settings
+from simulations.running import train_in_process
+
+RING = {"aggregation": "ring", "execution": "one-shot"}
+OTHERS = [
+    {"aggregation": "plain"},
+    {"aggregation": "ring", "execution": "hops"},
+    {"aggregation": "k-secure", "execution": "one-shot"},
+    {"aggregation": "k-secure", "execution": "hops", "k": 2},
+]
+PAILLIER = {"aggregation": "paillier", "key_bits": 2048}
+EVERYTHING: dict[str, Any] = {
+    "multi_class": "ovo",
+    "class_weight": "balanced",
+    "probability": True,
+    "C": "auto",
+    "C_grid": "1,8",
+    "cv_folds": 2,
+}
+JOBS: dict[str, dict[str, Any]] = {
+    "everything": EVERYTHING,
+    "one versus all": {"tol": 1e-3},
+    "gamma too": {"C": "auto", "C_grid": "1,8", "gamma": "auto", "gamma_grid": "0.2,1", "cv_folds": 2},
+    "federated landmarks": {"landmark_method": "federated-k-means"},
+    "random landmarks": {"landmark_method": "random"},
+    "the paper's points": {"preset": "paper"},
+}
+
+
+@pytest.fixture(scope="module")
+def sha256(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
+    """Return a function that trains on a small table of three classes and returns the model's digest."""
+    X, y = make_blobs(70, centers=3, cluster_std=2.0, random_state=0)
+    path = tmp_path_factory.mktemp("protocols") / "table.csv"
+    pd.DataFrame(X * [1.0, 1e-3], columns=["a", "b"]).assign(label=y).to_csv(path, index=False)
+    usual: dict[str, Any] = {"data": str(path), "sites": 4, "landmarks": "6", "min_cluster": 2, "tol": 0.05}
+
+    def train(**config: Any) -> str:
+        return train_in_process(Settings(**{**usual, **config})).model.sha256()
+
+    return train
+
+
+@pytest.fixture(scope="module")
+def expected(sha256: Callable[..., str]) -> str:
+    return sha256(**RING, **EVERYTHING)
+
+
+@pytest.mark.parametrize("protocol", OTHERS, ids=str)
+def test_every_protocol_gives_the_same_model(
+    protocol: dict[str, Any], expected: str, sha256: Callable[..., str]
+) -> None:
+    assert sha256(**protocol, **EVERYTHING) == expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("job", JOBS)
+def test_every_protocol_gives_the_same_model_whatever_the_job(job: str, sha256: Callable[..., str]) -> None:
+    models = {sha256(**protocol, **JOBS[job]) for protocol in (RING, *OTHERS, PAILLIER)}
+    assert len(models) == 1
