@@ -6,6 +6,7 @@ and texts travel as Flower's ``ConfigRecord``, arrays as ``ArrayRecord``; nothin
 
 import hashlib
 from collections.abc import Iterable, Mapping
+from threading import Lock
 from typing import cast
 
 import numpy as np
@@ -18,6 +19,10 @@ Values = Mapping[str, Value]
 
 NUMBER_BYTES = 8
 """What a single number counts for in :func:`size`."""
+
+_one_at_a_time = Lock()
+"""numpy parses the header of an array as Python, which two threads at once cannot do before Python 3.11.8 and 3.12.2
+(CPython issue 106905): now and then one of them gets a SystemError."""
 
 
 def put(content: RecordDict, group: str, values: Values) -> None:
@@ -34,7 +39,8 @@ def get(content: RecordDict, group: str) -> dict[str, Value]:
     if has(content, group):
         arrays, scalars = content[f"{group}.arrays"], content[f"{group}.values"]
         values.update(cast("ConfigRecord", scalars))  # type: ignore[arg-type]
-        values.update({name: array.numpy() for name, array in cast("ArrayRecord", arrays).items()})
+        with _one_at_a_time:
+            values.update({name: array.numpy() for name, array in cast("ArrayRecord", arrays).items()})
     return values
 
 

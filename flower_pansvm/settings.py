@@ -80,9 +80,9 @@ class Settings:
     tol
         Relative gap at which training stops.
     preset, points, curvature, blur, warm_start
-        ``private``, few round trips that expose nobody, or ``paper``, its algorithms 2 and 3 as published. With
-        ``private``: points per problem and round trip on the line to the master's solution; most megabytes of
-        curvature a site sends per round trip, 0 for none; rows at each site whose part in a cutting plane is random,
+        ``private``, few round trips, and no row that two sums give away; or ``paper``, its algorithms 2 and 3 as
+        published. With ``private``: points on the line to the master's solution when the bounds stall; most megabytes
+        of curvature a site sends per round trip, 0 for none; rows at each site whose part in a cutting plane is random,
         ``auto`` or a count, 0 for none; whether local models give the first point.
     timeout
         Seconds to wait for the sites in one round trip.

@@ -35,7 +35,8 @@ class PointSearch:
     Parameters
     ----------
     points : int
-        Points on the line from the best point to the master's solution; one is the solution itself.
+        Points on the line from the best point to the master's solution in a round after the bounds have stalled. Else
+        there is one, the solution itself: sums at points close together span few rows.
     blur : int
         Rows at each site, in the first round, whose c is random; halved when the bounds stall, never below 1.
         0 for none.

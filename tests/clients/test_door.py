@@ -158,7 +158,19 @@ VALUES = st.one_of(
     st.lists(st.text(max_size=3), max_size=3).map(records.texts),
 )
 NAMES = ["task", "round_trip", "attempt", "roster", "step", "payload", "public_key", "published", "signature"]
-NAMES += ["points", "count", "blur", "rank", "fold", "folds", "feature_map", "positive", "leading", "width", "other"]
+NAMES += [
+    "points",
+    "count",
+    "blur",
+    "rank",
+    "fold",
+    "folds",
+    "feature_map",
+    "positive",
+    "leading",
+    "width",
+    "other",
+]
 NAMES += ["centres", "counts", "steps", "slots_per_site", "shares", "min_cluster", "seed", "positive_labels"]
 GROUPS = ["sum", "bounds", "inputs", "notes", "keys.north", "keys.east", "keys.", "keys", "sums", "withdrawn"]
 GROUPS += ["broadcast.schema", "broadcast.scaling", "broadcast.feature_map.0", "broadcast.", "broadcast.../x"]

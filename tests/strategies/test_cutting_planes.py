@@ -169,7 +169,8 @@ def test_the_presets_ask_as_they_say() -> None:
     assert min(len(q.points) for q in private.questions[1].values()) > 5
     without = training(Sites(0, 60, 4), points=5, curvature=0.0)
     without.train([np.empty((0, 5))] * 6)
-    assert {(len(q.points), q.leading) for q in without.questions[1].values()} == {(5, -1)}
+    assert {(len(q.points), q.leading) for q in without.questions[1].values()} == {(1, -1)}
+    assert {len(q.points) for asked in without.questions[1:] for q in asked.values()} == {1, 5}
 
 
 def test_when_a_site_is_lost_it_begins_again_with_the_rows_of_the_others() -> None:
@@ -213,7 +214,7 @@ def test_a_problem_that_is_given_up_is_logged_with_its_gap(
     monkeypatch: pytest.MonkeyPatch, lines: list[str]
 ) -> None:
     monkeypatch.setattr(search, "PATIENCE", 1)
-    monkeypatch.setattr(search, "SHRUNK", 0.5)
+    monkeypatch.setattr(search, "SHRUNK", 0.05)
     states = training(Sites(0, 60, 4), tol=1e-9).train([np.empty((0, 5))] * 6)
     given_up = [state for state in states if state.gap > 1e-9]
     assert given_up

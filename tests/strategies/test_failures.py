@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from flwr.app import Message
+from sklearn.datasets import dump_svmlight_file
 from sklearn.svm import SVC
 
 from clients.app import app
@@ -62,6 +63,33 @@ def test_a_missing_column_names_site_and_column(hospital_files: list[Path], hosp
     frame.drop(columns="dose").to_csv(hospital_files[1], index=False)
     with pytest.raises(TableError, match=r"'hospital1' has no column 'dose'"):
         start(three(), hospitals(three(), hospital_files))
+
+
+def test_a_libsvm_file_without_the_last_columns_is_as_one_with_zeros_there(
+    hospital_files: list[Path], hospitals: MakeGrid, tmp_path: Path
+) -> None:
+    """LIBSVM text leaves zeros out; so a site where the last features are all zero does not know that there are any."""
+    settings, node = three(blur="0", curvature=0.0), {"blur": 0}
+    libsvm, csv = [], []
+    for number, file in enumerate(hospital_files):
+        frame = pd.read_csv(file)
+        cells = frame[["age", "dose"]].to_numpy().round(6)
+        if number != 1:
+            cells = np.column_stack([cells, np.arange(len(cells)) % 3, np.arange(len(cells)) % 5])
+        whole = np.zeros((len(cells), 4))
+        whole[:, : cells.shape[1]] = cells
+        libsvm.append(tmp_path / f"sparse{number}.libsvm")
+        dump_svmlight_file(cells, frame["label"], str(libsvm[-1]), zero_based=False)
+        csv.append(tmp_path / f"sparse{number}.csv")
+        table = pd.DataFrame(whole, columns=["f1", "f2", "f3", "f4"]).assign(label=frame["label"])
+        table.to_csv(csv[-1], index=False)
+    strategies = [start(settings, hospitals(settings, files, node)) for files in (libsvm, csv)]
+    assert strategies[0].model.schema_.columns == ("f1", "f2", "f3", "f4")
+    assert strategies[0].model.sha256() == strategies[1].model.sha256()
+    # The columns of CSV tables must be the same everywhere.
+    pd.read_csv(csv[1]).drop(columns="f4").to_csv(csv[1], index=False)
+    with pytest.raises(TableError, match="'sparse1' has no column 'f4'"):
+        start(settings, hospitals(settings, csv, node))
 
 
 @pytest.mark.parametrize("files", [1, 2])
@@ -232,6 +260,47 @@ def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost
     strategy = start(settings, grid)
     assert strategy.federation.ledger.dropped == [f"site-{lost - 2:03d}"]
     assert len(strategy.federation.sites) == 4
+    assert strategy.evaluation.accuracy is not None
+    assert strategy.evaluation.accuracy > 0.85
+
+
+@pytest.mark.parametrize(
+    ("task", "at"),
+    [
+        ("landmarks", 1),
+        ("warm_start", 1),
+        ("cuts", 1),
+        ("cuts", 3),
+        ("scores", 1),
+        ("landmarks", 2),
+        ("warm_start", 2),
+    ],
+)
+def test_model_choice_goes_on_without_a_site_that_falls_silent(task: str, at: int) -> None:
+    settings = Settings(
+        data="wine", sites=4, timeout=0.05, landmarks="12", C="auto", C_grid="1,8", cv_folds=2, tol=0.02
+    )
+    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
+    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task=task, at=at)
+    strategy = start(settings, grid)
+    assert strategy.federation.ledger.dropped == ["site-001"]
+    assert strategy.choice is not None
+    assert not any(point.failure for point in strategy.choice.points)
+    assert strategy.choice.best.accuracy > 0.85
+    rows = sum(len(table_of(settings, site).X) for site in (0, 2, 3))
+    assert strategy.training.rows.sum() < 0.85 * rows
+    assert strategy.evaluation.accuracy is not None
+    assert strategy.evaluation.accuracy > 0.85
+
+
+def test_federated_k_means_goes_on_without_a_site_that_falls_silent() -> None:
+    settings = Settings(
+        data="wine", sites=4, timeout=0.05, landmarks="12", landmark_method="federated-k-means"
+    )
+    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
+    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=2, task="assign", at=4)
+    strategy = start(settings, grid)
+    assert strategy.federation.ledger.dropped == ["site-000"]
     assert strategy.evaluation.accuracy is not None
     assert strategy.evaluation.accuracy > 0.85
 

@@ -70,40 +70,37 @@ JOBS: dict[str, dict[str, Any]] = {
 }
 
 
-@pytest.mark.parametrize("job", JOBS)
-def test_a_run_killed_at_any_time_is_resumed_to_the_same_model(job: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("job", "stops"),
+    [
+        *((job, 3) for job in ("training", "one versus one with probabilities", "federated landmarks")),
+        *((job, 3) for job in ("model choice", "model choice, random landmarks")),
+        *(pytest.param(job, 20, marks=pytest.mark.slow) for job in JOBS),
+    ],
+)
+def test_a_run_killed_at_any_time_is_resumed_to_the_same_model(job: str, stops: int, tmp_path: Path) -> None:
     settings = Settings(**{**QUICK, **JOBS[job]})
     whole = run(in_process_grid(settings), settings, tmp_path / "whole")
     trips = whole.federation.ledger.round_trips
-    for stop in range(1, trips, max(1, trips // 5)):
-        folder = tmp_path / str(stop)
-        stop_before(stop, settings, folder)
-        known = {path.stem.split("-", 1)[1] for path in (folder / FOLDER).glob("*.npz")}
-        again = resumed(folder)
-        grid = in_process_grid(again)
-        assert run(grid, again, folder).model.sha256() == whole.model.sha256()
-        assert sorted(path.name for path in folder.iterdir() if path.suffix != ".csv") == [
-            "model.npz",
-            "result.json",
-        ]
-        if "scores" not in known and not settings.tunes:
-            # Nothing is asked twice but the keys, and the moments, with which the sites share a secret.
-            asked = {reply.metadata.message_type.split(".")[1] for reply in grid.transcript}
-            assert not asked & (known - {"moments", "cuts", "assign"})
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("job", JOBS)
-def test_a_run_killed_before_each_of_its_round_trips_is_resumed_to_the_same_model(
-    job: str, tmp_path: Path
-) -> None:
-    settings = Settings(**{**QUICK, **JOBS[job]})
-    whole = run(in_process_grid(settings), settings, tmp_path / "whole")
-    for stop in range(1, whole.federation.ledger.round_trips):
+    for stop in range(2, trips, max(1, trips // stops)):
         folder = tmp_path / str(stop)
         stop_before(stop, settings, folder)
         again = resumed(folder)
         assert run(in_process_grid(again), again, folder).model.sha256() == whole.model.sha256()
+        assert not (folder / FOLDER).exists()
+
+
+@pytest.mark.parametrize("method", ["k-means", "federated-k-means", "random"])
+def test_what_was_learned_is_not_asked_again(method: str, tmp_path: Path) -> None:
+    settings = Settings(**{**QUICK, "landmark_method": method})
+    trips = run(in_process_grid(settings), settings, tmp_path / "whole").federation.ledger.round_trips
+    stop_before(trips - 1, settings, tmp_path)
+    grid = in_process_grid(resumed(tmp_path))
+    run(grid, resumed(tmp_path), tmp_path)
+    asked = [reply.metadata.message_type.split(".")[1] for reply in grid.transcript[:: settings.sites]]
+    # Keys do not outlive a run, and with the moments the sites share a secret.
+    assert asked[:2] == ["join", "moments"]
+    assert not {"landmarks", "assign", "box", "warm_start"} & set(asked)
 
 
 @pytest.mark.slow
@@ -134,6 +131,31 @@ def test_a_killed_process_is_resumed_to_the_same_model(job: str, tmp_path: Path)
         )
         assert done.returncode == 0, done.stderr
         assert json.loads((folder / "result.json").read_text())["model_sha256"] == whole
+
+
+class LosingGrid(StoppingGrid):
+    """A grid whose second site falls silent at its fifth message."""
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        messages = list(messages)
+        self.asked = getattr(self, "asked", 0) + 1
+        if self.asked < 5 or len(messages) < 3:
+            return super().push_messages(messages)
+        others = [message for message in messages if message.metadata.dst_node_id != 3]
+        ids = iter(super().push_messages(others))
+        return [next(ids) if message in others else "" for message in messages]
+
+
+def test_a_site_that_was_lost_before_the_run_was_killed_stays_lost(tmp_path: Path) -> None:
+    settings = Settings(**{**QUICK, "min_sites": 2, "timeout": 0.05})
+    whole = run(LosingGrid(settings, 10_000), settings, tmp_path / "whole")
+    assert whole.federation.ledger.dropped == ["site-001"]
+    with pytest.raises(StoppedError):
+        run(LosingGrid(settings, whole.federation.ledger.round_trips - 1), settings, tmp_path / "cut")
+    again = resumed(tmp_path / "cut")
+    strategy = run(in_process_grid(again), again, tmp_path / "cut")
+    assert strategy.federation.ledger.dropped == ["site-001"]
+    assert strategy.model.sha256() == whole.model.sha256()
 
 
 def test_a_run_may_be_stopped_more_than_once(uninterrupted: str, tmp_path: Path) -> None:

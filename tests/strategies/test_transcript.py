@@ -1,6 +1,7 @@
 """What the coordinator sees of a ring run: nothing of a single site's that is not noise."""
 
 from collections import defaultdict
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,16 +14,32 @@ from flower_pansvm import messages, records
 from flower_pansvm.messages import Task
 from flower_pansvm.settings import Settings
 from simulations.in_process import InProcessGrid
+from simulations.running import train_in_process
 from strategies.pan_svm import PanSVM
 
 TASKS = [value for value in vars(messages).values() if isinstance(value, Task)]
 FALSE_ALARM = 1e-6
-"""Probability that a test of truly uniform bytes fails; there are about a hundred such tests."""
+"""Probability that a test of truly uniform bytes fails; there are some hundreds of such tests."""
 
 
-def run(aggregation: str, run_id: int) -> InProcessGrid:
+JOBS: dict[str, dict[str, Any]] = {
+    "training": {},
+    "everything": {
+        "C": "auto",
+        "C_grid": "1,8",
+        "cv_folds": 2,
+        "probability": True,
+        "multi_class": "ovo",
+        "landmark_method": "federated-k-means",
+        "tol": 0.05,
+    },
+    "random landmarks": {"landmark_method": "random", "test_fraction": 0.3},
+}
+
+
+def run(aggregation: str, run_id: int, job: str = "training") -> InProcessGrid:
     """Run one training and return the grid with everything that the coordinator has received."""
-    settings = Settings(data="wine", sites=4, aggregation=aggregation)
+    settings = Settings(data="wine", sites=4, aggregation=aggregation, landmarks="30", **JOBS[job])
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     grid = InProcessGrid(app, nodes, settings.to_config(), run_id)  # type: ignore[arg-type]
     PanSVM(settings).start(grid)
@@ -62,9 +79,14 @@ def long_enough(data: bytes) -> bool:
     return len(data) >= 256 * 5
 
 
+@pytest.fixture(scope="module", params=JOBS)
+def job(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
 @pytest.fixture(scope="module")
-def ring() -> InProcessGrid:
-    return run("ring", run_id=11)
+def ring(job: str) -> InProcessGrid:
+    return run("ring", run_id=11, job=job)
 
 
 def test_every_masked_vector_is_uniform(ring: InProcessGrid) -> None:
@@ -73,7 +95,7 @@ def test_every_masked_vector_is_uniform(ring: InProcessGrid) -> None:
     for data in sites.values():
         assert chi_square(data) < limit()
     long_ones = [payload(reply) for reply in summed(ring) if long_enough(payload(reply))]
-    assert len(long_ones) > 20
+    assert len(long_ones) >= 16
     assert max(map(chi_square, long_ones)) < limit()
 
 
@@ -88,8 +110,8 @@ def test_the_test_notices_what_is_not_masked() -> None:
     assert all(chi_square(data) > limit() for data in plain.values())
 
 
-def test_the_same_inputs_sent_twice_give_unrelated_messages(ring: InProcessGrid) -> None:
-    again = run("ring", run_id=11)
+def test_the_same_inputs_sent_twice_give_unrelated_messages(ring: InProcessGrid, job: str) -> None:
+    again = run("ring", run_id=11, job=job)
     for first, second in zip(summed(ring), summed(again), strict=True):
         assert payload(first) != payload(second)
     for site, data in by_site(again).items():
@@ -116,6 +138,33 @@ def test_a_reply_holds_nothing_but_its_declared_parts(ring: InProcessGrid) -> No
         assert set(records.get(reply.content, "shapes")) == (set(task.summed) if task.summed else set())
         if task.summed:
             assert set(records.get(reply.content, "sum")) == {"payload"}
+
+
+@pytest.mark.parametrize("aggregation", ["ring", "plain"])
+def test_the_result_names_all_that_left_the_sites(aggregation: str, job: str) -> None:
+    settings = Settings(data="wine", sites=3, aggregation=aggregation, landmarks="20", **JOBS[job])
+    strategy = train_in_process(settings)
+    told = strategy.federation.ledger.disclosed()
+    by_task = {task.name: task for task in TASKS}
+    asked = {reply.metadata.message_type.split(".")[1] for reply in grid_of(strategy).transcript}
+    assert {entry["task"] for entry in told} == asked
+    for entry in told:
+        task = by_task[entry["task"]]
+        if aggregation == "ring":
+            declared = {"summed": task.summed, "disclosed": task.disclosed}[entry["how"]]
+            assert entry["result"] in declared
+        else:
+            assert entry["how"] == "disclosed"
+    named = {(entry["task"], entry["result"]) for entry in told}
+    assert named == {
+        (name, result) for name in asked for result in (*by_task[name].summed, *by_task[name].disclosed)
+    }
+
+
+def grid_of(strategy: PanSVM) -> InProcessGrid:
+    grid = strategy.federation.grid
+    assert isinstance(grid, InProcessGrid)
+    return grid
 
 
 def test_notes_between_sites_look_random_and_differ(ring: InProcessGrid) -> None:

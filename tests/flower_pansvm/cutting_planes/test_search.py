@@ -75,8 +75,8 @@ def test_line_points() -> None:
 
 
 @pytest.mark.parametrize("points", [1, 2, 8])
-def test_points_lie_on_the_line_to_the_masters_solution(points: int) -> None:
-    found = questions([0.5], PointSearch(points, 0), numbers=0)[1].points
+def test_after_a_stall_points_lie_on_the_line_to_the_masters_solution(points: int) -> None:
+    found = questions([0.5, 0.5], PointSearch(points, 0), numbers=0)[2].points
     best, target = np.array([1.0, 2.0, 0.0, 0.5]), np.array([3.0, 0.0, 1.0, 1.5])
     assert len(found) == points
     steps = (found - best) / (target - best)[None, :] if points else np.empty(0)
@@ -87,11 +87,16 @@ def test_points_lie_on_the_line_to_the_masters_solution(points: int) -> None:
         assert np.ptp(np.diff(np.log(steps[:, 0]))) == pytest.approx(0.0), "in geometric progression"
 
 
+def test_without_a_stall_the_masters_solution_itself_is_the_only_point_of_the_line() -> None:
+    found = questions([0.5], PointSearch(8, 0), numbers=0)[1].points
+    assert found.tolist() == [[3.0, 0.0, 1.0, 1.5]]
+
+
 def test_with_a_curvature_there_are_proximal_points_besides() -> None:
-    question = questions([0.5], PointSearch(6, 0))[1]
+    question = questions([0.5, 0.5], PointSearch(6, 0))[2]
     assert len(question.points) == 6 + len(TRUST) * len(STEPS)
     assert question.centre.tolist() == [1.0, 2.0, 0.0, 0.5], "the best point"
-    assert len(questions([0.5], PointSearch(6, 0), numbers=RANK)[1].points) == 6
+    assert len(questions([0.5, 0.5], PointSearch(6, 0), numbers=RANK)[2].points) == 6
 
 
 def test_the_blur_is_halved_when_a_round_leaves_most_of_the_gap() -> None:
