@@ -5,6 +5,7 @@ import os
 import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 
 from flwr.app import Context, Error, Message, RecordDict
 from flwr.clientapp import ClientApp
@@ -13,7 +14,7 @@ from flwr.serverapp import Grid
 from flwr.supercore.run import Run
 from flwr.supercore.task_identity import TaskIdentity
 from sklearn.exceptions import ConvergenceWarning
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from flower_pansvm.settings import Scalar
 
@@ -90,11 +91,14 @@ class InProcessGrid(Grid):
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
         """Have each site answer its message at once, several at the same time, and return the message ids."""
         numbered = [(str(next(self._numbers)), message) for message in messages]
+        limit = _thread_pools().limit
         with (
-            threadpool_limits(limits=1),
+            limit(limits=1),
             warnings.catch_warnings(),
             # The limit of OpenMP is a thread's own and not the process's.
-            ThreadPoolExecutor(os.cpu_count(), initializer=threadpool_limits, initargs=(1, "openmp")) as pool,
+            ThreadPoolExecutor(
+                os.cpu_count(), initializer=lambda: limit(limits=1, user_api="openmp")
+            ) as pool,
         ):
             # Sites ignore it themselves, but the filters are the process's: of two at a time, one undoes the other's.
             warnings.filterwarnings("ignore", category=ConvergenceWarning, module="sklearn")
@@ -122,6 +126,15 @@ class InProcessGrid(Grid):
         except Exception as error:
             reply = Message(Error(0, type(error).__name__), reply_to=message)
         return _through_bytes(reply)
+
+
+@cache
+def _thread_pools() -> ThreadpoolController:
+    """Return the thread pools of the libraries; to look for them takes longer than many an answer.
+
+    All of them, numpy's, scipy's and scikit-learn's own, are loaded with this module's imports.
+    """
+    return ThreadpoolController()
 
 
 def _through_bytes(message: Message) -> Message:

@@ -93,15 +93,14 @@ def solve(
         return searches[i].next(states[i], wanted[i], answer, share)
 
     # On matrices as small as the master's, threads only wait for each other: many times slower on a busy machine.
-    with ThreadPoolExecutor(WORKERS) as pool:
+    with threadpool_limits(limits=1), ThreadPoolExecutor(WORKERS) as pool:
         for number in range(1, most_rounds + 1):
             if not any(needed is None or i < needed for i in wanted):
                 break
             answers = ask(wanted)
             share = numbers // len(wanted)
-            with threadpool_limits(limits=1):
-                replies = [answers[i] for i in wanted]
-                questions = list(pool.map(advance, wanted, replies, [share] * len(wanted)))
+            replies = [answers[i] for i in wanted]
+            questions = list(pool.map(advance, wanted, replies, [share] * len(wanted)))
             wanted = {
                 i: question for i, question in zip(wanted, questions, strict=True) if question is not None
             }

@@ -71,6 +71,7 @@ def test_several_classes(data: str, config: dict[str, object], shared_data: Path
     assert len(strategy.training.progress) == len(strategy.model.classes_) > 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("label", ["label3", "label4"])
 def test_classes_of_a_few_patients_with_thousands_of_genes(
     label: str, shared_data: Path, tmp_path: Path

@@ -254,7 +254,7 @@ class UnreliableGrid(InProcessGrid):
 )
 @pytest.mark.parametrize("lost", [2, 4])
 def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost: int) -> None:
-    settings = Settings(data="wine", sites=5, timeout=0.05)
+    settings = Settings(data="wine", sites=5, timeout=0.05, landmarks="20", tol=0.02)
     nodes = [{"partition-id": site, "num-partitions": 5} for site in range(5)]
     grid = UnreliableGrid(app, nodes, settings.to_config(), lost=lost, task=task, at=at)
     strategy = start(settings, grid)

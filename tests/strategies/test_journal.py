@@ -60,7 +60,7 @@ JOBS: dict[str, dict[str, Any]] = {
     "extremes": {"scaling": "minmax", "test_fraction": 0.0},
     "one versus one with probabilities": {"multi_class": "ovo", "probability": True, "cv_folds": 2},
     "federated landmarks": {"landmark_method": "federated-k-means"},
-    "model choice": {"C": "auto", "C_grid": "1,16", "gamma": "auto", "gamma_grid": "0.05,0.2", "cv_folds": 2},
+    "model choice": {"C": "auto", "C_grid": "1,16", "cv_folds": 2},
     "model choice, random landmarks": {
         "C": "auto",
         "C_grid": "1,16",

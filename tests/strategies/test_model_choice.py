@@ -102,7 +102,14 @@ def test_accuracies_are_those_of_a_central_cross_validation(
 
 def test_the_best_point_is_trained_with(moons: str) -> None:
     settings = Settings(
-        data=moons, C="auto", C_grid="0.01,10", gamma="auto", gamma_grid="0.001,1", cv_folds=3, landmarks="40"
+        data=moons,
+        C="auto",
+        C_grid="0.01,10",
+        gamma="auto",
+        gamma_grid="0.001,1",
+        cv_folds=2,
+        landmarks="30",
+        tol=0.02,
     )
     strategy = train_in_process(settings)
     best = chosen(strategy).best
@@ -129,7 +136,9 @@ def test_the_best_point_is_trained_with(moons: str) -> None:
 def test_what_is_auto_is_chosen_and_what_is_given_stays(
     config: dict[str, Any], expected: list[tuple[float, float]], moons: str
 ) -> None:
-    settings = Settings(data=moons, C_grid="1,4", gamma_grid="0.25,1", cv_folds=2, landmarks="20", **config)
+    settings = Settings(
+        data=moons, C_grid="1,4", gamma_grid="0.25,1", cv_folds=2, landmarks="20", tol=0.05, **config
+    )
     strategy = train_in_process(settings)
     assert sorted(accuracy_of(strategy)) == expected
     assert (chosen(strategy).best.C, chosen(strategy).best.gamma) in expected
@@ -137,7 +146,9 @@ def test_what_is_auto_is_chosen_and_what_is_given_stays(
 
 def test_gamma_scale_is_that_of_all_rows_with_and_without_model_choice(moons: str) -> None:
     gammas = [
-        train_in_process(Settings(data=moons, C=C, C_grid="1", cv_folds=2, landmarks="20")).model.feature_map_
+        train_in_process(
+            Settings(data=moons, C=C, C_grid="1", cv_folds=2, landmarks="20", tol=0.05)
+        ).model.feature_map_
         for C in (1.0, "auto")
     ]
     assert gammas[0].kernel.gamma == pytest.approx(gammas[1].kernel.gamma)
@@ -146,7 +157,9 @@ def test_gamma_scale_is_that_of_all_rows_with_and_without_model_choice(moons: st
 def test_the_whole_grid_takes_few_round_trips(moons: str) -> None:
     trips = {}
     for C_grid in ("1", "0.25,1,4,16"):
-        strategy = train_in_process(Settings(data=moons, C="auto", C_grid=C_grid, cv_folds=3, landmarks="30"))
+        strategy = train_in_process(
+            Settings(data=moons, C="auto", C_grid=C_grid, cv_folds=2, landmarks="20", tol=0.02)
+        )
         trips[C_grid] = chosen(strategy).cut_rounds
         own = strategy.federation.ledger.round_trips - max(s.rounds for s in strategy.training.progress)
         # Landmarks, warm start and scores of all folds, and the six of every run.
@@ -182,8 +195,9 @@ def test_rows_of_a_fold_have_no_part_in_its_models(
         C_grid="2",
         gamma="0.5",
         cv_folds=3,
-        landmarks="30",
+        landmarks="15",
         test_fraction=0.0,
+        tol=0.05,
         blur="0",
         curvature=0.0,
     )
@@ -215,6 +229,7 @@ def test_a_fold_without_one_class_is_tried_all_the_same(
         cv_folds=5,
         landmarks="20",
         test_fraction=0.0,
+        tol=0.05,
         multi_class=multi_class,
     )
     strategy = train_in_process(settings)
@@ -236,6 +251,7 @@ def test_a_class_of_a_single_row_is_missing_from_the_training_rows_of_its_fold(
         cv_folds=2,
         landmarks="15",
         test_fraction=0.0,
+        tol=0.05,
         probability=True,
         **config,
     )
@@ -249,7 +265,14 @@ def test_a_class_of_a_single_row_is_missing_from_the_training_rows_of_its_fold(
 
 def test_a_degree_that_is_too_large_is_reported_and_a_smaller_gamma_goes_on(moons: str) -> None:
     settings = Settings(
-        data=moons, kernel="poly", degree=40, gamma="auto", gamma_grid="1e-3,1e30", cv_folds=2, landmarks="10"
+        data=moons,
+        kernel="poly",
+        degree=40,
+        gamma="auto",
+        gamma_grid="1e-3,1e30",
+        cv_folds=2,
+        landmarks="10",
+        tol=0.05,
     )
     strategy = train_in_process(settings)
     failures = {point.gamma: point.failure for point in chosen(strategy).points}
@@ -269,7 +292,7 @@ def test_a_map_that_fails_leaves_out_its_gamma_only(moons: str, monkeypatch: pyt
         return fit(kernel, landmarks)
 
     monkeypatch.setattr(NystromMap, "fit", fails)
-    settings = Settings(data=moons, gamma="auto", gamma_grid="0.25,1,4", cv_folds=2, landmarks="20")
+    settings = Settings(data=moons, gamma="auto", gamma_grid="0.25,1,4", cv_folds=2, landmarks="20", tol=0.05)
     strategy = train_in_process(settings)
     failures = {point.gamma: point.failure for point in chosen(strategy).points}
     assert failures == {0.25: "", 1.0: "no map for this one", 4.0: ""}
@@ -288,7 +311,7 @@ def test_a_program_that_is_not_solved_leaves_out_its_point_only(
         return solve(a, d, m, C, rows, **options)
 
     monkeypatch.setattr(progress, "solve_master", fails)
-    settings = Settings(data=moons, C="auto", C_grid="1,4", cv_folds=2, landmarks="20")
+    settings = Settings(data=moons, C="auto", C_grid="1,4", cv_folds=2, landmarks="20", tol=0.05)
     strategy = train_in_process(settings)
     assert {point.C: point.failure for point in chosen(strategy).points} == {1.0: "", 4.0: "not solved"}
 
