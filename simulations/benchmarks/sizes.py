@@ -81,7 +81,10 @@ def plot(found: Mapping[str, Sequence[Size]], file: Path) -> None:
     figure = Figure(figsize=(3 * len(found), 3), layout="constrained")
     for axes, (what, sizes) in zip(np.atleast_1d(figure.subplots(1, len(found))), found.items(), strict=True):
         axes.loglog([getattr(size, what) for size in sizes], [size.seconds for size in sizes], marker="o")
-        axes.set(xlabel=what, ylim=(0.5, None))
+        axes.set(xlabel=what, ylim=(0.5, 1.5 * max(size.seconds for size in sizes)))
+        values = [getattr(size, what) for size in sizes]
+        axes.set_xticks(values, labels=[f"{value:,}" for value in values])
+        axes.minorticks_off()
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     figure.supylabel("seconds, all sites in one process", fontsize=9)

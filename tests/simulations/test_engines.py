@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-
 EVERYTHING = [
     *("C=auto", "C-grid=1,8", "cv-folds=3", "probability=true", "multi-class=ovo"),
     "landmark-method=federated-k-means",
