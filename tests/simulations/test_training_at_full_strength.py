@@ -9,6 +9,7 @@ from sklearn.datasets import load_svmlight_file
 
 from flower_pansvm.settings import Settings
 from simulations.audit import audit
+from simulations.benchmarks import training
 from simulations.benchmarks.paper_data import NINE, PaperSet, paper_settings
 from simulations.benchmarks.sizes import generate
 from simulations.running import in_process_grid, train_in_process
@@ -106,3 +107,11 @@ def test_rows_that_do_not_fit_into_memory_at_once_are_mapped_in_blocks(
     blockwise = train_in_process(settings)
     assert blockwise.training.progress[0].upper == pytest.approx(kept.training.progress[0].upper, rel=1e-3)
     assert blockwise.evaluation.accuracy == pytest.approx(kept.evaluation.accuracy, abs=2e-3)
+
+
+@pytest.mark.slow
+def test_the_benchmark_writes_a_table_and_a_plot(shared_data: Path, tmp_path: Path) -> None:
+    training.main(data_dir=shared_data, out=tmp_path, only="convergence", quick=True)
+    figures = (tmp_path / "figures.md").read_text(encoding="utf-8")
+    assert "| fourclass (rank 12) |" in figures
+    assert (tmp_path / "convergence-presets.png").stat().st_size > 10_000
