@@ -5,7 +5,7 @@ Start it with ``flower-supernode``; ``docs/deployment.md`` has the commands.
 
 from flwr.clientapp import ClientApp
 
-from clients import common, landmarks, pan_svm
+from clients import common, landmarks, pan_svm, selection
 from clients.answering import Handler, relay
 from flower_pansvm import messages
 from flower_pansvm.messages import Task
@@ -21,6 +21,8 @@ WORK: dict[Task, Handler] = {
     messages.WARM_START: pan_svm.warm_start,
     messages.CUTS: pan_svm.cuts,
     messages.SCORES: common.scores,
+    messages.CLASS_MOMENTS: selection.class_moments,
+    messages.SUPPORT: selection.support,
     messages.RELAY: relay,
 }
 

@@ -13,8 +13,9 @@ from flwr.app import Context
 from numpy.typing import NDArray
 
 from clients.site import Site
-from clients.terms import is_simulated, site_name
+from clients.terms import is_simulated, least_blur, site_name
 from flower_pansvm.cutting_planes.cuts import Draw
+from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum.keys import keystream
 from flower_pansvm.secure_sum.wire import join_fields
 
@@ -28,6 +29,22 @@ def new_secret(context: Context) -> bytes:
         seed = str(context.run_config.get("seed", 0)).encode()
         return hashlib.sha256(join_fields(TAG, seed, site_name(context).encode())).digest()
     return secrets.token_bytes(32)
+
+
+def check_blurred(site: Site, asked: int) -> None:
+    """Check that a request for sums with so many random rows keeps to what the hospital insists on.
+
+    Raises
+    ------
+    SettingError
+        If it asks for none and the hospital wants some.
+    """
+    if least_blur(site.context) > 0 and asked < 1:
+        raise SettingError(
+            f"Site '{site.name}' refuses blur=0: two sums could give away a patient's row by their difference. Start "
+            "the run with preset=private and blur=auto, or write blur=0 into the site's node config if the hospital "
+            "agrees."
+        )
 
 
 def draw_for(site: Site, *about: object) -> Draw:

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from clients.answering import Inputs, answers
 from clients.blur import draw_for
-from clients.broadcasts import DIGEST, recall
+from clients.broadcasts import DIGEST
 from clients.site import Site
 from clients.slots import own_slots
 from clients.terms import least_rows
@@ -41,7 +41,7 @@ def own_centres(site: Site, inputs: Inputs, number: int) -> tuple[NDArray[np.flo
     clusters = min(inputs["slots_per_site"], max(1, round(inputs["shares"][number] * len(X))))
     weight = None
     if fold != NO_FOLD:
-        asked = records.digest(inputs), recall(site.context, messages.SCALING)[DIGEST]
+        asked = records.digest(inputs), site.told(messages.SCALING)[DIGEST]
         weight = 0.5 + draw_for(site, messages.LANDMARKS.name, fold)(" ".join(asked), len(X))
     return cluster_centres(X, clusters, min_cluster, inputs["seed"], weight)
 

@@ -8,14 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.answering import Inputs, answers
-from clients.blur import draw_for
+from clients.blur import check_blurred, draw_for
 from clients.site import Site
 from clients.terms import least_blur
 from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import Answer, Labels, cuts_at
 from flower_pansvm.cutting_planes.packing import pack_answers, unpack_problems, unpack_questions
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
-from flower_pansvm.errors import SettingError
 from flower_pansvm.multiclass import signs
 from flower_pansvm.records import Value
 
@@ -53,13 +52,9 @@ def warm_start(site: Site, inputs: Inputs) -> dict[str, Value]:
 def cuts(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8)."""
     problems, questions = unpack_problems(inputs), unpack_questions(inputs)
-    least = least_blur(site.context)
-    if least > 0 and min(question.blur for question in questions) < 1:
-        raise SettingError(
-            f"Site '{site.name}' refuses blur=0: two cutting planes could give away a patient's row. Start the run "
-            "with preset=private and blur=auto, or write blur=0 into the site's node config if the hospital agrees."
-        )
+    check_blurred(site, min(question.blur for question in questions))
     # The search for points blurs fewer rows as it goes on, and need not know how many each hospital insists on.
+    least = least_blur(site.context)
     questions = [replace(question, blur=max(question.blur, least)) for question in questions]
     found: dict[int, Answer] = {}
     for number in {problem.feature_map for problem in problems}:

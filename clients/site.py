@@ -74,6 +74,19 @@ class Site:
         self.name = site_name(context)
         self.participation = participation
         self.outbox: dict[str, bytes] = {}
+        self._recalled: dict[str, dict[str, Any]] = {}
+
+    def told(self, name: str) -> dict[str, Any]:
+        """Return the values of a broadcast; it is read once in a message.
+
+        Raises
+        ------
+        FederationError
+            If this site has not received it.
+        """
+        if name not in self._recalled:
+            self._recalled[name] = recall(self.context, name)
+        return self._recalled[name]
 
     def table(self) -> Table:
         """Return the site's whole table.
@@ -115,7 +128,7 @@ class Site:
 
     def schema(self) -> Schema:
         """Return the common columns and classes."""
-        values = recall(self.context, messages.SCHEMA)
+        values = self.told(messages.SCHEMA)
         columns, classes, positive = (
             tuple(map(str, values[key])) for key in ("columns", "classes", "positive_labels")
         )
@@ -138,14 +151,18 @@ class Site:
             If a fold would have fewer rows than the hospital's ``min-cluster``: sums with and without it would be
             about these few patients.
         """
-        values = recall(self.context, messages.SCHEMA)
+        values = self.told(messages.SCHEMA)
         key = ("folds", values[DIGEST], least_rows(self.context))
         return cast(NDArray[np.int64], self._cached(key, lambda: self._deal(values["folds"], values["seed"])))
 
     def scaled(self, X: NDArray[np.float64], number: int = 0) -> NDArray[np.float64]:
         """Return rows filled and scaled by one of the scalings, shape (rows, features)."""
-        values = recall(self.context, messages.SCALING)
-        return Scaling(values["fill"][number], values["shift"][number], values["scale"][number]).transform(X)
+        return self.scaling(number).transform(X)
+
+    def scaling(self, number: int) -> Scaling:
+        """Return one of the scalings that the coordinator has broadcast."""
+        values = self.told(messages.SCALING)
+        return Scaling(values["fill"][number], values["shift"][number], values["scale"][number])
 
     def mapped_train(self, number: int) -> Mapped:
         """Return a function from some of the training rows to their virtual points F[rows] by a feature map."""
@@ -158,23 +175,33 @@ class Site:
         return cast("NDArray[np.float64]", F).__getitem__
 
     def mapped(self, X: NDArray[np.float64], number: int) -> NDArray[np.float64]:
-        """Return rows as virtual points, shape (rows, rank)."""
-        scaling = recall(self.context, messages.feature_map(number))["scaling"]
-        return self.feature_map(number).transform(self.scaled(X, scaling))
+        """Return rows as virtual points of a feature map, shape (rows, rank)."""
+        return self.feature_map(number).transform(self.seen(X, number))
+
+    def seen(self, X: NDArray[np.float64], number: int) -> NDArray[np.float64]:
+        """Return of rows what a feature map looks at, filled and scaled, shape (rows, features of the map)."""
+        features = self.told(messages.feature_map(number))["features"]
+        return self.scaling(self._landmark_set(number)["scaling"]).of(features).transform(X[:, features])
 
     def feature_map(self, number: int) -> NystromMap:
         """Return one of the feature maps that the coordinator has broadcast."""
-        values = recall(self.context, messages.feature_map(number))
+        values = self.told(messages.feature_map(number))
         kernel = Kernel(values["kernel"], values["gamma"], values["degree"], values["coef0"])
-        return NystromMap(kernel, values["landmarks"], values["normalization"])
+        landmarks = self._landmark_set(number)["landmarks"][:, values["features"]]
+        return NystromMap(kernel, landmarks, values["normalization"])
 
     def told_about(self, number: int) -> tuple[str, ...]:
         """Return the digests of everything that a feature map's virtual points depend on."""
-        told = (messages.SCHEMA, messages.SCALING, messages.feature_map(number))
-        return tuple(str(recall(self.context, broadcast)[DIGEST]) for broadcast in told)
+        landmarks = messages.landmark_set(self.told(messages.feature_map(number))["landmark_set"])
+        told = (messages.SCHEMA, messages.SCALING, landmarks, messages.feature_map(number))
+        return tuple(str(self.told(broadcast)[DIGEST]) for broadcast in told)
+
+    def _landmark_set(self, number: int) -> dict[str, Any]:
+        """Return the broadcast of the landmarks of a feature map."""
+        return self.told(messages.landmark_set(self.told(messages.feature_map(number))["landmark_set"]))
 
     def _split(self) -> tuple[Rows, Rows]:
-        values = recall(self.context, messages.SCHEMA)
+        values = self.told(messages.SCHEMA)
         key = ("split", values[DIGEST], least_rows(self.context))
         return cast(
             tuple[Rows, Rows],

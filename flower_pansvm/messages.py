@@ -110,6 +110,15 @@ SCORES = Task("scores", "evaluate", summed=("confusion", "histogram"))
 histogram. Out, for each model: counts of true against predicted class, and how many decision values fall into each
 bin."""
 
+CLASS_MOMENTS = Task("class_moments", "train", summed=("count", "total", "square"))
+"""Out, for each class: cells present, sum and sum of squares of each feature over all training rows, in scaled units.
+The filters of feature selection are made of them (Lu 2016, section 6.2.1)."""
+
+SUPPORT = Task("support", "train", summed=("weights", "count", "total", "square"))
+"""In: problems, and for each the cutting planes that hold its solution up, with their dual variables; whether support
+vectors are weighted at random. Out, for each problem: sum over rows of alpha_i y_i x_i; and for the support vectors of
+each side their number, sum and sum of squares of each feature (Lu 2016, section 5.2.2), in scaled units."""
+
 RELAY = Task("relay", "train")
 """A step of a secure sum that takes several: ciphertext from one site on its way to another, or to be opened."""
 
@@ -119,8 +128,17 @@ SCHEMA = "schema"
 SCALING = "scaling"
 """Broadcast: fill, shift and scale of each feature, for each scaling a row."""
 
+LANDMARK_SET = "landmark_set"
+"""Broadcast, for each set of landmarks one: the number of its scaling, and the landmarks."""
+
 FEATURE_MAP = "feature_map"
-"""Broadcast, for each feature map one: the number of its scaling, kernel, landmarks and U Lambda^(-1/2)."""
+"""Broadcast, for each feature map one: the number of its landmark set, which features it looks at, kernel and
+U Lambda^(-1/2)."""
+
+
+def landmark_set(number: int) -> str:
+    """Return the name of the broadcast of one set of landmarks."""
+    return f"{LANDMARK_SET}.{number}"
 
 
 def feature_map(number: int) -> str:

@@ -85,6 +85,10 @@ class Scaling:
         half = (high - low) / 2
         return cls(mean, (low + high) / 2, np.where(half > 0, half, 1.0))
 
+    def of(self, features: NDArray[np.bool_]) -> "Scaling":
+        """Return the scaling of some of the features, which a mask of shape (features,) picks."""
+        return Scaling(self.fill[features], self.shift[features], self.scale[features])
+
     def transform(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the rows filled and scaled, shape (rows, features)."""
         return (np.where(np.isnan(X), self.fill, X) - self.shift) / self.scale
@@ -94,7 +98,7 @@ def mean_and_variance(
     count: NDArray[np.float64], total: NDArray[np.float64], square: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return mean and variance of each feature over the cells present, 0 where there is nothing to see."""
-    present = np.maximum(count, 1)
+    present = np.where(count > 0, count, 1.0)
     mean = total / present
     mean_square = square / present
     variance = mean_square - np.square(mean)

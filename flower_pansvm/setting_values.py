@@ -10,6 +10,7 @@ MUST_BE = {
     "C-grid": "numbers above 0, separated by commas",
     "gamma-grid": "numbers above 0, separated by commas, or 'auto'",
     "landmarks": "a share of the rows between 0 and 1, a whole number of landmarks, or 'auto'",
+    "features": "a number of features from 1 on, or 'auto'",
     "blur": "a whole number of rows from 0 on, or 'auto'",
     "test-fraction": "a number from 0 on and below 1",
     "tol": "a number above 0",

@@ -12,12 +12,17 @@ from typing import Self
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
+from flower_pansvm.selection.schedule import parse_schedule
+from flower_pansvm.selection.thresholds import parse_threshold
 from flower_pansvm.setting_values import convert, refusal, to_number, to_positive, to_positives
 
 Scalar = str | int | float | bool
 
+SELECTING = ("voted-wrapper", "filter-wrapper", "svm-rfe", "rsvm", "svm-t")
+"""Strategies that select features."""
+
 CHOICES = {
-    "strategy": ("pan-svm",),
+    "strategy": ("pan-svm", *SELECTING),
     "preset": ("private", "paper"),
     "multi_class": ("ovr", "ovo"),
     "class_weight": ("none", "balanced"),
@@ -34,6 +39,8 @@ LEAST = {
     "points": 1,
     "curvature": 0.0,
     "cv_folds": 2,
+    "candidates": 2,
+    "select_tolerance": 0.0,
     "degree": 1,
     "seed": 0,
     "coef0": 0.0,
@@ -77,6 +84,17 @@ class Settings:
     cv_folds, C_grid, gamma_grid
         Folds of cross-validation; the values of C and gamma it tries, by commas; ``auto`` for a sixteenth, a quarter,
         one and four times gamma=scale.
+    step, candidates
+        Features that each step of a feature selection removes: ``1``, the paper's; a share of those left, such as
+        ``0.1``; a schedule such as ``1000:0.5,100:0.1,1``, half while there are more than 1000, then a tenth, below 100
+        one; or ``auto``, one at a time up to 100 features. Most features that ``filter-wrapper`` tries to do without in
+        a step.
+    features, select_tolerance
+        Number of features to choose; ``auto`` for the fewest whose accuracy is within the
+        tolerance of the best, by default none: as accurate as the best.
+    filter_fisher, filter_welch, filter_scatter
+        What the filters of ``filter-wrapper`` keep: a number of features (``200``), a share (``50%``); for Welch's test
+        also a p-value (``p=0.01``).
     tol
         Relative gap at which training stops.
     preset, points, curvature, blur, warm_start
@@ -121,6 +139,13 @@ class Settings:
     cv_folds: int = 5
     C_grid: str = "0.25,1,4,16,64,256"
     gamma_grid: str = "auto"
+    step: str = "auto"
+    candidates: int = 30
+    features: str = "auto"
+    select_tolerance: float = 0.0
+    filter_fisher: str = "50%"
+    filter_welch: str = "p=0.01"
+    filter_scatter: str = "50%"
     tol: float = 1e-3
     preset: str = "private"
     points: int = 8
@@ -192,6 +217,13 @@ class Settings:
             blurred = to_number("blur", self.blur)
             if not (blurred >= 0 and blurred.is_integer()):
                 raise refusal("blur", self.blur)
+        parse_schedule(self.step)
+        for key, threshold in self.thresholds.items():
+            parse_threshold(f"filter-{key}", threshold)
+        if self.features != "auto":
+            wanted = to_positive("features", self.features)
+            if not wanted.is_integer():
+                raise refusal("features", self.features)
         if self.landmarks != "auto":
             count = to_positive("landmarks", self.landmarks)
             if not (count < 1 or count.is_integer()):
@@ -208,9 +240,29 @@ class Settings:
         return self.C == "auto" or self._tunes_gamma
 
     @property
+    def selects(self) -> bool:
+        """Whether the strategy selects features."""
+        return self.strategy in SELECTING
+
+    @property
     def folds(self) -> int:
         """Folds that the sites deal their training rows to; 0 if nothing needs them."""
-        return self.cv_folds if self.tunes or self.probability else 0
+        return self.cv_folds if self.tunes or self.probability or self.selects else 0
+
+    @property
+    def features_wanted(self) -> int | None:
+        """The number of features to choose, or None if accuracy decides."""
+        return None if self.features == "auto" else int(float(self.features))
+
+    @property
+    def thresholds(self) -> dict[str, str]:
+        """What each filter keeps, by the filter's name."""
+        return {"fisher": self.filter_fisher, "welch": self.filter_welch, "scatter": self.filter_scatter}
+
+    @property
+    def blurs(self) -> bool:
+        """Whether sums that are alike hide single rows behind random ones."""
+        return self.preset == "private" and (self.blur == "auto" or float(self.blur) > 0)
 
     @property
     def C_values(self) -> list[float]:

@@ -19,6 +19,7 @@ from simulations.flower_engine import run_on_flower
 from simulations.in_process import InProcessGrid
 from simulations.report import write_report
 from simulations.sites import number_of_sites, table_of
+from strategies.app import STRATEGIES
 from strategies.app import run as run_strategy
 from strategies.asked import remove_asked
 from strategies.journal import config_before
@@ -118,7 +119,7 @@ def run(settings: Settings, engine: str, show: Callable[[str], None]) -> Path:
 
 def train_in_process(settings: Settings) -> PanSVM:
     """Run the strategy with all sites in this process and return it, trained."""
-    strategy = PanSVM(settings)
+    strategy = STRATEGIES[settings.strategy](settings)
     strategy.start(in_process_grid(settings))
     return strategy
 

@@ -10,11 +10,20 @@ from flwr.serverapp import Grid, ServerApp
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.settings import Settings
 from strategies.asked import Asked
+from strategies.filter_wrapper import FilterWrapper
 from strategies.journal import Journal
 from strategies.pan_svm import PanSVM
 from strategies.results import write
+from strategies.voted_wrapper import Rsvm, SvmRfe, SvmT, VotedWrapper
 
-STRATEGIES = {"pan-svm": PanSVM}
+STRATEGIES: dict[str, type[PanSVM]] = {
+    "pan-svm": PanSVM,
+    "voted-wrapper": VotedWrapper,
+    "filter-wrapper": FilterWrapper,
+    "svm-rfe": SvmRfe,
+    "rsvm": Rsvm,
+    "svm-t": SvmT,
+}
 
 app = ServerApp()
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from flower_pansvm import messages
 from flower_pansvm.cutting_planes.packing import pack_problems
 from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.kernels import Kernel
+from flower_pansvm.kernels import Kernel, scale_gamma
 from flower_pansvm.multiclass import REST, Pair, one_versus_all, one_versus_one
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
@@ -25,18 +25,66 @@ def kernel_of(settings: Settings, gamma: float) -> Kernel:
     return Kernel(settings.kernel, gamma, settings.degree, settings.coef0)  # type: ignore[arg-type]
 
 
-def tell_feature_map(federation: Federation, number: int, feature_map: NystromMap, scaling: int) -> None:
-    """Tell the sites a feature map, and by which of the scalings its rows are scaled."""
+def fit_feature_map(
+    settings: Settings, standard: Standard, landmarks: NDArray[np.float64], features: NDArray[np.bool_]
+) -> NystromMap:
+    """Return the feature map of some features of the landmarks; ``gamma=scale`` is that of these features.
+
+    Parameters
+    ----------
+    settings : Settings
+        Kernel and its parameters; C and gamma are not to be chosen any more.
+    standard : Standard
+        The scaling that the landmarks are in, and what it tells of the rows.
+    landmarks : ndarray of shape (landmarks, all features)
+        The landmarks.
+    features : ndarray of shape (all features,)
+        Mask of the features.
+    """
+    count = int(np.count_nonzero(features))
+    (gamma,) = settings.gamma_values(scale_gamma(count, standard.variance(features)))
+    return NystromMap.fit(kernel_of(settings, gamma), landmarks[:, features])
+
+
+def tell_landmarks(federation: Federation, number: int, landmarks: NDArray[np.float64], scaling: int) -> None:
+    """Tell the sites a set of landmarks, and by which of the scalings rows are scaled for it."""
+    federation.broadcast(messages.landmark_set(number), {"scaling": scaling, "landmarks": landmarks})
+
+
+def tell_feature_map(
+    federation: Federation,
+    number: int,
+    feature_map: NystromMap,
+    landmark_set: int,
+    features: NDArray[np.bool_] | None = None,
+) -> None:
+    """Tell the sites a feature map: one of the sets of landmarks they have, and which features of it are looked at.
+
+    Parameters
+    ----------
+    federation : Federation
+        The sites.
+    number : int
+        Number of the feature map.
+    feature_map : NystromMap
+        The map.
+    landmark_set : int
+        Number of the landmarks it was made of.
+    features : ndarray of shape (all features,), optional
+        Mask of the features; all by default.
+    """
     kernel = feature_map.kernel
+    if features is None:
+        features = np.ones(feature_map.landmarks.shape[1], dtype=np.bool_)
     federation.broadcast(
         messages.feature_map(number),
         {
-            "scaling": scaling,
+            "landmark_set": landmark_set,
+            "features": features,
             "kernel": kernel.name,
             "gamma": kernel.gamma,
             "degree": kernel.degree,
             "coef0": kernel.coef0,
-            "landmarks": feature_map.landmarks,
             "normalization": feature_map.normalization,
         },
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from logging import INFO, WARNING
+from logging import DEBUG, INFO, WARNING
 
 import numpy as np
 from flwr.common.logger import log
@@ -15,7 +15,7 @@ from flower_pansvm.cutting_planes.line_search import LineSearch
 from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions, unpack_answers
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.cutting_planes.progress import Progress
-from flower_pansvm.cutting_planes.search import PointSearch
+from flower_pansvm.cutting_planes.search import PATIENCE, PointSearch
 from flower_pansvm.multiclass import REST
 from flower_pansvm.settings import Settings
 from strategies.federation import Federation
@@ -24,6 +24,9 @@ MARGIN = 1.01
 """Bounds are raised by this factor, so that rounding never makes a proper value break one."""
 
 NUMBERS_PER_MEGABYTE = 125_000
+SHORT_PATIENCE = 4
+"""Rounds without progress after which a model that is only compared with others is taken as it is."""
+
 LARGEST_JITTER = 1.5
 """Largest random factor of a row in a curvature."""
 
@@ -53,6 +56,9 @@ class CuttingPlanes:
         Round trips after which a problem is left as it is.
     needed : int, optional
         Training ends when so many problems, the first ones, are done; by default when all are.
+    compared : bool, optional
+        Whether the models are only compared with others: then a problem whose bounds stand still is soon given up, and
+        single round trips are not logged.
 
     Attributes
     ----------
@@ -74,6 +80,7 @@ class CuttingPlanes:
         sites: tuple[str, ...],
         most_rounds: int = MAX_ROUNDS,
         needed: int | None = None,
+        compared: bool = False,
     ) -> None:
         self.federation = federation
         self.settings = settings
@@ -83,6 +90,7 @@ class CuttingPlanes:
         self.sites = sites
         self.most_rounds = most_rounds
         self.needed = needed
+        self.compared = compared
         self.progress: Sequence[Progress] = ()
         self.history: list[list[tuple[float, float]]] = [[] for _ in problems]
         self.questions: list[dict[int, Question]] = []
@@ -131,7 +139,8 @@ class CuttingPlanes:
     def _search(self, problem: Problem) -> Search:
         if self.settings.preset == "paper":
             return LineSearch()
-        return PointSearch(self.settings.points, self.settings.blurred_rows(problem.rank, len(self.sites)))
+        blurred = self.settings.blurred_rows(problem.rank, len(self.sites))
+        return PointSearch(self.settings.points, blurred, SHORT_PATIENCE if self.compared else PATIENCE)
 
     def _ask(self, wanted: Mapping[int, Question]) -> dict[int, Answer]:
         """Ask the sites the questions of all problems, in one round trip."""
@@ -192,7 +201,7 @@ class CuttingPlanes:
         still_open = sum(state.gap > self.settings.tol and not state.failure for state in asked)
         which = f" ({worst.problem.name}; {still_open} of {len(states)} open)" if len(states) > 1 else ""
         text = "cutting planes, round %3d: upper bound %.6g, lower bound %.6g, gap %.1e%s"
-        log(INFO, text, number, worst.upper, worst.lower, worst.gap, which)
+        log(DEBUG if self.compared else INFO, text, number, worst.upper, worst.lower, worst.gap, which)
 
     def _warn_of_gaps(self, states: Sequence[Progress]) -> None:
         """Say which problems were given up because their bounds did not move any more."""
@@ -202,7 +211,7 @@ class CuttingPlanes:
         )
         for state in states[: self.needed]:
             if state.gap > self.settings.tol and not state.failure and state.rounds < self.most_rounds:
-                log(WARNING, text, state.problem.name, state.gap)
+                log(DEBUG if self.compared else WARNING, text, state.problem.name, state.gap)
 
 
 def side_rows(problem: Problem, rows: NDArray[np.float64]) -> tuple[float, float]:

@@ -116,7 +116,7 @@ def random_in_box(federation: Federation, settings: Settings, standards: Sequenc
 
     The box is known to the next of 64 steps, and from numbers of sites only: how many have a row beyond a step.
     """
-    deviation = math.sqrt(min(standard.variance for standard in standards))
+    deviation = math.sqrt(min(standard.variance() for standard in standards))
     steps = np.geomspace(SMALLEST_STEP * (deviation or 1.0), _largest_cell(standards), BOX_STEPS)
     sums = federation.secure_sum(
         messages.BOX, {"folds": _folds(standards), "steps": steps}, {"below": 1.0, "above": 1.0}

@@ -28,6 +28,7 @@ from strategies.binary_problems import (
     kernel_of,
     pairs_of,
     tell_feature_map,
+    tell_landmarks,
     warm_start,
     with_rows,
 )
@@ -138,7 +139,7 @@ def choose(federation: Federation, settings: Settings, schema: Schema, moments: 
     standards = [moments.standard(fold) for fold in moments.folds]
     tell_scalings(federation, standards)
     landmarks = gather_landmarks(federation, settings, standards)
-    gammas = settings.gamma_values(scale_gamma(landmarks[0].shape[1], moments.standard().variance))
+    gammas = settings.gamma_values(scale_gamma(landmarks[0].shape[1], moments.standard().variance()))
     maps, failures = _feature_maps(federation, settings, landmarks, standards, gammas)
     usable = [point for point in product(settings.C_values, gammas) if point[1] not in failures]
     log(INFO, "trying %d settings on %d folds", len(usable), len(standards))
@@ -205,8 +206,10 @@ def _feature_maps(
         except (TrainingError, SettingError) as error:
             failures[gamma] = str(error)
     maps = {key: feature_map for key, feature_map in maps.items() if key[0] not in failures}
+    for fold in range(len(standards)):
+        tell_landmarks(federation, fold, landmarks[fold], scaling=fold)
     for number, ((_, fold), feature_map) in enumerate(maps.items()):
-        tell_feature_map(federation, number, feature_map, scaling=fold)
+        tell_feature_map(federation, number, feature_map, landmark_set=fold)
     return maps, failures
 
 

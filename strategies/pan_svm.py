@@ -1,6 +1,6 @@
 """PAN-SVM: one non-linear SVM over the rows of all sites (Lu 2016, chapter 3; several classes: chapter 4)."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from logging import INFO
 
@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.cutting_planes.progress import Progress
-from flower_pansvm.kernels import scale_gamma
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.model import PanSVC
 from flower_pansvm.multiclass import REST, Pair
@@ -19,10 +18,11 @@ from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from strategies.binary_problems import (
     coordinate_bound,
-    kernel_of,
+    fit_feature_map,
     name_of,
     pairs_of,
     tell_feature_map,
+    tell_landmarks,
     warm_start,
     with_rows,
 )
@@ -77,17 +77,54 @@ class PanSVM(PhasedStrategy):
         with phase("landmarks"):
             standard = self.standardise(federation, moments)
             landmarks = self.gather_landmarks(federation, standard)
+        return self.train(federation, schema, moments, standard, landmarks)
+
+    def train(
+        self,
+        federation: Federation,
+        schema: Schema,
+        moments: Moments,
+        standard: Standard,
+        landmarks: NDArray[np.float64],
+        features: NDArray[np.bool_] | None = None,
+        start: Callable[[NystromMap], list[NDArray[np.float64]]] | None = None,
+    ) -> PanSVC:
+        """Train from landmarks on: feature map, warm start and cutting planes.
+
+        Parameters
+        ----------
+        federation : Federation
+            The sites, which have been told the scaling.
+        schema, moments, standard
+            What they have agreed on, and what is known of their rows.
+        landmarks : ndarray of shape (landmarks, all features)
+            The landmarks.
+        features : ndarray of shape (all features,), optional
+            Mask of the features the model looks at; all by default.
+        start : callable, optional
+            Gives the points to begin with for each binary problem of the model, instead of a warm start at the sites.
+        """
+        phase = federation.ledger.phase
+        if features is None:
+            features = np.ones(landmarks.shape[1], dtype=np.bool_)
         with phase("feature map"):
-            feature_map = self.build_feature_map(federation, standard, landmarks)
+            feature_map = self.build_feature_map(federation, standard, landmarks, features)
         pairs = pairs_of(self.settings, schema)
         problems = self.binary_problems(schema, pairs, feature_map, moments)
         bound = coordinate_bound(feature_map.kernel, standard)
         with phase("warm start"):
-            starts = self.warm_start(federation, problems, bound)
+            if start is None:
+                starts = self.warm_start(federation, problems, bound)
+            else:
+                own = start(feature_map)
+                starts = [own[i % len(pairs)] for i in range(len(problems))]
         with phase("cutting planes"):
             solved = self.cutting_planes(federation, moments, problems, starts, bound)
         weights = np.stack([state.best for state in solved[: len(pairs)]])
-        return PanSVC.from_parts(schema, standard.scaling, feature_map, weights, pairs)
+        columns = tuple(name for name, kept in zip(schema.columns, features, strict=True) if kept)
+        return PanSVC.from_parts(
+            replace(schema, columns=columns), standard.scaling.of(features), feature_map, weights, pairs
+        )
 
     def join(self, federation: Federation) -> Schema:
         """Phase 1: agree on columns and classes."""
@@ -119,13 +156,17 @@ class PanSVM(PhasedStrategy):
         return landmarks
 
     def build_feature_map(
-        self, federation: Federation, standard: Standard, landmarks: NDArray[np.float64]
+        self,
+        federation: Federation,
+        standard: Standard,
+        landmarks: NDArray[np.float64],
+        features: NDArray[np.bool_],
     ) -> NystromMap:
         """Phase 4: decompose the landmarks' kernel matrix (equation 3.6) and tell the sites the map."""
-        (gamma,) = self.settings.gamma_values(scale_gamma(landmarks.shape[1], standard.variance))
-        feature_map = NystromMap.fit(kernel_of(self.settings, gamma), landmarks)
+        feature_map = fit_feature_map(self.settings, standard, landmarks, features)
         log(INFO, "%d landmarks, feature map of rank %d", len(landmarks), feature_map.rank)
-        tell_feature_map(federation, 0, feature_map, scaling=0)
+        tell_landmarks(federation, 0, landmarks, scaling=0)
+        tell_feature_map(federation, 0, feature_map, landmark_set=0, features=features)
         return feature_map
 
     def binary_problems(

@@ -3,11 +3,16 @@
 import csv
 import json
 import platform
+from collections.abc import Iterable
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from flower_pansvm.schema import Schema
+from flower_pansvm.selection.outcome import Selection
 from flower_pansvm.settings import Settings
+from strategies.elimination import Elimination
 from strategies.model_choice import Choice
 from strategies.pan_svm import PanSVM
 
@@ -52,6 +57,11 @@ def describe(strategy: PanSVM, settings: Settings) -> dict[str, Any]:
         "converged": all(state.gap <= settings.tol for state in solved),
         "convergence": strategy.training.history[: len(model.pairs_)],
         "chosen": _chosen(strategy.choice, settings.kernel),
+        **(
+            _selected(strategy.selection, strategy.subsets.schema)
+            if isinstance(strategy, Elimination)
+            else {}
+        ),
         "round_trips": ledger.round_trips,
         "cut_rounds": max(state.rounds for state in strategy.training.progress),
         "bytes_up": ledger.bytes_up,
@@ -96,6 +106,35 @@ def _chosen(choice: Choice | None, kernel: str) -> dict[str, Any] | None:
         for point in choice.ranked
     ]
     return {"C": grid[0]["C"], "gamma": grid[0]["gamma"], "cut_rounds": choice.cut_rounds, "grid": grid}
+
+
+def _selected(selection: Selection, schema: Schema) -> dict[str, Any]:
+    """Return what a feature selection has found, features by their names."""
+
+    def names(features: Iterable[int]) -> list[str]:
+        return [schema.columns[one] for one in features]
+
+    screening = selection.screening
+    return {
+        "ranking": names(selection.ranking),
+        "selected": names(selection.selected),
+        "accuracy_by_count": [asdict(point) for point in selection.points],
+        "votes": [
+            {
+                **asdict(step),
+                "candidates": {name: names(own) for name, own in step.candidates.items()},
+                "removed": names(step.removed),
+            }
+            for step in selection.steps
+        ],
+        "filters": None
+        if screening is None
+        else {
+            "thresholds": dict(screening.thresholds),
+            "passed": dict(screening.passed),
+            "kept": names(screening.kept),
+        },
+    }
 
 
 def _versions() -> dict[str, str]:

@@ -29,8 +29,8 @@ class Standard:
         Training rows over all sites, without the fold's.
     squares : ndarray of shape (features,)
         Sum over these rows of each scaled feature's square.
-    variance : float
-        Variance over all scaled cells.
+    sums : ndarray of shape (features,)
+        Sum over these rows of each scaled feature.
     largest_norm : float
         Upper bound of the norm of every single scaled training row, those of the fold included.
     """
@@ -39,8 +39,14 @@ class Standard:
     fold: int
     rows: int
     squares: NDArray[np.float64]
-    variance: float
+    sums: NDArray[np.float64]
     largest_norm: float
+
+    def variance(self, features: NDArray[np.bool_] | None = None) -> float:
+        """Return the variance over all scaled cells, or over those of some features, picked by a mask."""
+        squares, sums = (part if features is None else part[features] for part in (self.squares, self.sums))
+        cells = self.rows * len(squares)
+        return float(squares.sum() / cells - (sums.sum() / cells) ** 2)
 
 
 @dataclass(frozen=True)
@@ -97,13 +103,12 @@ class Moments:
         squares, sums = _scaled_sums(scaling, rows, count, total, square)
         every = (part.sum(axis=0) for part in (self.count, self.total, self.square))
         all_squares, _ = _scaled_sums(scaling, float(self.rows.sum()), *every)
-        cells = rows * len(count)
         return Standard(
             scaling=scaling,
             fold=fold,
             rows=int(rows),
             squares=squares,
-            variance=float(squares.sum() / cells - (sums.sum() / cells) ** 2),
+            sums=sums,
             largest_norm=float(np.sqrt(all_squares.sum())),
         )
 

@@ -26,6 +26,10 @@ class Progress:
         Its objective, exact; and the master's bound below which no point can come.
     cuts : Cuts
         All cutting planes so far.
+    points : ndarray of shape (cuts, rank + 1)
+        Where they were asked for.
+    blurred : ndarray of shape (cuts,)
+        At how many rows of each site they were asked to be random.
     master : MasterSolution
         The master's latest solution.
     rounds : int
@@ -39,6 +43,8 @@ class Progress:
     upper: float = np.inf
     lower: float = 0.0
     cuts: Cuts = field(init=False)
+    points: NDArray[np.float64] = field(init=False)
+    blurred: NDArray[np.int64] = field(init=False)
     master: MasterSolution = field(init=False)
     rounds: int = 0
     failure: str = ""
@@ -47,6 +53,7 @@ class Progress:
         rank = self.problem.rank
         self.best = np.zeros(rank + 1)
         self.cuts = Cuts(np.empty((0, rank)), np.empty(0), np.empty(0), np.empty(0))
+        self.points, self.blurred = np.empty((0, rank + 1)), np.empty(0, dtype=np.int64)
         self.master = MasterSolution(np.zeros(rank), 0.0, np.empty(0), 0.0, 0.0)
 
     @property
@@ -71,6 +78,8 @@ class Progress:
             np.append(self.cuts.m, new.m),
             np.append(self.cuts.loss, new.loss),
         )
+        self.points = np.vstack([self.points, points])
+        self.blurred = np.append(self.blurred, np.full(len(points), question.blur))
         beta = self.master.beta
         shared = beta > NEGLIGIBLE * beta.max(initial=0.0)
         likely = np.append(shared, np.ones(len(new.m), dtype=np.bool_))

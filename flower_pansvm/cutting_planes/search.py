@@ -40,11 +40,13 @@ class PointSearch:
     blur : int
         Rows at each site, in the first round, whose c is random; halved when the bounds stall, never below 1.
         0 for none.
+    patience : int
+        Rounds after which a problem whose bounds do not move any more is given up.
     """
 
-    def __init__(self, points: int, blur: int) -> None:
+    def __init__(self, points: int, blur: int, patience: int = PATIENCE) -> None:
         self.steps = np.geomspace(FIRST_STEP, 1.0, points) if points > 1 else np.ones(1)
-        self.blurred = blur
+        self.blurred, self.patience = blur, patience
         self.width = FIRST_WIDTH
         self.gap = math.inf
         self.distance = math.inf
@@ -59,7 +61,7 @@ class PointSearch:
     def next(self, progress: Progress, question: Question, answer: Answer, numbers: int) -> Question | None:
         """Ask on the line to the master's solution and at the proximal points; give up when nothing helps any more."""
         self._count_idle_rounds(progress.upper - progress.lower)
-        if self.idle >= PATIENCE:
+        if self.idle >= self.patience:
             return None
         stalled = progress.gap > STALLED * self.gap
         if stalled:

@@ -103,7 +103,8 @@ def ask_cuts(federation: Federation, points: Draws, blur: int = 2, width: float 
     scaling = {"fill": np.zeros((1, 2)), "shift": np.array([[50.0, 0.0]]), "scale": np.array([[10.0, 0.01]])}
     federation.broadcast(messages.SCALING, scaling)
     linear: dict[str, records.Value] = {"kernel": "linear", "gamma": 1.0, "degree": 1, "coef0": 0.0}
-    told = {**linear, "landmarks": np.eye(2), "normalization": np.eye(2), "scaling": 0}
+    federation.broadcast(messages.landmark_set(0), {"scaling": 0, "landmarks": np.eye(2)})
+    told = {**linear, "landmark_set": 0, "features": np.full(2, True), "normalization": np.eye(2)}
     federation.broadcast(messages.feature_map(0), told)
     problem, question = (
         Problem("", 2, 144.0, 1.0, Pair(1, REST)),

@@ -15,6 +15,15 @@ ROOT = Path(__file__).parents[2]
 
 BAD: list[tuple[str, Scalar]] = [
     ("strategy", "pan-svn"),
+    ("step", "0"),
+    ("step", "1:2:3"),
+    ("candidates", 1),
+    ("features", "some"),
+    ("features", "2.5"),
+    ("select-tolerance", -0.1),
+    ("filter-fisher", "p=0.01"),
+    ("filter-welch", "p=0"),
+    ("filter-scatter", "0%"),
     ("execution", "two-shot"),
     ("kernel", "sigmoid"),
     ("scaling", "robust"),
@@ -191,6 +200,7 @@ def test_the_default_grid_of_gamma_is_around_scale_and_short_to_write() -> None:
         (Settings(cv_folds=7, C="auto"), 7),
         (Settings(cv_folds=7, gamma="auto"), 7),
         (Settings(cv_folds=7, probability=True), 7),
+        (Settings(cv_folds=7, strategy="voted-wrapper"), 7),
         (Settings(kernel="linear", gamma="auto"), 0),
     ],
 )

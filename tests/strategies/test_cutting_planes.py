@@ -213,7 +213,7 @@ def test_a_problem_that_cannot_be_solved_is_logged_by_its_name(
 def test_a_problem_that_is_given_up_is_logged_with_its_gap(
     monkeypatch: pytest.MonkeyPatch, lines: list[str]
 ) -> None:
-    monkeypatch.setattr(search, "PATIENCE", 1)
+    monkeypatch.setattr(cutting_planes, "PATIENCE", 1)
     monkeypatch.setattr(search, "SHRUNK", 0.05)
     states = training(Sites(0, 60, 4), tol=1e-9).train([np.empty((0, 5))] * 6)
     given_up = [state for state in states if state.gap > 1e-9]

@@ -59,7 +59,7 @@ def test_the_scaling_without_a_fold_is_that_of_the_pooled_other_rows(
     assert moments.class_rows(fold).tolist() == np.bincount(rows.classes[others]).tolist()
     scaled = standard.scaling.transform(rows.X)
     assert standard.squares == pytest.approx(np.square(scaled[others]).sum(axis=0))
-    assert standard.variance == pytest.approx(scaled[others].var())
+    assert standard.variance() == pytest.approx(scaled[others].var())
     assert standard.largest_norm >= np.linalg.norm(scaled, axis=1).max()
 
 

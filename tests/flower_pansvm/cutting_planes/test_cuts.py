@@ -144,7 +144,9 @@ def test_without_blur_a_cut_is_tight_at_its_point(seed: int, rows: int, rank: in
 @given(st.integers(0, 10**6), st.lists(st.integers(0, 40), max_size=4))
 def test_sums_over_sites_are_those_of_the_pooled_rows(seed: int, borders: list[int]) -> None:
     F, y = some_rows(seed, 40, 3)
-    at = some_points(seed, 6, 3)
+    # Off the margin: whether a row exactly on it counts as inside is up to the rounding of a matrix product, and that
+    # differs with the number of rows.
+    at = some_points(seed, 6, 3) + 1e-3 * np.random.default_rng(seed).random((6, 4))
     parts = [
         astuple(cuts_of(*site, at))
         for site in zip(np.split(F, sorted(borders)), np.split(y, sorted(borders)), strict=True)

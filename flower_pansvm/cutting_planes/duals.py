@@ -1,0 +1,90 @@
+"""From the dual variables of cutting planes to those of rows: alpha_i = sum_t beta_t c_i(t) (DESIGN, section 6).
+
+The master's solution is w = sum_t beta_t a_t, and a_t = sum_i c_i(t) y_i f_i. So w = sum_i alpha_i y_i f_i with this
+alpha, which satisfies 0 <= alpha_i <= C weight_i and sum_i alpha_i y_i = 0: it is a solution of the SVM's dual problem,
+as exact as the master's lower bound.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.cutting_planes.cuts import Draw, Labels, Mapped, Question, RowFactors, blocks
+from flower_pansvm.cutting_planes.progress import NEGLIGIBLE, Progress
+
+
+@dataclass(frozen=True)
+class Duals:
+    """The cutting planes that hold up the solution of one problem.
+
+    Parameters
+    ----------
+    points : ndarray of shape (cuts, rank + 1)
+        Where they were asked for.
+    blurred : ndarray of shape (cuts,)
+        At how many rows of each site they are random.
+    beta : ndarray of shape (cuts,)
+        Their dual variables.
+    """
+
+    points: NDArray[np.float64]
+    blurred: NDArray[np.int64]
+    beta: NDArray[np.float64]
+
+    @classmethod
+    def of(cls, progress: Progress) -> "Duals":
+        """Return those of a trained problem; cuts without a share in the solution are left out."""
+        beta = progress.master.beta
+        kept = beta > NEGLIGIBLE * beta.max(initial=0.0)
+        return cls(progress.points[: len(beta)][kept], progress.blurred[: len(beta)][kept], beta[kept])
+
+
+def row_duals(mapped: Mapped, labels: Labels, duals: Duals, draw: Draw) -> NDArray[np.float64]:
+    """Return the dual variable of each of a site's rows, shape (rows,).
+
+    Parameters
+    ----------
+    mapped : callable
+        Gives mapped rows.
+    labels : Labels
+        The site's rows in the problem.
+    duals : Duals
+        The cutting planes.
+    draw : callable
+        The same secret random numbers as when the cutting planes were asked for.
+    """
+    rows = len(labels.y)
+    alpha = np.zeros(rows)
+    for count in np.unique(duals.blurred):
+        own = duals.blurred == count
+        points, beta = duals.points[own], duals.beta[own]
+        factors = RowFactors(labels, Question(points, int(count), points[0]), draw)
+        for block in blocks(rows):
+            c, _ = factors.of_cuts(mapped(block), block)
+            alpha[block] += c @ beta
+        chosen, change = factors.blurred()
+        alpha[chosen] += change @ beta
+    # A row whose c are 0 in all of them but for a difference of roundings is no support vector.
+    cleaned: NDArray[np.float64] = np.maximum(alpha, 0.0)
+    return cleaned
+
+
+def pack_duals(duals: Sequence[Duals]) -> dict[str, NDArray[Any]]:
+    """Return the cutting planes of several problems as flat arrays."""
+    return {
+        "points": np.concatenate([np.empty(0), *(one.points.ravel() for one in duals)]),
+        "cuts": np.array([len(one.beta) for one in duals]),
+        "blurred": np.concatenate([np.empty(0, dtype=np.int64), *(one.blurred for one in duals)]),
+        "beta": np.concatenate([np.empty(0), *(one.beta for one in duals)]),
+    }
+
+
+def unpack_duals(values: Mapping[str, Any]) -> list[Duals]:
+    """Return the cutting planes that :func:`pack_duals` has packed, given the problems' ranks besides."""
+    sizes, counts = values["rank"] + 1, values["cuts"]
+    points = np.split(values["points"], np.cumsum(counts * sizes)[:-1])
+    blurred, beta = (np.split(values[name], np.cumsum(counts)[:-1]) for name in ("blurred", "beta"))
+    return [Duals(points[i].reshape(-1, sizes[i]), blurred[i], beta[i]) for i in range(len(sizes))]

@@ -1,0 +1,101 @@
+"""What a feature selection has found, and how it came to it.
+
+Features are columns of the common schema, by their place in it.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Point:
+    """How good the models of one subset of features are.
+
+    Parameters
+    ----------
+    features : int
+        Number of features in the subset.
+    accuracy, deviation : float
+        Mean and standard deviation over the folds of the training rows of the share of rows predicted right.
+    test_accuracy : float or None
+        Accuracy on the test rows, which have no part in the selection; None without test rows.
+    """
+
+    features: int
+    accuracy: float
+    deviation: float
+    test_accuracy: float | None
+
+
+@dataclass(frozen=True)
+class Step:
+    """One step of the elimination.
+
+    Parameters
+    ----------
+    features : int
+        Number of features before the step.
+    candidates : mapping of str to tuple of int
+        Features that may go, the least important first, by who proposes them: the name of a criterion; or of the
+        feature that is left out.
+    accuracies : mapping of str to float
+        Mean accuracy over the folds without the candidates of each proposer; empty where votes decided.
+    removed : tuple of int
+        Features that went, the least important first.
+    round_trips, bytes_up : int
+        What the step cost: messages to every site, and bytes that all sites sent together.
+    """
+
+    features: int
+    candidates: Mapping[str, tuple[int, ...]]
+    accuracies: Mapping[str, float]
+    removed: tuple[int, ...]
+    round_trips: int
+    bytes_up: int
+
+
+@dataclass(frozen=True)
+class Screening:
+    """What the filters have left, before the elimination (Lu 2016, section 6.2.3, step 2).
+
+    Parameters
+    ----------
+    scores : mapping of str to tuple of float
+        Score of every feature by each filter, larger is better; for the Welch test |t|.
+    passed : mapping of str to int
+        Number of features that each filter keeps.
+    thresholds : mapping of str to str
+        What each filter's threshold was, as in the settings.
+    kept : tuple of int
+        The voted feature set: features that all filters keep.
+    """
+
+    scores: Mapping[str, tuple[float, ...]]
+    passed: Mapping[str, int]
+    thresholds: Mapping[str, str]
+    kept: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Selection:
+    """The outcome of a feature selection.
+
+    Parameters
+    ----------
+    ranking : tuple of int
+        All features, the most important first. Features that filters removed come last, best score first.
+    points : tuple of Point
+        The subsets on the way, from all features (or all that the filters left) down to one.
+    steps : tuple of Step
+        What was removed when, and why.
+    selected : tuple of int
+        The chosen features, the most important first: a head of the ranking.
+    screening : Screening or None
+        What the filters did, if there were filters.
+    """
+
+    ranking: tuple[int, ...]
+    points: tuple[Point, ...]
+    steps: tuple[Step, ...]
+    selected: tuple[int, ...]
+    screening: Screening | None = None

@@ -1,0 +1,194 @@
+"""Which features the filters let through (Lu 2016, section 6.2.3, step 2)."""
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.errors import SettingError, TrainingError
+from flower_pansvm.selection.filters import FilterScores
+from flower_pansvm.selection.outcome import Screening
+from flower_pansvm.selection.voting import EQUAL, least_important
+
+FILTERS = ("fisher", "welch", "scatter")
+"""The filters; the setting of a filter's threshold is "filter-" and its name."""
+
+WELCH_KEY = "filter-welch"
+ENOUGH = 10
+"""Number of features that suggested thresholds would keep."""
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """What a feature must reach to pass a filter; one of the three is set.
+
+    Parameters
+    ----------
+    text : str
+        The setting it came from.
+    count : int or None
+        Number of best features that pass.
+    percent : float or None
+        Percentage of the features that pass, the best ones, rounded up.
+    p : float or None
+        P-value below which a feature passes.
+    """
+
+    text: str
+    count: int | None = None
+    percent: float | None = None
+    p: float | None = None
+
+    def keeps(self, scores: NDArray[np.float64], p_values: NDArray[np.float64] | None) -> NDArray[np.bool_]:
+        """Return which features pass, shape (features,); never one whose score is 0 or NaN.
+
+        Of features with equal scores the earlier columns pass first.
+
+        Parameters
+        ----------
+        scores : ndarray of shape (features,)
+            Larger is better.
+        p_values : ndarray of shape (features,), or None
+            Needed by a threshold on them only.
+        """
+        scored = scores > 0
+        if self.p is not None:
+            assert p_values is not None
+            return scored & (p_values < self.p)
+        number = self.count
+        if self.percent is not None:
+            # 33.3 * 1000 / 100 is more than 333 by rounding only, and must not become 334.
+            number = math.ceil(self.percent * len(scores) / 100 - 1e-9)
+        best = np.zeros(len(scores), dtype=bool)
+        best[best_first(scores)[:number]] = True
+        return scored & best
+
+
+def parse_threshold(key: str, text: str) -> Threshold:
+    """Return the threshold that a setting describes.
+
+    Parameters
+    ----------
+    key : str
+        The setting's name, such as ``"filter-welch"``, which alone may be a p-value.
+    text : str
+        Number of features to keep, like ``"200"``; percentage of the features, like ``"50%"``; or for the
+        Welch test the p-value below which a feature is kept, like ``"p=0.01"``.
+
+    Raises
+    ------
+    SettingError
+        If it is none of these.
+
+    Examples
+    --------
+    >>> parse_threshold("filter-fisher", "50%").keeps(np.array([3.0, 1.0, 2.0]), None)
+    array([ True, False,  True])
+    """
+    try:
+        threshold = _parse(key, text)
+    except ValueError:
+        choices = "a number of features such as 200, or a percentage of them such as 50%"
+        if key == WELCH_KEY:
+            choices += ", or a p-value such as p=0.01"
+        raise SettingError(f"{key} is '{text}', but it must be {choices}.") from None
+    return threshold
+
+
+def _parse(key: str, text: str) -> Threshold:
+    """Return the threshold; ValueError if it is none."""
+    bare = text.strip()
+    if key == WELCH_KEY and bare.startswith("p="):
+        threshold, valid = Threshold(text, p=(p := float(bare[2:]))), 0 < p <= 1
+    elif bare.endswith("%"):
+        threshold, valid = Threshold(text, percent=(percent := float(bare[:-1]))), 0 < percent <= 100
+    else:
+        threshold, valid = Threshold(text, count=(count := int(bare))), count >= 1
+    if not valid:
+        raise ValueError
+    return threshold
+
+
+def screen(scores: FilterScores, thresholds: Mapping[str, Threshold | str]) -> Screening:
+    """Return the voted feature set: the features that pass all filters.
+
+    Parameters
+    ----------
+    scores : FilterScores
+        Scores of all features.
+    thresholds : mapping of str to Threshold or str
+        Threshold, or its text, of each filter: ``fisher``, ``welch`` and ``scatter``.
+
+    Raises
+    ------
+    TrainingError
+        If no feature passes all filters. The text says how many each keeps, and what would keep more.
+    """
+    values = {name: getattr(scores, name) for name in FILTERS}
+    passing = {}
+    texts = {}
+    for name in FILTERS:
+        threshold = thresholds[name]
+        if isinstance(threshold, str):
+            threshold = parse_threshold(f"filter-{name}", threshold)
+        passing[name] = threshold.keeps(values[name], scores.p if name == "welch" else None)
+        texts[name] = threshold.text
+    passed = {name: int(mask.sum()) for name, mask in passing.items()}
+    kept = np.flatnonzero(np.all(list(passing.values()), axis=0))
+    if len(kept) == 0:
+        raise _nothing_left(values, passed, texts)
+    return Screening(
+        scores={name: tuple(map(float, value)) for name, value in values.items()},
+        passed=passed,
+        thresholds=texts,
+        kept=tuple(map(int, kept)),
+    )
+
+
+def _nothing_left(
+    values: Mapping[str, NDArray[np.float64]], passed: Mapping[str, int], texts: Mapping[str, str]
+) -> TrainingError:
+    features = len(values["fisher"])
+    found = ", ".join(f"filter-{name} ({texts[name]}) keeps {passed[name]}" for name in FILTERS)
+    strictest = min(FILTERS, key=lambda name: passed[name])
+    text = (
+        f"No feature passes all filters: of {features} features, {found}; filter-{strictest} removes most. "
+    )
+    # A feature passes all filters if each keeps as many as the feature's worst place among them.
+    worst = np.max([np.argsort(best_first(value)) + 1 for value in values.values()], axis=0)
+    able = np.sort(worst[np.all([value > 0 for value in values.values()], axis=0)])
+    if len(able) == 0:
+        return TrainingError(
+            text
+            + "Each feature scores 0 in some filter, so no threshold helps: the columns are constant, or a "
+            "class has hardly any rows. Check the label column, or use the strategy voted-wrapper, which has no "
+            "filters."
+        )
+    number = int(able[min(ENOUGH, len(able)) - 1])
+    keys = ", ".join(f"filter-{name} = '{number}'" for name in FILTERS)
+    left = int((able <= number).sum())
+    return TrainingError(text + f"Loosen it, or keep more by each: {keys} would leave {left}.")
+
+
+def best_first(scores: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return all features, the best first; of equal scores the earlier column, and NaN as if it were 0."""
+    known = np.where(np.isnan(scores), 0.0, scores)
+    return least_important(known, np.ones(len(scores), dtype=bool), len(scores))[::-1]
+
+
+def filter_order(scores: FilterScores) -> NDArray[np.float64]:
+    """Return the mean rank of each feature over the three filters, shape (features,): larger is more important.
+
+    Ranks count from 1 for the worst; equal scores share the mean of their ranks.
+    """
+    rank: NDArray[np.float64] = np.mean([_ranks(getattr(scores, name)) for name in FILTERS], axis=0)
+    return rank
+
+
+def _ranks(scores: NDArray[np.float64]) -> NDArray[np.float64]:
+    ordered = np.sort(scores)
+    below = np.searchsorted(ordered, scores * (1 - EQUAL), side="left")
+    up_to = np.searchsorted(ordered, scores * (1 + EQUAL), side="right")
+    return (below + 1 + up_to) / 2.0

@@ -1,0 +1,76 @@
+"""Which features go next: the least important ones by a criterion, and the vote of several (Lu 2016, 5.2.3)."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+EQUAL = 1e-9
+"""Scores that differ by less than this share are equal: identical features differ by rounding only."""
+
+
+def least_important(
+    scores: NDArray[np.float64], remaining: NDArray[np.bool_], count: int
+) -> NDArray[np.int64]:
+    """Return the features with the smallest scores, the least important first.
+
+    Of features with equal scores the later column is less important, so that the order is the same each time.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (features,)
+        Larger is more important; no NaN.
+    remaining : ndarray of bool, shape (features,)
+        Features to choose from.
+    count : int
+        How many to return; all that remain, if fewer do.
+
+    Returns
+    -------
+    ndarray of int, shape (count,)
+        Columns of the common schema.
+
+    Examples
+    --------
+    >>> least_important(np.array([0.5, 0.1, 0.2, 0.1]), np.array([True, True, False, True]), count=2)
+    array([3, 1])
+    """
+    columns = np.flatnonzero(remaining)
+    columns = columns[np.argsort(scores[columns])]
+    ascending = scores[columns]
+    apart = ~np.isclose(ascending[1:], ascending[:-1], rtol=EQUAL, atol=0.0)
+    places = np.concatenate([[0], np.cumsum(apart)])[: len(columns)]
+    return columns[np.lexsort((-columns, places))][:count].astype(np.int64)
+
+
+def vote(proposals: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return the features that at least two criteria want to remove; of a single proposal, all of it.
+
+    They come by the sum of their places in the proposals, the smallest first; a feature that a proposal leaves
+    out has the place after its end. Of equal sums the later column comes first. With three proposals of n
+    features there may be up to 3 n / 2 of them: a step that removes n takes the first n.
+
+    Parameters
+    ----------
+    proposals : sequence of ndarray of int
+        Features that each criterion wants to remove, the least important first (:func:`least_important`).
+
+    Returns
+    -------
+    ndarray of int
+        Columns; empty where there is no majority for any.
+
+    Examples
+    --------
+    >>> vote([np.array([4, 2]), np.array([2, 7]), np.array([7, 5])])
+    array([7, 2])
+    """
+    if len(proposals) == 1:
+        return proposals[0]
+    columns, votes = np.unique(np.concatenate(proposals), return_counts=True)
+    places = {int(column): 0 for column in columns[votes >= 2]}
+    for proposal in proposals:
+        place = {int(column): at for at, column in enumerate(proposal)}
+        for column in places:
+            places[column] += place.get(column, len(proposal))
+    return np.array(sorted(places, key=lambda column: (places[column], -column)), dtype=np.int64)

@@ -1,0 +1,109 @@
+"""What all feature selections share: eliminate features step by step, choose a subset, train a model on it."""
+
+from abc import abstractmethod
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm import messages
+from flower_pansvm.cutting_planes.problem import NO_FOLD
+from flower_pansvm.errors import SettingError
+from flower_pansvm.model import PanSVC
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.selection.class_moments import ClassMoments
+from flower_pansvm.selection.outcome import Selection
+from flower_pansvm.selection.schedule import parse_schedule
+from strategies.federation import Federation
+from strategies.landmarks import MARGIN
+from strategies.pan_svm import PanSVM
+from strategies.subsets import Mask, Score, Subsets, Trained, Wanted
+from strategies.trail import Trail
+
+
+class Elimination(PanSVM):
+    """Base of the strategies that select features. A subclass writes :meth:`eliminate`, its paper's algorithm.
+
+    Attributes
+    ----------
+    subsets : Subsets
+        Trains and tries models on subsets of the features.
+    trail : Trail
+        Where :meth:`eliminate` writes down every subset and every step.
+    selection : Selection
+        What was found, after the run; ``model`` is then one on the chosen features only.
+    """
+
+    subsets: Subsets
+    trail: Trail
+    selection: Selection
+
+    def fit(self, federation: Federation) -> PanSVC:
+        """Select features, and train on those that are chosen."""
+        phase, settings = federation.ledger.phase, self.settings
+        with phase("join"):
+            schema = self.join(federation)
+        check_wanted(settings.features_wanted, len(schema.columns))
+        with phase("scaling"):
+            moments = self.learn_moments(federation)
+        if settings.tunes:
+            with phase("model choice"):
+                self.choose(federation, schema, moments)
+        with phase("landmarks"):
+            self.subsets = Subsets(federation, self.settings, schema, moments)
+            standard, landmarks = self.subsets.standards[NO_FOLD], self.subsets.landmarks[NO_FOLD]
+            self.landmarks_used = len(landmarks)
+        with phase("selection"):
+            self.trail = Trail(schema, federation.ledger)
+            self.eliminate(federation)
+            self.selection = self.trail.outcome(settings.select_tolerance, settings.features_wanted)
+        chosen = self.mask(self.selection.selected)
+        return self.train(federation, schema, moments, standard, landmarks, chosen, self._start)
+
+    @abstractmethod
+    def eliminate(self, federation: Federation) -> None:
+        """Remove features step by step until one is left, and write it down in the trail."""
+
+    def class_moments(self, federation: Federation) -> ClassMoments:
+        """Return the sums over all training rows by class, in scaled units, by one secure sum."""
+        cell, rows = self.largest_cell(), MARGIN * float(self.subsets.moments.class_rows().max())
+        sums = federation.secure_sum(
+            messages.CLASS_MOMENTS,
+            {},
+            {"count": messages.COUNT, "total": rows * cell, "square": rows * cell**2},
+        )
+        return ClassMoments(sums["count"], sums["total"], sums["square"])
+
+    def largest_cell(self) -> float:
+        """Return a bound on every scaled cell of the training rows."""
+        return MARGIN * self.subsets.standards[NO_FOLD].largest_norm + 1.0
+
+    def train_and_score(self, features: Mask, near: Trained | None) -> tuple[Trained, Score]:
+        """Train the models of a subset, on all rows and without each fold, and try them."""
+        trained = Trained(features)
+        self.subsets.train([Wanted(trained, self.subsets.folds, near)])
+        return trained, self.subsets.score([trained])[0]
+
+    def size(self, features: Mask) -> int:
+        """Return how many features this step removes."""
+        return parse_schedule(self.settings.step).size(int(np.count_nonzero(features)))
+
+    def mask(self, features: Iterable[int]) -> Mask:
+        """Return features as a mask of all of them."""
+        mask = np.zeros(len(self.subsets.schema.columns), dtype=np.bool_)
+        mask[list(features)] = True
+        return mask
+
+    def _start(self, feature_map: NystromMap) -> list[NDArray[np.float64]]:
+        """Return the points from which the chosen subset is trained to the end: it has been trained before."""
+        old, weights = self.trail.solution(len(self.selection.selected))
+        return [feature_map.carry_over(one, old) for one in weights]
+
+
+def check_wanted(wanted: int | None, there: int) -> None:
+    """Check before any training that there are as many features as are to be chosen."""
+    if wanted is not None and wanted > there:
+        raise SettingError(
+            f"features is {wanted}, but the table has {there}. Ask for fewer, or leave it at 'auto' for the fewest "
+            "that are as accurate as the best."
+        )

@@ -1,0 +1,75 @@
+"""PPFSIFW: three filters, then a wrapper that leaves out one feature after the other (Lu 2016, section 6.2.3)."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.selection.filters import by_classes
+from flower_pansvm.selection.thresholds import filter_order, screen
+from flower_pansvm.selection.voting import least_important
+from strategies.elimination import Elimination
+from strategies.federation import Federation
+from strategies.subsets import Trained, Wanted, without
+
+
+class FilterWrapper(Elimination):
+    """The PPFSIFW strategy."""
+
+    def eliminate(self, federation: Federation) -> None:
+        """Keep what passes all filters (steps 1 and 2), then remove features by accuracy (step 3).
+
+        The paper removes the feature without which the classifier is most accurate, whether that is more accurate
+        than before or not.
+        """
+        scores = by_classes(self.class_moments(federation), self.subsets.pairs)
+        screening, order = screen(scores, self.settings.thresholds), filter_order(scores)
+        self.trail.add_screening(screening, order)
+        everything, score = self.train_and_score(self.mask(range(len(order))), near=None)
+        self.trail.add_point(everything, score)
+        before, current = everything, Trained(self.mask(screening.kept))
+        while True:
+            tried = {
+                one: Trained(without(current.features, [one])) for one in self.candidates(current, order)
+            }
+            self._train(current, before, tried.values())
+            own, *others = self.subsets.score([current, *tried.values()])
+            if len(screening.kept) < len(order) or self.trail.steps:
+                self.trail.add_point(current, own)
+            if not tried:
+                return
+            accuracies = {one: score.accuracy for one, score in zip(tried, others, strict=True)}
+            removed = self.worst(accuracies, order, self.size(current.features))
+            self.trail.add_step(current.features, *self._by_name(accuracies), removed)
+            before = current
+            # Without a single feature, the models are trained already, but for that on all rows.
+            current = tried[removed[0]] if len(removed) == 1 else Trained(without(current.features, removed))
+
+    def candidates(self, current: Trained, order: NDArray[np.float64]) -> list[int]:
+        """Return the features that the step tries to do without: all of few, else the least by the filters."""
+        left = int(np.count_nonzero(current.features))
+        most = self.settings.candidates if left > 1 else 0
+        return [int(one) for one in least_important(order, current.features, min(left, most))]
+
+    def worst(self, accuracies: Mapping[int, float], order: NDArray[np.float64], count: int) -> list[int]:
+        """Return the candidates without which the classifier is most accurate.
+
+        Of equally accurate ones, which small data has many of, those that are least by the filters, then the later
+        column. Never more than half of the candidates go at once: else the accuracy would hardly matter.
+        """
+        ranked = sorted(accuracies, key=lambda one: (-accuracies[one], order[one], -one))
+        return ranked[: max(1, min(count, len(ranked) // 2))]
+
+    def _train(self, current: Trained, before: Trained, tried: Iterable[Trained]) -> None:
+        """Train, in one batch, the candidates' models and those of the current subset that there are not yet."""
+        missing = [fold for fold in self.subsets.folds if fold not in current.states]
+        folds = self.subsets.moments.folds
+        near = before if set(folds) & set(missing) else current
+        self.subsets.train(
+            [Wanted(current, missing, before), *(Wanted(one, folds, near) for one in tried)], keep=[current]
+        )
+
+    def _by_name(self, accuracies: Mapping[int, float]) -> tuple[dict[str, list[int]], dict[str, float]]:
+        columns = self.subsets.schema.columns
+        candidates = {columns[one]: [one] for one in accuracies}
+        return candidates, {columns[one]: accuracy for one, accuracy in accuracies.items()}

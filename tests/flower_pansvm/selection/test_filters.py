@@ -1,0 +1,196 @@
+"""Filters: by hand, against scipy and scikit-learn on pooled rows, and where a score is undefined."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.stats import ttest_ind
+from sklearn.datasets import load_breast_cancer, load_iris
+from sklearn.feature_selection import f_classif
+from sklearn.preprocessing import scale
+
+from flower_pansvm.multiclass import REST, Pair, one_versus_all
+from flower_pansvm.scaling import moments
+from flower_pansvm.selection.class_moments import ClassMoments
+from flower_pansvm.selection.filters import (
+    FilterScores,
+    by_classes,
+    fisher_score,
+    scatter_ratio,
+    welch_p,
+    welch_t,
+)
+
+TWO = Pair(1, REST)
+NAMES = ("fisher", "welch", "p", "scatter")
+
+
+def by_class(X: NDArray[np.float64], y: NDArray[np.int64], classes: int = 2) -> ClassMoments:
+    groups = [moments(X[y == one]) for one in range(classes)]
+    return ClassMoments(
+        *(np.stack([group[part] for group in groups]) for part in ("count", "total", "square"))
+    )
+
+
+def column(negative: list[float], positive: list[float]) -> ClassMoments:
+    """Return the sides of one feature."""
+    X = np.array([*negative, *positive])[:, None]
+    return by_class(X, np.array([0] * len(negative) + [1] * len(positive))).sides(TWO)
+
+
+def scores(classes: ClassMoments, number: int = 2) -> FilterScores:
+    return by_classes(classes, one_versus_all(number))
+
+
+def rows(seed: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    random = np.random.default_rng(seed)
+    y = random.permutation(np.arange(80) % 2)
+    X = random.normal(size=(80, 6)) * (1 + y[:, None]) + y[:, None] * random.normal(size=6)
+    X[random.random(X.shape) < 0.1] = np.nan
+    return X, y
+
+
+def test_scores_by_hand() -> None:
+    # Means 2 and 8; population variances 1 and 4, sample variances 2 and 8; overall mean 5.
+    sides = column([1.0, 3.0], [6.0, 10.0])
+    assert fisher_score(sides).tolist() == [6 / (1 + 4)]
+    np.testing.assert_allclose(welch_t(sides), 6 / np.sqrt(2 / 2 + 8 / 2), rtol=1e-15)
+    np.testing.assert_allclose(scatter_ratio(sides), (9 + 9) / (2 + 8), rtol=1e-15)
+
+
+def test_classes_of_different_size_count_the_same_between_but_not_in_the_overall_mean() -> None:
+    # Means 0 and 4, overall mean 1: between 1 + 9, within 2 + 0 + 2 + 0.
+    sides = column([-1.0, 1.0, -1.0, 1.0, 0.0, 0.0], [3.0, 5.0])
+    np.testing.assert_allclose(scatter_ratio(sides), (1 + 9) / (4 + 2), rtol=1e-15)
+
+
+@given(st.integers(0, 1000))
+def test_welch_is_scipys_test_on_the_pooled_rows(seed: int) -> None:
+    X, y = rows(seed)
+    sides = by_class(X, y).sides(TWO)
+    known = ttest_ind(X[y == 1], X[y == 0], equal_var=False, nan_policy="omit")
+    np.testing.assert_allclose(welch_t(sides), np.abs(known.statistic), rtol=1e-9)
+    np.testing.assert_allclose(welch_p(sides), known.pvalue, rtol=1e-8)
+
+
+def test_fisher_and_scatter_are_the_printed_formulas_on_real_rows() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    X = scale(X)
+    found = scores(by_class(X, y))
+    plus, minus = X[y == 1], X[y == 0]
+    np.testing.assert_allclose(
+        found.fisher, np.abs(plus.mean(0) - minus.mean(0)) / (plus.var(0) + minus.var(0)), rtol=1e-9
+    )
+    between = plus.mean(0) ** 2 + minus.mean(0) ** 2
+    within = len(plus) * plus.var(0) + len(minus) * minus.var(0)
+    np.testing.assert_allclose(found.scatter, between / within, rtol=1e-9)
+
+
+def test_for_classes_of_one_size_the_scatter_ratio_is_that_of_the_f_test_but_for_a_factor() -> None:
+    X, y = load_iris(return_X_y=True)
+    ratio = scatter_ratio(by_class(scale(X), y, 3))
+    # F = (50 S_b / 2) / (S_w / 147)
+    np.testing.assert_allclose(ratio * 50 * 147 / 2, f_classif(X, y)[0], rtol=1e-9)
+
+
+def test_several_classes_sum_scores_and_correct_the_smallest_p_value() -> None:
+    X, y = load_iris(return_X_y=True)
+    classes = by_class(scale(X), y, 3)
+    found = scores(classes, 3)
+    problems = [classes.sides(pair) for pair in one_versus_all(3)]
+    np.testing.assert_allclose(found.fisher, sum(fisher_score(sides) for sides in problems))
+    tests = [ttest_ind(scale(X)[y == one], scale(X)[y != one], equal_var=False) for one in range(3)]
+    np.testing.assert_allclose(found.welch, sum(np.abs(test.statistic) for test in tests), rtol=1e-9)
+    np.testing.assert_allclose(found.p, 3 * np.min([test.pvalue for test in tests], axis=0), rtol=1e-8)
+
+
+def test_a_corrected_p_value_is_at_most_one() -> None:
+    X = np.tile(np.array([[-1.0], [1.0]]), (6, 1))
+    assert scores(by_class(X, np.arange(12) // 2 % 3, 3), 3).p.tolist() == [1.0]
+
+
+@given(st.integers(0, 1000))
+def test_the_sums_of_five_sites_give_the_pooled_scores(seed: int) -> None:
+    X, y = rows(seed)
+    site = np.random.default_rng(seed).integers(5, size=len(X))
+    parts = [by_class(X[site == one], y[site == one]) for one in range(5)]
+    summed = ClassMoments(
+        *(np.sum([getattr(one, part) for one in parts], axis=0) for part in ("count", "total", "square"))
+    )
+    pooled, found = scores(by_class(X, y)), scores(summed)
+    for name in NAMES:
+        np.testing.assert_allclose(getattr(found, name), getattr(pooled, name), rtol=1e-9)
+
+
+@given(
+    st.integers(0, 1000),
+    st.floats(0.01, 100.0),
+    st.sampled_from([-1.0, 1.0]),
+    st.floats(-10.0, 10.0),
+)
+def test_welch_and_scatter_do_not_depend_on_the_unit(
+    seed: int, factor: float, sign: float, shift: float
+) -> None:
+    X, y = rows(seed)
+    before, after = scores(by_class(X, y)), scores(by_class(sign * factor * (X + shift), y))
+    for name in ("welch", "p", "scatter"):
+        np.testing.assert_allclose(getattr(after, name), getattr(before, name), rtol=1e-6, atol=1e-12)
+    np.testing.assert_allclose(after.fisher * factor, before.fisher, rtol=1e-6, atol=1e-12)
+
+
+@given(st.integers(0, 1000))
+def test_scores_do_not_depend_on_which_side_is_positive(seed: int) -> None:
+    X, y = rows(seed)
+    for name in NAMES:
+        np.testing.assert_allclose(
+            getattr(scores(by_class(X, 1 - y)), name), getattr(scores(by_class(X, y)), name), rtol=1e-12
+        )
+
+
+@given(st.floats(-1e6, 1e6), st.integers(2, 50), st.integers(2, 50))
+def test_a_constant_column_scores_zero_whatever_the_rounding(
+    value: float, negative: int, positive: int
+) -> None:
+    sides = column([value] * negative, [value] * positive)
+    assert fisher_score(sides) == welch_t(sides) == scatter_ratio(sides) == 0
+    assert welch_p(sides) == 1
+
+
+def test_sides_constant_at_different_values_score_infinity() -> None:
+    sides = column([1.0, 1.0, 1.0], [2.0, 2.0])
+    assert fisher_score(sides) == welch_t(sides) == scatter_ratio(sides) == np.inf
+    assert welch_p(sides) == 0
+
+
+@pytest.mark.parametrize("positive", [[], [np.nan, np.nan]])
+def test_a_side_without_cells_scores_zero(positive: list[float]) -> None:
+    sides = column([1.0, 2.0, 4.0], positive)
+    assert fisher_score(sides) == welch_t(sides) == scatter_ratio(sides) == 0
+    assert welch_p(sides) == 1
+
+
+def test_one_cell_on_a_side_leaves_the_t_test_undefined() -> None:
+    sides = column([1.0, 2.0, 4.0], [9.0])
+    assert welch_t(sides) == 0
+    assert welch_p(sides) == 1
+    assert fisher_score(sides) > 0
+
+
+def test_a_class_without_rows_changes_no_scatter_ratio() -> None:
+    X, y = rows(0)
+    np.testing.assert_array_equal(scatter_ratio(by_class(X, y, 3)), scatter_ratio(by_class(X, y, 2)))
+
+
+def test_identical_columns_have_identical_scores() -> None:
+    X, y = rows(0)
+    found = scores(by_class(np.column_stack([X, X]), y))
+    for name in NAMES:
+        first, second = np.split(getattr(found, name), 2)
+        assert (first == second).all()
+
+
+def test_noise_has_p_values_spread_evenly() -> None:
+    X = np.random.default_rng(0).normal(size=(40, 5000))
+    p = scores(by_class(X, np.arange(40) % 2)).p
+    np.testing.assert_allclose(np.quantile(p, [0.01, 0.1, 0.5]), [0.01, 0.1, 0.5], atol=0.02)

@@ -1,0 +1,175 @@
+"""What passes the filters, and the text when nothing does."""
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.stats import rankdata
+
+from flower_pansvm.errors import SettingError, TrainingError
+from flower_pansvm.selection.filters import FilterScores
+from flower_pansvm.selection.thresholds import filter_order, parse_threshold, screen
+
+SCORES = np.array([0.5, 3.0, 0.0, 1.0, 2.0])
+ANYTHING = {"fisher": "100%", "welch": "100%", "scatter": "100%"}
+
+
+def passing(text: str, scores: NDArray[np.float64], key: str = "filter-fisher") -> list[int]:
+    return np.flatnonzero(parse_threshold(key, text).keeps(scores, None)).tolist()
+
+
+def scores_of(
+    fisher: NDArray[np.float64], welch: NDArray[np.float64], scatter: NDArray[np.float64]
+) -> FilterScores:
+    return FilterScores(fisher, welch, np.exp(-welch), scatter)
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        *(
+            ("1", [1]),
+            ("3", [1, 3, 4]),
+            (" 4 ", [0, 1, 3, 4]),
+            ("20%", [1]),
+            ("50%", [1, 3, 4]),
+            ("50.5 %", [1, 3, 4]),
+        ),
+        *(("5", [0, 1, 3, 4]), ("500", [0, 1, 3, 4]), ("100%", [0, 1, 3, 4])),
+    ],
+)
+def test_counts_and_shares_keep_the_best_but_never_a_score_of_zero(text: str, kept: list[int]) -> None:
+    assert passing(text, SCORES) == kept
+
+
+def test_a_share_is_rounded_up_but_not_by_rounding_errors() -> None:
+    ascending = np.arange(1.0, 1001.0)
+    assert len(passing("33.3%", ascending)) == 333
+    assert len(passing("0.01%", ascending)) == 1
+    assert len(passing("7%", ascending[:100])) == 7
+
+
+def test_of_equal_scores_the_earlier_columns_pass() -> None:
+    assert passing("3", np.array([1.0, 2.0, 1.0, 2.0, 1.0])) == [0, 1, 3]
+    assert passing("2", np.full(4, np.inf)) == [0, 1]
+
+
+def test_a_score_that_is_no_number_never_passes() -> None:
+    assert passing("100%", np.array([np.nan, 1.0, np.nan])) == [1]
+    assert passing("1", np.array([np.nan, 1.0, 2.0])) == [2]
+
+
+def test_a_p_value_keeps_what_is_below_it() -> None:
+    threshold = parse_threshold("filter-welch", "p=0.01")
+    p_values = np.array([0.009, 0.01, 0.0, np.nan, 0.001])
+    assert threshold.keeps(np.array([3.0, 2.0, np.inf, 1.0, 0.0]), p_values).tolist() == [
+        True,
+        False,
+        True,
+        False,
+        False,
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["", "0", "-3", "1.5", "0%", "101%", "nan%", "%", "most", "0.5", "inf", "p0.01"]
+)
+@pytest.mark.parametrize("key", ["filter-fisher", "filter-welch"])
+def test_anything_else_is_refused_by_name(key: str, text: str) -> None:
+    with pytest.raises(
+        SettingError, match=f"^{key} is '{re.escape(text)}', but it must be a number of features"
+    ):
+        parse_threshold(key, text)
+
+
+@pytest.mark.parametrize("text", ["p=", "p=0", "p=-1", "p=1.5", "p=nan", "p=small"])
+def test_a_p_value_must_be_one(text: str) -> None:
+    with pytest.raises(SettingError, match=r"p-value such as p=0\.01"):
+        parse_threshold("filter-welch", text)
+
+
+@pytest.mark.parametrize("key", ["filter-fisher", "filter-scatter"])
+def test_only_the_welch_test_has_p_values(key: str) -> None:
+    with pytest.raises(SettingError, match=f"^{key} is 'p=0.01'") as error:
+        parse_threshold(key, "p=0.01")
+    assert "p-value" not in str(error.value)
+
+
+def test_features_that_all_filters_keep_are_voted_for() -> None:
+    scores = scores_of(
+        np.array([4.0, 3.0, 2.0, 1.0]), np.array([9.0, 1.0, 8.0, 7.0]), np.array([2.0, 3.0, 4.0, 1.0])
+    )
+    found = screen(
+        scores, {"fisher": "75%", "welch": "p=0.01", "scatter": parse_threshold("filter-scatter", "3")}
+    )
+    assert found.kept == (0, 2)
+    assert found.passed == {"fisher": 3, "welch": 3, "scatter": 3}
+    assert found.thresholds == {"fisher": "75%", "welch": "p=0.01", "scatter": "3"}
+    assert found.scores["welch"] == (9.0, 1.0, 8.0, 7.0)
+
+
+def test_a_constant_column_is_screened_out() -> None:
+    column = np.array([1.0, 0.0, 2.0])
+    assert screen(scores_of(column, column, column), ANYTHING).kept == (0, 2)
+
+
+def test_a_bad_threshold_is_refused_by_the_name_of_its_setting() -> None:
+    with pytest.raises(SettingError, match=r"^filter-scatter is 'some'"):
+        screen(scores_of(SCORES, SCORES, SCORES), ANYTHING | {"scatter": "some"})
+
+
+def suggested(error: TrainingError) -> tuple[dict[str, str], int]:
+    """Return the thresholds that an error suggests, and how many features they would leave."""
+    found = dict(re.findall(r"filter-(\w+) = '([^']+)'", str(error)))
+    return found, int(re.findall(r"would leave (\d+)\.$", str(error))[0])
+
+
+def test_when_nothing_passes_the_text_names_the_strictest_filter() -> None:
+    ascending = np.arange(1.0, 31.0)
+    with pytest.raises(TrainingError) as error:
+        screen(
+            scores_of(ascending, ascending, ascending[::-1]),
+            {"fisher": "50%", "welch": "7", "scatter": "50%"},
+        )
+    text = str(error.value)
+    assert "of 30 features, filter-fisher (50%) keeps 15, filter-welch (7) keeps 7" in text
+    assert "filter-welch removes most" in text
+
+
+@given(st.integers(0, 1000), st.integers(2, 40))
+def test_the_suggested_thresholds_leave_what_the_text_says(seed: int, features: int) -> None:
+    random = np.random.default_rng(seed)
+    fisher, welch, scatter = random.integers(0, 5, size=(3, features)).astype(float)
+    scores = scores_of(fisher, welch, scatter)
+    able = int(((fisher > 0) & (welch > 0) & (scatter > 0)).sum())
+    # No |t| is above 4, so no p-value is below exp(-4): nothing passes.
+    with pytest.raises(TrainingError) as error:
+        screen(scores, {"fisher": "1", "welch": "p=1e-9", "scatter": "1"})
+    if able:
+        thresholds, left = suggested(error.value)
+        assert len(screen(scores, thresholds).kept) == left >= min(10, able)
+    else:
+        assert "no threshold helps" in str(error.value)
+
+
+def test_if_all_columns_are_constant_the_text_says_so() -> None:
+    zeros = np.zeros(4)
+    with pytest.raises(TrainingError, match=r"no threshold helps: the columns are constant.*voted-wrapper"):
+        screen(scores_of(zeros, zeros, zeros), ANYTHING)
+
+
+@given(st.integers(0, 1000))
+def test_the_filter_order_is_the_mean_of_the_ranks(seed: int) -> None:
+    three = np.random.default_rng(seed).integers(0, 6, size=(3, 12)).astype(float)
+    three[three == 5] = np.inf
+    np.testing.assert_allclose(filter_order(scores_of(*three)), rankdata(three, axis=1).mean(axis=0))
+
+
+def test_identical_features_have_the_same_place_in_the_filter_order_whatever_the_rounding() -> None:
+    three = np.random.default_rng(0).random((3, 12))
+    twice = np.hstack([three, three * (1 + 1e-13)])
+    first, second = np.split(filter_order(scores_of(*twice)), 2)
+    assert (first == second).all()
