@@ -21,6 +21,8 @@ from flower_pansvm.secure_sum.wire import join_fields
 
 SECRET = "blur"
 TAG = b"flower-pansvm/1/blur"
+SHORT = 4
+"""So many numbers fit into a digest; it serves as such, and never also as the key of a longer stream."""
 
 
 def new_secret(context: Context) -> bytes:
@@ -57,11 +59,11 @@ def draw_for(site: Site, *about: object) -> Draw:
     about : objects
         What the numbers are used on, told apart by their ``repr``.
     """
-    secret = site.kept(SECRET)
+    key = hmac.digest(site.kept(SECRET), join_fields(TAG, repr(about).encode()), "sha256")
 
     def draw(purpose: str, count: int) -> NDArray[np.float64]:
-        message = join_fields(TAG, repr(about).encode(), purpose.encode())
-        words = keystream(hmac.digest(secret, message, "sha256"), count)
+        digest = hmac.digest(key, purpose.encode(), "sha256")
+        words = np.frombuffer(digest, dtype="<u8", count=count) if count <= SHORT else keystream(digest, count)
         return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     return draw

@@ -4,12 +4,13 @@ from typing import Any, cast
 
 from flwr.app import ConfigRecord, Context, RecordDict
 
+from clients.memory import cached
 from clients.terms import site_name
 from flower_pansvm import messages, records
 from flower_pansvm.errors import FederationError
-from flower_pansvm.records import Value
 
 PREFIX = "broadcast."
+SUFFIX = ".values"
 DIGEST = "digest"
 
 
@@ -34,20 +35,20 @@ def keep(context: Context, content: RecordDict) -> None:
 
 
 def recall(context: Context, name: str) -> dict[str, Any]:
-    """Return the values of a broadcast.
+    """Return the values of a broadcast; this process reads the same values only once.
 
     Raises
     ------
     FederationError
         If this site has not received it.
     """
-    values: dict[str, Value] = records.get(context.state, PREFIX + name)
-    if not values:
+    if not records.has(context.state, PREFIX + name):
         raise FederationError(
             f"Site '{site_name(context)}' has not received the broadcast '{name}'. It joined too late or its node "
             "was started again during the run; start the run again."
         )
-    return values
+    digest = _digest(context.state[f"{PREFIX}{name}{SUFFIX}"])
+    return cast("dict[str, Any]", cached((PREFIX, digest), lambda: records.get(context.state, PREFIX + name)))
 
 
 def told(context: Context, content: RecordDict) -> dict[str, str]:
@@ -57,9 +58,12 @@ def told(context: Context, content: RecordDict) -> dict[str, str]:
 
 
 def _digests(context: Context) -> dict[str, str]:
-    suffix = ".values"
     return {
-        key.removeprefix(PREFIX).removesuffix(suffix): str(cast(ConfigRecord, record)[DIGEST])
+        key.removeprefix(PREFIX).removesuffix(SUFFIX): _digest(record)
         for key, record in context.state.items()
-        if key.startswith(PREFIX) and key.endswith(suffix)
+        if key.startswith(PREFIX) and key.endswith(SUFFIX)
     }
+
+
+def _digest(record: object) -> str:
+    return str(cast(ConfigRecord, record)[DIGEST])

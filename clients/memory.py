@@ -10,7 +10,8 @@ import numpy as np
 BUDGET = 2**30
 """Bytes of arrays that are kept in all; in a simulation one process serves many sites."""
 
-_kept: OrderedDict[Hashable, Any] = OrderedDict()
+_kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+_bytes = 0
 _lock = Lock()
 
 
@@ -19,22 +20,26 @@ def cached(key: Hashable, make: Callable[[], Any]) -> Any:
 
     Those not used for longest are dropped when all together are more than `BUDGET`.
     """
+    global _bytes  # noqa: PLW0603 - what is kept is the process's, and so is its size
     with _lock:
         if key in _kept:
             _kept.move_to_end(key)
-            return _kept[key]
+            return _kept[key][0]
     value = make()
+    size = _size(value)
     with _lock:
-        _kept[key] = value
-        total = sum(_size(one) for one in _kept.values())
-        while total > BUDGET and len(_kept) > 1:
-            total -= _size(_kept.popitem(last=False)[1])
+        _bytes += size - _kept.get(key, (None, 0))[1]
+        _kept[key] = value, size
+        while _bytes > BUDGET and len(_kept) > 1:
+            _bytes -= _kept.popitem(last=False)[1][1]
     return value
 
 
 def _size(value: Any) -> int:
-    """Return the bytes of an array, of a tuple of them, or of the arrays in an object's fields."""
+    """Return the bytes of an array, of those in a tuple or a dict, or of the arrays in an object's fields."""
     if isinstance(value, np.ndarray):
         return value.nbytes
+    if isinstance(value, dict):
+        return sum(_size(part) for part in value.values())
     parts = value if isinstance(value, tuple) else vars(value).values() if hasattr(value, "__dict__") else ()
     return sum(_size(part) for part in parts)

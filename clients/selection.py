@@ -1,12 +1,15 @@
 """The local work of feature selection: sums over all rows, and over the support vectors (Lu 2016, chapters 5 and 6)."""
 
+import hashlib
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clients.answering import Inputs, answers
 from clients.blur import check_blurred, draw_for
+from clients.broadcasts import DIGEST
 from clients.pan_svm import labels_of
 from clients.site import Site
 from clients.terms import least_blur, least_rows
@@ -63,44 +66,71 @@ def support(site: Site, inputs: Inputs) -> dict[str, Value]:
     return {name: np.stack([part[name] for part in parts]) for name in parts[0]}
 
 
-def support_factors(
-    site: Site, problem: Problem, duals: Duals, blur: bool
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return what each training row is multiplied by in the sums of one problem.
-
-    Two sums over support vectors that differ in one row would give that row away by their difference, and from step to
-    step few rows become or cease to be support vectors. So with ``blur`` each is weighted at random; by numbers made
-    from the set itself, so that the same set always has the same sum.
+def support_vectors(
+    site: Site, problem: Problem, duals: Duals
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the dual variables of one problem, and which rows are support vectors.
 
     Returns
     -------
     signed : ndarray of shape (rows,)
         alpha_i y_i.
-    chosen : ndarray of shape (2, rows)
-        Weight of each row as a support vector of the positive and of the negative side; 0 if it is none, and for all
-        rows of a side with fewer support vectors than the hospital's ``min-cluster``.
+    sides : ndarray of shape (2, rows)
+        Support vectors of the positive and of the negative side; none of a side that has fewer of them than the
+        hospital's ``min-cluster``.
     """
-    labels, told = labels_of(site, problem), site.told_about(problem.feature_map)
-    draw = draw_for(site, told, problem.pair, problem.fold)
+    labels = labels_of(site, problem)
+    draw = draw_for(site, site.told_about(problem.feature_map), problem.pair, problem.fold)
     alpha = row_duals(site.mapped_train(problem.feature_map), labels, duals, draw)
     inside = alpha > SUPPORT_SHARE * problem.C * labels.weight
     sides = np.stack([inside & (labels.y > 0), inside & (labels.y < 0)])
-    sides &= sides.sum(axis=1, keepdims=True) >= least_rows(site.context)
-    weight = np.ones(len(alpha))
-    if blur:
-        of_the_set = draw_for(site, messages.SUPPORT.name, told[0], problem.pair, problem.fold)
-        weight = 0.5 + of_the_set(np.packbits(sides).tobytes().hex(), len(alpha))
-    return alpha * labels.y, sides * weight
+    return alpha * labels.y, sides & (sides.sum(axis=1, keepdims=True) >= least_rows(site.context))
+
+
+def cell_weights(
+    site: Site, problem: Problem, side: NDArray[np.bool_], features: NDArray[np.int64], blur: bool
+) -> NDArray[np.float64]:
+    """Return the weight of each cell in the sums over the support vectors of one side.
+
+    Two sums that differ in one row would give that row away by their difference, and from step to step few rows become
+    or cease to be support vectors. So with ``blur`` each is weighted at random; by numbers made from the set itself, so
+    that the same set always has the same sum. They differ from cell to cell: with one number for a whole row, sums and
+    sums of squares of many more features than there are rows can be solved for the rows.
+
+    Parameters
+    ----------
+    side : ndarray of shape (rows,)
+        Mask of the support vectors.
+    features : ndarray of shape (features,)
+        Numbers of the features.
+
+    Returns
+    -------
+    ndarray of shape (support vectors, features)
+        Every column has the same sum.
+    """
+    count = int(np.count_nonzero(side))
+    if count == 0 or not blur:
+        return np.ones((count, len(features)))
+    draw = draw_for(
+        site, messages.SUPPORT.name, site.told(messages.SCHEMA)[DIGEST], problem.pair, problem.fold
+    )
+    the_set = hashlib.sha256(np.packbits(side).tobytes()).hexdigest()
+    weights = 0.5 + np.column_stack([draw(f"{the_set} {feature}", count) for feature in features])
+    mass = (0.5 + draw(the_set, count)).sum()
+    return cast("NDArray[np.float64]", weights * (mass / weights.sum(axis=0)))
 
 
 def _support_of(site: Site, problem: Problem, duals: Duals, blur: bool) -> dict[str, NDArray[np.float64]]:
-    signed, chosen = support_factors(site, problem, duals, blur)
+    signed, sides = support_vectors(site, problem, duals)
     X, number = site.train().X, problem.feature_map
-    features = site.feature_map(number).landmarks.shape[1]
-    weights, total, square = np.zeros(features), np.zeros((2, features)), np.zeros((2, features))
+    features = np.flatnonzero(site.told(messages.feature_map(number))["features"])
+    weights = np.zeros(len(features))
     for block in blocks(len(X)):
-        seen = site.seen(X[block], number)
-        weights += signed[block] @ seen
-        total += chosen[:, block] @ seen
-        square += chosen[:, block] @ np.square(seen)
-    return {"weights": weights, "count": chosen.sum(axis=1), "total": total, "square": square}
+        weights += signed[block] @ site.seen(X[block], number)
+    count, total, square = np.zeros(2), np.zeros((2, len(features))), np.zeros((2, len(features)))
+    for one, side in enumerate(sides):
+        seen, of_cells = site.seen(X[side], number), cell_weights(site, problem, side, features, blur)
+        count[one] = of_cells[:, 0].sum()
+        total[one], square[one] = (of_cells * seen).sum(axis=0), (of_cells * np.square(seen)).sum(axis=0)
+    return {"weights": weights, "count": count, "total": total, "square": square}

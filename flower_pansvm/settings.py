@@ -87,8 +87,8 @@ class Settings:
     step, candidates
         Features that each step of a feature selection removes: ``1``, the paper's; a share of those left, such as
         ``0.1``; a schedule such as ``1000:0.5,100:0.1,1``, half while there are more than 1000, then a tenth, below 100
-        one; or ``auto``, one at a time up to 100 features. Most features that ``filter-wrapper`` tries to do without in
-        a step.
+        one; or ``auto``, a tenth while there are more than 50, then one. And the most features that ``filter-wrapper``
+        tries to do without in a step.
     features, select_tolerance
         Number of features to choose; ``auto`` for the fewest whose accuracy is within the
         tolerance of the best, by default none: as accurate as the best.

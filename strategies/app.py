@@ -7,7 +7,7 @@ from flwr.app import Context
 from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 
-from flower_pansvm.errors import PanSVMError
+from flower_pansvm.errors import PanSVMError, SettingError, TrainingError
 from flower_pansvm.settings import Settings
 from strategies.asked import Asked
 from strategies.filter_wrapper import FilterWrapper
@@ -62,10 +62,13 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PanSVM:
     strategy = STRATEGIES[settings.strategy](settings, journal, Asked(folder) if settings.audit else None)
     try:
         strategy.start(grid)
-    except PanSVMError:
-        if journal.written or settings.resume:
-            log(INFO, "the run stopped; go on with: pansvm run --resume %s", folder)
-        else:
+    except PanSVMError as error:
+        # Settings and sums that lead to an error would lead to it again.
+        again = not isinstance(error, SettingError | TrainingError)
+        if again and (journal.written or settings.resume):
+            command = "select" if settings.selects else "tune" if settings.tunes else "run"
+            log(INFO, "the run stopped; go on with: pansvm %s --resume %s", command, folder)
+        elif not settings.resume:
             journal.remove()
         raise
     write(folder, strategy, settings)

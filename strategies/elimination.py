@@ -100,10 +100,10 @@ class Elimination(PanSVM):
         return [feature_map.carry_over(one, old) for one in weights]
 
 
-def check_wanted(wanted: int | None, there: int) -> None:
+def check_wanted(wanted: int | None, there: int, where: str = "the table has") -> None:
     """Check before any training that there are as many features as are to be chosen."""
     if wanted is not None and wanted > there:
         raise SettingError(
-            f"features is {wanted}, but the table has {there}. Ask for fewer, or leave it at 'auto' for the fewest "
-            "that are as accurate as the best."
+            f"features is {wanted}, but {where} {there}. Ask for fewer, or leave it at 'auto' for the fewest that are "
+            "as accurate as the best."
         )

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from flower_pansvm.selection.filters import by_classes
 from flower_pansvm.selection.thresholds import filter_order, screen
 from flower_pansvm.selection.voting import least_important
-from strategies.elimination import Elimination
+from strategies.elimination import Elimination, check_wanted
 from strategies.federation import Federation
 from strategies.subsets import Trained, Wanted, without
 
@@ -24,6 +24,7 @@ class FilterWrapper(Elimination):
         """
         scores = by_classes(self.class_moments(federation), self.subsets.pairs)
         screening, order = screen(scores, self.settings.thresholds), filter_order(scores)
+        check_wanted(self.settings.features_wanted, len(screening.kept), "the filters keep")
         self.trail.add_screening(screening, order)
         everything, score = self.train_and_score(self.mask(range(len(order))), near=None)
         self.trail.add_point(everything, score)

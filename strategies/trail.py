@@ -72,10 +72,17 @@ class Trail:
             bytes_up=self._cost[1] - before[1],
         )
         self.steps.append(step)
-        text = "%4d features, accuracy %.4f: %s removed by %s (%d round trips, %.2f MB from the sites)"
-        how = "accuracy" if step.accuracies else "vote"
-        numbers = step.round_trips, step.bytes_up / 1e6
-        log(INFO, text, step.features, self.points[-1].accuracy, self._named(step.removed), how, *numbers)
+        text = "%4d features, accuracy %.4f: %s removed by %s (%d round trip%s, %.2f MB from the sites)"
+        how = (
+            "accuracy"
+            if step.accuracies
+            else "vote"
+            if len(step.candidates) > 1
+            else next(iter(step.candidates))
+        )
+        trips = step.round_trips, "" if step.round_trips == 1 else "s"
+        accuracy, removed = self.points[-1].accuracy, self._named(step.removed)
+        log(INFO, text, step.features, accuracy, removed, how, *trips, step.bytes_up / 1e6)
 
     def outcome(self, tolerance: float, wanted: int | None) -> Selection:
         """Return what was found: the ranking, and the chosen subset (:func:`flower_pansvm.selection.choice.choose`)."""

@@ -91,9 +91,10 @@ def add_keystream(vector: Words, subkey: bytes, *, subtract: bool = False) -> No
     zero, so a sub-key must never serve for a second stream.
     """
     cipher = Cipher(algorithms.AES256(subkey), modes.CTR(bytes(16))).encryptor()
-    zeros = bytes(8 * BLOCK_WORDS)
-    buffer = bytearray(8 * BLOCK_WORDS + 15)  # update_into asks for one cipher block less a byte in reserve
-    stream = np.frombuffer(buffer, dtype="<u8", count=BLOCK_WORDS)
+    words = min(BLOCK_WORDS, vector.size)
+    zeros = bytes(8 * words)
+    buffer = bytearray(8 * words + 15)  # update_into asks for one cipher block less a byte in reserve
+    stream = np.frombuffer(buffer, dtype="<u8", count=words)
     for start in range(0, vector.size, BLOCK_WORDS):
         block = vector[start : start + BLOCK_WORDS]
         cipher.update_into(zeros[: 8 * block.size], buffer)

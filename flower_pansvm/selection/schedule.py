@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from flower_pansvm.errors import SettingError
 
-AUTO = "100:0.1,1"
-"""What "auto" means: a tenth of the features while there are more than 100, then one by one."""
+AUTO = "50:0.1,1"
+"""What "auto" means: a tenth of the features while there are more than 50, then one by one."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def parse_schedule(text: str) -> Schedule:
     text : str
         ``"1"`` for one feature at a time; a share of those that remain, like ``"0.1"``; stages of these, like
         ``"1000:0.5,100:0.1,1"``: while more than 1000 remain half of them, while more than 100 a tenth, else
-        one; or ``"auto"``, which is ``"100:0.1,1"``.
+        one; or ``"auto"``, which is ``"50:0.1,1"``.
 
     Raises
     ------

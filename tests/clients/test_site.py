@@ -125,6 +125,7 @@ def test_what_was_made_is_not_made_again() -> None:
 def test_of_too_much_what_was_used_longest_ago_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "BUDGET", 3000)
     monkeypatch.setattr(memory, "_kept", type(memory._kept)())
+    monkeypatch.setattr(memory, "_bytes", 0)
     for number in range(3):
         memory.cached(number, lambda: np.zeros(100))
     memory.cached(0, lambda: pytest.fail("is still there"))

@@ -60,6 +60,8 @@ JOBS: dict[str, dict[str, Any]] = {
     "extremes": {"scaling": "minmax", "test_fraction": 0.0},
     "one versus one with probabilities": {"multi_class": "ovo", "probability": True, "cv_folds": 2},
     "federated landmarks": {"landmark_method": "federated-k-means"},
+    "voted wrapper": {"strategy": "voted-wrapper", "step": "0.4", "cv_folds": 2},
+    "filter and wrapper": {"strategy": "filter-wrapper", "filter_welch": "3", "candidates": 2, "cv_folds": 2},
     "model choice": {"C": "auto", "C_grid": "1,16", "cv_folds": 2},
     "model choice, random landmarks": {
         "C": "auto",
@@ -74,7 +76,7 @@ JOBS: dict[str, dict[str, Any]] = {
     ("job", "stops"),
     [
         *((job, 3) for job in ("training", "one versus one with probabilities", "federated landmarks")),
-        *((job, 3) for job in ("model choice", "model choice, random landmarks")),
+        *((job, 3) for job in ("model choice", "voted wrapper")),
         *(pytest.param(job, 20, marks=pytest.mark.slow) for job in JOBS),
     ],
 )

@@ -29,9 +29,9 @@ def test_a_schedule_goes_by_how_many_remain(remaining: int, size: int) -> None:
     assert parse_schedule("1000:0.5, 100:0.1, 1").size(remaining) == size
 
 
-def test_auto_is_one_by_one_up_to_a_hundred_features() -> None:
-    sizes = [parse_schedule("auto").size(remaining) for remaining in (2000, 101, 100, 30)]
-    assert sizes == [200, 10, 1, 1]
+def test_auto_is_one_by_one_up_to_fifty_features() -> None:
+    sizes = [parse_schedule("auto").size(remaining) for remaining in (2000, 101, 51, 50, 2)]
+    assert sizes == [200, 10, 5, 1, 1]
 
 
 @given(st.sampled_from(TEXTS), st.integers(2, 10000))

@@ -1,0 +1,363 @@
+"""What all feature selections have in common: filters, ranking, choice, the model on the chosen features, bad input."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from scipy import stats
+from sklearn.datasets import load_breast_cancer, load_wine, make_classification
+
+from clients.site import test_rows as held_out
+from flower_pansvm.errors import FederationError, SettingError, TrainingError
+from flower_pansvm.model import PanSVC
+from flower_pansvm.multiclass import one_versus_all
+from flower_pansvm.selection.filters import by_classes
+from flower_pansvm.settings import SELECTING, Settings
+from simulations.running import in_process_grid, train_in_process
+from simulations.sites import SEPARATOR
+from strategies.app import STRATEGIES, run
+from strategies.elimination import Elimination
+from strategies.federation import Federation
+
+Write = Callable[..., str]
+Pool = Callable[..., Any]
+
+QUICK: dict[str, Any] = {"sites": 3, "landmarks": "12", "tol": 0.05, "cv_folds": 2, "seed": 1}
+
+
+def select(**config: Any) -> Elimination:
+    strategy = train_in_process(Settings(**{**QUICK, **config}))
+    assert isinstance(strategy, Elimination)
+    return strategy
+
+
+def some_rows(seed: int = 0, features: int = 6, classes: int = 2) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return rows of which the first three features tell the classes."""
+    X, y = make_classification(
+        120,
+        features,
+        n_informative=3,
+        n_redundant=0,
+        n_classes=classes,
+        n_clusters_per_class=1,
+        class_sep=1.5,
+        shuffle=False,
+        random_state=seed,
+    )
+    return X, y
+
+
+@pytest.fixture
+def table(write_table: Write) -> str:
+    return write_table(*some_rows())
+
+
+# Filters
+
+
+class Learned(Exception):  # noqa: N818 - not an error
+    """Ends a run as soon as the sums of the classes are known."""
+
+
+class OnlyMoments(Elimination):
+    def eliminate(self, federation: Federation) -> None:
+        self.classes = self.class_moments(federation)
+        raise Learned
+
+
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        {"aggregation": "plain"},
+        {"aggregation": "ring"},
+        {"aggregation": "ring", "execution": "hops"},
+        {"aggregation": "k-secure"},
+        {"aggregation": "k-secure", "execution": "hops"},
+        {"aggregation": "paillier", "key_bits": 2048},
+    ],
+    ids=str,
+)
+@pytest.mark.parametrize("data", ["breast_cancer", "wine"])
+def test_statistics_of_five_sites_are_those_of_the_pooled_rows(
+    data: str, protocol: dict[str, Any], pool: Pool
+) -> None:
+    settings = Settings(data=data, strategy="filter-wrapper", landmarks="10", **protocol)
+    strategy = OnlyMoments(settings)
+    with pytest.raises(Learned):
+        strategy.start(in_process_grid(settings))
+    schema, standard = strategy.subsets.schema, strategy.subsets.standards[-1]
+    rows = pool(settings, schema)
+    X, pairs = standard.scaling.transform(rows.X), one_versus_all(len(schema.classes))
+    scores = by_classes(strategy.classes, pairs)
+    groups = [X[rows.classes == one] for one in range(len(schema.classes))]
+    means = np.stack([group.mean(axis=0) for group in groups])
+    between = np.square(means - X.mean(axis=0)).sum(axis=0)
+    within = sum(np.square(group - group.mean(axis=0)).sum(axis=0) for group in groups)
+    assert scores.scatter == pytest.approx(between / within, rel=1e-9)
+    sides = [(X[rows.classes == pair.positive], X[rows.classes != pair.positive]) for pair in pairs]
+    fisher = [np.abs(a.mean(axis=0) - b.mean(axis=0)) / (a.var(axis=0) + b.var(axis=0)) for a, b in sides]
+    assert scores.fisher == pytest.approx(np.sum(fisher, axis=0), rel=1e-9)
+    tests = [stats.ttest_ind(a, b, equal_var=False) for a, b in sides]
+    assert scores.welch == pytest.approx(np.sum([np.abs(test.statistic) for test in tests], axis=0), rel=1e-9)
+    p = np.minimum(1.0, len(pairs) * np.min([test.pvalue for test in tests], axis=0))
+    assert scores.p == pytest.approx(p, rel=1e-7, abs=1e-300)
+
+
+def test_missing_cells_have_no_part_in_the_filters(write_table: Write, pool: Pool) -> None:
+    X, y = some_rows()
+    X[::7, 1] = np.nan
+    settings = Settings(data=write_table(X, y), strategy="filter-wrapper", **QUICK)
+    strategy = OnlyMoments(settings)
+    with pytest.raises(Learned):
+        strategy.start(in_process_grid(settings))
+    rows = pool(settings, strategy.subsets.schema)
+    expected = stats.ttest_ind(
+        rows.X[rows.classes == 1], rows.X[rows.classes == 0], equal_var=False, nan_policy="omit"
+    )
+    found = by_classes(strategy.classes, one_versus_all(2))
+    assert found.welch == pytest.approx(np.abs(expected.statistic), rel=1e-9)
+
+
+# What every selection leaves
+
+
+@pytest.mark.parametrize("strategy", SELECTING)
+def test_every_feature_is_ranked_and_the_chosen_ones_are_a_head_of_the_ranking(
+    strategy: str, table: str
+) -> None:
+    found = select(strategy=strategy, data=table).selection
+    assert sorted(found.ranking) == list(range(6))
+    assert found.selected == found.ranking[: len(found.selected)]
+    removed = [one for step in found.steps for one in step.removed]
+    screened = [] if found.screening is None else list(set(range(6)) - set(found.screening.kept))
+    assert sorted(removed + screened) == sorted(found.ranking[1:])
+    counts = [point.features for point in found.points]
+    assert counts == sorted(counts, reverse=True)
+    assert (counts[0], counts[-1]) == (6, 1)
+    best = max(point.accuracy for point in found.points if point.features <= 6 - len(screened))
+    assert found.points[counts.index(len(found.selected))].accuracy == best
+
+
+@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+def test_noise_goes_first(strategy: str, write_table: Write) -> None:
+    X, y = some_rows(seed=4, features=9)
+    found = select(strategy=strategy, data=write_table(X, y), landmarks="30", tol=1e-2).selection
+    assert set(found.ranking[:2]) <= {0, 1, 2}
+    assert found.points[-1].accuracy > 0.7
+
+
+def test_the_model_needs_the_chosen_columns_only(table: str) -> None:
+    strategy = select(strategy="svm-rfe", data=table, features="2")
+    names = list(strategy.model.feature_names_in_)
+    assert sorted(names) == sorted(f"x{one}" for one in strategy.selection.selected)
+    frame = pd.read_csv(table)
+    assert strategy.model.score(frame[names], frame["label"]) > 0.7
+    assert strategy.model.n_features_in_ == 2
+    assert isinstance(strategy.model, PanSVC)
+
+
+def test_the_model_is_trained_to_the_end(table: str) -> None:
+    strategy = select(strategy="voted-wrapper", data=table, tol=1e-3)
+    assert all(state.gap <= 1e-3 for state in strategy.training.progress)
+    assert strategy.evaluation.rows > 0
+
+
+def test_accuracies_by_number_of_features_are_those_of_models_on_other_rows(table: str, pool: Pool) -> None:
+    """The fold models of the path are evaluated again by hand, on the rows they have not seen."""
+    config = {"strategy": "svm-rfe", "data": table, "features": "3"}
+    strategy = select(**config)
+    rows = pool(strategy.settings, strategy.subsets.schema)
+    mask = strategy.mask(strategy.selection.selected)
+    trained, score = strategy.train_and_score(mask, None)
+    right = []
+    for fold in (0, 1):
+        inside = rows.folds == fold
+        X = strategy.subsets.standards[fold].scaling.transform(rows.X[inside])[:, mask]
+        best = trained.states[fold][0].best
+        decisions = trained.maps[fold].transform(X) @ best[:-1] + best[-1]
+        right.append(np.mean((decisions > 0) == rows.classes[inside]))
+    assert score.by_fold == pytest.approx(right, abs=1e-12)
+
+
+def test_a_number_of_features_may_be_asked_for(table: str) -> None:
+    assert len(select(strategy="rsvm", data=table, features="4").selection.selected) == 4
+
+
+def test_a_tolerance_gives_fewer_features(table: str) -> None:
+    exact = select(strategy="svm-t", data=table)
+    rough = select(strategy="svm-t", data=table, select_tolerance=0.5)
+    assert rough.selection.ranking == exact.selection.ranking
+    assert len(rough.selection.selected) == 1
+
+
+def test_a_share_of_the_features_goes_at_a_time(write_table: Write) -> None:
+    X, y = some_rows(features=40)
+    found = select(strategy="voted-wrapper", data=write_table(X, y), step="0.5").selection
+    assert [step.features for step in found.steps] == [
+        40 - sum(len(one.removed) for one in found.steps[:i]) for i in range(len(found.steps))
+    ]
+    assert all(1 <= len(step.removed) <= max(1, step.features // 2) for step in found.steps)
+    assert len(found.steps) < 12
+
+
+@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+def test_several_classes(strategy: str) -> None:
+    found = select(strategy=strategy, data="wine", step="0.3")
+    assert found.evaluation.accuracy is not None
+    assert found.evaluation.accuracy > 0.85
+    assert set(found.selection.ranking) == set(range(13))
+    # Proline, flavanoids, colour and alcohol are what everybody finds.
+    columns = load_wine().feature_names
+    assert {columns[one] for one in found.selection.ranking[:4]} & {
+        "proline",
+        "flavanoids",
+        "color_intensity",
+    }
+
+
+def test_probabilities_and_chosen_penalties_come_with_a_selection(table: str) -> None:
+    strategy = select(strategy="svm-rfe", data=table, probability=True, C="auto", C_grid="0.5,4")
+    assert strategy.choice is not None
+    frame = pd.read_csv(table)
+    proba = strategy.model.predict_proba(frame[list(strategy.model.feature_names_in_)])
+    assert proba.sum(axis=1) == pytest.approx(1.0)
+
+
+# Test rows
+
+
+@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+def test_rows_left_out_have_no_part_in_scaling_landmarks_filters_or_selection(
+    strategy: str, tmp_path: Path
+) -> None:
+    """CV2: the rows of the separate fifth are changed, and nothing but the accuracy on them is different."""
+    X, y = some_rows()
+    plain, changed = [], []
+    for site, rows in enumerate(np.array_split(np.arange(len(y)), 3)):
+        frame = pd.DataFrame(X[rows], columns=[f"x{one}" for one in range(6)]).assign(label=y[rows])
+        plain.append(tmp_path / f"plain{site}.csv")
+        frame.to_csv(plain[-1], index=False)
+        out = held_out(frame["label"].astype(str).to_numpy(dtype=np.str_), 0.2, QUICK["seed"])
+        frame.loc[out, ["x0", "x1", "x2"]] = -50.0 * frame.loc[out, ["x0", "x1", "x2"]] + 3.0
+        changed.append(tmp_path / f"changed{site}.csv")
+        frame.to_csv(changed[-1], index=False)
+    before, after = (
+        select(strategy=strategy, data=SEPARATOR.join(map(str, files))) for files in (plain, changed)
+    )
+    assert after.selection.ranking == before.selection.ranking
+    assert after.selection.steps == before.selection.steps
+    assert after.selection.screening == before.selection.screening
+    assert [one.accuracy for one in after.selection.points] == [
+        one.accuracy for one in before.selection.points
+    ]
+    assert after.model.sha256() == before.model.sha256()
+    assert after.evaluation.accuracy != before.evaluation.accuracy
+
+
+# Bad input
+
+
+def test_more_features_than_there_are_are_refused_before_anything_is_trained(table: str) -> None:
+    settings = Settings(strategy="voted-wrapper", data=table, features="7", **QUICK)
+    grid = in_process_grid(settings)
+    with pytest.raises(SettingError, match="features is 7, but the table has 6"):
+        STRATEGIES["voted-wrapper"](settings).start(grid)
+    assert {reply.metadata.message_type for reply in grid.transcript} == {"query.join"}
+
+
+def test_no_feature_passes_all_filters(write_table: Write) -> None:
+    X = np.random.default_rng(0).normal(size=(90, 5))
+    y = np.arange(90) % 2
+    with pytest.raises(TrainingError, match=r"No feature passes all filters.*filter-welch removes most"):
+        select(strategy="filter-wrapper", data=write_table(X, y), filter_welch="p=0.000001")
+
+
+@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+def test_constant_columns_are_the_first_to_go(strategy: str, write_table: Write) -> None:
+    X, y = some_rows()
+    X[:, [0, 5]] = [3.5, -1e9]
+    config = {"filter_welch": "100%", "filter_fisher": "100%", "filter_scatter": "100%"}
+    found = select(strategy=strategy, data=write_table(X, y), **config).selection
+    assert found.ranking[-2:] == (0, 5)
+
+
+def test_a_table_of_constants_is_refused(write_table: Write) -> None:
+    with pytest.raises(TrainingError):
+        select(strategy="filter-wrapper", data=write_table(np.ones((60, 3)), np.arange(60) % 2))
+
+
+@pytest.mark.parametrize("strategy", ["voted-wrapper", "svm-rfe", "filter-wrapper"])
+def test_of_identical_features_the_later_one_goes_first(strategy: str, write_table: Write) -> None:
+    X, y = some_rows(features=4)
+    twins = np.column_stack([X[:, 0], X[:, 1], X[:, 0], X[:, 1]])
+    found = [
+        select(strategy=strategy, data=write_table(twins, y, name), filter_welch="100%", filter_fisher="100%",
+               filter_scatter="100%").selection
+        for name in ("one", "two")
+    ]  # fmt: skip
+    assert found[0].ranking == found[1].ranking
+    places = {feature: place for place, feature in enumerate(found[0].ranking)}
+    assert places[0] < places[2]
+    assert places[1] < places[3]
+
+
+def test_a_class_missing_in_a_fold(write_table: Write) -> None:
+    X, y = some_rows(classes=2)
+    y = y + 1
+    # Three rows of a third class: in five folds, two are without it.
+    y[[0, 40, 80]] = 9
+    found = select(strategy="voted-wrapper", data=write_table(X, y), cv_folds=5, test_fraction=0.0)
+    assert sorted(found.selection.ranking) == list(range(6))
+
+
+def test_a_single_feature_is_all_there_is_to_choose(write_table: Write) -> None:
+    X, y = some_rows()
+    found = select(strategy="voted-wrapper", data=write_table(X[:, :1], y))
+    assert found.selection.ranking == found.selection.selected == (0,)
+    assert found.selection.steps == ()
+
+
+def test_an_error_loses_nothing(table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was computed before a failure is in the checkpoint, and the run goes on from there."""
+    settings = Settings(**{**QUICK, "strategy": "voted-wrapper", "data": table})
+    whole = run(in_process_grid(settings), settings, tmp_path / "whole")
+    grid, usual = in_process_grid(settings), Federation.secure_sum
+    left = iter(range(20))
+
+    def fails(self: Federation, *args: Any) -> Any:
+        if next(left, None) is None:
+            raise FederationError("a site is lost")
+        return usual(self, *args)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Federation, "secure_sum", fails)
+        with pytest.raises(FederationError):
+            run(grid, settings, tmp_path / "stopped")
+    again = Settings(**{**QUICK, "strategy": "voted-wrapper", "data": table, "resume": True})
+    resumed = run(in_process_grid(again), again, tmp_path / "stopped")
+    assert resumed.model.sha256() == whole.model.sha256()
+
+
+# What it costs
+
+
+@pytest.mark.slow
+def test_round_trips_per_feature_and_accuracy_after_the_selection() -> None:
+    strategy = train_in_process(Settings(strategy="voted-wrapper", step="1"))
+    found = strategy.selection  # type: ignore[attr-defined]
+    assert len(found.ranking) == load_breast_cancer().data.shape[1]
+    assert strategy.federation.ledger.round_trips <= 25 * (len(found.ranking) - 1)
+    chosen = next(point for point in found.points if point.features == len(found.selected))
+    assert chosen.accuracy >= found.points[0].accuracy
+
+
+def test_what_leaves_a_site_is_sums(table: str) -> None:
+    strategy = select(strategy="voted-wrapper", data=table)
+    left = strategy.federation.ledger.disclosed()
+    summed = {entry["task"] for entry in left if entry["how"] == "summed"}
+    assert {"moments", "landmarks", "class_moments", "support", "cuts", "scores"} <= summed
+    assert {entry["task"] for entry in left if entry["how"] == "disclosed"} == {"join"}
