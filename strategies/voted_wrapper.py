@@ -43,9 +43,9 @@ class VotedWrapper(Elimination):
                 return
             count = self.size(features)
             scores = self.criteria_scores(federation, current, classes)
-            proposals = {
-                name: least_important(scores[name], features, count).tolist() for name in self.criteria
-            }
+            # Without enough support vectors on both sides, SVM-t says nothing of any feature, and has no vote.
+            speaking = [name for name in self.criteria if scores[name].any()] or list(self.criteria)
+            proposals = {name: least_important(scores[name], features, count).tolist() for name in speaking}
             agreed = vote([np.array(own) for own in proposals.values()])[:count].tolist()
             if agreed:
                 self.trail.add_step(features, proposals, {}, agreed)

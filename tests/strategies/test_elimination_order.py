@@ -1,0 +1,140 @@
+"""Feature selection on 5 sites removes the same features, for the same reasons, as a central one on pooled rows."""
+
+import runpy
+from collections.abc import Callable
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.svm import SVC
+
+from flower_pansvm.cutting_planes.problem import NO_FOLD
+from flower_pansvm.settings import Settings
+from simulations.running import train_in_process
+from strategies.elimination import Elimination
+
+# Test folders are no packages, so a module beside a test cannot be imported.
+reference = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("selection_reference.py"))))
+
+SINGLE = ("svm-rfe", "rsvm", "svm-t")
+
+
+@pytest.fixture
+def select(pool: Callable[..., Any]) -> Callable[..., tuple[Elimination, Any]]:
+    """Return a function that selects on 5 sites, and gives the same to the reference."""
+
+    def selected(strategy: str, data: str, kept: int, **config: Any) -> tuple[Elimination, Any]:
+        # Sums over support vectors are exact without blur, and where no site leaves out a side with few of them.
+        settings = Settings(
+            strategy=strategy,
+            data=data,
+            sites=5,
+            step="1",
+            min_cluster=1,
+            blur="0",
+            tol=1e-9,
+            filter_fisher=str(kept),
+            filter_welch=str(kept),
+            filter_scatter=str(kept),
+            **{"landmarks": "40", "gamma": "0.05", **config},
+        )
+        trained = train_in_process(settings)
+        assert isinstance(trained, Elimination)
+        subsets = trained.subsets
+        rows = pool(settings, subsets.schema)
+        order = [NO_FOLD, *range(reference.FOLDS)]
+        scalings = [subsets.standards[fold].scaling for fold in order]
+        return trained, reference.Pooled(
+            X=rows.X,
+            y=np.where(rows.classes == subsets.pairs[0].positive, 1.0, -1.0),
+            folds=rows.folds,
+            landmarks=[subsets.landmarks[fold] for fold in order],
+            scalings=[(scaling.shift, scaling.scale, scaling.fill) for scaling in scalings],
+            C=float(settings.C),
+            gamma=float(settings.gamma),
+        )
+
+    return selected
+
+
+def central(strategy: str, pooled: Any, kept: int) -> Any:
+    if strategy == "filter-wrapper":
+        return reference.filter_wrapper(pooled, kept)
+    return reference.voted_wrapper(pooled, (strategy,) if strategy in SINGLE else SINGLE)
+
+
+def check_same(trained: Elimination, outcome: Any, pooled: Any) -> None:
+    """Compare step by step first: of two different rankings, the first difference says why."""
+    selection, columns = trained.selection, trained.subsets.schema.columns
+    names = {str(number): column for number, column in enumerate(columns)}
+    accuracy_of = {point.features: point.accuracy for point in selection.points}
+    assert len(selection.steps) == len(outcome.steps)
+    for step, expected in zip(selection.steps, outcome.steps, strict=True):
+        assert step.features == len(expected.features)
+        accuracy = float(reference.accuracy(pooled, expected.features))
+        assert accuracy_of[step.features] == pytest.approx(accuracy)
+        candidates = {names.get(name, name): (feature,) for name, feature in expected.candidates.items()}
+        assert step.candidates == candidates
+        accuracies = {names.get(name, name): float(value) for name, value in expected.accuracies.items()}
+        assert step.accuracies == pytest.approx(accuracies)
+        assert step.removed == (expected.removed,)
+    assert selection.ranking == outcome.ranking
+
+
+# On real data
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+@pytest.mark.parametrize("data", ["diabetes", "ionosphere"])
+def test_five_sites_remove_the_same_features_as_a_central_selection(
+    data: str, strategy: str, select: Callable[..., Any], shared_data: Path
+) -> None:
+    trained, pooled = select(strategy, data, kept=8, data_dir=str(shared_data))
+    check_same(trained, central(strategy, pooled, kept=8), pooled)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+def test_five_sites_remove_the_same_features_of_breast_cancer(
+    strategy: str, select: Callable[..., Any]
+) -> None:
+    trained, pooled = select(strategy, "breast_cancer", kept=8)
+    check_same(trained, central(strategy, pooled, kept=8), pooled)
+
+
+# On little data
+
+
+@pytest.mark.parametrize(
+    "strategy",
+    ["voted-wrapper", "filter-wrapper", *(pytest.param(name, marks=pytest.mark.slow) for name in SINGLE)],
+)
+def test_five_sites_remove_the_same_features_of_a_small_table(
+    strategy: str, select: Callable[..., Any], write_table: Callable[..., str]
+) -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    # Columns whose three criteria once name three features; the last one twice: even so, the order is the same.
+    data = write_table(X[:150, [*range(20, 26), 25]], y[:150])
+    trained, pooled = select(strategy, data, kept=4, landmarks="10", gamma="0.2")
+    check_same(trained, central(strategy, pooled, kept=4), pooled)
+    if strategy == "voted-wrapper":
+        assert any(step.accuracies for step in trained.selection.steps)
+
+
+# The reference itself
+
+
+def test_the_references_svm_is_that_of_libsvm() -> None:
+    X, y = make_classification(150, 4, n_informative=3, n_redundant=0, flip_y=0.1, random_state=0)
+    signs = 2.0 * y - 1.0
+    # With every row a landmark, the feature map reproduces the kernel.
+    svm = reference.train(X, signs, X, C=4.0, gamma=0.2)
+    libsvm = SVC(C=4.0, gamma=0.2, tol=1e-8).fit(X, y)
+    alpha = np.zeros(len(y))
+    alpha[libsvm.support_] = np.abs(libsvm.dual_coef_[0])
+    np.testing.assert_allclose(svm.decide(X), libsvm.decision_function(X), atol=1e-4)
+    np.testing.assert_allclose(svm.alpha, alpha, atol=1e-3)
