@@ -63,7 +63,9 @@ def draw_for(site: Site, *about: object) -> Draw:
 
     def draw(purpose: str, count: int) -> NDArray[np.float64]:
         digest = hmac.digest(key, purpose.encode(), "sha256")
-        words = np.frombuffer(digest, dtype="<u8", count=count) if count <= SHORT else keystream(digest, count)
+        words = (
+            np.frombuffer(digest, dtype="<u8", count=count) if count <= SHORT else keystream(digest, count)
+        )
         return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     return draw

@@ -32,8 +32,9 @@ def landmarks(site: Site, inputs: Inputs) -> dict[str, Value]:
 def own_centres(site: Site, inputs: Inputs, number: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the site's k-means centres for one of the scalings, and of how many rows each is the mean.
 
-    Where a fold is left out, the rows have secret random weights in the means. With equal ones, a centre over the same
-    rows and a single one of the fold besides would give that row away by the difference, and such centres occur.
+    Where a fold is left out, the cells have secret random weights in the means. With equal ones, a centre over the same
+    rows and a single one of the fold besides would give that row away by the difference, and such centres occur. With
+    one weight for a whole row, the centres of all folds would say which space few rows of many features span.
     """
     min_cluster = _agreed_min_cluster(site, inputs["min_cluster"])
     fold = int(inputs["folds"][number])
@@ -42,22 +43,23 @@ def own_centres(site: Site, inputs: Inputs, number: int) -> tuple[NDArray[np.flo
     weight = None
     if fold != NO_FOLD:
         asked = records.digest(inputs), site.told(messages.SCALING)[DIGEST]
-        weight = 0.5 + draw_for(site, messages.LANDMARKS.name, fold)(" ".join(asked), len(X))
+        weight = 0.5 + draw_for(site, messages.LANDMARKS.name, fold)(" ".join(asked), X.size).reshape(X.shape)
     return cluster_centres(X, clusters, min_cluster, inputs["seed"], weight)
 
 
 @answers(messages.ASSIGN)
 def assign(site: Site, inputs: Inputs) -> dict[str, Value]:
-    """Sum the site's rows by their nearest centre, each with a secret random weight.
+    """Sum the site's rows by their nearest centre, each cell with a secret random weight.
 
     With the same weights in every step, the difference of two steps would be the rows that have changed their
     centre, and perhaps a single one.
     """
     min_cluster = _agreed_min_cluster(site, inputs["min_cluster"])
-    totals, weights = np.zeros(inputs["centres"].shape), np.zeros(inputs["centres"].shape[:2])
+    totals, weights = np.zeros(inputs["centres"].shape), np.zeros(inputs["centres"].shape)
     for number, (fold, count) in enumerate(zip(inputs["folds"], inputs["counts"], strict=True)):
         X, centres = scaled_without(site, number, fold), inputs["centres"][number, :count]
-        weight = 0.5 + draw_for(site, messages.ASSIGN.name, int(fold))(centres.tobytes().hex(), len(X))
+        draw = draw_for(site, messages.ASSIGN.name, int(fold))
+        weight = 0.5 + draw(centres.tobytes().hex(), X.size).reshape(X.shape)
         totals[number, :count], weights[number, :count] = weighted_totals(X, centres, weight, min_cluster)
     return {"totals": totals, "weights": weights}
 

@@ -40,8 +40,8 @@ def cluster_centres(
         centre at all.
     seed : int
         Seed of k-means.
-    weight : ndarray of shape (rows,), optional
-        Weight of each row in the mean of its cluster, positive; all the same if not given.
+    weight : ndarray of shape (rows, features), optional
+        Weight of each cell in the mean of its cluster, positive; all the same if not given.
 
     Returns
     -------
@@ -68,21 +68,21 @@ def cluster_centres(
         # Fewer distinct rows than clusters is no fault of the site's: the empty clusters are left out below.
         warnings.simplefilter("ignore", ConvergenceWarning)
         assigned = k_means.fit_predict(X)
-    alike = np.ones(len(X))
+    alike = np.ones(X.shape)
     sums, masses, sizes = _totals(X, assigned, alike)
     if sizes.min() < min_cluster and len(sizes) * min_cluster * len(X) <= LARGEST_ASSIGNMENT:
-        assigned = _filled_up(X, sums / masses[:, None], min_cluster)
+        assigned = _filled_up(X, sums / masses, min_cluster)
     return _merge_small(*_totals(X, assigned, alike if weight is None else weight), min_cluster)
 
 
 def _totals(
     X: NDArray[np.float64], assigned: NDArray[np.int64], weight: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
-    """Return weighted sum, sum of weights and number of the rows of each cluster that has any."""
+    """Return, of each cluster that has any rows, each feature's weighted sum and sum of weights, and number of rows."""
     sizes = np.bincount(assigned).astype(np.int64)
-    masses = np.bincount(assigned, weights=weight).astype(np.float64)
-    sums = np.zeros((len(sizes), X.shape[1]))
-    np.add.at(sums, assigned, X * weight[:, None])
+    masses, sums = np.zeros((len(sizes), X.shape[1])), np.zeros((len(sizes), X.shape[1]))
+    np.add.at(masses, assigned, weight)
+    np.add.at(sums, assigned, X * weight)
     return sums[sizes > 0], masses[sizes > 0], sizes[sizes > 0]
 
 
@@ -102,8 +102,8 @@ def _filled_up(X: NDArray[np.float64], centres: NDArray[np.float64], min_cluster
         assigned = distances.argmin(axis=0)
         places, rows = linear_sum_assignment(np.repeat(distances, min_cluster, axis=0))
         assigned[rows] = places // min_cluster
-        sums, masses, _ = _totals(X, assigned, np.ones(len(X)))
-        centres = sums / masses[:, None]
+        sums, masses, _ = _totals(X, assigned, np.ones(X.shape))
+        centres = sums / masses
     return assigned
 
 
@@ -121,19 +121,18 @@ def weighted_totals(
         The site's scaled rows.
     centres : ndarray of shape (centres, features)
         The centres of the step before.
-    weight : ndarray of shape (rows,)
-        Weight of each row, positive.
+    weight : ndarray of shape (rows, features)
+        Weight of each cell, positive.
     min_cluster : int
         Fewest rows in a sum. A site with fewer rows adds nothing.
 
     Returns
     -------
-    totals : ndarray of shape (centres, features)
-    weights : ndarray of shape (centres,)
+    totals, weights : ndarray of shape (centres, features)
     """
     from sklearn.metrics import pairwise_distances_argmin  # noqa: PLC0415 - each message may start a process
 
-    totals, weights = np.zeros(centres.shape), np.zeros(len(centres))
+    totals, weights = np.zeros(centres.shape), np.zeros(centres.shape)
     if len(X) < min_cluster:
         return totals, weights
     usable = np.ones(len(centres), dtype=np.bool_)
@@ -146,7 +145,7 @@ def weighted_totals(
         moved = nearest == smallest
         nearest[moved] = np.flatnonzero(usable)[pairwise_distances_argmin(X[moved], centres[usable])]
         sizes = np.bincount(nearest, minlength=len(centres))
-    np.add.at(totals, nearest, X * weight[:, None])
+    np.add.at(totals, nearest, X * weight)
     np.add.at(weights, nearest, weight)
     return totals, weights
 
@@ -179,13 +178,13 @@ def _merge_small(
     sums, masses, sizes = sums.copy(), masses.copy(), sizes.copy()
     while len(sizes) > 1 and sizes.min() < min_cluster:
         smallest = int(np.argmin(sizes))
-        centres = sums / masses[:, None]
+        centres = sums / masses
         distances = np.square(centres - centres[smallest]).sum(axis=1)
         distances[smallest] = np.inf
         nearest = int(np.argmin(distances))
         sums[nearest] += sums[smallest]
         masses[nearest] += masses[smallest]
         sizes[nearest] += sizes[smallest]
-        sums, masses = np.delete(sums, smallest, axis=0), np.delete(masses, smallest)
+        sums, masses = np.delete(sums, smallest, axis=0), np.delete(masses, smallest, axis=0)
         sizes = np.delete(sizes, smallest)
-    return sums / masses[:, None], sizes
+    return sums / masses, sizes

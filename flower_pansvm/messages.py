@@ -91,7 +91,8 @@ matrix, and a 1 for each slot in use."""
 
 ASSIGN = Task("assign", "train", summed=("totals", "weights"))
 """In: for each scaling the fold left out and centres; fewest rows. Out: for each centre the weighted sum of the rows
-nearest to it and the sum of their weights, the weights drawn at random: one step of federated k-means."""
+nearest to it and, for each feature, the sum of their weights, the weights of cells drawn at random: one step of
+federated k-means."""
 
 BOX = Task("box", "train", summed=("below", "above"))
 """In: for each scaling the fold left out; steps, in scaled units. Out: for each feature and step a 1 if the site has a

@@ -1,6 +1,7 @@
 """The console script ``pansvm``."""
 
 import json
+import shlex
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from flower_pansvm.errors import PanSVMError, SettingError
-from flower_pansvm.settings import Scalar, Settings, check_choice
+from flower_pansvm.settings import SELECTING, Scalar, Settings, check_choice
+from simulations import selecting
 
 cli = typer.Typer(
     help="Train one non-linear SVM over the rows of several hospitals; no row leaves its hospital.",
@@ -31,6 +33,13 @@ def _group() -> None:
     """Make each command go by its name."""
 
 
+@cli.command(
+    "select",
+    help="Choose features, all sites together, and train with these.\n\n"
+    f"The options are those of run; without --strategy, {selecting.DEFAULT_STRATEGY} selects. --set step=1 says how "
+    "many features go at a time, features=10 how many are left, select-tolerance=0.01 how much worse than the best "
+    "fewer may be. filter-wrapper also has filter-fisher, filter-welch, filter-scatter and candidates.",
+)
 @cli.command(
     "tune",
     help="Choose C and gamma by federated cross-validation, and train with the best.\n\n"
@@ -52,7 +61,13 @@ def run(
     split: Annotated[
         str, typer.Option(help="iid, dirichlet:A, feature:COLUMN or by:COLUMN.")
     ] = DEFAULTS.split,
-    strategy: Annotated[str, typer.Option(help="What is trained.")] = DEFAULTS.strategy,
+    strategy: Annotated[
+        str | None,
+        typer.Option(
+            help="What is trained.",
+            show_default=f"{DEFAULTS.strategy}; for select {selecting.DEFAULT_STRATEGY}",
+        ),
+    ] = None,
     aggregation: Annotated[str, typer.Option(help="Secure-sum protocol.")] = DEFAULTS.aggregation,
     engine: Annotated[str, typer.Option(help="simulation (Flower's own) or in-process.")] = DEFAULT_ENGINE,
     set_: Annotated[
@@ -80,14 +95,18 @@ def run(
         typer.Option("--audit", help="Count the rows that a curious coordinator could have singled out."),
     ] = DEFAULTS.audit,
 ) -> None:
-    """Train and evaluate a model; ``tune`` differs from ``run`` in what C and gamma are if they are not given."""
+    """Train and evaluate a model.
+
+    ``tune`` differs from ``run`` in what C and gamma are if they are not given, ``select`` in the strategy; both print
+    what they have found.
+    """
     # Flower and scikit-learn take seconds to import; `pansvm --help` should not wait for them.
     from simulations import running  # noqa: PLC0415
     from simulations.sites import join_data  # noqa: PLC0415
 
     check_choice("engine", engine, running.ENGINES)
     show = Console(highlight=False, soft_wrap=True, markup=False).print
-    tunes = context.info_name == "tune"
+    tunes, selects = context.info_name == "tune", context.info_name == "select"
     if resume is not None:
         settings = running.resumed(resume)
         settings = replace(settings, audit=audit or settings.audit)
@@ -98,7 +117,7 @@ def run(
             "positive": positive,
             "sites": sites,
             "split": split,
-            "strategy": strategy,
+            "strategy": strategy or (selecting.DEFAULT_STRATEGY if selects else DEFAULTS.strategy),
             "aggregation": aggregation,
             "test-fraction": test_fraction,
             "seed": seed,
@@ -111,14 +130,12 @@ def run(
         settings = Settings.from_config(options | _assignments(set_ or []))
         settings = running.with_sites_of_data(settings)
         running.check(settings)
-    if tunes and not settings.tunes:
-        raise SettingError(
-            "There is nothing to choose: C and gamma are both given, or C is and the kernel, linear, has no gamma. "
-            "Leave one of them out, or train with 'pansvm run'."
-        )
+    _check_command(settings, tunes, selects)
     folder = running.run(settings, engine, show)
     if tunes:
         _print_choice(folder, context, engine)
+    if selects:
+        _print_selection(folder)
     _print_figures(folder)
 
 
@@ -134,6 +151,7 @@ def predict(
     ] = None,
 ) -> None:
     """Predict the rows of a file; with a label column also the accuracy."""
+    from clients.table import columns_text  # noqa: PLC0415
     from simulations.prediction import predict_file  # noqa: PLC0415
 
     predictions = predict_file(model, file, label)
@@ -142,6 +160,9 @@ def predict(
     else:
         out.parent.mkdir(parents=True, exist_ok=True)
         predictions.frame.to_csv(out, index=False)
+    if predictions.unused:
+        unused = columns_text(predictions.unused)
+        typer.echo(f"The model does not need {unused} of the file.", err=True)
     if predictions.accuracy is not None:
         typer.echo(f"accuracy {predictions.accuracy:.4f} over {len(predictions.frame)} rows", err=out is None)
 
@@ -197,6 +218,20 @@ def _assignments(texts: list[str]) -> dict[str, Scalar]:
     return values
 
 
+def _check_command(settings: Settings, tunes: bool, selects: bool) -> None:
+    """Raise a SettingError if ``tune`` has nothing to choose, or ``select`` a strategy that selects nothing."""
+    if tunes and not settings.tunes:
+        raise SettingError(
+            "There is nothing to choose: C and gamma are both given, or C is and the kernel, linear, has no gamma. "
+            "Leave one of them out, or train with 'pansvm run'."
+        )
+    if selects and not settings.selects:
+        raise SettingError(
+            f"The strategy {settings.strategy} selects no features. Select with one of "
+            f"{', '.join(SELECTING)}, or train with 'pansvm run'."
+        )
+
+
 def _print_choice(folder: Path, context: typer.Context, engine: str) -> None:
     """Print the grid that model choice has tried and how to train with the best point again."""
     from simulations import tuning  # noqa: PLC0415
@@ -215,6 +250,30 @@ def _print_choice(folder: Path, context: typer.Context, engine: str) -> None:
         console.print(f"\nThe best {name} is at the edge of what was tried. Try more: --set {name}-grid=...")
     console.print(f"\nBest setting: {again}", soft_wrap=True)
     console.print("The model of the best setting has been trained as well, on all training rows:\n")
+
+
+def _print_selection(folder: Path) -> None:
+    """Print which features were chosen, how it came to that, and how to go on with them."""
+    from simulations.report import read_result  # noqa: PLC0415
+    from strategies.results import MODEL_FILE  # noqa: PLC0415
+
+    result = read_result(folder)
+    chosen = result["selected"]
+    show = Console(highlight=False, markup=False).print
+    show("\nAccuracy, mean ± deviation over folds of the training rows:\n")
+    show(selecting.gain_table(result))
+    show(f"\nThe {len(chosen)} chosen of {len(result['ranking'])} features, the most important first:")
+    show(selecting.named(chosen), end="\n\n")
+    show(selecting.steps_table(result))
+    show(f"* chosen, {selecting.why_so_many(result)}\n")
+    for text in filter(None, (selecting.cost(result), selecting.advice(result))):
+        show(f"{text}\n")
+    show(
+        "The model has been trained on the chosen features, and needs only these columns to predict:\n"
+        f"pansvm predict {shlex.quote(str(folder / MODEL_FILE))} FILE.csv\n"
+        "To train on them with other settings, keep only these columns and the label in the file of each site.\n",
+        soft_wrap=True,
+    )
 
 
 def _print_figures(folder: Path) -> None:

@@ -7,9 +7,10 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 from numpy.typing import NDArray
 
+from simulations.selecting import chosen_point
 from simulations.tuning import number
 
 MOST_LINES = 8
@@ -23,6 +24,12 @@ LOWEST = 0.05
 
 MOST_TEXTS = 120
 """Cells of a heat map that have room for a number each."""
+
+MOST_LINEAR = 100
+"""Numbers of features up to which their axis is linear."""
+
+MOST_MARKERS = 60
+"""Points of a line that are marked one by one."""
 
 
 def convergence_figure(result: Mapping[str, Any]) -> Figure:
@@ -74,6 +81,74 @@ def grid_figure(chosen: Mapping[str, Any]) -> Figure | None:
     else:
         _draw_line(axes, chosen, several[0])
     return figure
+
+
+def selection_figure(result: Mapping[str, Any]) -> Figure | None:
+    """Draw the accuracy against the number of features; None if only one number was tried.
+
+    Parameters
+    ----------
+    result : mapping
+        The ``result.json`` of a run that has selected features.
+    """
+    points = sorted(result["accuracy_by_count"], key=lambda point: point["features"])
+    if len(points) < 2:
+        return None
+    figure = Figure(figsize=(7.0, 3.6), layout="constrained")
+    axes = figure.subplots()
+    # What lies between all features and those that the filters left was not tried.
+    filtered = result["filters"] is not None and len(result["filters"]["kept"]) < points[-1]["features"]
+    tried = points[:-1] if filtered else points
+    counts = [point["features"] for point in tried]
+    means = np.array([point["accuracy"] for point in tried])
+    deviations = np.array([point["deviation"] for point in tried])
+    low, high = np.maximum(means - deviations, 0), np.minimum(means + deviations, 1)
+    axes.fill_between(counts, low, high, color="C0", alpha=0.15, linewidth=0)
+    marker = "o-" if len(tried) <= MOST_MARKERS else "-"
+    folds = f"{result['config']['cv-folds']} folds, mean ± deviation"
+    axes.plot(counts, means, marker, markersize=3.5, linewidth=1.2, label=folds)
+    if points[0]["test_accuracy"] is not None:
+        on_test_rows = [point["test_accuracy"] for point in tried]
+        axes.plot(counts, on_test_rows, "-", color="C1", linewidth=1.0, label="test rows")
+    if filtered:
+        _draw_before_the_filters(axes, points[-1])
+    chosen = chosen_point(result)
+    place = (chosen["features"], chosen["accuracy"])
+    axes.axvline(place[0], color="C3", linewidth=0.9, linestyle="--")
+    axes.plot(*place, "o", color="C3", markersize=6, label=f"chosen: {place[0]}")
+    _set_axis_of_counts(axes, points[-1]["features"])
+    axes.set_ylabel("accuracy")
+    axes.grid(visible=True, which="major", color="0.9")
+    axes.legend(fontsize=8, frameon=False)
+    return figure
+
+
+def _draw_before_the_filters(axes: Axes, point: Mapping[str, Any]) -> None:
+    axes.errorbar(
+        point["features"],
+        point["accuracy"],
+        yerr=point["deviation"],
+        fmt="s",
+        color="C0",
+        capsize=3,
+        markersize=4,
+        label="before the filters",
+    )
+    if point["test_accuracy"] is not None:
+        axes.plot(point["features"], point["test_accuracy"], "s", color="C1", markersize=4)
+
+
+def _set_axis_of_counts(axes: Axes, largest: int) -> None:
+    """Show numbers of features in full, on a logarithmic axis if there are many."""
+    axes.set_xlabel("number of features")
+    if largest <= MOST_LINEAR:
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+        return
+    axes.set_xscale("log")
+    axes.set_xlim(1 / 1.1, 1.1 * largest)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(ScalarFormatter())
+    axes.xaxis.set_minor_formatter(NullFormatter())
 
 
 def _draw_band(axes: Axes, gaps: Sequence[NDArray[np.float64]]) -> None:

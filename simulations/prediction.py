@@ -1,11 +1,12 @@
 """Predictions of a saved model for the rows of a file."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import pandas as pd
 
-from clients.table import align
+from clients.table import Table, align
 from clients.table_reading import read_for_prediction
 from flower_pansvm.metrics import winners
 from flower_pansvm.model import PanSVC
@@ -22,10 +23,13 @@ class Predictions:
         ``probability_CLASS`` if the model gives probabilities.
     accuracy : float or None
         Share of rows predicted right; None if the file has no label column.
+    unused : tuple of str
+        Columns of the file that the model does not need, such as features that a selection has removed.
     """
 
     frame: pd.DataFrame
     accuracy: float | None
+    unused: tuple[str, ...]
 
 
 def predict_file(model_path: Path, table_path: Path, label: str | None) -> Predictions:
@@ -36,7 +40,7 @@ def predict_file(model_path: Path, table_path: Path, label: str | None) -> Predi
     model_path : Path
         A ``model.npz``.
     table_path : Path
-        CSV, Parquet or LIBSVM text with the columns the model was trained on, in any order.
+        CSV, Parquet or LIBSVM text with the columns the model was trained on, in any order; it may have others.
     label : str or None
         Label column; by default ``label`` if the file has such a column.
 
@@ -49,7 +53,8 @@ def predict_file(model_path: Path, table_path: Path, label: str | None) -> Predi
     """
     model = PanSVC.load(model_path)
     table = read_for_prediction(table_path, label)
-    cells = pd.DataFrame(align(table, model.schema_.columns).X, columns=list(model.schema_.columns))
+    needed, unused = _needed(table, model.schema_.columns)
+    cells = pd.DataFrame(align(needed, model.schema_.columns).X, columns=list(model.schema_.columns))
     decisions = model.decision_function(cells)
     frame = pd.DataFrame({"prediction": model.predict(cells)})
     if decisions.ndim == 1:
@@ -62,6 +67,16 @@ def predict_file(model_path: Path, table_path: Path, label: str | None) -> Predi
         for index, name in enumerate(model.schema_.classes):
             frame[f"probability_{name}"] = probabilities[:, index]
     if table.labels is None:
-        return Predictions(frame, None)
+        return Predictions(frame, None, unused)
     predicted = winners(decisions.reshape(len(decisions), -1))
-    return Predictions(frame, float((model.schema_.indices(table.labels) == predicted).mean()))
+    accuracy = float((model.schema_.indices(table.labels) == predicted).mean())
+    return Predictions(frame, accuracy, unused)
+
+
+def _needed(table: Table, columns: Sequence[str]) -> tuple[Table, tuple[str, ...]]:
+    """Return the part of a table that a model needs, and the names of the other columns."""
+    wanted = set(columns)
+    here = [index for index, column in enumerate(table.columns) if column in wanted]
+    names = tuple(table.columns[index] for index in here)
+    unused = tuple(column for column in table.columns if column not in wanted)
+    return Table(names, table.X[:, here], table.labels, table.absent_is_zero), unused

@@ -9,8 +9,8 @@ import jinja2
 from matplotlib.figure import Figure
 
 from flower_pansvm.errors import SettingError
-from simulations import tuning
-from simulations.plots import convergence_figure, grid_figure
+from simulations import selecting, tuning
+from simulations.plots import convergence_figure, grid_figure, selection_figure
 from strategies.results import RESULT_FILE
 
 REPORT_FILE = "report.html"
@@ -45,6 +45,8 @@ def write_report(folder: Path) -> Path:
         plot=_svg(convergence_figure(result)),
         grid_plot=_svg(grid_figure(result["chosen"])) if result["chosen"] else "",
         tuning=tuning,
+        selection_plot=_svg(selection_figure(result)) if selecting.selects(result) else "",
+        selecting=selecting,
     )
     path = folder / REPORT_FILE
     path.write_text(page, encoding="utf-8")
@@ -62,8 +64,11 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
             f"{tuning.point_name(chosen)}, accuracy {tuning.accuracy(chosen['grid'][0])}"
         )
         trips += f", {chosen['cut_rounds']} to choose"
+    if selecting.selects(result):
+        trips += f", {selecting.selection_trips(result)} to remove features"
     return {
         **choice,
+        **_selection(result),
         "test accuracy": _share(result["accuracy"]),
         "balanced accuracy": _share(result["balanced_accuracy"]),
         "area under ROC curve": _share(result["auc"]),
@@ -78,6 +83,20 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
         "round trips": trips,
         "sent by / to the sites": f"{result['bytes_up'] / 1e6:.2f} MB / {result['bytes_down'] / 1e6:.2f} MB",
         "seconds": f"{sum(result['seconds'].values()):.1f}",
+    }
+
+
+def _selection(result: dict[str, Any]) -> dict[str, str]:
+    """Return which features were chosen and how good the models with all and with these were over the folds."""
+    if not selecting.selects(result):
+        return {}
+    chosen = result["selected"]
+    accuracies = [
+        f"{selecting.accuracy(point)} with {name}" for name, point in selecting.stages(result).items()
+    ]
+    return {
+        "chosen features": f"{len(chosen)} of {len(result['ranking'])}: {_some(chosen)}",
+        "accuracy over the folds": "; ".join(accuracies),
     }
 
 

@@ -104,7 +104,7 @@ def federated_k_means(federation: Federation, settings: Settings, standards: Seq
             {"totals": 1.5 * rows * (largest + 1.0), "weights": 1.5 * rows},
         )
         centres = [
-            totals[weights > 0] / weights[weights > 0, None]
+            totals[weights[:, 0] > 0] / weights[weights[:, 0] > 0]
             for totals, weights in zip(sums["totals"], sums["weights"], strict=True)
         ]
         log(INFO, "federated k-means: %d centres", len(centres[0]))

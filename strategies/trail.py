@@ -81,8 +81,8 @@ class Trail:
             else next(iter(step.candidates))
         )
         trips = step.round_trips, "" if step.round_trips == 1 else "s"
-        accuracy, removed = self.points[-1].accuracy, self._named(step.removed)
-        log(INFO, text, step.features, accuracy, removed, how, *trips, step.bytes_up / 1e6)
+        accuracy, gone = self.points[-1].accuracy, self._named(step.removed)
+        log(INFO, text, step.features, accuracy, gone, how, *trips, step.bytes_up / 1e6)
 
     def outcome(self, tolerance: float, wanted: int | None) -> Selection:
         """Return what was found: the ranking, and the chosen subset (:func:`flower_pansvm.selection.choice.choose`)."""

@@ -258,7 +258,12 @@ def cuts_between_ages(
     federation.broadcast(messages.SCALING, scaling)
     linear: dict[str, records.Value] = {"kernel": "linear", "gamma": 1.0, "degree": 1, "coef0": 0.0}
     federation.broadcast(messages.landmark_set(0), {"scaling": 0, "landmarks": np.eye(2)})
-    the_rows_themselves = {**linear, "landmark_set": 0, "features": np.full(2, True), "normalization": np.eye(2)}
+    the_rows_themselves = {
+        **linear,
+        "landmark_set": 0,
+        "features": np.full(2, True),
+        "normalization": np.eye(2),
+    }
     federation.broadcast(messages.feature_map(0), the_rows_themselves)
     steep = [np.full(len(thresholds), STEEP), np.zeros(len(thresholds)), 1.0 - STEEP * thresholds]
     points = (np.column_stack(steep)[:, None] + around[None]).reshape(-1, 3)

@@ -87,12 +87,16 @@ def test_index_of_a_saved_data_frame_is_no_column(tmp_path):
     [
         ("a.csv", b"", "is empty"),
         ("a.csv", b"\xef\xbb\xbf\n\n", "is empty"),
-        ("a.csv.gz", gzip.compress(b""), "is empty"),
+        ("a.csv.gz", gzip.compress(b"", mtime=0), "is empty"),
         ("a.libsvm", b"\n", "is empty"),
         ("a.xlsx", b"secret", "unknown kind.*\\.csv, \\.parquet, \\.libsvm, \\.svm"),
         ("a.txt", b"secret", "unknown kind"),
         ("a.csv.gz", b"secret", "cannot be read .BadGzipFile.*copied completely"),
-        ("a.csv.gz", gzip.compress(b"age,label\n" + b"1,secret\n" * 99)[:-12], "cannot be read .EOFError"),
+        (
+            "a.csv.gz",
+            gzip.compress(b"age,label\n" + b"1,secret\n" * 99, mtime=0)[:-12],
+            "cannot be read .EOFError",
+        ),
         ("a.csv", b"age,label\nsecr\xe4t,1\n", "not UTF-8 text"),
         ("a.csv", b"age,label\n1,2\n1,5,secret\n", "data row 2 has 3 fields.*2 column names.*decimal point"),
         ("a.csv", b"age,sex,label\n1,0,2\n\n1,1,2\nsecret,1\n", "data row 3 has 2 fields"),

@@ -151,8 +151,9 @@ def test_no_sum_of_a_federated_step_is_about_fewer_rows_of_the_site(
     marked = np.hstack([blobs(rows, seed=seed), 1e-3 * np.eye(rows)])
     at = np.hstack([blobs(centres, seed=seed + 1), np.zeros((centres, rows))])
     weight = rng.uniform(0.5, 1.5, size=rows)
-    totals, weights = weighted_totals(marked, at, weight, min_cluster)
-    assert weights == pytest.approx(1e3 * totals[:, 3:].sum(axis=1))
+    totals, weights = weighted_totals(marked, at, np.tile(weight[:, None], rows + 3), min_cluster)
+    for column in weights.T:
+        assert column == pytest.approx(1e3 * totals[:, 3:].sum(axis=1))
     if rows < min_cluster:
         assert not totals.any()
         return
@@ -171,24 +172,32 @@ def test_no_sum_of_a_federated_step_is_about_fewer_rows_of_the_site(
 
 def test_a_federated_step_by_hand() -> None:
     X, centres = np.array([[0.0], [1.0], [2.0], [7.0], [10.0]]), np.array([[0.0], [6.0], [11.0], [99.0]])
-    weight = np.array([1.0, 2.0, 1.0, 1.0, 0.5])
+    weight = np.array([[1.0], [2.0], [1.0], [1.0], [0.5]])
     totals, weights = weighted_totals(X, centres, weight, 1)
     assert totals.tolist() == [[4.0], [7.0], [5.0], [0.0]]
-    assert weights.tolist() == [4.0, 1.0, 0.5, 0.0]
+    assert weights.ravel().tolist() == [4.0, 1.0, 0.5, 0.0]
     # Of the two centres with one row the first goes; then that of the last has two.
     totals, weights = weighted_totals(X, centres, weight, 2)
     assert totals.tolist() == [[4.0], [0.0], [12.0], [0.0]]
-    assert weights.tolist() == [4.0, 0.0, 1.5, 0.0]
+    assert weights.ravel().tolist() == [4.0, 0.0, 1.5, 0.0]
     totals, _ = weighted_totals(X, centres, weight, 5)
     assert totals.tolist() == [[16.0], [0.0], [0.0], [0.0]]
+
+
+def test_every_cell_has_a_weight_of_its_own() -> None:
+    X, weight = np.array([[1.0, 10.0], [3.0, 30.0]]), np.array([[1.0, 1.0], [1.0, 0.5]])
+    totals, weights = weighted_totals(X, np.zeros((1, 2)), weight, 1)
+    assert (totals.tolist(), weights.tolist()) == ([[4.0, 25.0]], [[2.0, 1.5]])
+    centres, sizes = cluster_centres(X, 1, 2, 0, weight)
+    assert (centres.tolist(), sizes.tolist()) == ([[2.0, 25.0 / 1.5]], [2])
 
 
 def test_with_unit_weights_the_sites_together_make_a_step_of_plain_k_means() -> None:
     X, centres = blobs(300), blobs(300)[::30]
     expected = KMeans(10, init=centres, n_init=1, max_iter=1).fit(X)
-    sums = [weighted_totals(part, centres, np.ones(len(part)), 1) for part in np.split(X, [20, 150])]
+    sums = [weighted_totals(part, centres, np.ones(part.shape), 1) for part in np.split(X, [20, 150])]
     totals, weights = (np.sum(part, axis=0) for part in zip(*sums, strict=True))
-    assert totals / weights[:, None] == pytest.approx(expected.cluster_centers_)
+    assert totals / weights == pytest.approx(expected.cluster_centers_)
 
 
 def test_beyond_by_hand() -> None:

@@ -24,14 +24,16 @@ from simulations.audit import (
     audit,
     factors_by_site,
     questions_by_map,
+    row_factors_by_site,
     smallest_cluster,
 )
 from simulations.in_process import InProcessGrid
-from simulations.isolation import isolated_by_pairs
+from simulations.isolation import isolated_by_pairs, isolated_by_quads
 from simulations.running import in_process_grid
 from strategies.app import run
 from strategies.asked import read_asked
 from strategies.journal import Journal
+from strategies.voted_wrapper import VotedWrapper
 
 Run = Callable[..., tuple[int, str, str]]
 Sums = dict[str, NDArray[np.float64]]
@@ -254,14 +256,15 @@ def test_in_federated_k_means_a_step_may_have_the_smallest_cluster(tmp_path: Pat
 
 def test_the_line_says_if_not_all_sums_were_looked_at() -> None:
     whole = str(Audit(5, 1, 2, 30, 10, 40))
-    assert whole == "audit: smallest cluster 5 rows; 1 rows isolated by pairs of cuts, 2 by quads"
+    assert whole == "audit: smallest cluster 5 rows; 1 rows isolated by pairs of sums, 2 by quads"
     assert str(Audit(5, 1, 2, 30, 10, 35)).endswith("2 by quads among 35 of 40 sums")
+    assert str(Audit(5, 1, 2, 30, 10, 45, 6)).endswith("2 by quads among 45 of 46 sums")
 
 
 def test_the_command_line_shows_it_and_keeps_it(pansvm: Run, tmp_path: Path) -> None:
     code, out, err = pansvm("run", "--engine", "in-process", "--data", "wine", "--out", "out", "--audit")
     assert (code, err) == (0, "")
-    assert "audit: smallest cluster 5 rows; 0 rows isolated by pairs of cuts, 0 by quads" in out
+    assert "audit: smallest cluster 5 rows; 0 rows isolated by pairs of sums, 0 by quads" in out
     found = json.loads((tmp_path / "out" / "result.json").read_text())["audit"]
     assert (found["smallest_cluster"], found["isolated_by_pairs"], found["isolated_by_quads"]) == (5, 0, 0)
     assert found["cut_sums"] > 10
@@ -341,3 +344,117 @@ def test_both_engines_give_the_same_audit(tmp_path: Path) -> None:
         assert not (out / "asked").exists()
     assert found[0] == found[1]
     assert found[0]["isolated_by_pairs"] > 0
+
+
+# Feature selection
+
+
+def write_tables(folder: Path, features: int, apart: float) -> str:
+    """Write tables of three sites, 40 rows each; return the setting ``data``.
+
+    Two features tell the classes apart, the others say nothing.
+    """
+    generator, files = np.random.default_rng(0), []
+    for number in range(3):
+        y = np.arange(40) % 2
+        X = generator.normal(size=(40, features))
+        X[:, :2] += apart * np.outer(y, [1.0, 0.6])
+        files.append(str(folder / f"table{number}.csv"))
+        pd.DataFrame(X, columns=[f"x{j}" for j in range(features)]).assign(label=y).to_csv(
+            files[-1], index=False
+        )
+    return "|".join(files)
+
+
+@pytest.fixture
+def small_table(tmp_path: Path) -> str:
+    """Three sites with four features."""
+    return write_tables(tmp_path, 4, 1.2)
+
+
+@pytest.fixture
+def received_of_rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Sums]]:
+    """Return the sums about rows that the coordinator of a selection receives from now on, by task."""
+    found: dict[str, list[Sums]] = {
+        task.name: [] for task in (messages.SUPPORT, messages.CLASS_MOMENTS, messages.MOMENTS)
+    }
+    write = Journal.write
+
+    def note(self: Journal, task: str, sites: tuple[str, ...], sums: Sums) -> None:
+        if task in found:
+            found[task].append(sums)
+        write(self, task, sites, sums)
+
+    monkeypatch.setattr(Journal, "write", note)
+    return found
+
+
+@pytest.mark.parametrize("blur", ["auto", "0"])
+def test_the_factors_make_up_the_sums_of_a_selection(
+    blur: str, small_table: str, tmp_path: Path, received_of_rows: dict[str, list[Sums]]
+) -> None:
+    settings = Settings(
+        data=small_table, sites=3, strategy="voted-wrapper", blur=blur, class_weight="balanced", audit=True
+    )
+    strategy = run(in_process_grid(settings), settings, tmp_path / "run")
+    sites, asked = SimulatedSites(settings), read_asked(tmp_path / "run")
+    factors = np.hstack(row_factors_by_site(sites, asked))
+    assert isinstance(strategy, VotedWrapper)
+    feature, sums = strategy.selection.ranking[0], received_of_rows
+    rows = sites.before(asked[-1])
+    x = np.concatenate([site.scaled(site.train().X)[:, feature] for site in rows])
+    support = [one for one in asked if one.task == messages.SUPPORT.name]
+    assert len(support) == len(sums["support"]) == 3
+    for place, (one, found) in enumerate(zip(support, sums["support"], strict=True)):
+        number = int(one.inputs["feature_map"][0])
+        looks = np.asarray(one.told[messages.feature_map(number)]["features"])
+        column = np.count_nonzero(looks[:feature])
+        signed, *sides = factors[3 * place : 3 * place + 3]
+        np.testing.assert_allclose(signed @ x * one.inputs["beta"].sum(), found["weights"][0, column])
+        for side, own in enumerate(sides):
+            np.testing.assert_allclose(own @ x, found["total"][0, side, column])
+            np.testing.assert_allclose(own @ x**2, found["square"][0, side, column])
+            np.testing.assert_allclose(own.sum(), found["count"][0, side])
+    by_class, by_fold, by_side = np.split(factors[9:], [2, 7])
+    np.testing.assert_allclose(by_class @ x, sums["class_moments"][0]["total"][:, feature], atol=1e-9)
+    np.testing.assert_allclose(by_fold.sum(axis=1), sums["moments"][0]["rows"].sum(axis=1))
+    balanced = np.array([support[0].inputs[f"{side}_weight"][0] for side in ("positive", "negative")])
+    np.testing.assert_allclose(by_side, balanced[:, None] * by_class[::-1])
+
+
+@pytest.mark.parametrize("settings", [{}, {"kernel": "linear"}, {"strategy": "filter-wrapper"}], ids=str)
+def test_a_selection_isolates_nobody(settings: dict[str, str], small_table: str, tmp_path: Path) -> None:
+    found = of_run(tmp_path / "run", **{"data": small_table, "strategy": "voted-wrapper", **settings})
+    assert found.isolated_by_pairs == found.isolated_by_quads == 0
+    # For each of three steps the weights and both sides; and two classes, five folds, two sides.
+    assert found.row_sums == (7 if settings.get("strategy") else 9 + 9)
+    if "kernel" not in settings:
+        assert found.looked_at_by_quads == found.cut_sums + found.curvature_sums + found.row_sums
+
+
+def test_without_random_weights_support_vectors_give_rows_away(tmp_path: Path) -> None:
+    data = write_tables(tmp_path, 12, 2.5)
+    settings = Settings(data=data, sites=3, strategy="svm-rfe", cv_folds=2, blur="0", audit=True)
+    run(in_process_grid(settings), settings, tmp_path / "run")
+    factors = np.hstack(row_factors_by_site(SimulatedSites(settings), read_asked(tmp_path / "run")))
+    by_sums_about_rows = set(isolated_by_quads(factors)[0])
+    assert by_sums_about_rows
+    assert audit(settings, tmp_path / "run").isolated_by_quads >= len(by_sums_about_rows)
+
+
+def test_a_site_that_is_lost_has_no_part_in_later_sums_of_a_selection(tmp_path: Path) -> None:
+    settings = Settings(
+        data="wine", sites=4, timeout=0.05, audit=True, strategy="svm-rfe", step="0.8", C=0.1, landmarks="20"
+    )
+    run(LosingGrid(settings, 1), settings, tmp_path)
+    by_site = row_factors_by_site(SimulatedSites(settings), read_asked(tmp_path))
+    assert [bool(factors[:9].any()) for factors in by_site] == [True, True, False, True]
+
+
+def test_the_command_line_audits_a_selection(pansvm: Run, small_table: str, tmp_path: Path) -> None:
+    data = [part for file in small_table.split("|") for part in ("--data", file)]
+    arguments = [*data, "--strategy", "voted-wrapper", "--out", "out"]
+    code, out, err = pansvm("run", "--engine", "in-process", "--audit", *arguments)
+    assert (code, err) == (0, "")
+    assert "0 rows isolated by pairs of sums, 0 by quads" in out
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["audit"]["row_sums"] == 18

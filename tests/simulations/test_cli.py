@@ -11,11 +11,13 @@ import pandas as pd
 import pytest
 
 from flower_pansvm.calibration import Calibration
+from flower_pansvm.errors import FederationError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.model import PanSVC
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
+from strategies.journal import Journal
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -164,6 +166,95 @@ def test_run_with_auto_says_what_was_chosen(pansvm: Run, tmp_path: Path) -> None
     line = next(line for line in out.splitlines() if line.startswith("chosen by cross-validation"))
     assert f"C={chosen['C']:g}, gamma=" in line
     assert "Best setting" not in out
+
+
+SELECT = (
+    "--data",
+    "iris",
+    "--sites",
+    3,
+    "--set",
+    "landmarks=20",
+    "--set",
+    "cv-folds=2",
+    "--set",
+    "step=0.5",
+    "--set",
+    "tol=0.05",
+)
+
+
+@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+def test_select_prints_what_was_chosen_and_leaves_a_model_of_these_columns(
+    strategy: str, pansvm: Run, tmp_path: Path
+) -> None:
+    given = [] if strategy == "voted-wrapper" else ["--strategy", strategy]
+    code, out, err = in_process(pansvm, *SELECT, "--set", "features=1", *given, command="select")
+    assert (code, err) == (0, "")
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert result["strategy"] == strategy
+    chosen = result["selected"]
+    model = PanSVC.load(tmp_path / "out" / "model.npz")
+    assert set(model.feature_names_in_) == set(chosen)
+    lines = out.splitlines()
+    assert any(line.startswith("all 4  ") for line in lines)
+    assert any(line.startswith("the 1 chosen  ") for line in lines)
+    assert ", ".join(chosen) in out
+    assert "* chosen, as features=1 asks" in lines
+    assert "Removing " in out
+    assert "per feature." in " ".join(out.split())
+    figure = next(line for line in lines if line.startswith("chosen features  "))
+    assert f" 1 of 4: {chosen[0]}" in figure
+    page = (tmp_path / "out" / "report.html").read_text()
+    assert "<h2>Feature selection</h2>" in page
+    assert ("<h3>Filters</h3>" in page) == (strategy == "filter-wrapper")
+
+    command = shlex.split(next(line for line in lines if line.startswith("pansvm predict ")))
+    rows = pd.DataFrame(np.ones((2, 4)), columns=result["ranking"])
+    rows[chosen].to_csv("FILE.csv", index=False)
+    code, few, err = pansvm(*command[1:])
+    assert (code, err) == (0, "")
+    rows.to_csv("FILE.csv", index=False)
+    code, all_columns, err = pansvm(*command[1:])
+    assert (code, all_columns) == (0, few)
+    assert err.startswith("The model does not need column '")
+
+
+def test_run_selects_with_a_strategy_that_selects(pansvm: Run, tmp_path: Path) -> None:
+    code, out, err = in_process(pansvm, *SELECT, "--strategy", "svm-rfe", "--test-fraction", 0)
+    assert (code, err) == (0, "")
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert {tuple(step["candidates"]) for step in result["votes"]} == {("svm-rfe",)}
+    assert {point["test_accuracy"] for point in result["accuracy_by_count"]} == {None}
+    assert f"{len(result['selected'])} of 4: {result['selected'][0]}" in out
+    assert "pansvm predict" not in out
+
+
+def test_a_selection_that_was_stopped_goes_on(
+    pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    arguments = (*SELECT, "--set", "features=2")
+    in_process(pansvm, *arguments, command="select")
+    whole = json.loads((tmp_path / "out" / "result.json").read_text())
+
+    write, written = Journal.write, []
+
+    def stop(journal: Journal, task: str, *rest: object) -> None:
+        write(journal, task, *rest)  # type: ignore[arg-type]
+        written.append(task)
+        if written.count("support") == 2:
+            raise FederationError("The second step is as far as it goes.")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Journal, "write", stop)
+        code, _, err = in_process(pansvm, *arguments, command="select")
+    assert (code, err) == (1, "Error: The second step is as far as it goes.\n")
+    code, out, err = pansvm("select", "--engine", "in-process", "--resume", "out")
+    assert (code, err) == (0, "")
+    assert "before the run was resumed" in " ".join(out.split())
+    resumed = json.loads((tmp_path / "out" / "result.json").read_text())
+    for key in ("ranking", "selected", "accuracy_by_count", "model_sha256"):
+        assert resumed[key] == whole[key]
 
 
 def predictions(pansvm: Run, tmp_path: Path, *extra: object) -> tuple[pd.DataFrame, str]:
@@ -335,6 +426,38 @@ def test_bad_input_to_tune_gets_a_clear_error_and_no_traceback(
     assert not (tmp_path / "out" / "model.npz").exists()
 
 
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--strategy", "pan-svm"], ["pan-svm selects no features", "voted-wrapper", "filter-wrapper"]),
+        (["--strategy", "voted-wraper"], ["Did you mean 'voted-wrapper'"]),
+        (["--resume", "nowhere"], ["nowhere", "checkpoint"]),
+        (["--set", "step=0"], ["step is '0'", "0.1"]),
+        (["--set", "step=1.5"], ["step is '1.5'"]),
+        (["--set", "features=0"], ["features is '0'"]),
+        (["--set", "features=50"], ["features is 50", "the table has 30"]),
+        (["--set", "select-tolerance=-1"], ["select-tolerance is -1"]),
+        (["--set", "candidates=1"], ["candidates is 1"]),
+        (["--set", "filter-fisher=p=0.1"], ["filter-fisher is 'p=0.1'"]),
+        (
+            ["--strategy", "filter-wrapper", "--set", "filter-welch=p=1e-300"],
+            ["No feature passes all filters", "filter-welch removes most"],
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
+)
+def test_bad_input_to_select_gets_a_clear_error_and_no_traceback(
+    arguments: list[str], words: list[str], pansvm: Run, tmp_path: Path
+) -> None:
+    code, out, err = in_process(pansvm, *arguments, command="select")
+    assert code == 1
+    assert err.startswith("Error: ")
+    for word in words:
+        assert word in err
+    assert "Traceback" not in out + err
+    assert not (tmp_path / "out" / "model.npz").exists()
+
+
 @pytest.mark.parametrize("content", [b"", b"no model", b"PK\x03\x04 truncated"])
 def test_predict_with_a_damaged_model(content: bytes, pansvm: Run, tmp_path: Path) -> None:
     (tmp_path / "model.npz").write_bytes(content)
@@ -360,4 +483,4 @@ def test_predict_with_a_truncated_model_and_with_a_missing_column(pansvm: Run, t
 def test_help_names_the_commands(pansvm: Run) -> None:
     code, out, _ = pansvm("--help")
     assert code == 0
-    assert {"run", "tune", "predict", "report"} <= set(out.split())
+    assert {"run", "tune", "select", "predict", "report"} <= set(out.split())

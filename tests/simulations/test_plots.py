@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.image import AxesImage
 
-from simulations.plots import convergence_figure, grid_figure
+from simulations.plots import convergence_figure, grid_figure, selection_figure
 
 
 def result(problems: int) -> dict[str, Any]:
@@ -84,3 +84,66 @@ def test_one_chosen_value_makes_a_line(Cs: list[float], gammas: list[float | Non
 
 def test_a_single_point_is_no_plot() -> None:
     assert grid_figure(grid([1.0], [0.1])) is None
+
+
+def selected(counts: list[int], chosen: int, tested: bool = True) -> dict[str, Any]:
+    points = [
+        {"features": count, "accuracy": 0.99 - 0.0001 * count, "deviation": 0.02}
+        | {"test_accuracy": 0.9 if tested else None}
+        for count in counts
+    ]
+    return {
+        "accuracy_by_count": points,
+        "selected": ["a feature"] * chosen,
+        "filters": None,
+        "config": {"cv-folds": 5},
+    }
+
+
+def test_accuracy_is_drawn_for_each_number_of_features_and_the_chosen_is_marked() -> None:
+    figure = selection_figure(selected([30, 20, 10, 1], 10))
+    assert figure is not None
+    (axes,) = figure.axes
+    folds, tested, _, chosen = axes.lines
+    assert list(np.asarray(folds.get_xdata())) == [1, 10, 20, 30]
+    assert np.asarray(folds.get_ydata()) == pytest.approx([0.9899, 0.989, 0.988, 0.987])
+    assert np.asarray(tested.get_ydata()) == pytest.approx([0.9] * 4)
+    assert (chosen.get_xdata(), chosen.get_ydata()) == ([10], [pytest.approx(0.989)])
+    assert axes.get_xscale() == "linear"
+    (band,) = axes.collections
+    assert band.get_datalim(axes.transData).y1 == 1  # no accuracy is above 1
+    assert [text.get_text() for text in axes.get_legend().get_texts()][1:] == ["test rows", "chosen: 10"]
+
+
+def test_without_test_rows_only_the_folds_are_drawn() -> None:
+    figure = selection_figure(selected([30, 20, 10, 1], 10, tested=False))
+    assert figure is not None
+    assert "test rows" not in {text.get_text() for text in figure.axes[0].get_legend().get_texts()}
+
+
+def test_thousands_of_features_have_a_logarithmic_axis_with_plain_numbers() -> None:
+    figure = selection_figure(selected([7129, 3000, 1000, 100, 10, 1], 100))
+    assert figure is not None
+    (axes,) = figure.axes
+    assert axes.get_xscale() == "log"
+    figure.canvas.draw()
+    shown = [text.get_text() for text in axes.get_xticklabels() if 1 <= text.get_position()[0] <= 7129]
+    assert shown == ["1", "2", "5", "10", "20", "50", "100", "200", "500", "1000", "2000", "5000"]
+
+
+def test_a_selection_of_one_number_of_features_is_no_plot() -> None:
+    assert selection_figure(selected([1], 1)) is None
+
+
+def test_all_features_are_not_joined_to_those_that_the_filters_left() -> None:
+    result = selected([2000, 30, 20, 10, 1], 10)
+    result["filters"] = {"kept": ["a feature"] * 30}
+    figure = selection_figure(result)
+    assert figure is not None
+    (axes,) = figure.axes
+    assert (
+        max(max(np.asarray(line.get_xdata())) for line in axes.lines if len(np.asarray(line.get_xdata())) > 2)
+        == 30
+    )
+    assert "before the filters" in {text.get_text() for text in axes.get_legend().get_texts()}
+    assert axes.get_xlim()[1] > 2000

@@ -95,7 +95,7 @@ def test_federated_steps_are_lloyds_on_the_pooled_rows(pool: Pool, monkeypatch: 
     assert found == pytest.approx(expected, abs=1e-9)
 
 
-def test_centres_are_convex_combinations_of_rows_whatever_the_secret_weights(pool: Pool) -> None:
+def test_centres_lie_among_the_rows_whatever_the_secret_weights() -> None:
     settings = Settings(data="wine", sites=3, landmarks="10", landmark_method="federated-k-means")
     (centres,), (standard,), strategy = gathered(settings)
     X = standard.scaling.transform(load_wine().data)

@@ -45,9 +45,7 @@ def test_more_features_than_there_are_cannot_be_wanted() -> None:
 
 
 @given(st.lists(st.floats(0, 1), min_size=1, max_size=20), st.floats(0, 0.2))
-def test_what_is_chosen_is_within_the_tolerance(
-    accuracies: list[float], tolerance: float
-) -> None:
+def test_what_is_chosen_is_within_the_tolerance(accuracies: list[float], tolerance: float) -> None:
     found = points(*((len(accuracies) - index, accuracy) for index, accuracy in enumerate(accuracies)))
     accuracy = accuracies[choose(found, tolerance, None)]
     assert accuracy >= max(accuracies) - tolerance - 1e-9

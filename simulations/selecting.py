@@ -1,0 +1,248 @@
+"""What a feature selection has found, for a person: accuracies, steps, votes and costs as text.
+
+Everything is read from ``result.json``. There, a run without a selection has none of the keys used here.
+"""
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from rich.table import Table
+
+DEFAULT_STRATEGY = "voted-wrapper"
+"""What ``pansvm select`` runs unless it is told otherwise: the paper's PPFSVW."""
+
+MOST_LINES = 20
+"""Lines of the table of steps in a terminal."""
+
+MOST_NAMES = 20
+"""Chosen features that are named in a terminal."""
+
+MOST_RANKED = 50
+"""Lines of the ranking in the report."""
+
+MOST_STEPS = 60
+"""Steps in the report: the last ones, where single features count."""
+
+ROOM = 27
+"""Characters for names of features in a line of a terminal."""
+
+ROUNDING = 1e-9
+"""Accuracies that differ by less are equal."""
+
+Step = Mapping[str, Any]
+
+
+def selects(result: Mapping[str, Any]) -> bool:
+    """Return whether a run has selected features."""
+    return "selected" in result
+
+
+def shortened(names: Sequence[str], room: int = ROOM) -> str:
+    """Return as many names as fit in a number of characters, and how many more there are.
+
+    Examples
+    --------
+    >>> shortened(["age", "dose", "cholesterol"], room=20)
+    'age, dose and 1 more'
+    """
+    for shown in range(len(names), 0, -1):
+        more = f" and {len(names) - shown} more" if shown < len(names) else ""
+        text = ", ".join(names[:shown]) + more
+        if len(text) <= room:
+            return text
+    if not names:
+        return ""
+    more = f" and {len(names) - 1} more" if len(names) > 1 else ""
+    return f"{names[0][: max(1, room - len(more) - 1)]}…{more}"
+
+
+def named(names: Sequence[str]) -> str:
+    """Return the names of the chosen features for a terminal, of very many the first."""
+    more = f" and {len(names) - MOST_NAMES} more, see result.json" if len(names) > MOST_NAMES else ""
+    return ", ".join(names[:MOST_NAMES]) + more
+
+
+def accuracy(point: Mapping[str, Any]) -> str:
+    """Return mean and deviation over the folds of a point of ``accuracy_by_count`` as text."""
+    return f"{point['accuracy']:.4f} ± {point['deviation']:.4f}"
+
+
+def points_by_count(result: Mapping[str, Any]) -> dict[int, Mapping[str, Any]]:
+    """Return the points of ``accuracy_by_count`` by their number of features."""
+    return {point["features"]: point for point in result["accuracy_by_count"]}
+
+
+def chosen_point(result: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the point of ``accuracy_by_count`` that was chosen."""
+    return points_by_count(result)[len(result["selected"])]
+
+
+def stages(result: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    """Return the points for all features, for those that the filters left if there were filters, and for the chosen.
+
+    A point that is two of them comes once.
+    """
+    chosen = len(result["selected"])
+    names = {len(result["ranking"]): f"all {len(result['ranking'])}"}
+    if result["filters"]:
+        left = len(result["filters"]["kept"])
+        names.setdefault(left, f"the {left} that the filters left")
+    names[chosen] = f"{names[chosen]}, chosen" if chosen in names else f"the {chosen} chosen"
+    points = points_by_count(result)
+    return {name: points[count] for count, name in names.items()}
+
+
+def gain_table(result: Mapping[str, Any]) -> Table:
+    """Return the accuracies with all features and with the chosen ones; on test rows too if there are any."""
+    found = stages(result)
+    tested = all(point["test_accuracy"] is not None for point in found.values())
+    titles = ["features", f"over {result['config']['cv-folds']} folds", *(["test rows"] if tested else [])]
+    table = Table(*titles, box=None, padding=(0, 2, 0, 0))
+    for name, point in found.items():
+        table.add_row(name, accuracy(point), *([f"{point['test_accuracy']:.4f}"] if tested else []))
+    return table
+
+
+def decided_by(step: Step) -> str:
+    """Return what decided a step: a vote, accuracy over the folds, or the only criterion there was."""
+    if step["accuracies"]:
+        return "accuracy"
+    return next(iter(step["candidates"])) if len(step["candidates"]) == 1 else "vote"
+
+
+def steps_table(result: Mapping[str, Any], most: int = MOST_LINES) -> Table:
+    """Return the elimination: how good each number of features was, and what was removed then.
+
+    Consecutive steps share a line where there are more steps than lines. The chosen features, marked with a star,
+    always have a line of their own.
+    """
+    points, chosen = points_by_count(result), len(result["selected"])
+    table = Table(box=None, padding=(0, 2, 0, 0))
+    table.add_column("features", justify="right")
+    table.add_column("accuracy")
+    table.add_column("then removed")
+    table.add_column("decided by")
+
+    def add(count: int, removed: str, decided: str) -> None:
+        star = "* " if count == chosen else ""
+        table.add_row(f"{star}{count}", accuracy(points[count]) if count in points else "", removed, decided)
+
+    filtered = [] if result["filters"] is None else result["ranking"][len(result["filters"]["kept"]) :]
+    if filtered:
+        add(len(result["ranking"]), shortened(filtered), "filters")
+    for steps in _groups(result["votes"], chosen, most - 1 - bool(filtered)):
+        removed = [name for step in steps for name in step["removed"]]
+        deciders = sorted(Counter(map(decided_by, steps)).items(), reverse=True)
+        decided = ", ".join(f"{name} {times}" if len(deciders) > 1 else name for name, times in deciders)
+        add(steps[0]["features"], shortened(removed), decided)
+    add(result["accuracy_by_count"][-1]["features"], "", "")
+    return table
+
+
+def cost(result: Mapping[str, Any]) -> str:
+    """Return what the elimination cost as a whole and for each feature it removed."""
+    removed, trips, sent = _cost_sums(result)
+    if not removed:
+        return "No feature was removed."
+    text = (
+        f"Removing {removed} features took {trips} round trips, in which all sites together sent {size(sent)}: "
+        f"{trips / removed:.1f} round trips and {size(sent / removed)} per feature."
+    )
+    return text + (
+        " What was sent before the run was resumed is not counted." if result["config"]["resume"] else ""
+    )
+
+
+def why_so_many(result: Mapping[str, Any]) -> str:
+    """Return why this number of features was chosen, as the end of a sentence."""
+    config = result["config"]
+    if config["features"] != "auto":
+        return f"as features={config['features']} asks"
+    best = "the best number" + (" after the filters" if result["filters"] else "")
+    if config["select-tolerance"] == 0:
+        return f"the fewest that are as accurate as {best}"
+    return f"the fewest whose accuracy is at most {config['select-tolerance']:g} below that of {best}"
+
+
+def advice(result: Mapping[str, Any]) -> str:
+    """Return how to have fewer features if none was spared, or better ones if the filters took too many; or nothing."""
+    if result["config"]["features"] != "auto":
+        return ""
+    if len(result["selected"]) == len(result["ranking"]):
+        return (
+            "No smaller number is as accurate. --set select-tolerance=0.01 takes fewer features that are at most so "
+            "much less accurate, --set features=10 ten."
+        )
+    every, *others = (point["accuracy"] for point in result["accuracy_by_count"])
+    if result["filters"] and every > max(others) + ROUNDING:
+        return (
+            "With all features the models are more accurate: the filters removed some that help. Loosen them, for "
+            "instance with --set filter-fisher=80% --set filter-scatter=80%."
+        )
+    return ""
+
+
+def selection_trips(result: Mapping[str, Any]) -> int:
+    """Return the round trips of the elimination."""
+    return _cost_sums(result)[1]
+
+
+def size(count: float) -> str:
+    """Return a number of bytes as text, in kB or MB."""
+    return f"{count / 1e6:.2f} MB" if count >= 1e6 else f"{count / 1e3:.1f} kB"
+
+
+def ranking_lines(result: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any] | None]]:
+    """Return the best features, and with each the point of the subset that ends with it, if it was tried."""
+    points = points_by_count(result)
+    best = result["ranking"][:MOST_RANKED]
+    return [(name, points.get(place)) for place, name in enumerate(best, start=1)]
+
+
+def last_steps(result: Mapping[str, Any]) -> Sequence[Step]:
+    """Return the steps that the report shows."""
+    steps: Sequence[Step] = result["votes"][-MOST_STEPS:]
+    return steps
+
+
+def leaves_one_out(result: Mapping[str, Any]) -> bool:
+    """Return whether each candidate feature was left out in turn, as the filter-wrapper does."""
+    return any(list(names) == [key] for step in result["votes"] for key, names in step["candidates"].items())
+
+
+def criteria(result: Mapping[str, Any]) -> list[str]:
+    """Return the names of the criteria that proposed features."""
+    return list(dict.fromkeys(key for step in result["votes"] for key in step["candidates"]))
+
+
+def proposal(step: Step, criterion: str) -> str:
+    """Return what a criterion proposed to remove, and how good the models without it were if that was measured."""
+    text = shortened(step["candidates"].get(criterion, ()))
+    return f"{text} ({step['accuracies'][criterion]:.4f})" if criterion in step["accuracies"] else text
+
+
+def accuracy_without(step: Step) -> str:
+    """Return how good the models without each removed feature were, lowest and highest if there are several."""
+    found = sorted(step["accuracies"][name] for name in step["removed"] if name in step["accuracies"])
+    return " to ".join(f"{value:.4f}" for value in dict.fromkeys(found[:1] + found[-1:]))
+
+
+def _groups(steps: Sequence[Step], chosen: int, most: int) -> list[Sequence[Step]]:
+    """Return consecutive steps in at most so many groups of equal length; one begins with the chosen features."""
+    length = 1 if len(steps) <= most else math.ceil(len(steps) / (most - 1))
+    at_chosen = sum(step["features"] > chosen for step in steps)
+    starts = sorted({0, *range(at_chosen % length, len(steps), length)})
+    return [steps[start:end] for start, end in pairwise([*starts, len(steps)]) if start < end]
+
+
+def _cost_sums(result: Mapping[str, Any]) -> tuple[int, int, int]:
+    """Return how many features the steps removed, in how many round trips, with how many bytes from the sites."""
+    steps = result["votes"]
+    return (
+        sum(len(step["removed"]) for step in steps),
+        sum(step["round_trips"] for step in steps),
+        sum(step["bytes_up"] for step in steps),
+    )

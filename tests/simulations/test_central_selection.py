@@ -1,0 +1,222 @@
+"""Selections with LIBSVM on pooled rows, and the benchmark that compares them with the federated ones."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import load_breast_cancer, make_classification
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from flower_pansvm.selection.outcome import Point
+from flower_pansvm.settings import Settings
+from simulations.benchmarks import selection as benchmark
+from simulations.benchmarks.paper_data import LIBSVM, PAN_SVM, SEPARATE, WHOLE
+from simulations.benchmarks.selection_runs import Figures, Run, add_run, read_runs
+from simulations.benchmarks.selection_tables import as_markdown, tables_of, write_csv
+from simulations.central_selection import pooled, select
+from simulations.running import train_in_process
+from strategies.elimination import Elimination
+
+INFORMATIVE = {0, 1, 2}
+MakeRun = Callable[..., Run]
+
+
+@pytest.fixture
+def generated(tmp_path: Path) -> Path:
+    """Three features that matter and five of noise, 120 rows."""
+    X, y = make_classification(
+        120, 8, n_informative=3, n_redundant=0, class_sep=1.5, shuffle=False, random_state=1
+    )
+    file = tmp_path / "generated.csv"
+    pd.DataFrame(X, columns=[f"f{j}" for j in range(8)]).assign(label=y).to_csv(file, index=False)
+    return file
+
+
+@pytest.fixture
+def settings(generated: Path) -> Settings:
+    return Settings(data=str(generated), sites=3, strategy="voted-wrapper", min_cluster=1)
+
+
+@pytest.mark.parametrize("strategy", ["voted-wrapper", "svm-rfe", "rsvm", "svm-t", "filter-wrapper"])
+def test_features_that_matter_are_ranked_first(settings: Settings, strategy: str) -> None:
+    found = select(replace(settings, strategy=strategy))
+    assert sorted(found.ranking) == list(range(8))
+    assert len(INFORMATIVE & set(found.ranking[:3])) >= 2
+    assert found.selected == found.ranking[: len(found.selected)]
+    assert found.points[0].features == 8
+    assert found.points[-1].features == 1
+    assert all(point.test_accuracy is not None for point in found.points)
+
+
+def test_filters_come_before_the_wrapper(settings: Settings) -> None:
+    found = select(replace(settings, strategy="filter-wrapper", filter_fisher="4"))
+    assert found.screening is not None
+    kept = found.screening.kept
+    assert found.points[1].features == len(kept) <= 4
+    assert set(found.ranking[: len(kept)]) == set(kept)
+    first = found.steps[0]
+    assert set(first.candidates) == {f"f{j}" for j in kept}
+    (removed,) = first.removed
+    assert first.accuracies[f"f{removed}"] == max(first.accuracies.values())
+
+
+def test_first_feature_to_go_is_that_of_smallest_weight() -> None:
+    X, y = load_breast_cancer(return_X_y=True)
+    X = StandardScaler().fit_transform(X)
+    svc = SVC(C=2.0).fit(X, y)
+    weights = svc.dual_coef_[0] @ svc.support_vectors_
+    found = select(Settings(strategy="svm-rfe", C=2.0, test_fraction=0.0, step="0.5"))
+    assert set(found.steps[0].removed) == set(np.argsort(np.square(weights))[:15])
+    assert found.points[0].test_accuracy is None
+
+
+def test_a_feature_that_two_criteria_want_to_remove_goes_and_else_accuracy_decides(
+    settings: Settings,
+) -> None:
+    steps = [step for seed in range(3) for step in select(replace(settings, seed=seed)).steps]
+    assert {bool(step.accuracies) for step in steps} == {True, False}
+    for step in steps:
+        votes = [proposal[0] for proposal in step.candidates.values()]
+        (removed,) = step.removed
+        if step.accuracies:
+            assert len(set(votes)) == 3
+            best = max(step.accuracies, key=lambda name: step.accuracies[name])
+            assert removed == step.candidates[best][0]
+        else:
+            assert votes.count(removed) >= 2
+
+
+@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+def test_test_rows_have_no_part_in_the_selection(settings: Settings, generated: Path, strategy: str) -> None:
+    settings = replace(settings, strategy=strategy)
+    before = select(settings)
+    frame = pd.read_csv(generated)
+    _, test, _ = pooled(settings)
+    left_out = frame.drop(columns="label").apply(tuple, axis=1).isin(list(map(tuple, test.X)))
+    assert left_out.sum() == len(test.X) == 24
+    frame.loc[left_out, [f"f{j}" for j in range(8)]] = 50.0
+    frame.to_csv(generated, index=False)
+    after = select(settings)
+    assert after.ranking == before.ranking
+    assert after.selected == before.selected
+    assert after.screening == before.screening
+    assert [(one.accuracy, one.deviation) for one in after.points] == [
+        (one.accuracy, one.deviation) for one in before.points
+    ]
+    assert [one.test_accuracy for one in after.points] != [one.test_accuracy for one in before.points]
+
+
+def test_several_classes_and_missing_cells(tmp_path: Path) -> None:
+    generator = np.random.default_rng(0)
+    classes = np.repeat(["a", "b", "c"], 30)
+    X = generator.normal(size=(90, 4))
+    X[:, 2] += 4 * (classes == "a") - 4 * (classes == "c")
+    X[generator.random(X.shape) < 0.05] = np.nan
+    pd.DataFrame(X, columns=list("wxyz")).assign(label=classes).to_csv(tmp_path / "three.csv", index=False)
+    for scaling in ("standard", "minmax"):
+        found = select(Settings(data=str(tmp_path / "three.csv"), strategy="voted-wrapper", scaling=scaling))
+        assert found.ranking[0] == 2
+        assert found.points[-1].accuracy > 0.85
+
+
+def test_federated_run_with_a_landmark_for_each_row_selects_the_same(settings: Settings) -> None:
+    # Then the Nyström kernel is exact but for a cluster of two rows, and PAN-SVM is LIBSVM.
+    settings = replace(
+        settings, strategy="svm-rfe", test_fraction=0.5, landmarks="0.999", blur="0", step="0.5"
+    )
+    central, strategy = select(settings), train_in_process(settings)
+    assert isinstance(strategy, Elimination)
+    federated = strategy.selection
+    assert federated.ranking == central.ranking
+    for one, other in zip(federated.points, central.points, strict=True):
+        assert one.accuracy == pytest.approx(other.accuracy, abs=0.025)
+        assert one.test_accuracy == pytest.approx(other.test_accuracy, abs=0.05)
+
+
+@pytest.fixture
+def make_run() -> MakeRun:
+    def make(accuracies: dict[int, float], seed: int = 0, chosen: int = 2, **more: str) -> Run:
+        kind = {"data": "diabetes", "method": "voted-wrapper", "classifier": PAN_SVM, "scheme": SEPARATE}
+        points = tuple(Point(count, 0.5, 0.0, accuracy) for count, accuracy in accuracies.items())
+        return Run(
+            **{**kind, **more},
+            seed=seed,
+            points=points,
+            chosen=chosen,
+            seconds=1.0,
+            round_trips=14,
+            megabytes=0.5,
+        )
+
+    return make
+
+
+def test_best_point_is_that_of_the_mean_curve_and_chosen_ones_are_averaged(make_run: MakeRun) -> None:
+    figures = Figures(
+        [
+            make_run({8: 0.6, 2: 0.9, 1: 0.5}, seed=0, chosen=1),
+            make_run({8: 0.8, 2: 0.7, 1: 0.9}, seed=1, chosen=2),
+        ]
+    )
+    kind = ("diabetes", "voted-wrapper", PAN_SVM, SEPARATE)
+    curve = figures.curve(*kind)
+    assert curve is not None
+    assert curve.features == [8, 2, 1]
+    assert curve.accuracy == pytest.approx([70, 80, 70])
+    assert curve.best == pytest.approx((2, 80))
+    assert figures.chosen(*kind) == pytest.approx((50 + 70) / 2)
+    assert figures.best_gain(*kind) == pytest.approx(10)
+    assert figures.chosen_gain(*kind) == pytest.approx(-10)
+
+
+def test_curve_after_filters_starts_where_all_seeds_have_models(make_run: MakeRun) -> None:
+    runs = [make_run({8: 0.6, 5: 0.7, 4: 0.8, 1: 0.5}), make_run({8: 0.6, 3: 0.9, 1: 0.5}, seed=1)]
+    curve = Figures(runs).curve("diabetes", "voted-wrapper", PAN_SVM, SEPARATE)
+    assert curve is not None
+    assert curve.features == [8, 3, 1]
+    assert curve.accuracy == pytest.approx([60, 85, 50])
+
+
+def test_cross_validation_is_the_accuracy_of_cv1(make_run: MakeRun) -> None:
+    assert make_run({8: 0.6}, scheme=WHOLE).accuracy(8) == 50
+
+
+def test_tables_have_the_papers_figures_and_gaps_where_nothing_was_run(
+    make_run: MakeRun, tmp_path: Path
+) -> None:
+    tables = tables_of(Figures([make_run({8: 0.6, 2: 0.9, 1: 0.5})]))
+    text = as_markdown(tables)
+    assert "| diabetes | 60.0 (76.5) | 90.0 (79.3) | – (76.8) | – (80.1) | 90.0 |" in text
+    assert "LIBSVM before" not in text
+    write_csv(tables, tmp_path / "tables.csv")
+    rows = pd.read_csv(tmp_path / "tables.csv", dtype=str)
+    gain = rows[rows["table"].str.startswith("Table 5.5") & (rows["data"] == "diabetes")]
+    assert list(gain.set_index("figure").loc["PPFSVW", ["measured", "paper"]]) == ["+30.0", "+2.9"]
+
+
+def test_benchmark_runs_only_what_is_missing(tmp_path: Path) -> None:
+    def run() -> list[Run]:
+        benchmark.main(tmp_path, tmp_path, "breast_cancer", 1, benchmark.SCALE, LIBSVM, "svm-rfe", SEPARATE)
+        return read_runs(tmp_path / "scale" / "runs.jsonl")
+
+    (first,) = run()
+    assert first.points[0].features == first.most == 30
+    assert run() == [first]
+    for name in ("tables.md", "tables.csv", "selection-libsvm-cv2.png"):
+        assert (tmp_path / "scale" / name).stat().st_size > 0
+    add_run(replace(first, seed=1), tmp_path / "scale" / "runs.jsonl")
+    assert [one.seed for one in run()] == [0, 1]
+
+
+def test_raw_intensities_become_logarithms_in_a_file_for_the_sites(tmp_path: Path) -> None:
+    cells = pd.DataFrame({"g1": [-50.0, 400.0], "g2": [50_000.0, 1600.0], "label": ["ALL", "AML"]})
+    cells.to_csv(tmp_path / "leukemia.csv.gz", index=False)
+    prepared = pd.read_csv(benchmark.prepare("leukemia", tmp_path, tmp_path))
+    assert 2 ** prepared["g1"].to_numpy() == pytest.approx([100, 400])
+    assert 2 ** prepared["g2"].to_numpy() == pytest.approx([16_000, 1600])
+    assert prepared["label"].tolist() == ["ALL", "AML"]
+    assert benchmark.prepare("dlbcl", tmp_path, tmp_path) == "dlbcl"

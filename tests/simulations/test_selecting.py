@@ -1,0 +1,304 @@
+"""A selection as a person sees it: in the terminal, in the figures and in the report."""
+
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+
+from flower_pansvm.settings import Settings
+from simulations import selecting
+from simulations.report import headline, write_report
+
+
+def step(features: int, removed: list[str], votes: bool = True) -> dict[str, Any]:
+    candidates = {"svm-rfe": removed, "rsvm": removed, "svm-t": ["another"] * len(removed)}
+    accuracies = {} if votes else {"svm-rfe": 0.91, "rsvm": 0.91, "svm-t": 0.89}
+    return {
+        "features": features,
+        "candidates": candidates,
+        "accuracies": accuracies,
+        "removed": removed,
+        "round_trips": 9,
+        "bytes_up": 30_000,
+    }
+
+
+def selection(features: int, chosen: int, tested: bool = True, left: int | None = None) -> dict[str, Any]:
+    """Return a ``result.json`` in which one feature went after the other, the last of the ranking first."""
+    ranking = [f"x{number}" for number in range(1, features + 1)]
+    steps = range(left or features, 1, -1)
+    counts = sorted({features, *steps, 1}, reverse=True)
+    filters = None
+    if left is not None:
+        thresholds = {"fisher": "50%", "welch": "p=0.01", "scatter": "40"}
+        passed = {"fisher": features // 2, "welch": left + 1, "scatter": 40}
+        filters = {"thresholds": thresholds, "passed": passed, "kept": ranking[:left]}
+    return {
+        "ranking": ranking,
+        "selected": ranking[:chosen],
+        "accuracy_by_count": [
+            {
+                "features": count,
+                "accuracy": 0.95 - 0.001 * min(abs(count - chosen), 100),
+                "deviation": 0.0123,
+                "test_accuracy": 0.93 - 0.001 * min(abs(count - chosen), 100) if tested else None,
+            }
+            for count in counts
+        ],
+        "votes": [step(count, [ranking[count - 1]], votes=bool(count % 2)) for count in steps],
+        "filters": filters,
+        "strategy": "voted-wrapper",
+        "aggregation": "ring",
+        "sites": 5,
+        "rows_train": 455,
+        "rows_test": 114,
+        "classes": ["benign", "malignant"],
+        "features": chosen,
+        "landmarks": 110,
+        "rank": 100,
+        "accuracy": 0.9649,
+        "balanced_accuracy": 0.96,
+        "auc": 0.99,
+        "objective": {"problem": "malignant", "upper": 10.0, "lower": 9.999, "gap": 1e-4},
+        "converged": True,
+        "convergence": [[[100.0, 50.0], [10.0, 9.999]]],
+        "chosen": None,
+        "round_trips": 300,
+        "cut_rounds": 9,
+        "bytes_up": 5_000_000,
+        "bytes_down": 3_000_000,
+        "seconds": {"elimination": 44.0},
+        "disclosed": [],
+        "dropped_sites": [],
+        "model_sha256": "abc",
+        "versions": {"python": "3.11"},
+        "config": Settings(strategy="voted-wrapper").to_config(),
+    }
+
+
+def filter_wrapper(features: int, left: int, chosen: int) -> dict[str, Any]:
+    """Return a ``result.json`` in which every candidate was left out in turn."""
+    result = selection(features, chosen, left=left)
+    for one in result["votes"]:
+        names = result["ranking"][: one["features"]][-4:]
+        one["candidates"] = {name: [name] for name in names}
+        one["accuracies"] = {name: 0.9 + 0.01 * place for place, name in enumerate(names)}
+    return {**result, "strategy": "filter-wrapper"}
+
+
+def printed(table: object, width: int = 80) -> list[str]:
+    console = Console(file=io.StringIO(), width=width, markup=False)
+    console.print(table)
+    return console.file.getvalue().splitlines()  # type: ignore[attr-defined]
+
+
+def report(result: dict[str, Any], folder: Path) -> str:
+    (folder / "result.json").write_text(json.dumps(result))
+    return write_report(folder).read_text()
+
+
+def rows_of(page: str, title: str) -> list[list[str]]:
+    """Return the cells of the first table after a heading, without those of its first line."""
+    table = page.split(f">{title}<", 1)[1].split("</table>", 1)[0]
+    rows = [re.findall(r"<td[^>]*>(.*?)</td>", row, re.DOTALL) for row in table.split("<tr")[2:]]
+    return [[cell.strip() for cell in row] for row in rows]
+
+
+@given(st.lists(st.text(min_size=1, max_size=40), max_size=30), st.integers(25, 80))
+def test_names_fit_in_their_room_and_none_is_forgotten(names: list[str], room: int) -> None:
+    text = selecting.shortened(names, room)
+    assert len(text) <= room
+    if text != ", ".join(names):
+        first = names[0]
+        assert text[:5].rstrip("…").startswith(first[:3]) or len(first) < 5
+        more = re.search(r" and (\d+) more$", text)
+        assert more is not None or (len(names) == 1 and text.endswith("…"))
+        if more is not None:
+            assert 1 <= int(more[1]) < len(names)
+
+
+def test_names_are_shortened_at_the_end() -> None:
+    assert selecting.shortened(["age", "dose", "cholesterol"], 20) == "age, dose and 1 more"
+    assert selecting.shortened(["age", "dose"], 20) == "age, dose"
+    assert selecting.shortened(["worst fractal dimension", "age"], 20) == "worst fr… and 1 more"
+
+
+def test_accuracy_before_and_after_on_folds_and_test_rows() -> None:
+    title, before, after = printed(selecting.gain_table(selection(30, 12)))
+    assert title.split() == ["features", "over", "5", "folds", "test", "rows"]
+    assert before.split() == ["all", "30", "0.9320", "±", "0.0123", "0.9120"]
+    assert after.split() == ["the", "12", "chosen", "0.9500", "±", "0.0123", "0.9300"]
+
+
+def test_without_test_rows_there_is_no_accuracy_on_them() -> None:
+    title, *_ = printed(selecting.gain_table(selection(30, 12, tested=False)))
+    assert "test" not in title
+
+
+def test_filters_have_a_line_of_their_own() -> None:
+    result = selection(100, 12, left=30)
+    _, *stages = printed(selecting.gain_table(result))
+    names = ["all 100", "the 30 that the filters left", "the 12 chosen"]
+    assert [line.split("  ")[0] for line in stages] == names
+    _, first, second, *_ = printed(selecting.steps_table(result))
+    assert re.search(r"^ +100 .* x31, x32.* more +filters", first)
+    assert second.split()[0] == "30"
+
+
+def test_when_all_that_the_filters_left_is_chosen_it_comes_once() -> None:
+    last = printed(selecting.gain_table(selection(100, 30, left=30)))[-1]
+    assert last.startswith("the 30 that the filters left, chosen  0.95")
+
+
+def test_each_step_has_a_line_with_what_decided_it() -> None:
+    lines = printed(selecting.steps_table(selection(4, 3)))
+    assert [line.split() for line in lines] == [
+        ["features", "accuracy", "then", "removed", "decided", "by"],
+        ["4", "0.9490", "±", "0.0123", "x4", "accuracy"],
+        ["*", "3", "0.9500", "±", "0.0123", "x3", "vote"],
+        ["2", "0.9490", "±", "0.0123", "x2", "accuracy"],
+        ["1", "0.9480", "±", "0.0123"],
+    ]
+
+
+@settings(max_examples=30)
+@given(st.integers(1, 400), st.data())
+def test_many_steps_share_lines_but_the_chosen_has_its_own_and_every_step_is_there(
+    features: int, data: st.DataObject
+) -> None:
+    chosen = data.draw(st.integers(1, features))
+    _, *lines = printed(selecting.steps_table(selection(features, chosen)))
+    assert 1 <= len(lines) <= selecting.MOST_LINES
+    (star,) = (line for line in lines if "*" in line)
+    assert star.split()[1] == str(chosen)
+    counts = [int(line.replace("*", "").split()[0]) for line in lines]
+    assert (counts[0], counts[-1]) == (features, 1)
+    assert counts == sorted(set(counts), reverse=True)
+    for line, count, below in zip(lines, counts, counts[1:], strict=False):
+        more = re.search(r"and (\d+) more", line)
+        named = len(re.findall(r"\bx\d+", line))
+        assert named + (int(more[1]) if more else 0) == count - below
+        deciders = dict(re.findall(r"(vote|accuracy) (\d+)", line))
+        assert not deciders or sum(map(int, deciders.values())) == count - below
+
+
+def test_the_table_of_thousands_of_genes_fits_in_a_terminal() -> None:
+    lines = printed(selecting.steps_table(selection(3000, 37)))
+    assert len(lines) <= selecting.MOST_LINES + 1  # and the titles
+    assert all(len(line) <= 80 for line in lines)
+
+
+def test_a_single_criterion_decides_by_itself() -> None:
+    alone = {**step(5, ["x5"]), "candidates": {"svm-rfe": ["x5"]}}
+    assert selecting.decided_by(alone) == "svm-rfe"
+
+
+def test_the_cost_is_told_as_a_whole_and_for_each_feature() -> None:
+    assert selecting.cost(selection(31, 12)) == (
+        "Removing 30 features took 270 round trips, in which all sites together sent 900.0 kB: 9.0 round trips and "
+        "30.0 kB per feature."
+    )
+
+
+def test_a_selection_that_removed_nothing_has_tables_and_a_report(tmp_path: Path) -> None:
+    only = selection(5, 1, left=1)
+    assert len(printed(selecting.steps_table(only))) == 3
+    assert selecting.cost(only) == "No feature was removed."
+    assert ">Feature selection<" in report(only, tmp_path)
+
+
+def test_names_with_brackets_are_shown_as_they_are() -> None:
+    result = selection(3, 2)
+    result["votes"][0]["removed"] = ["[red]"]
+    assert "[red]" in printed(selecting.steps_table(result))[1]
+
+
+def test_the_figures_begin_with_what_was_chosen() -> None:
+    figures = headline(selection(30, 8))
+    assert figures["chosen features"] == "8 of 30: x1, x2, x3, x4, x5, x6 and 2 more"
+    assert figures["accuracy over the folds"] == (
+        "0.9280 ± 0.0123 with all 30; 0.9500 ± 0.0123 with the 8 chosen"
+    )
+    assert figures["round trips"].endswith("261 to remove features")
+
+
+def test_a_run_without_selection_has_nothing_of_it(tmp_path: Path) -> None:
+    keys = ("ranking", "selected", "accuracy_by_count", "votes", "filters")
+    result = {key: value for key, value in selection(30, 8).items() if key not in keys}
+    assert not selecting.selects(result)
+    assert not {"chosen features", "accuracy over the folds"} & headline(result).keys()
+    page = report(result, tmp_path)
+    assert "Feature selection" not in page
+    assert page.count("<svg") == 1
+
+
+def test_the_report_ranks_the_features_with_the_accuracy_of_each_number(tmp_path: Path) -> None:
+    page = report(selection(30, 12), tmp_path)
+    assert page.count("<svg") == 2
+    ranked = rows_of(page, "Ranking")
+    assert [row[1] for row in ranked] == [f"x{place}" for place in range(1, 31)]
+    assert ranked[11] == ["12", "x12", "0.9500 ± 0.0123", "0.9300", "chosen to here"]
+    assert page.count('<tr class="in">') == 12
+
+
+def test_the_report_shows_the_votes_of_each_step(tmp_path: Path) -> None:
+    votes = rows_of(report(selection(5, 3), tmp_path), "Elimination")
+    assert votes == [
+        ["5", "x5", "vote", "x5", "x5", "another", "9", "30.0 kB"],
+        ["4", "x4", "accuracy", "x4 (0.9100)", "x4 (0.9100)", "another (0.8900)", "9", "30.0 kB"],
+        ["3", "x3", "vote", "x3", "x3", "another", "9", "30.0 kB"],
+        ["2", "x2", "accuracy", "x2 (0.9100)", "x2 (0.9100)", "another (0.8900)", "9", "30.0 kB"],
+    ]
+
+
+def test_the_report_shows_the_filters_and_what_was_left_out_in_turn(tmp_path: Path) -> None:
+    page = report(filter_wrapper(100, 30, 12), tmp_path)
+    assert rows_of(page, "Filters") == [
+        ["fisher", "50%", "50"],
+        ["welch", "p=0.01", "31"],
+        ["scatter", "40", "40"],
+        ["all of them", "", "30"],
+    ]
+    assert rows_of(page, "Elimination")[0] == ["30", "x30", "4", "0.9300", "9", "30.0 kB"]
+    assert "the 30 that the filters left" in page
+
+
+def test_the_report_of_thousands_of_genes_is_bounded(tmp_path: Path) -> None:
+    page = report(selection(3000, 37), tmp_path)
+    assert len(rows_of(page, "Ranking")) == 50
+    votes = rows_of(page, "Elimination")
+    assert [int(row[0]) for row in votes] == list(range(61, 1, -1))
+    assert "The last 60 of" in page
+    assert len(page) < 1_000_000
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({}, "the fewest that are as accurate as the best number"),
+        ({"select-tolerance": 0.01}, "at most 0.01 below"),
+        ({"features": "12"}, "as features=12 asks"),
+    ],
+)
+def test_it_is_told_why_so_many_were_chosen(changed: dict[str, Any], words: str, tmp_path: Path) -> None:
+    result = selection(30, 12)
+    result["config"] |= changed
+    assert words in selecting.why_so_many(result)
+    assert words in report(result, tmp_path)
+
+
+def test_advice_when_no_feature_was_spared_and_when_the_filters_took_too_many() -> None:
+    assert selecting.advice(selection(30, 12)) == ""
+    assert "select-tolerance" in selecting.advice(selection(30, 30))
+    filtered = selection(100, 12, left=30)
+    assert selecting.advice(filtered) == ""
+    filtered["accuracy_by_count"][0]["accuracy"] = 0.99
+    assert "filter-fisher" in selecting.advice(filtered)
+    filtered["config"]["features"] = "12"
+    assert selecting.advice(filtered) == ""
