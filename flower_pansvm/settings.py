@@ -143,9 +143,9 @@ class Settings:
     candidates: int = 30
     features: str = "auto"
     select_tolerance: float = 0.0
-    filter_fisher: str = "50%"
+    filter_fisher: str = "75%"
     filter_welch: str = "p=0.01"
-    filter_scatter: str = "50%"
+    filter_scatter: str = "75%"
     tol: float = 1e-3
     preset: str = "private"
     points: int = 8

@@ -6,7 +6,7 @@ tried on it.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import NamedTuple
 
@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.cutting_planes.progress import Progress
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.settings import Settings
@@ -36,6 +38,10 @@ from strategies.standard import Moments, tell_scalings
 
 MOST_ROUNDS = 50
 """Round trips after which a model that is only compared is compared as it is."""
+
+MOST_CURVATURE = 0.5
+"""Megabytes of curvature that a site sends per round trip, at most: from solutions that are close, more would double the
+bytes and save no round trips."""
 
 NOTHING = np.empty(0)
 Mask = NDArray[np.bool_]
@@ -158,7 +164,7 @@ class Subsets:
         starts = self._starts(jobs, problems, bound)
         training = CuttingPlanes(
             self.federation,
-            self.settings,
+            replace(self.settings, curvature=min(self.settings.curvature, MOST_CURVATURE)),
             problems,
             bound,
             self.moments.rows,
@@ -190,7 +196,13 @@ class Subsets:
         return scores
 
     def _fit(self, features: Mask, fold: int) -> NystromMap:
-        return fit_feature_map(self.settings, self.standards[fold], self.landmarks[fold], features)
+        landmarks = self.landmarks[fold]
+        try:
+            return fit_feature_map(self.settings, self.standards[fold], landmarks, features)
+        except TrainingError:
+            # With a linear kernel, features that are the same in all landmarks of a fold have no map. That is no reason
+            # to end a selection: nearly all rows are predicted alike then, as these features deserve.
+            return NystromMap.fit(Kernel("rbf"), landmarks[:, features])
 
     def _problems(self, trained: Trained, fold: int) -> list[Problem]:
         left = int(np.count_nonzero(trained.features))

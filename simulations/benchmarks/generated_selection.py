@@ -68,7 +68,9 @@ def main(
             found.append(select(method, seed, C, out))
             typer.echo(str(found[-1]))
     lines = [[str(round(cell, 3)) for cell in one if not isinstance(cell, str)] for one in found]
-    table = markdown(list(Found._fields), [[one.method, *line] for one, line in zip(found, lines, strict=True)])
+    table = markdown(
+        list(Found._fields), [[one.method, *line] for one, line in zip(found, lines, strict=True)]
+    )
     (out / "generated.md").write_text(table + "\n", encoding="utf-8")
 
 

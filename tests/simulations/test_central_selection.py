@@ -170,7 +170,7 @@ def test_best_point_is_that_of_the_mean_curve_and_chosen_ones_are_averaged(make_
     assert curve.best == pytest.approx((2, 80))
     assert figures.chosen(*kind) == pytest.approx((50 + 70) / 2)
     assert figures.best_gain(*kind) == pytest.approx(10)
-    assert figures.chosen_gain(*kind) == pytest.approx(-10)
+    assert figures.before(*kind) == pytest.approx(70)
 
 
 def test_curve_after_filters_starts_where_all_seeds_have_models(make_run: MakeRun) -> None:

@@ -305,6 +305,18 @@ def test_of_identical_features_the_later_one_goes_first(strategy: str, write_tab
     assert places[1] < places[3]
 
 
+def test_a_column_that_is_constant_without_a_fold_ends_no_selection(write_table: Write) -> None:
+    X, y = some_rows()
+    rare = np.zeros(len(y))
+    rare[7] = 1.0
+    config = {"kernel": "linear", "test_fraction": 0.0, "cv_folds": 5}
+    found = select(strategy="voted-wrapper", data=write_table(np.column_stack([X[:, 0], rare]), y), **config)
+    assert sorted(found.selection.ranking) == [0, 1]
+    assert select(
+        strategy="svm-t", data=write_table(np.column_stack([rare, rare]), y), **config
+    ).selection.points
+
+
 def test_a_class_missing_in_a_fold(write_table: Write) -> None:
     X, y = some_rows(classes=2)
     y = y + 1

@@ -80,7 +80,7 @@ def test_accuracies_are_those_of_a_central_cross_validation(
         C="auto",
         C_grid="0.5,8",
         gamma="auto",
-        gamma_grid="0.02,0.5",
+        gamma_grid="0.01,0.03",
         cv_folds=3,
         landmarks="80",
     )
