@@ -11,14 +11,24 @@ from clients.slots import own_slots
 from clients.terms import least_rows
 from flower_pansvm import messages, records
 from flower_pansvm.cutting_planes.problem import NO_FOLD
-from flower_pansvm.errors import SettingError
+from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.landmarks import beyond, cluster_centres, weighted_totals
 from flower_pansvm.records import Value
 
 
 @answers(messages.LANDMARKS)
 def landmarks(site: Site, inputs: Inputs) -> dict[str, Value]:
-    """Write the site's k-means centres into its own slots of a zero matrix (Lu 2016, Algorithm 1, line 1)."""
+    """Write the site's k-means centres into its own slots of a zero matrix (Lu 2016, Algorithm 1, line 1).
+
+    Means over all rows are exact. Of two sets of them, with another seed or number, two that differ in one row would give
+    it away: a run gets one.
+    """
+    asked = records.digest(inputs) + site.told(messages.SCALING)[DIGEST]
+    if NO_FOLD in inputs["folds"] and not site.settle(messages.LANDMARKS.name, asked.encode()):
+        raise FederationError(
+            f"Site '{site.name}' refuses a second set of landmarks of all its rows: means that differ in one row would "
+            "give that row away. Start a new run."
+        )
     slots, total = own_slots(site, inputs["slots_per_site"])
     scalings, features = len(inputs["folds"]), site.train().X.shape[1]
     matrix, filled = np.zeros((scalings, total, features)), np.zeros((scalings, total))

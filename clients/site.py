@@ -126,6 +126,13 @@ class Site:
             )
         return cast(bytes, values["value"])
 
+    def settle(self, what: str, value: bytes) -> bool:
+        """Keep the first value of something in a run; return whether this one is it."""
+        name = f"settled.{what}"
+        if not records.has(self.context.state, name):
+            records.put(self.context.state, name, {"value": value})
+        return records.get(self.context.state, name)["value"] == value
+
     def schema(self) -> Schema:
         """Return the common columns and classes."""
         values = self.told(messages.SCHEMA)

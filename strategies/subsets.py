@@ -40,8 +40,8 @@ MOST_ROUNDS = 50
 """Round trips after which a model that is only compared is compared as it is."""
 
 MOST_CURVATURE = 0.5
-"""Megabytes of curvature that a site sends per round trip, at most: from solutions that are close, more would double the
-bytes and save no round trips."""
+"""Megabytes of curvature that a site sends per round trip, at most: where training begins close to a solution, more
+would double the bytes and save no round trips."""
 
 NOTHING = np.empty(0)
 Mask = NDArray[np.bool_]

@@ -167,6 +167,19 @@ def test_landmarks_of_single_rows_are_refused(federation: Federation, ask_moment
         gather_landmarks(federation, min_cluster=1)
 
 
+@pytest.mark.parametrize(
+    "other", [{"seed": 1}, {"shares": np.full(1, 0.5)}, {"min_cluster": 3}, {"slots_per_site": 50}], ids=str
+)
+def test_a_second_set_of_landmarks_of_all_rows_is_refused(
+    other: dict[str, Any], federation: Federation, ask_moments: Any
+) -> None:
+    ask_moments(federation)
+    first, again = gather_landmarks(federation), gather_landmarks(federation)
+    assert (first["centres"] == again["centres"]).all()
+    with pytest.raises(FederationError, match="refuses a second set of landmarks of all its rows"):
+        gather_landmarks(federation, **other)
+
+
 def test_without_a_floor_landmarks_are_the_rows_themselves(
     settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
 ) -> None:
