@@ -20,8 +20,8 @@ from flower_pansvm.records import Value
 def landmarks(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Write the site's k-means centres into its own slots of a zero matrix (Lu 2016, Algorithm 1, line 1).
 
-    Means over all rows are exact. Of two sets of them, with another seed or number, two that differ in one row would give
-    it away: a run gets one.
+    Means over all rows are exact. Of two sets of them, with another seed or number, two that differ in one row would
+    give it away: a run gets one.
     """
     asked = records.digest(inputs) + site.told(messages.SCALING)[DIGEST]
     if NO_FOLD in inputs["folds"] and not site.settle(messages.LANDMARKS.name, asked.encode()):

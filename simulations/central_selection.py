@@ -1,0 +1,248 @@
+"""The feature selections of Lu 2016, chapters 5 and 6, with LIBSVM on pooled rows: the paper's other classifier.
+
+The rows, the test rows, the folds and the scaling are those of the federated run with the same settings; there are
+no sites and no landmarks. The SVM is scikit-learn's SVC, which is LIBSVM, with an RBF kernel; several classes are one
+versus the rest.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.svm import SVC
+
+from clients.site import fold_numbers, test_rows
+from clients.table import align
+from flower_pansvm.cutting_planes.problem import NO_FOLD
+from flower_pansvm.kernels import scale_gamma
+from flower_pansvm.metrics import winners
+from flower_pansvm.multiclass import Pair, one_versus_all, signs
+from flower_pansvm.scaling import Scaling, moments
+from flower_pansvm.schema import Schema, class_names
+from flower_pansvm.selection.choice import choose
+from flower_pansvm.selection.class_moments import ClassMoments
+from flower_pansvm.selection.criteria import rsvm, svm_rfe, svm_t
+from flower_pansvm.selection.filters import by_classes
+from flower_pansvm.selection.outcome import Point, Selection, Step
+from flower_pansvm.selection.schedule import parse_schedule
+from flower_pansvm.selection.thresholds import filter_order, screen
+from flower_pansvm.selection.voting import least_important, vote
+from flower_pansvm.settings import Settings
+from simulations.sites import table_of
+
+CRITERIA = ("svm-rfe", "rsvm", "svm-t")
+
+Floats = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some rows of all sites together, one site after the other.
+
+    Parameters
+    ----------
+    X : ndarray of shape (rows, features)
+        Cells in the table's units; NaN is a missing cell.
+    classes, folds : ndarray of shape (rows,)
+        Class index and number of the fold of each row.
+    """
+
+    X: Floats
+    classes: NDArray[np.int64]
+    folds: NDArray[np.int64]
+
+    def of(self, chosen: Mask) -> "Rows":
+        """Return some of the rows, which a mask of shape (rows,) picks."""
+        return Rows(self.X[chosen], self.classes[chosen], self.folds[chosen])
+
+
+class Split:
+    """Training rows and the rows that models of them are tried on, both scaled by the training rows alone.
+
+    Parameters
+    ----------
+    settings : Settings
+        Scaling, C and gamma.
+    pairs : tuple of Pair
+        The binary problems.
+    train, held_out : Rows
+        The rows.
+    """
+
+    def __init__(self, settings: Settings, pairs: tuple[Pair, ...], train: Rows, held_out: Rows) -> None:
+        self.settings, self.pairs = settings, pairs
+        scaling = _scaling(settings.scaling, train.X)
+        self.X, self.classes = scaling.transform(train.X), train.classes
+        self.X_held_out, self.held_out_classes = scaling.transform(held_out.X), held_out.classes
+
+    def fit(self, kept: Mask) -> list[SVC]:
+        """Return the SVM of every binary problem on the kept features."""
+        X = self.X[:, kept]
+        gamma = self.settings.gamma_values(scale_gamma(X.shape[1], float(X.var())))[0]
+        return [
+            SVC(C=float(self.settings.C), gamma=gamma).fit(X, signs(self.classes, pair))
+            for pair in self.pairs
+        ]
+
+    def accuracy(self, kept: Mask) -> float:
+        """Return the share of the rows held out that models on the kept features predict right."""
+        X = self.X_held_out[:, kept]
+        decisions = np.stack([svc.decision_function(X) for svc in self.fit(kept)], axis=1)
+        return float(np.mean(winners(decisions) == self.held_out_classes))
+
+    def scores(self, kept: Mask, classes: ClassMoments) -> dict[str, Floats]:
+        """Return the three criteria of section 5.2.2 for all features; only those of the kept ones have a meaning."""
+        weights, support = [], []
+        for svc in self.fit(kept):
+            rows, positive = self.X[svc.support_], svc.dual_coef_[0] > 0
+            weights.append(svc.dual_coef_[0] @ rows)
+            support.append(_moments(rows, [positive, ~positive]))
+        sides = [classes.sides(pair) for pair in self.pairs]
+        w = np.stack(weights)
+        return {"svm-rfe": svm_rfe(w), "rsvm": rsvm(w, sides), "svm-t": svm_t(support)}
+
+
+class Pool:
+    """What a selection sees: the training rows, with the test rows held out or with a fold of themselves."""
+
+    def __init__(self, settings: Settings) -> None:
+        train, test, schema = pooled(settings)
+        pairs = one_versus_all(len(schema.classes))
+        self.pairs, self.columns = pairs, schema.columns
+        self.whole = Split(settings, pairs, train, test)
+        self.folds = [
+            Split(settings, pairs, train.of(train.folds != fold), train.of(train.folds == fold))
+            for fold in range(settings.cv_folds)
+        ]
+        present = np.where(np.isnan(train.X), np.nan, self.whole.X)
+        self.classes = _moments(present, [train.classes == number for number in range(len(schema.classes))])
+
+    def by_fold(self, kept: Mask) -> Floats:
+        """Return the accuracy of models on the kept features in every fold, shape (folds,)."""
+        return np.array([fold.accuracy(kept) for fold in self.folds])
+
+    def point(self, kept: Mask) -> Point:
+        """Return how good the kept features are."""
+        by_fold = self.by_fold(kept)
+        test = self.whole.accuracy(kept) if len(self.whole.held_out_classes) else None
+        return Point(int(kept.sum()), float(by_fold.mean()), float(by_fold.std()), test)
+
+
+def pooled(settings: Settings) -> tuple[Rows, Rows, Schema]:
+    """Return training rows and test rows of all simulated sites, and what the columns and classes are."""
+    tables = [table_of(settings, site) for site in range(settings.sites)]
+    names = [
+        class_names(() if table.labels is None else table.labels, settings.positive_labels)
+        for table in tables
+    ]
+    schema = Schema.agree(
+        {str(site): table.columns for site, table in enumerate(tables)},
+        {str(site): np.unique(own).tolist() for site, own in enumerate(names)},
+        settings.positive_labels,
+    )
+    train, test = [], []
+    for table, own in zip(tables, names, strict=True):
+        classes = np.array([schema.classes.index(name) for name in own])
+        left_out = test_rows(own, settings.test_fraction, settings.seed)
+        folds = np.full(len(own), NO_FOLD)
+        folds[~left_out] = fold_numbers(classes[~left_out], settings.cv_folds, settings.seed)
+        rows = Rows(align(table, schema.columns).X, classes, folds)
+        train.append(rows.of(~left_out))
+        test.append(rows.of(left_out))
+    return _joined(train), _joined(test), schema
+
+
+def select(settings: Settings) -> Selection:
+    """Run the selection that ``settings.strategy`` names, with LIBSVM on the pooled rows.
+
+    Parameters
+    ----------
+    settings : Settings
+        As of the federated run; C and gamma are given, not ``auto``.
+    """
+    pool = Pool(settings)
+    scores = by_classes(pool.classes, pool.pairs)
+    order, screening = filter_order(scores), None
+    everything = np.ones(len(pool.columns), dtype=np.bool_)
+    kept, points = everything, [pool.point(everything)]
+    criteria = CRITERIA if settings.strategy == "voted-wrapper" else (settings.strategy,)
+    if settings.strategy == "filter-wrapper":
+        screening = screen(scores, settings.thresholds)
+        kept = np.isin(np.arange(len(pool.columns)), screening.kept)
+        points += [] if kept.all() else [pool.point(kept)]
+    schedule, remaining, steps = parse_schedule(settings.step), kept, list[Step]()
+    while (left := int(remaining.sum())) > 1:
+        if screening:
+            step = by_accuracy(pool, remaining, schedule.size(left), order, settings.candidates)
+        else:
+            step = by_votes(pool, remaining, schedule.size(left), criteria)
+        remaining = _without(remaining, step.removed)
+        steps.append(step)
+        points.append(pool.point(remaining))
+    removed = [feature for step in steps for feature in step.removed]
+    filtered_out = least_important(order, ~kept, len(order))[::-1]
+    ranking = _indices([*np.flatnonzero(remaining).tolist(), *reversed(removed), *filtered_out])
+    chosen = points[choose(points, settings.select_tolerance, settings.features_wanted)]
+    return Selection(ranking, tuple(points), tuple(steps), ranking[: chosen.features], screening)
+
+
+def by_votes(pool: Pool, remaining: Mask, size: int, criteria: Sequence[str]) -> Step:
+    """Remove what two criteria agree on; if no two do, the proposal without which the folds do best (PPFSVW)."""
+    scores = pool.whole.scores(remaining, pool.classes)
+    proposals = {name: _indices(least_important(scores[name], remaining, size)) for name in criteria}
+    removed = _indices(vote([np.array(own) for own in proposals.values()]))[:size]
+    accuracies = {}
+    if not removed:
+        accuracies = {
+            name: float(pool.by_fold(_without(remaining, own)).mean()) for name, own in proposals.items()
+        }
+        removed = proposals[max(accuracies, key=accuracies.__getitem__)]
+    return Step(int(remaining.sum()), proposals, accuracies, removed, 0, 0)
+
+
+def by_accuracy(pool: Pool, remaining: Mask, size: int, order: Floats, candidates: int) -> Step:
+    """Remove the features without which, each by itself, the folds do best (PPFSIFW, step 3).
+
+    Those that the filters like least are tried, and at most half of these go, as in the federated strategy.
+    """
+    names = {pool.columns[one]: int(one) for one in least_important(order, remaining, candidates)}
+    accuracies = {name: float(pool.by_fold(_without(remaining, [one])).mean()) for name, one in names.items()}
+    # Sorting is stable: of equally good ones the one that the filters like less goes first.
+    best = sorted(names, key=lambda name: -accuracies[name])[: max(1, min(size, len(names) // 2))]
+    removed = tuple(names[name] for name in best)
+    return Step(
+        int(remaining.sum()), {name: (one,) for name, one in names.items()}, accuracies, removed, 0, 0
+    )
+
+
+def _without(mask: Mask, features: Sequence[int]) -> Mask:
+    left = mask.copy()
+    left[list(features)] = False
+    return left
+
+
+def _indices(features: Sequence[int] | NDArray[np.int64]) -> tuple[int, ...]:
+    return tuple(int(feature) for feature in features)
+
+
+def _moments(X: Floats, groups: Sequence[Mask]) -> ClassMoments:
+    """Return the sums of each group's rows; NaN is a missing cell."""
+    sums = [moments(X[rows]) for rows in groups]
+    return ClassMoments(*(np.stack([own[part] for own in sums]) for part in ("count", "total", "square")))
+
+
+def _scaling(kind: str, X: Floats) -> Scaling:
+    sums = moments(X)
+    if kind == "minmax":
+        filled = Scaling.none(**sums).transform(X)
+        return Scaling.minmax(sums["total"] / sums["count"].clip(1), filled.min(axis=0), filled.max(axis=0))
+    scaling: Scaling = getattr(Scaling, kind)(**sums)
+    return scaling
+
+
+def _joined(parts: Sequence[Rows]) -> Rows:
+    return Rows(
+        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("X", "classes", "folds"))
+    )
