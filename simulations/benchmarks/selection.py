@@ -68,7 +68,6 @@ def main(
     scheme: Annotated[str, typer.Option(help=f"{WHOLE} or {SEPARATE}; both if left out.")] = "",
 ) -> None:
     """Run selections and put the paper's figures beside what they find."""
-    logging.getLogger(FLOWER_LOGGER).setLevel(logging.WARNING)
     sets = [one for one in SIX if one.data == only or not only]
     if not sets or kernel not in (PAPER, SCALE):
         names = ", ".join(one.data for one in SIX)
@@ -195,4 +194,5 @@ def _show(run: Run) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger(FLOWER_LOGGER).setLevel(logging.WARNING)
     typer.run(main)

@@ -31,7 +31,6 @@ def main(
     quick: Annotated[bool, typer.Option(help="Small sets only, to see that all works.")] = False,
 ) -> None:
     """Measure round trips, accuracy, time and memory of training."""
-    logging.getLogger(FLOWER_LOGGER).setLevel(logging.WARNING)
     out.mkdir(parents=True, exist_ok=True)
     parts: dict[str, Callable[[], str]] = {
         "convergence": lambda: _convergence(data_dir, out, quick),
@@ -78,4 +77,5 @@ def _show(line: str) -> None:
 
 
 if __name__ == "__main__":
+    logging.getLogger(FLOWER_LOGGER).setLevel(logging.WARNING)
     typer.run(main)

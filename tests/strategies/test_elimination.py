@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from scipy import stats
-from sklearn.datasets import load_breast_cancer, load_wine, make_classification
+from sklearn.datasets import load_wine, make_classification
 
 from clients.site import test_rows as held_out
 from flower_pansvm.errors import FederationError, SettingError, TrainingError
@@ -355,16 +355,6 @@ def test_an_error_loses_nothing(table: str, tmp_path: Path, monkeypatch: pytest.
 
 
 # What it costs
-
-
-@pytest.mark.slow
-def test_round_trips_per_feature_and_accuracy_after_the_selection() -> None:
-    strategy = train_in_process(Settings(strategy="voted-wrapper", step="1"))
-    found = strategy.selection  # type: ignore[attr-defined]
-    assert len(found.ranking) == load_breast_cancer().data.shape[1]
-    assert strategy.federation.ledger.round_trips <= 25 * (len(found.ranking) - 1)
-    chosen = next(point for point in found.points if point.features == len(found.selected))
-    assert chosen.accuracy >= found.points[0].accuracy
 
 
 def test_what_leaves_a_site_is_sums(table: str) -> None:

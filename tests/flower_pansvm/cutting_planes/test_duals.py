@@ -59,10 +59,11 @@ def test_they_solve_the_dual_problem(seed: int, blur: int, C: float) -> None:
     signed = alpha * labels.y
     assert alpha.min() >= 0
     assert (alpha <= C * labels.weight * (1 + 1e-6)).all()
-    assert signed.sum() == pytest.approx(0.0, abs=1e-4 * alpha.sum())
+    assert signed.sum() == pytest.approx(0.0, abs=1e-4 * alpha.sum() + 1e-9)
     dual = alpha.sum() - 0.5 * np.square(signed @ F).sum()
-    assert dual == pytest.approx(progress.master.lower, rel=1e-4)
-    assert signed @ F == pytest.approx(progress.master.w, abs=1e-3 * np.abs(progress.master.w).max())
+    assert dual == pytest.approx(progress.master.lower, rel=1e-4, abs=1e-6)
+    # Classes that can be separated by a tiny w have it all but for the solver's tolerance.
+    assert signed @ F == pytest.approx(progress.master.w, abs=1e-3 * np.abs(progress.master.w).max() + 1e-6)
 
 
 @pytest.mark.parametrize("blur", [0, 1])

@@ -1,0 +1,61 @@
+"""Whole selections on real and on generated data: round trips, bytes, accuracy, and whether they find what matters."""
+
+from pathlib import Path
+
+import pytest
+
+from flower_pansvm.settings import Settings
+from simulations.benchmarks.generated_selection import select
+from simulations.running import train_in_process
+from strategies.elimination import Elimination
+
+pytestmark = pytest.mark.slow
+
+
+def selected(**config: object) -> Elimination:
+    strategy = train_in_process(Settings(**config))  # type: ignore[arg-type]
+    assert isinstance(strategy, Elimination)
+    return strategy
+
+
+@pytest.mark.parametrize(
+    ("data", "strategy"),
+    [("breast_cancer", "voted-wrapper"), ("diabetes", "voted-wrapper"), ("diabetes", "filter-wrapper")],
+)
+def test_round_trips_per_feature_and_accuracy_after_the_selection(
+    data: str, strategy: str, shared_data: Path
+) -> None:
+    found = selected(data=data, data_dir=str(shared_data), strategy=strategy, step="1")
+    removed = sum(len(step.removed) for step in found.selection.steps)
+    assert found.federation.ledger.round_trips <= 25 * removed
+    accuracies = {point.features: point.accuracy for point in found.selection.points}
+    assert accuracies[len(found.selection.selected)] >= found.selection.points[0].accuracy
+
+
+@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+def test_a_step_of_thousands_of_genes_sends_a_few_megabytes(strategy: str, shared_data: Path) -> None:
+    few = {"filter_fisher": "40", "filter_welch": "40", "filter_scatter": "40", "candidates": 20}
+    found = selected(
+        data="dlbcl",
+        data_dir=str(shared_data),
+        strategy=strategy,
+        min_cluster=1,
+        landmarks="0.25",
+        step="10:0.4,1",
+        C=2.0,
+        **few,
+    )
+    sites = len(found.federation.sites)
+    assert max(step.bytes_up / sites for step in found.selection.steps) < 4e6
+    assert max(point.accuracy for point in found.selection.points) > 0.9
+    left = found.federation.ledger.disclosed()
+    assert {entry["task"] for entry in left if entry["how"] == "disclosed"} == {"join"}
+
+
+def test_generated_noise_is_found_out(tmp_path: Path) -> None:
+    voted = select("voted-wrapper", seed=2, C=0.25, folder=tmp_path)
+    assert voted.useful_best >= 12
+    assert voted.accuracy_chosen > voted.accuracy_all
+    filtered = select("filter-wrapper", seed=2, C=0.25, folder=tmp_path)
+    assert filtered.noise <= 0.1 * filtered.chosen
+    assert filtered.accuracy_chosen > filtered.accuracy_all
