@@ -9,7 +9,8 @@ from typing import cast
 from flwr.app import Context
 
 from flower_pansvm.errors import SettingError, SumError
-from flower_pansvm.settings import Settings, near_matches
+from flower_pansvm.setting_values import near_matches
+from flower_pansvm.settings import Settings
 
 KEYS = (
     *("data", "label", "cache", "name", "identity", "roster"),

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import TableError
-from flower_pansvm.settings import near_matches
+from flower_pansvm.setting_values import near_matches
 
 NEGATIVE, POSITIVE = "negative", "positive"
 """Names of the two classes when the user says which labels count as positive."""

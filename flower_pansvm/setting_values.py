@@ -1,6 +1,8 @@
 """The value of one setting: from what a user writes to a number, or to an error that says what it must be."""
 
+import difflib
 import math
+from collections.abc import Iterable
 
 from flower_pansvm.errors import SettingError
 
@@ -93,3 +95,24 @@ def convert(key: str, value: object, kind: type) -> str | int | float | bool:
             raise SettingError(f"{key} is {value}, but it must be a whole number.")
         return int(found)
     return found
+
+
+def near_matches(word: str, known: Iterable[str]) -> str:
+    """Return the end of an error text that names what the user may have meant.
+
+    Examples
+    --------
+    >>> near_matches("gama", ["gamma", "C"])
+    "Did you mean 'gamma'?"
+    """
+    names = sorted(known)
+    close = difflib.get_close_matches(word, names, n=3, cutoff=0.6)
+    if close:
+        return f"Did you mean {' or '.join(repr(name) for name in close)}?"
+    return f"Choose one of: {', '.join(names)}."
+
+
+def check_choice(setting: str, value: str, choices: Iterable[str]) -> None:
+    """Raise a SettingError that names the near matches unless ``value`` is one of ``choices``."""
+    if value not in choices:
+        raise SettingError(f"There is no {setting} '{value}'. {near_matches(value, choices)}")

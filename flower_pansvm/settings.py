@@ -4,9 +4,8 @@ They are the keys of Flower's run config (``[tool.flwr.app.config]``, ``flwr run
 ``pansvm run --set``. The defaults follow scikit-learn where it has one.
 """
 
-import difflib
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Self
 
@@ -14,7 +13,15 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
 from flower_pansvm.selection.schedule import parse_schedule
 from flower_pansvm.selection.thresholds import parse_threshold
-from flower_pansvm.setting_values import convert, refusal, to_number, to_positive, to_positives
+from flower_pansvm.setting_values import (
+    check_choice,
+    convert,
+    near_matches,
+    refusal,
+    to_number,
+    to_positive,
+    to_positives,
+)
 
 Scalar = str | int | float | bool
 
@@ -308,27 +315,6 @@ class Settings:
                 "for a share of the rows such as landmarks=0.25."
             )
         return count
-
-
-def near_matches(word: str, known: Iterable[str]) -> str:
-    """Return the end of an error text that names what the user may have meant.
-
-    Examples
-    --------
-    >>> near_matches("gama", ["gamma", "C"])
-    "Did you mean 'gamma'?"
-    """
-    names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=3, cutoff=0.6)
-    if close:
-        return f"Did you mean {' or '.join(repr(name) for name in close)}?"
-    return f"Choose one of: {', '.join(names)}."
-
-
-def check_choice(setting: str, value: str, choices: Iterable[str]) -> None:
-    """Raise a SettingError that names the near matches unless ``value`` is one of ``choices``."""
-    if value not in choices:
-        raise SettingError(f"There is no {setting} '{value}'. {near_matches(value, choices)}")
 
 
 def _key(name: str) -> str:

@@ -12,7 +12,8 @@ from rich.console import Console
 from rich.table import Table
 
 from flower_pansvm.errors import PanSVMError, SettingError
-from flower_pansvm.settings import SELECTING, Scalar, Settings, check_choice
+from flower_pansvm.setting_values import check_choice
+from flower_pansvm.settings import SELECTING, Scalar, Settings
 from simulations import selecting
 
 cli = typer.Typer(

@@ -10,7 +10,7 @@ from clients.table import Table
 from clients.table_file import LABEL, SUFFIXES, read_frame, suffix_of
 from clients.table_reading import canonical_labels, table_from_frame
 from flower_pansvm.errors import SettingError
-from flower_pansvm.settings import near_matches
+from flower_pansvm.setting_values import near_matches
 from simulations.partition import column_place
 
 SHIPPED = {

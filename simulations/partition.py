@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clients.table import Table
 from flower_pansvm.errors import SettingError
-from flower_pansvm.settings import near_matches
+from flower_pansvm.setting_values import near_matches
 
 SPLITS = ("iid", "dirichlet:A", "feature:COLUMN", "by:COLUMN")
 

@@ -12,7 +12,7 @@ from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.k_secure import KSecure
 from flower_pansvm.secure_sum.plain import Plain
 from flower_pansvm.secure_sum.ring import Ring
-from flower_pansvm.settings import near_matches
+from flower_pansvm.setting_values import near_matches
 
 __all__ = ["make", "protocol_class", "protocol_names", "register"]
 

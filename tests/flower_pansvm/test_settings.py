@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.settings import Scalar, Settings, check_choice, near_matches
+from flower_pansvm.setting_values import check_choice, near_matches
+from flower_pansvm.settings import Scalar, Settings
 
 ROOT = Path(__file__).parents[2]
 

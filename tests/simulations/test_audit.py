@@ -18,10 +18,9 @@ from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import curvature_matrix
 from flower_pansvm.cutting_planes.packing import unpack_answers
 from flower_pansvm.settings import Settings
-from simulations.audit import (
-    Audit,
+from simulations.audit import Audit, audit
+from simulations.audited_sums import (
     SimulatedSites,
-    audit,
     factors_by_site,
     questions_by_map,
     row_factors_by_site,
