@@ -102,7 +102,9 @@ def test_five_sites_remove_the_same_features_as_a_central_selection(
 def test_five_sites_remove_the_same_features_of_breast_cancer(
     strategy: str, select: Callable[..., Any]
 ) -> None:
-    trained, pooled = select(strategy, "breast_cancer", kept=8)
+    # Where no row is on the margin, the best bias is any of an interval. With seed 0, in the last step, a row that is
+    # tried has its decision value in such an interval.
+    trained, pooled = select(strategy, "breast_cancer", kept=8, seed=1)
     check_same(trained, central(strategy, pooled, kept=8), pooled)
 
 
