@@ -6,6 +6,7 @@ same answer and nothing to take a mean of.
 
 import hashlib
 import hmac
+import math
 import secrets
 
 import numpy as np
@@ -69,3 +70,8 @@ def draw_for(site: Site, *about: object) -> Draw:
         return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     return draw
+
+
+def weights(draw: Draw, purpose: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return secret random weights of rows or cells, from 0.5 up to 1.5, in a given shape."""
+    return 0.5 + draw(purpose, math.prod(shape)).reshape(shape)

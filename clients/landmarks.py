@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.answering import Inputs, answers
-from clients.blur import draw_for
+from clients.blur import draw_for, weights
 from clients.broadcasts import DIGEST
 from clients.site import Site
 from clients.slots import own_slots
@@ -53,7 +53,7 @@ def own_centres(site: Site, inputs: Inputs, number: int) -> tuple[NDArray[np.flo
     weight = None
     if fold != NO_FOLD:
         asked = records.digest(inputs), site.told(messages.SCALING)[DIGEST]
-        weight = 0.5 + draw_for(site, messages.LANDMARKS.name, fold)(" ".join(asked), X.size).reshape(X.shape)
+        weight = weights(draw_for(site, messages.LANDMARKS.name, fold), " ".join(asked), X.shape)
     return cluster_centres(X, clusters, min_cluster, inputs["seed"], weight)
 
 
@@ -65,13 +65,13 @@ def assign(site: Site, inputs: Inputs) -> dict[str, Value]:
     centre, and perhaps a single one.
     """
     min_cluster = _agreed_min_cluster(site, inputs["min_cluster"])
-    totals, weights = np.zeros(inputs["centres"].shape), np.zeros(inputs["centres"].shape)
+    totals, masses = np.zeros(inputs["centres"].shape), np.zeros(inputs["centres"].shape)
     for number, (fold, count) in enumerate(zip(inputs["folds"], inputs["counts"], strict=True)):
         X, centres = scaled_without(site, number, fold), inputs["centres"][number, :count]
         draw = draw_for(site, messages.ASSIGN.name, int(fold))
-        weight = 0.5 + draw(centres.tobytes().hex(), X.size).reshape(X.shape)
-        totals[number, :count], weights[number, :count] = weighted_totals(X, centres, weight, min_cluster)
-    return {"totals": totals, "weights": weights}
+        weight = weights(draw, centres.tobytes().hex(), X.shape)
+        totals[number, :count], masses[number, :count] = weighted_totals(X, centres, weight, min_cluster)
+    return {"totals": totals, "weights": masses}
 
 
 @answers(messages.BOX)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.answering import Inputs, answers
-from clients.blur import check_blurred, draw_for
+from clients.blur import check_blurred, draw_for, weights
 from clients.broadcasts import DIGEST
 from clients.pan_svm import labels_of
 from clients.site import Site
@@ -116,21 +116,21 @@ def cell_weights(
         site, messages.SUPPORT.name, site.told(messages.SCHEMA)[DIGEST], problem.pair, problem.fold
     )
     the_set = hashlib.sha256(np.packbits(side).tobytes()).hexdigest()
-    weights = 0.5 + np.column_stack([draw(f"{the_set} {feature}", count) for feature in features])
-    mass = (0.5 + draw(the_set, count)).sum()
-    return cast("NDArray[np.float64]", weights * (mass / weights.sum(axis=0)))
+    of_cells = np.column_stack([weights(draw, f"{the_set} {feature}", (count,)) for feature in features])
+    mass = weights(draw, the_set, (count,)).sum()
+    return cast("NDArray[np.float64]", of_cells * (mass / of_cells.sum(axis=0)))
 
 
 def _support_of(site: Site, problem: Problem, duals: Duals, blur: bool) -> dict[str, NDArray[np.float64]]:
     signed, sides = support_vectors(site, problem, duals)
     X, number = site.train().X, problem.feature_map
     features = np.flatnonzero(site.told(messages.feature_map(number))["features"])
-    weights = np.zeros(len(features))
+    separation = np.zeros(len(features))
     for block in blocks(len(X)):
-        weights += signed[block] @ site.seen(X[block], number)
+        separation += signed[block] @ site.seen(X[block], number)
     count, total, square = np.zeros(2), np.zeros((2, len(features))), np.zeros((2, len(features)))
     for one, side in enumerate(sides):
         seen, of_cells = site.seen(X[side], number), cell_weights(site, problem, side, features, blur)
         count[one] = of_cells[:, 0].sum()
         total[one], square[one] = (of_cells * seen).sum(axis=0), (of_cells * np.square(seen)).sum(axis=0)
-    return {"weights": weights, "count": count, "total": total, "square": square}
+    return {"weights": separation, "count": count, "total": total, "square": square}

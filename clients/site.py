@@ -199,9 +199,9 @@ class Site:
 
     def told_about(self, number: int) -> tuple[str, ...]:
         """Return the digests of everything that a feature map's virtual points depend on."""
-        landmarks = messages.landmark_set(self.told(messages.feature_map(number))["landmark_set"])
-        told = (messages.SCHEMA, messages.SCALING, landmarks, messages.feature_map(number))
-        return tuple(str(self.told(broadcast)[DIGEST]) for broadcast in told)
+        told = [self.told(messages.SCHEMA), self.told(messages.SCALING)]
+        told += [self._landmark_set(number), self.told(messages.feature_map(number))]
+        return tuple(str(values[DIGEST]) for values in told)
 
     def _landmark_set(self, number: int) -> dict[str, Any]:
         """Return the broadcast of the landmarks of a feature map."""

@@ -22,16 +22,14 @@ from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.selection.choice import choose
 from flower_pansvm.selection.class_moments import ClassMoments
-from flower_pansvm.selection.criteria import rsvm, svm_rfe, svm_t
+from flower_pansvm.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
 from flower_pansvm.selection.filters import by_classes
 from flower_pansvm.selection.outcome import Point, Selection, Step
 from flower_pansvm.selection.schedule import parse_schedule
 from flower_pansvm.selection.thresholds import filter_order, screen
-from flower_pansvm.selection.voting import least_important, vote
+from flower_pansvm.selection.voting import best_spared, least_important, vote
 from flower_pansvm.settings import Settings
 from simulations.sites import table_of
-
-CRITERIA = ("svm-rfe", "rsvm", "svm-t")
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -207,13 +205,15 @@ def by_accuracy(pool: Pool, remaining: Mask, size: int, order: Floats, candidate
 
     Those that the filters like least are tried, and at most half of these go, as in the federated strategy.
     """
-    names = {pool.columns[one]: int(one) for one in least_important(order, remaining, candidates)}
-    accuracies = {name: float(pool.by_fold(_without(remaining, [one])).mean()) for name, one in names.items()}
-    # Sorting is stable: of equally good ones the one that the filters like less goes first.
-    best = sorted(names, key=lambda name: -accuracies[name])[: max(1, min(size, len(names) // 2))]
-    removed = tuple(names[name] for name in best)
+    tried = [int(one) for one in least_important(order, remaining, candidates)]
+    accuracies = {one: float(pool.by_fold(_without(remaining, [one])).mean()) for one in tried}
     return Step(
-        int(remaining.sum()), {name: (one,) for name, one in names.items()}, accuracies, removed, 0, 0
+        int(remaining.sum()),
+        {pool.columns[one]: (one,) for one in tried},
+        {pool.columns[one]: accuracy for one, accuracy in accuracies.items()},
+        tuple(best_spared(accuracies, size)),
+        0,
+        0,
     )
 
 

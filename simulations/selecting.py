@@ -11,6 +11,8 @@ from typing import Any
 
 from rich.table import Table
 
+from flower_pansvm.selection import outcome
+
 DEFAULT_STRATEGY = "voted-wrapper"
 """What ``pansvm select`` runs unless it is told otherwise: the paper's PPFSVW."""
 
@@ -107,10 +109,8 @@ def gain_table(result: Mapping[str, Any]) -> Table:
 
 
 def decided_by(step: Step) -> str:
-    """Return what decided a step: a vote, accuracy over the folds, or the only criterion there was."""
-    if step["accuracies"]:
-        return "accuracy"
-    return next(iter(step["candidates"])) if len(step["candidates"]) == 1 else "vote"
+    """Return what decided a step of ``result.json``."""
+    return outcome.decided_by(step["candidates"], step["accuracies"])
 
 
 def steps_table(result: Mapping[str, Any], most: int = MOST_LINES) -> Table:
@@ -135,7 +135,10 @@ def steps_table(result: Mapping[str, Any], most: int = MOST_LINES) -> Table:
         add(len(result["ranking"]), shortened(filtered), "filters")
     for steps in _groups(result["votes"], chosen, most - 1 - bool(filtered)):
         removed = [name for step in steps for name in step["removed"]]
-        deciders = sorted(Counter(map(decided_by, steps)).items(), reverse=True)
+        deciders = sorted(
+            Counter(map(decided_by, steps)).items(),
+            reverse=True,
+        )
         decided = ", ".join(f"{name} {times}" if len(deciders) > 1 else name for name, times in deciders)
         add(steps[0]["features"], shortened(removed), decided)
     add(result["accuracy_by_count"][-1]["features"], "", "")

@@ -15,8 +15,8 @@ from flower_pansvm.multiclass import REST, Pair, one_versus_all, one_versus_one
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.settings import Settings
-from strategies.cutting_planes import MARGIN, side_rows, weighted_rows
-from strategies.federation import Federation
+from strategies.cutting_planes import side_rows, weighted_rows
+from strategies.federation import MARGIN, Federation
 from strategies.standard import Standard
 
 

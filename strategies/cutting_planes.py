@@ -18,17 +18,11 @@ from flower_pansvm.cutting_planes.progress import Progress
 from flower_pansvm.cutting_planes.search import PATIENCE, PointSearch
 from flower_pansvm.multiclass import REST
 from flower_pansvm.settings import Settings
-from strategies.federation import Federation
-
-MARGIN = 1.01
-"""Bounds are raised by this factor, so that rounding never makes a proper value break one."""
+from strategies.federation import LARGEST_JITTER, MARGIN, Federation
 
 NUMBERS_PER_MEGABYTE = 125_000
 SHORT_PATIENCE = 4
 """Rounds without progress after which a model that is only compared with others is taken as it is."""
-
-LARGEST_JITTER = 1.5
-"""Largest random factor of a row in a curvature."""
 
 
 class SitesChangedError(Exception):

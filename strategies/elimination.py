@@ -11,11 +11,12 @@ from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import SettingError
 from flower_pansvm.model import PanSVC
 from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.schema import Schema
 from flower_pansvm.selection.class_moments import ClassMoments
 from flower_pansvm.selection.outcome import Selection
 from flower_pansvm.selection.schedule import parse_schedule
-from strategies.federation import Federation
-from strategies.landmarks import MARGIN
+from strategies.federation import MARGIN, Federation
+from strategies.landmarks import largest_cell
 from strategies.pan_svm import PanSVM
 from strategies.subsets import Mask, Score, Subsets, Trained, Wanted
 from strategies.trail import Trail
@@ -41,14 +42,7 @@ class Elimination(PanSVM):
     def fit(self, federation: Federation) -> PanSVC:
         """Select features, and train on those that are chosen."""
         phase, settings = federation.ledger.phase, self.settings
-        with phase("join"):
-            schema = self.join(federation)
-        check_wanted(settings.features_wanted, len(schema.columns))
-        with phase("scaling"):
-            moments = self.learn_moments(federation)
-        if settings.tunes:
-            with phase("model choice"):
-                self.choose(federation, schema, moments)
+        schema, moments = self.agree(federation)
         with phase("landmarks"):
             self.subsets = Subsets(federation, self.settings, schema, moments)
             standard, landmarks = self.subsets.standards[NO_FOLD], self.subsets.landmarks[NO_FOLD]
@@ -59,6 +53,12 @@ class Elimination(PanSVM):
             self.selection = self.trail.outcome(settings.select_tolerance, settings.features_wanted)
         chosen = self.mask(self.selection.selected)
         return self.train(federation, schema, moments, standard, landmarks, chosen, self._start)
+
+    def join(self, federation: Federation) -> Schema:
+        """Phase 1, and whether there are as many features as are wanted, before anything is trained."""
+        schema = super().join(federation)
+        check_wanted(self.settings.features_wanted, len(schema.columns))
+        return schema
 
     @abstractmethod
     def eliminate(self, federation: Federation) -> None:
@@ -76,7 +76,7 @@ class Elimination(PanSVM):
 
     def largest_cell(self) -> float:
         """Return a bound on every scaled cell of the training rows."""
-        return MARGIN * self.subsets.standards[NO_FOLD].largest_norm + 1.0
+        return largest_cell([self.subsets.standards[NO_FOLD]]) + 1.0
 
     def train_and_score(self, features: Mask, near: Trained | None) -> tuple[Trained, Score]:
         """Train the models of a subset, on all rows and without each fold, and try them."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm.selection.filters import by_classes
 from flower_pansvm.selection.thresholds import filter_order, screen
-from flower_pansvm.selection.voting import least_important
+from flower_pansvm.selection.voting import best_spared, least_important
 from strategies.elimination import Elimination, check_wanted
 from strategies.federation import Federation
 from strategies.subsets import Trained, Wanted, without
@@ -40,26 +40,20 @@ class FilterWrapper(Elimination):
             if not tried:
                 return
             accuracies = {one: score.accuracy for one, score in zip(tried, others, strict=True)}
-            removed = self.worst(accuracies, order, self.size(current.features))
+            removed = best_spared(accuracies, self.size(current.features))
             self.trail.add_step(current.features, *self._by_name(accuracies), removed)
             before = current
             # Without a single feature, the models are trained already, but for that on all rows.
             current = tried[removed[0]] if len(removed) == 1 else Trained(without(current.features, removed))
 
     def candidates(self, current: Trained, order: NDArray[np.float64]) -> list[int]:
-        """Return the features that the step tries to do without: all of few, else the least by the filters."""
+        """Return the features that the step tries to do without: all of few, else the least by the filters.
+
+        The least come first, so that they go first of equally accurate ones, which small data has many of.
+        """
         left = int(np.count_nonzero(current.features))
         most = self.settings.candidates if left > 1 else 0
         return [int(one) for one in least_important(order, current.features, min(left, most))]
-
-    def worst(self, accuracies: Mapping[int, float], order: NDArray[np.float64], count: int) -> list[int]:
-        """Return the candidates without which the classifier is most accurate.
-
-        Of equally accurate ones, which small data has many of, those that are least by the filters, then the later
-        column. Never more than half of the candidates go at once: else the accuracy would hardly matter.
-        """
-        ranked = sorted(accuracies, key=lambda one: (-accuracies[one], order[one], -one))
-        return ranked[: max(1, min(count, len(ranked) // 2))]
 
     def _train(self, current: Trained, before: Trained, tried: Iterable[Trained]) -> None:
         """Train, in one batch, the candidates' models and those of the current subset that there are not yet."""

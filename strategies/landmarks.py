@@ -14,11 +14,8 @@ from numpy.typing import NDArray
 from flower_pansvm import messages
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.settings import Settings
-from strategies.federation import Federation
+from strategies.federation import LARGEST_JITTER, MARGIN, Federation
 from strategies.standard import Standard
-
-MARGIN = 1.01
-"""Bounds are raised by this factor, so that rounding never makes a proper value break one."""
 
 SPARE_SLOTS = 2
 """Landmark slots per site, in shares of an equal split: a site with more rows than others has more centres."""
@@ -74,7 +71,7 @@ def local_k_means(federation: Federation, settings: Settings, standards: Sequenc
             "min_cluster": settings.min_cluster,
             "seed": settings.seed,
         },
-        {"centres": _largest_cell(standards) + 1.0, "filled": 1.0},
+        {"centres": largest_cell(standards) + 1.0, "filled": 1.0},
     )
     return [
         _sorted(centres[filled > 0]) for centres, filled in zip(sums["centres"], sums["filled"], strict=True)
@@ -87,7 +84,7 @@ def federated_k_means(federation: Federation, settings: Settings, standards: Seq
     It begins with the centres of :func:`local_k_means`. A centre that is left without rows is dropped.
     """
     centres = local_k_means(federation, settings, standards)
-    largest = _largest_cell(standards)
+    largest = largest_cell(standards)
     rows = max(standard.rows for standard in standards)
     for _ in range(K_MEANS_STEPS):
         most = max(map(len, centres))
@@ -100,8 +97,7 @@ def federated_k_means(federation: Federation, settings: Settings, standards: Seq
                 "counts": np.array([len(own) for own in centres]),
                 "min_cluster": settings.min_cluster,
             },
-            # Weights are below 1.5.
-            {"totals": 1.5 * rows * (largest + 1.0), "weights": 1.5 * rows},
+            {"totals": LARGEST_JITTER * rows * (largest + 1.0), "weights": LARGEST_JITTER * rows},
         )
         centres = [
             totals[weights[:, 0] > 0] / weights[weights[:, 0] > 0]
@@ -117,7 +113,7 @@ def random_in_box(federation: Federation, settings: Settings, standards: Sequenc
     The box is known to the next of 64 steps, and from numbers of sites only: how many have a row beyond a step.
     """
     deviation = math.sqrt(min(standard.variance() for standard in standards))
-    steps = np.geomspace(SMALLEST_STEP * (deviation or 1.0), _largest_cell(standards), BOX_STEPS)
+    steps = np.geomspace(SMALLEST_STEP * (deviation or 1.0), largest_cell(standards), BOX_STEPS)
     sums = federation.secure_sum(
         messages.BOX, {"folds": _folds(standards), "steps": steps}, {"below": 1.0, "above": 1.0}
     )
@@ -138,6 +134,6 @@ def _folds(standards: Sequence[Standard]) -> NDArray[np.int64]:
     return np.array([standard.fold for standard in standards])
 
 
-def _largest_cell(standards: Sequence[Standard]) -> float:
+def largest_cell(standards: Sequence[Standard]) -> float:
     """Return a bound on every scaled cell."""
     return MARGIN * max(standard.largest_norm for standard in standards)

@@ -35,13 +35,11 @@ from strategies.binary_problems import (
 from strategies.cutting_planes import CuttingPlanes
 from strategies.federation import Federation
 from strategies.landmarks import gather_landmarks
-from strategies.phases import Trial, score
+from strategies.phases import Trial, score, shares_right
 from strategies.standard import Moments, Standard, tell_scalings
 
 ROUGH, MOST_ROUNDS = 1e-2, 12
 """Models that are only compared are not trained to a smaller gap than this, nor for more round trips."""
-
-NOTHING = np.empty(0)
 
 
 @dataclass(frozen=True)
@@ -248,10 +246,10 @@ def _accuracies(
             own = solved[start : start + len(pairs)]
             weights = np.stack([state.best for state in own])
             problem = own[0].problem
-            trials.append(Trial(problem.feature_map, problem.fold, weights, NOTHING, NOTHING))
+            trials.append(Trial(problem.feature_map, problem.fold, weights))
             owners.append(point)
     if not trials:
         return {}
     confusion, _ = score(federation, trials, pairs)
-    right = np.trace(confusion, axis1=1, axis2=2) / np.maximum(confusion.sum(axis=(1, 2)), 1)
+    right = shares_right(confusion)
     return {point: right[[owner == point for owner in owners]] for point in states}

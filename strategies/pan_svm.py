@@ -66,6 +66,14 @@ class PanSVM(PhasedStrategy):
 
     def fit(self, federation: Federation) -> PanSVC:
         """Train the model; one phase after the other as in the paper's figure 3.1."""
+        schema, moments = self.agree(federation)
+        with federation.ledger.phase("landmarks"):
+            standard = self.standardise(federation, moments)
+            landmarks = self.gather_landmarks(federation, standard)
+        return self.train(federation, schema, moments, standard, landmarks)
+
+    def agree(self, federation: Federation) -> tuple[Schema, Moments]:
+        """Run phases 1 and 2, and choose C and gamma if the settings leave that to cross-validation."""
         phase = federation.ledger.phase
         with phase("join"):
             schema = self.join(federation)
@@ -74,10 +82,7 @@ class PanSVM(PhasedStrategy):
         if self.settings.tunes:
             with phase("model choice"):
                 self.choose(federation, schema, moments)
-        with phase("landmarks"):
-            standard = self.standardise(federation, moments)
-            landmarks = self.gather_landmarks(federation, standard)
-        return self.train(federation, schema, moments, standard, landmarks)
+        return schema, moments
 
     def train(
         self,

@@ -3,7 +3,7 @@
 import math
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from logging import INFO
 from typing import Any
 
@@ -79,14 +79,14 @@ class Trial:
     weights : ndarray of shape (problems, rank + 1)
         Weights and, last, bias of its binary problems.
     centres, scales : ndarray of shape (columns,)
-        Where the class decisions of each histogram lie, and how far apart; empty for no histograms.
+        Where the class decisions of each histogram lie, and how far apart; by default empty, for no histograms.
     """
 
     feature_map: int
     fold: int
     weights: NDArray[np.float64]
-    centres: NDArray[np.float64]
-    scales: NDArray[np.float64]
+    centres: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    scales: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
 
 
 def score(
@@ -130,6 +130,14 @@ def score(
         sums["confusion"].reshape(len(trials), classes, classes),
         sums["histogram"].reshape(len(trials), columns, 2, BINS),
     )
+
+
+def shares_right(confusion: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of rows predicted right, shape (trials,), of confusion counts as `score` gives them."""
+    shares: NDArray[np.float64] = np.trace(confusion, axis1=1, axis2=2) / np.maximum(
+        confusion.sum(axis=(1, 2)), 1
+    )
+    return shares
 
 
 def _wait_for_sites(federation: Federation, settings: Settings) -> None:

@@ -33,7 +33,7 @@ from strategies.binary_problems import (
 from strategies.cutting_planes import CuttingPlanes
 from strategies.federation import Federation
 from strategies.landmarks import gather_landmarks
-from strategies.phases import Trial, score
+from strategies.phases import Trial, score, shares_right
 from strategies.standard import Moments, tell_scalings
 
 MOST_ROUNDS = 50
@@ -43,7 +43,6 @@ MOST_CURVATURE = 0.5
 """Megabytes of curvature that a site sends per round trip, at most: where training begins close to a solution, more
 would double the bytes and save no round trips."""
 
-NOTHING = np.empty(0)
 Mask = NDArray[np.bool_]
 
 
@@ -179,13 +178,12 @@ class Subsets:
     def score(self, subsets: Sequence[Trained]) -> list[Score]:
         """Try the models of subsets on the rows they have not been trained on, in one round trip."""
         trials = [
-            Trial(one.numbers[fold], fold, np.stack([state.best for state in states]), NOTHING, NOTHING)
+            Trial(one.numbers[fold], fold, np.stack([state.best for state in states]))
             for one in subsets
             for fold, states in one.states.items()
         ]
         confusion, _ = score(self.federation, trials, self.pairs)
-        rows = confusion.sum(axis=(1, 2))
-        right = np.trace(confusion, axis1=1, axis2=2) / np.maximum(rows, 1)
+        rows, right = confusion.sum(axis=(1, 2)), shares_right(confusion)
         scores, first = [], 0
         for one in subsets:
             own = dict(zip(one.states, range(first, first + len(one.states)), strict=True))

@@ -11,7 +11,7 @@ from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.selection.choice import choose
-from flower_pansvm.selection.outcome import Point, Screening, Selection, Step
+from flower_pansvm.selection.outcome import Point, Screening, Selection, Step, decided_by
 from strategies.ledger import Ledger
 from strategies.subsets import Mask, Score, Trained
 
@@ -73,13 +73,7 @@ class Trail:
         )
         self.steps.append(step)
         text = "%4d features, accuracy %.4f: %s removed by %s (%d round trip%s, %.2f MB from the sites)"
-        how = (
-            "accuracy"
-            if step.accuracies
-            else "vote"
-            if len(step.candidates) > 1
-            else next(iter(step.candidates))
-        )
+        how = decided_by(step.candidates, step.accuracies)
         trips = step.round_trips, "" if step.round_trips == 1 else "s"
         accuracy, gone = self.points[-1].accuracy, self._named(step.removed)
         log(INFO, text, step.features, accuracy, gone, how, *trips, step.bytes_up / 1e6)

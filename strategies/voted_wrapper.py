@@ -10,15 +10,11 @@ from flower_pansvm.cutting_planes.duals import Duals, pack_duals
 from flower_pansvm.cutting_planes.packing import pack_problems
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.selection.class_moments import ClassMoments
-from flower_pansvm.selection.criteria import rsvm, svm_rfe, svm_t
+from flower_pansvm.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
 from flower_pansvm.selection.voting import least_important, vote
 from strategies.elimination import Elimination
-from strategies.federation import Federation
-from strategies.landmarks import MARGIN
+from strategies.federation import LARGEST_JITTER, MARGIN, Federation
 from strategies.subsets import Score, Trained, Wanted, without
-
-JITTER = 1.5
-"""Largest weight of a support vector in the sums."""
 
 
 class VotedWrapper(Elimination):
@@ -30,7 +26,7 @@ class VotedWrapper(Elimination):
         The criteria that vote. With a single one it alone decides: SVM-RFE, RSVM or SVM-t.
     """
 
-    criteria: tuple[str, ...] = ("svm-rfe", "rsvm", "svm-t")
+    criteria: tuple[str, ...] = CRITERIA
 
     def eliminate(self, federation: Federation) -> None:
         """Remove features as section 5.2.3 says, steps 1 to 4, until one is left."""
@@ -65,7 +61,7 @@ class VotedWrapper(Elimination):
         problems = [state.problem for state in states]
         cell = self.largest_cell()
         heaviest = max(max(problem.weights) for problem in problems)
-        rows = MARGIN * JITTER * float(self.subsets.moments.rows.sum())
+        rows = MARGIN * LARGEST_JITTER * float(self.subsets.moments.rows.sum())
         sums = federation.secure_sum(
             messages.SUPPORT,
             {

@@ -11,6 +11,9 @@ from numpy.typing import NDArray
 from flower_pansvm.selection.class_moments import ClassMoments
 from flower_pansvm.selection.filters import welch_t
 
+CRITERIA = ("svm-rfe", "rsvm", "svm-t")
+"""Names of the criteria, in the order in which they are asked."""
+
 
 def svm_rfe(weights: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return w² of each feature, the criterion of SVM-RFE.

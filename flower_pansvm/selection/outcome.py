@@ -54,6 +54,19 @@ class Step:
     bytes_up: int
 
 
+def decided_by(candidates: Mapping[str, object], accuracies: Mapping[str, float]) -> str:
+    """Return what decided a step: accuracy over the folds, a vote, or the only criterion there was.
+
+    Parameters
+    ----------
+    candidates, accuracies : mapping
+        As in `Step`.
+    """
+    if accuracies:
+        return "accuracy"
+    return next(iter(candidates)) if len(candidates) == 1 else "vote"
+
+
 @dataclass(frozen=True)
 class Screening:
     """What the filters have left, before the elimination (Lu 2016, section 6.2.3, step 2).

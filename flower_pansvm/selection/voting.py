@@ -1,6 +1,6 @@
 """Which features go next: the least important ones by a criterion, and the vote of several (Lu 2016, 5.2.3)."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,3 +74,24 @@ def vote(proposals: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
         for column in places:
             places[column] += place.get(column, len(proposal))
     return np.array(sorted(places, key=lambda column: (places[column], -column)), dtype=np.int64)
+
+
+def best_spared(accuracies: Mapping[int, float], count: int) -> list[int]:
+    """Return the features without which the classifier is most accurate (Lu 2016, section 6.2.3, step 3).
+
+    Never more than half of them: else the accuracy would hardly matter.
+
+    Parameters
+    ----------
+    accuracies : mapping of int to float
+        Accuracy without each feature; of equal ones the first goes first.
+    count : int
+        Features to remove.
+
+    Examples
+    --------
+    >>> best_spared({7: 0.9, 4: 0.8, 2: 0.9, 1: 0.7}, count=3)
+    [7, 2]
+    """
+    ranked = sorted(accuracies, key=lambda one: -accuracies[one])
+    return ranked[: max(1, min(count, len(ranked) // 2))]

@@ -5,7 +5,6 @@ are noise. It writes and prints how many of the 15 features that PPFSVW ranks be
 PPFSIFW chooses are, for several seeds.
 """
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, NamedTuple
 
@@ -74,17 +73,10 @@ def main(
     (out / "generated.md").write_text(table + "\n", encoding="utf-8")
 
 
-def select(
-    method: str,
-    seed: int,
-    C: float,
-    folder: Path,
-    rows: int = ROWS,
-    train: Callable[[Settings], object] = train_in_process,
-) -> Found:
+def select(method: str, seed: int, C: float, folder: Path) -> Found:
     """Select features of the generated rows of a seed; all rows take part (CV1), one feature goes at a time."""
     X, y = make_classification(
-        rows,
+        ROWS,
         FEATURES,
         n_informative=USEFUL // 2,
         n_redundant=USEFUL // 2,
@@ -97,7 +89,7 @@ def select(
     settings = Settings(
         data=str(file.absolute()), strategy=method, seed=seed, C=C, step="1", test_fraction=0.0
     )
-    strategy = train(settings)
+    strategy = train_in_process(settings)
     assert isinstance(strategy, Elimination)
     selection = strategy.selection
     by_count = {point.features: point.accuracy for point in selection.points}

@@ -400,6 +400,17 @@ def test_bad_input_gets_a_clear_error_and_no_traceback(
     assert not (tmp_path / "out" / "model.npz").exists()
 
 
+def assert_refused(found: tuple[int, str, str], words: list[str], out: Path) -> None:
+    """Assert that a command has ended with a clear error, no traceback and no model."""
+    code, printed, err = found
+    assert code == 1
+    assert err.startswith("Error: ")
+    for word in words:
+        assert word in err
+    assert "Traceback" not in printed + err
+    assert not (out / "model.npz").exists()
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
@@ -417,13 +428,7 @@ def test_bad_input_gets_a_clear_error_and_no_traceback(
 def test_bad_input_to_tune_gets_a_clear_error_and_no_traceback(
     arguments: list[str], words: list[str], pansvm: Run, tmp_path: Path
 ) -> None:
-    code, out, err = in_process(pansvm, *arguments, command="tune")
-    assert code == 1
-    assert err.startswith("Error: ")
-    for word in words:
-        assert word in err
-    assert "Traceback" not in out + err
-    assert not (tmp_path / "out" / "model.npz").exists()
+    assert_refused(in_process(pansvm, *arguments, command="tune"), words, tmp_path / "out")
 
 
 @pytest.mark.parametrize(
@@ -449,13 +454,7 @@ def test_bad_input_to_tune_gets_a_clear_error_and_no_traceback(
 def test_bad_input_to_select_gets_a_clear_error_and_no_traceback(
     arguments: list[str], words: list[str], pansvm: Run, tmp_path: Path
 ) -> None:
-    code, out, err = in_process(pansvm, *arguments, command="select")
-    assert code == 1
-    assert err.startswith("Error: ")
-    for word in words:
-        assert word in err
-    assert "Traceback" not in out + err
-    assert not (tmp_path / "out" / "model.npz").exists()
+    assert_refused(in_process(pansvm, *arguments, command="select"), words, tmp_path / "out")
 
 
 @pytest.mark.parametrize("content", [b"", b"no model", b"PK\x03\x04 truncated"])
