@@ -1,7 +1,7 @@
-"""What the coordinator asked and told its sites, written down in order, for ``pansvm run --audit``.
+"""What the coordinator asked and told its sites and the sums it learned, in order, for ``pansvm run --audit``.
 
 The coordinator knows all of it anyway. An audit puts the same questions to the simulated sites again, and so finds out
-which rows were in which sum.
+which rows were in which sum; an attack tries to find the rows from the sums.
 """
 
 from collections.abc import Mapping
@@ -20,6 +20,9 @@ ROSTER = "sites"
 TOLD, SUM = "told", "sum"
 """Kinds of entries."""
 
+LEARNED = "learned."
+"""Before the names of what came back, which may be those of what was asked."""
+
 
 @dataclass(frozen=True)
 class AskedSum:
@@ -36,12 +39,15 @@ class AskedSum:
         the next unless they were told something in between.
     sites : tuple of str
         The sites it is over.
+    sums : mapping of str to ndarray
+        What came back.
     """
 
     task: str
     inputs: Mapping[str, Any]
     told: Mapping[str, Values]
     sites: tuple[str, ...]
+    sums: Mapping[str, NDArray[np.float64]]
 
 
 class Asked:
@@ -63,9 +69,12 @@ class Asked:
         """Add a broadcast."""
         self._write(f"{TOLD}-{name}", values)
 
-    def add_sum(self, task: Task, inputs: Values, sites: tuple[str, ...]) -> None:
+    def add_sum(
+        self, task: Task, inputs: Values, sites: tuple[str, ...], sums: Mapping[str, NDArray[np.float64]]
+    ) -> None:
         """Add a sum that has come back, over these sites."""
-        self._write(f"{SUM}-{task.name}", {**inputs, ROSTER: np.array(sites, dtype=np.str_)})
+        learned = {LEARNED + name: total for name, total in sums.items()}
+        self._write(f"{SUM}-{task.name}", {**inputs, **learned, ROSTER: np.array(sites, dtype=np.str_)})
 
     def _write(self, name: str, values: Values) -> None:
         self.written += 1
@@ -84,7 +93,10 @@ def read_asked(folder: Path) -> list[AskedSum]:
             told = {**told, name: values}
         else:
             sites = tuple(map(str, values.pop(ROSTER)))
-            found.append(AskedSum(name, values, told, sites))
+            sums = {
+                key.removeprefix(LEARNED): values.pop(key) for key in list(values) if key.startswith(LEARNED)
+            }
+            found.append(AskedSum(name, values, told, sites, sums))
     return found
 
 

@@ -138,7 +138,7 @@ class Federation:
         if self.journal:
             self.journal.write(task.name, sites, sums)
         if self.asked:
-            self.asked.add_sum(task, inputs, sites)
+            self.asked.add_sum(task, inputs, sites, sums)
         if entry and task is MOMENTS:
             # Asked all the same, for what the sites hand on to each other with it: keys do not outlive a run.
             self._sum_of_all_left(task, inputs, bounds)

@@ -15,9 +15,11 @@ def test_values_come_back_as_they_were(tmp_path: Path) -> None:
     }  # fmt: skip
     asked = Asked(tmp_path)
     asked.add_told("scaling", values)
-    asked.add_sum(messages.CUTS, values, ("north", "south"))
+    asked.add_sum(messages.CUTS, values, ("north", "south"), {"a": np.ones((2, 3))})
     (found,) = read_asked(tmp_path)
     assert (found.task, found.sites) == ("cuts", ("north", "south"))
+    assert list(found.sums) == ["a"]
+    np.testing.assert_array_equal(found.sums["a"], np.ones((2, 3)))
     # The sites' draws depend on these digests.
     assert records.digest(found.inputs) == records.digest(found.told["scaling"]) == records.digest(values)
 
@@ -26,10 +28,10 @@ def test_a_sum_knows_the_latest_broadcast_of_each_name_before_it(tmp_path: Path)
     asked = Asked(tmp_path)
     asked.add_told("feature_map.0", {"gamma": 1.0})
     asked.add_told("feature_map.1", {"gamma": 2.0})
-    asked.add_sum(messages.ROWS, {}, ("a", "b"))
-    asked.add_sum(messages.ROWS, {}, ("a",))
+    asked.add_sum(messages.ROWS, {}, ("a", "b"), {"rows": np.ones(2)})
+    asked.add_sum(messages.ROWS, {}, ("a",), {"rows": np.ones(2)})
     asked.add_told("feature_map.0", {"gamma": 3.0})
-    asked.add_sum(messages.ROWS, {}, ("a",))
+    asked.add_sum(messages.ROWS, {}, ("a",), {"rows": np.ones(2)})
     first, second, third = read_asked(tmp_path)
     assert second.told is first.told
     assert first.told == {"feature_map.0": {"gamma": 1.0}, "feature_map.1": {"gamma": 2.0}}
@@ -37,7 +39,7 @@ def test_a_sum_knows_the_latest_broadcast_of_each_name_before_it(tmp_path: Path)
 
 
 def test_a_new_record_replaces_an_old_one_and_it_can_be_removed(tmp_path: Path) -> None:
-    Asked(tmp_path).add_sum(messages.ROWS, {}, ("a",))
+    Asked(tmp_path).add_sum(messages.ROWS, {}, ("a",), {"rows": np.ones(2)})
     Asked(tmp_path)
     assert read_asked(tmp_path) == []
     remove_asked(tmp_path)
