@@ -13,6 +13,7 @@ from flwr.app import Context, Error, Message, RecordDict
 from flwr.common.logger import log
 
 from clients import broadcasts
+from clients.blur import sites_of_run
 from clients.door import leave, pass_on
 from clients.membership import remember, take_part, take_step, withdraw
 from clients.site import Site
@@ -71,6 +72,7 @@ def _answer(task: Task, work: Work, content: RecordDict, context: Context) -> Re
     try:
         broadcasts.keep(context, content)
         if participation is not None:
+            sites_of_run(site)
             take_seed(site, participation, cast("dict[str, bytes]", records.get(content, "notes")))
         reply, kept = leave(task, work(site, records.get(content, "inputs")), participation, site.outbox)
     except Exception:

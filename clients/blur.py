@@ -4,34 +4,27 @@ They are made from a secret of the site and of what they are for, not drawn afre
 same answer and nothing to take a mean of.
 """
 
-import hashlib
 import hmac
 import math
-import secrets
+from typing import cast
 
 import numpy as np
-from flwr.app import Context
 from numpy.typing import NDArray
 
+from clients.secret import SECRET, TAG
 from clients.site import Site
-from clients.terms import is_simulated, least_blur, site_name
+from clients.terms import least_blur
 from flower_pansvm.cutting_planes.cuts import Draw
+from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum.keys import keystream
 from flower_pansvm.secure_sum.wire import join_fields
 
-SECRET = "blur"
-TAG = b"flower-pansvm/1/blur"
+SITES = "sites"
+"""Among how many sites the noise is shared, see `sites_of_run`."""
+
 SHORT = 4
 """So many numbers fit into a digest; it serves as such, and never also as the key of a longer stream."""
-
-
-def new_secret(context: Context) -> bytes:
-    """Return the site's secret of a run; in a simulation it follows from the seed, so that runs repeat."""
-    if is_simulated(context):
-        seed = str(context.run_config.get("seed", 0)).encode()
-        return hashlib.sha256(join_fields(TAG, seed, site_name(context).encode())).digest()
-    return secrets.token_bytes(32)
 
 
 def check_blurred(site: Site, asked: int) -> None:
@@ -70,6 +63,24 @@ def draw_for(site: Site, *about: object) -> Draw:
         return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     return draw
+
+
+def draw_of(site: Site, problem: Problem) -> Draw:
+    """Return the secret random numbers for the sums of a binary problem.
+
+    Others for other weights of the classes: with the same ones, both sums together would be without noise.
+    """
+    return draw_for(site, site.told_about(problem.feature_map), problem.pair, problem.fold, problem.weights)
+
+
+def sites_of_run(site: Site) -> int:
+    """Return among how many sites the noise of a sum is shared: those of the first sum of the run.
+
+    Were it those of each sum, who claims that sites are lost would get the same noise in other shares, and could solve
+    for it.
+    """
+    sites = len(site.participation.this.roster) if site.participation else 1
+    return cast(int, site.first(SITES, sites))
 
 
 def weights(draw: Draw, purpose: str, shape: tuple[int, ...]) -> NDArray[np.float64]:

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.answering import Inputs, answers
-from clients.blur import SECRET, new_secret
 from clients.membership import join_run
+from clients.secret import SECRET, secret_of
 from clients.site import Site
 from clients.slots import deal_seed
 from clients.terms import check_extremes_agreed
@@ -23,7 +23,7 @@ def join(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Read the table, make the keys of this run, and say what the columns and classes are called."""
     classes = class_names(site.labels(), list(inputs["positive_labels"]))
     keys = join_run(site.context)
-    site.keep(SECRET, new_secret(site.context))
+    site.keep(SECRET, secret_of(site))
     return {
         "name": site.name,
         **keys,

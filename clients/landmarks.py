@@ -8,7 +8,7 @@ from clients.blur import draw_for, weights
 from clients.broadcasts import DIGEST
 from clients.site import Site
 from clients.slots import own_slots
-from clients.terms import least_rows
+from clients.terms import defends, least_rows
 from flower_pansvm import messages, records
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import FederationError, SettingError
@@ -42,16 +42,17 @@ def landmarks(site: Site, inputs: Inputs) -> dict[str, Value]:
 def own_centres(site: Site, inputs: Inputs, number: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the site's k-means centres for one of the scalings, and of how many rows each is the mean.
 
-    Where a fold is left out, the cells have secret random weights in the means. With equal ones, a centre over the same
-    rows and a single one of the fold besides would give that row away by the difference, and such centres occur. With
-    one weight for a whole row, the centres of all folds would say which space few rows of many features span.
+    The cells have secret random weights in the means. With equal ones, a centre over the same rows and a single one of
+    a fold besides would give that row away by the difference, and such centres occur. With one weight for a whole row,
+    the centres of all folds would say which space few rows of many features span. And exact means of few rows are a
+    fifth of all that there is to know of the rows. Only with exact sums those over all rows are plain means.
     """
     min_cluster = _agreed_min_cluster(site, inputs["min_cluster"])
     fold = int(inputs["folds"][number])
     X = scaled_without(site, number, fold)
     clusters = min(inputs["slots_per_site"], max(1, round(inputs["shares"][number] * len(X))))
     weight = None
-    if fold != NO_FOLD:
+    if fold != NO_FOLD or defends(site.context):
         asked = records.digest(inputs), site.told(messages.SCALING)[DIGEST]
         weight = weights(draw_for(site, messages.LANDMARKS.name, fold), " ".join(asked), X.shape)
     return cluster_centres(X, clusters, min_cluster, inputs["seed"], weight)

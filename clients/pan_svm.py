@@ -1,18 +1,21 @@
 """The local work of PAN-SVM: warm start and cutting planes (Lu 2016, Algorithm 2)."""
 
+import math
 import warnings
 from dataclasses import replace
 from threading import Lock
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from clients.answering import Inputs, answers
-from clients.blur import check_blurred, draw_for
+from clients.blur import check_blurred, draw_of, sites_of_run
 from clients.site import Site
-from clients.terms import least_blur
+from clients.terms import defends, least_blur
 from flower_pansvm import messages
-from flower_pansvm.cutting_planes.cuts import Answer, Labels, cuts_at
+from flower_pansvm.cutting_planes.cuts import Answer, Draw, Labels, Question, cuts_at
+from flower_pansvm.cutting_planes.noise import noised, normal, rows_to_blur
 from flower_pansvm.cutting_planes.packing import pack_answers, unpack_problems, unpack_questions
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.multiclass import signs
@@ -22,6 +25,9 @@ WARM_START_ROWS = 10_000
 """Rows that a local model is fitted to; more would only polish a first guess, and so would more passes over them."""
 
 WARM_START_PASSES = 200
+
+START_NOISE = 0.2
+"""Length of the noise in the mean of the sites' local models, as a share of the models' length."""
 
 _one_fit = Lock()
 """liblinear has one random generator for the whole process: of two fits at a time, neither could be repeated."""
@@ -45,6 +51,8 @@ def warm_start(site: Site, inputs: Inputs) -> dict[str, Value]:
             local_C = problem.C * problem.rows / weight.sum()
             rows[i] = np.abs(labels.y) @ labels.weight
             weights[i] = np.clip(_local_svm(F, y, weight, local_C), -bound, bound) * rows[i]
+            if defends(site.context):
+                weights[i] += _start_noise(site, problem, weights[i])
     return {"weights": np.concatenate(weights), "rows": rows}
 
 
@@ -53,21 +61,45 @@ def cuts(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8)."""
     problems, questions = unpack_problems(inputs), unpack_questions(inputs)
     check_blurred(site, min(question.blur for question in questions))
-    # The search for points blurs fewer rows as it goes on, and need not know how many each hospital insists on.
-    least = least_blur(site.context)
-    questions = [replace(question, blur=max(question.blur, least)) for question in questions]
+    questions = [
+        replace(question, blur=max(question.blur, fewest_blurred(site, problem)))
+        for problem, question in zip(problems, questions, strict=True)
+    ]
     found: dict[int, Answer] = {}
     for number in {problem.feature_map for problem in problems}:
         own = [i for i, problem in enumerate(problems) if problem.feature_map == number]
-        told = site.told_about(number)
+        draws = [draw_of(site, problems[i]) for i in own]
         parts = cuts_at(
             site.mapped_train(number),
             [labels_of(site, problems[i]) for i in own],
             [questions[i] for i in own],
-            [draw_for(site, told, problems[i].pair, problems[i].fold) for i in own],
+            draws,
         )
+        if defends(site.context):
+            parts = [
+                _noised(site, problems[i], questions[i], part, draw)
+                for i, part, draw in zip(own, parts, draws, strict=True)
+            ]
         found.update(zip(own, parts, strict=True))
     return dict(pack_answers([found[i] for i in range(len(problems))]))
+
+
+def fewest_blurred(site: Site, problem: Problem) -> int:
+    """Return at how many of its rows the site makes each cut of a problem random, whatever fewer it is asked for.
+
+    The search for points blurs fewer rows as it goes on, and need not know how many each hospital insists on.
+    """
+    least = least_blur(site.context)
+    if not defends(site.context):
+        return least
+    features = site.told(messages.feature_map(problem.feature_map))["features"]
+    return max(least, rows_to_blur(problem.rank, int(np.count_nonzero(features)), sites_of_run(site)))
+
+
+def _noised(site: Site, problem: Problem, question: Question, answer: Answer, draw: Draw) -> Answer:
+    """Return the site's answer with its share of the secret noise."""
+    noise, heaviest = site.noise(problem.feature_map), max(problem.weights)
+    return noised(answer, question, draw, noise, sites=sites_of_run(site), heaviest=heaviest)
 
 
 def labels_of(site: Site, problem: Problem) -> Labels:
@@ -77,6 +109,13 @@ def labels_of(site: Site, problem: Problem) -> Labels:
         y[site.folds() == problem.fold] = 0.0
     positive, negative = problem.weights
     return Labels(y, np.where(y > 0, positive, np.where(y < 0, negative, 0.0)))
+
+
+def _start_noise(site: Site, problem: Problem, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the site's noise for its local model, which is only a first guess: a share of its length."""
+    numbers = normal(draw_of(site, problem), f"noise start {problem.C} {problem.rows}", len(weights))
+    size = START_NOISE * np.linalg.norm(weights) * math.sqrt(sites_of_run(site) / len(weights))
+    return cast("NDArray[np.float64]", size * numbers)
 
 
 def _some_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.answering import Inputs, answers
-from clients.blur import check_blurred, draw_for, weights
+from clients.blur import check_blurred, draw_for, draw_of, weights
 from clients.broadcasts import DIGEST
-from clients.pan_svm import labels_of
+from clients.pan_svm import fewest_blurred, labels_of
 from clients.site import Site
-from clients.terms import least_blur, least_rows
+from clients.terms import least_rows
 from flower_pansvm import messages, scaling
 from flower_pansvm.cutting_planes.cuts import blocks
 from flower_pansvm.cutting_planes.duals import Duals, row_duals, unpack_duals
@@ -57,8 +57,10 @@ def support(site: Site, inputs: Inputs) -> dict[str, Value]:
     problems, duals = unpack_problems(inputs), unpack_duals(inputs)
     check_blurred(site, inputs["blur"])
     # From the same cutting planes as in training, which are at least as random as the hospital insists on.
-    least = least_blur(site.context)
-    duals = [replace(one, blurred=np.maximum(one.blurred, least)) for one in duals]
+    duals = [
+        replace(one, blurred=np.maximum(one.blurred, fewest_blurred(site, problem)))
+        for problem, one in zip(problems, duals, strict=True)
+    ]
     parts = [
         _support_of(site, problem, own, bool(inputs["blur"]))
         for problem, own in zip(problems, duals, strict=True)
@@ -80,7 +82,7 @@ def support_vectors(
         hospital's ``min-cluster``.
     """
     labels = labels_of(site, problem)
-    draw = draw_for(site, site.told_about(problem.feature_map), problem.pair, problem.fold)
+    draw = draw_of(site, problem)
     alpha = row_duals(site.mapped_train(problem.feature_map), labels, duals, draw)
     inside = alpha > SUPPORT_SHARE * problem.C * labels.weight
     sides = np.stack([inside & (labels.y > 0), inside & (labels.y < 0)])

@@ -21,10 +21,12 @@ from clients.table_source import open_table, table_identity
 from clients.terms import least_rows, site_name
 from flower_pansvm import messages, records
 from flower_pansvm.cutting_planes.cuts import Mapped, blocks
+from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import FederationError, TableError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.records import Value
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema, class_names
 
@@ -128,10 +130,14 @@ class Site:
 
     def settle(self, what: str, value: bytes) -> bool:
         """Keep the first value of something in a run; return whether this one is it."""
+        return self.first(what, value) == value
+
+    def first(self, what: str, value: Value) -> Value:
+        """Return the first value of something in a run, which this one becomes if there is none yet."""
         name = f"settled.{what}"
         if not records.has(self.context.state, name):
             records.put(self.context.state, name, {"value": value})
-        return records.get(self.context.state, name)["value"] == value
+        return records.get(self.context.state, name)["value"]
 
     def schema(self) -> Schema:
         """Return the common columns and classes."""
@@ -196,6 +202,11 @@ class Site:
         kernel = Kernel(values["kernel"], values["gamma"], values["degree"], values["coef0"])
         landmarks = self._landmark_set(number)["landmarks"][:, values["features"]]
         return NystromMap(kernel, landmarks, values["normalization"])
+
+    def noise(self, number: int) -> Noise:
+        """Return how large the secret noise in sums over virtual points of a feature map is."""
+        key = ("noise", *self.told_about(number))
+        return cast(Noise, self._cached(key, lambda: Noise.of(self.feature_map(number))))
 
     def told_about(self, number: int) -> tuple[str, ...]:
         """Return the digests of everything that a feature map's virtual points depend on."""

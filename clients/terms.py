@@ -14,7 +14,7 @@ from flower_pansvm.settings import Settings
 
 KEYS = (
     *("data", "label", "cache", "state", "name", "identity", "roster"),
-    *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster", "blur"),
+    *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster", "blur", "exact-sums"),
     *("partition-id", "num-partitions"),
 )
 """Everything a node config may hold; the last two are those of a node of Flower's simulation engine."""
@@ -66,6 +66,12 @@ def agreed_settings(context: Context) -> Settings:
                 f"Site '{site_name(context)}' refuses the {key} '{asked}': its node config insists on '{node[key]}'. "
                 f"Start the run with {key}={node[key]}, or change the node config if the hospital agrees."
             )
+    if settings.preset != "private" and not agrees_to_exact_sums(context):
+        raise SettingError(
+            f"Site '{site_name(context)}' refuses the preset '{settings.preset}': from its exact sums whoever runs the "
+            "coordinator can compute most rows of a small table. Start the run with preset=private; or, if the "
+            "hospital agrees that its rows may become known, write exact-sums='agreed' into the site's node config."
+        )
     least_k = _count(context, "k", 0)
     if settings.aggregation == "k-secure" and 0 < settings.k < least_k:
         raise SumError(
@@ -73,6 +79,16 @@ def agreed_settings(context: Context) -> Settings:
             "Start the run with a larger k, or with k=0 for the number of sites."
         )
     return settings
+
+
+def defends(context: Context) -> bool:
+    """Tell whether this site hides its rows in the sums: by random rows, random weights and noise of its own."""
+    return agreed_settings(context).preset == "private"
+
+
+def agrees_to_exact_sums(context: Context) -> bool:
+    """Tell whether the hospital has agreed to presets with exact sums, from which rows can be computed."""
+    return is_simulated(context) or context.node_config.get("exact-sums") == "agreed"
 
 
 def check_extremes_agreed(context: Context) -> None:
@@ -108,9 +124,9 @@ def least_rows(context: Context) -> int:
 def least_blur(context: Context) -> int:
     """Return at how many rows next to the margin this site makes each cutting plane random, at the least.
 
-    0 for a simulated site; the paper's cutting planes have none.
+    0 for a simulated site, and for one that has agreed to exact sums; the paper's cutting planes have none.
     """
-    return _count(context, "blur", 0 if is_simulated(context) else 1)
+    return _count(context, "blur", 0 if agrees_to_exact_sums(context) else 1)
 
 
 def _count(context: Context, key: str, default: int) -> int:

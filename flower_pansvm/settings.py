@@ -30,7 +30,7 @@ SELECTING = ("voted-wrapper", "filter-wrapper", "svm-rfe", "rsvm", "svm-t")
 
 CHOICES = {
     "strategy": ("pan-svm", *SELECTING),
-    "preset": ("private", "paper"),
+    "preset": ("private", "exact", "paper"),
     "multi_class": ("ovr", "ovo"),
     "class_weight": ("none", "balanced"),
     "landmark_method": ("k-means", "federated-k-means", "random"),
@@ -105,8 +105,9 @@ class Settings:
     tol
         Relative gap at which training stops.
     preset, points, curvature, blur, warm_start
-        ``private``, few round trips, and no row that two sums give away; or ``paper``, its algorithms 2 and 3 as
-        published. With ``private``: points on the line to the master's solution when the bounds stall; most megabytes
+        ``private``, few round trips, and secret noise in all sums that rows could be computed from; ``exact``, the same
+        training without noise, for researchers; or ``paper``, its algorithms 2 and 3 as published. Not with ``paper``:
+        points on the line to the master's solution when the bounds stall; most megabytes
         of curvature a site sends per round trip, 0 for none; rows at each site whose part in a cutting plane is random,
         ``auto`` or a count, 0 for none; whether local models give the first point.
     timeout
@@ -269,7 +270,9 @@ class Settings:
     @property
     def blurs(self) -> bool:
         """Whether sums that are alike hide single rows behind random ones."""
-        return self.preset == "private" and (self.blur == "auto" or float(self.blur) > 0)
+        return self.preset == "private" or (
+            self.preset == "exact" and (self.blur == "auto" or float(self.blur) > 0)
+        )
 
     @property
     def C_values(self) -> list[float]:

@@ -95,8 +95,8 @@ def audit(settings: Settings, folder: Path) -> Audit:
         about_rows = [row_factors_by_site(sites, asked)]
         row_sums = len(about_rows[0][0])
         # One feature map after the other: the factors of all would not fit into memory after model choice.
-        for told, questions in questions_by_map(sites, asked).items():
-            by_site = factors_by_site(sites, told, questions)
+        for questions in questions_by_map(sites, asked).values():
+            by_site = factors_by_site(sites, questions)
             if settings.kernel == "linear":
                 about_rows.append(by_site)
             else:

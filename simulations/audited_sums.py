@@ -4,7 +4,7 @@ Every question of the run is put to the sites again, in this process.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 
 from clients import broadcasts
 from clients.answering import Inputs
-from clients.blur import SECRET, draw_for, new_secret
+from clients.blur import SITES, draw_of
 from clients.landmarks import own_centres, scaled_without
-from clients.pan_svm import labels_of
+from clients.pan_svm import fewest_blurred, labels_of
+from clients.secret import SECRET, secret_of
 from clients.selection import cell_weights, support_vectors
 from clients.site import Site
 from flower_pansvm import messages, records
@@ -70,7 +71,8 @@ class SimulatedSites:
         context = Context(0, number, dict(node), RecordDict(), dict(self.settings.to_config()))
         broadcasts.keep(context, told)
         site = Site(context)
-        site.keep(SECRET, new_secret(context))
+        site.keep(SECRET, secret_of(site))
+        site.first(SITES, self.settings.sites)
         return site
 
 
@@ -118,9 +120,7 @@ def questions_by_map(sites: SimulatedSites, asked: Sequence[AskedSum]) -> dict[T
     return found
 
 
-def factors_by_site(
-    sites: SimulatedSites, told: Told, questions: Sequence[CutQuestion]
-) -> list[NDArray[np.float64]]:
+def factors_by_site(sites: SimulatedSites, questions: Sequence[CutQuestion]) -> list[NDArray[np.float64]]:
     """Return what each training row is multiplied by in the sums that questions about one feature map have brought.
 
     Returns
@@ -132,17 +132,18 @@ def factors_by_site(
     parts: list[list[NDArray[np.float64]]] = [[] for _ in range(sites.settings.sites)]
     for one in questions:
         for part, site in zip(parts, sites.before(one.asked), strict=True):
-            part.append(_factors(site, told, one))
+            part.append(_factors(site, one))
     return [np.vstack(part) for part in parts]
 
 
-def _factors(site: Site, told: Told, one: CutQuestion) -> NDArray[np.float64]:
+def _factors(site: Site, one: CutQuestion) -> NDArray[np.float64]:
     """Return one site's factors in the sums of one question, shape (sums, rows)."""
-    labels, question = labels_of(site, one.problem), one.question
+    labels = labels_of(site, one.problem)
+    question = replace(one.question, blur=max(one.question.blur, fewest_blurred(site, one.problem)))
     rows, has_curvature = len(labels.y), question.leading >= 0
     signed, v = np.zeros((rows, len(question.points))), np.zeros((rows, int(has_curvature)))
     if site.name in one.asked.sites:
-        factors = RowFactors(labels, question, draw_for(site, told, one.problem.pair, one.problem.fold))
+        factors = RowFactors(labels, question, draw_of(site, one.problem))
         mapped = site.mapped_train(one.problem.feature_map)
         for block in blocks(rows):
             F = mapped(block)

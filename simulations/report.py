@@ -56,7 +56,8 @@ def write_report(folder: Path) -> Path:
 def headline(result: dict[str, Any]) -> dict[str, str]:
     """Return the figures a person looks for first, as text, by name."""
     objective, chosen = result["objective"], result["chosen"]
-    gaps = [problem["gap"] for problem in (objective if isinstance(objective, list) else [objective])]
+    worst = max(objective if isinstance(objective, list) else [objective], key=lambda problem: problem["gap"])
+    noise = f", of which {worst['noise']:.1e} noise" if worst.get("noise") else ""
     trips = f"{result['round_trips']}, of these {result['cut_rounds']} for cutting planes"
     choice = {}
     if chosen is not None:
@@ -79,7 +80,8 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
         "classes": _some(result["classes"]),
         "features": str(result["features"]),
         "landmarks": f"{result['landmarks']} (rank {result['rank']})",
-        "gap between bounds": f"{max(gaps):.1e}" + ("" if result["converged"] else " (not converged)"),
+        "gap between bounds": f"{worst['gap']:.1e}{noise}"
+        + ("" if result["converged"] else " (not converged)"),
         "round trips": trips,
         "sent by / to the sites": f"{result['bytes_up'] / 1e6:.2f} MB / {result['bytes_down'] / 1e6:.2f} MB",
         "seconds": f"{sum(result['seconds'].values()):.1f}",

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
+from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.packing import pack_problems
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.kernels import Kernel, scale_gamma
@@ -111,6 +112,11 @@ def name_of(pair: Pair, schema: Schema) -> str:
         if pair.negative == REST
         else f"class {positive} against {schema.classes[pair.negative]}"
     )
+
+
+def noise_of(settings: Settings, feature_map: NystromMap) -> Noise | None:
+    """Return the `Problem.noise` of problems by a feature map."""
+    return Noise.of(feature_map) if settings.preset == "private" else None
 
 
 def with_rows(problem: Problem, settings: Settings, rows: NDArray[np.float64]) -> Problem:

@@ -9,7 +9,7 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
-from flower_pansvm.cutting_planes.cuts import EVERYWHERE, Answer, Question
+from flower_pansvm.cutting_planes.cuts import EVERYWHERE, LARGEST_JITTER, Answer, Question
 from flower_pansvm.cutting_planes.engine import MAX_ROUNDS, Search, solve
 from flower_pansvm.cutting_planes.line_search import LineSearch
 from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions, unpack_answers
@@ -18,7 +18,7 @@ from flower_pansvm.cutting_planes.progress import Progress
 from flower_pansvm.cutting_planes.search import PATIENCE, PointSearch
 from flower_pansvm.multiclass import REST
 from flower_pansvm.settings import Settings
-from strategies.federation import LARGEST_JITTER, MARGIN, Federation
+from strategies.federation import MARGIN, Federation
 
 NUMBERS_PER_MEGABYTE = 125_000
 SHORT_PATIENCE = 4
@@ -192,10 +192,12 @@ class CuttingPlanes:
                     log(WARNING, "%s is left at its best point so far: %s", state.problem.name, state.failure)
         asked = [state for state in states if state.rounds == number]
         worst = max(asked, key=lambda state: state.gap)
-        still_open = sum(state.gap > self.settings.tol and not state.failure for state in asked)
+        still_open = sum(not state.met(self.settings.tol) and not state.failure for state in asked)
         which = f" ({worst.problem.name}; {still_open} of {len(states)} open)" if len(states) > 1 else ""
-        text = "cutting planes, round %3d: upper bound %.6g, lower bound %.6g, gap %.1e%s"
-        log(DEBUG if self.compared else INFO, text, number, worst.upper, worst.lower, worst.gap, which)
+        noise = f", of which {worst.noise:.1e} noise" if worst.noise else ""
+        text = "cutting planes, round %3d: upper bound %.6g, lower bound %.6g, gap %.1e%s%s"
+        level = DEBUG if self.compared else INFO
+        log(level, text, number, worst.upper, worst.lower, worst.honest_gap, noise, which)
 
     def _warn_of_gaps(self, states: Sequence[Progress]) -> None:
         """Say which problems were given up because their bounds did not move any more."""
@@ -204,7 +206,7 @@ class CuttingPlanes:
             "than are blurred. The model is usable; for a smaller gap lower C or blur."
         )
         for state in states[: self.needed]:
-            if state.gap > self.settings.tol and not state.failure and state.rounds < self.most_rounds:
+            if not state.met(self.settings.tol) and not state.failure and state.rounds < self.most_rounds:
                 log(DEBUG if self.compared else WARNING, text, state.problem.name, state.gap)
 
 

@@ -43,9 +43,6 @@ WILD = float("inf")
 MARGIN = 1.01
 """Bounds are raised by this factor, so that rounding never makes a proper value break one."""
 
-LARGEST_JITTER = 1.5
-"""Largest random weight that a site gives a row or a cell."""
-
 
 class SitesLostError(Exception):
     """Some sites did not answer; the sum is repeated without them."""

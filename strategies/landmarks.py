@@ -12,9 +12,10 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
+from flower_pansvm.cutting_planes.cuts import LARGEST_JITTER
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.settings import Settings
-from strategies.federation import LARGEST_JITTER, MARGIN, Federation
+from strategies.federation import MARGIN, Federation
 from strategies.standard import Standard
 
 SPARE_SLOTS = 2

@@ -26,6 +26,7 @@ from flower_pansvm.settings import Settings
 from strategies.binary_problems import (
     coordinate_bound,
     kernel_of,
+    noise_of,
     pairs_of,
     tell_feature_map,
     tell_landmarks,
@@ -172,7 +173,7 @@ def choose(federation: Federation, settings: Settings, schema: Schema, moments: 
             log(WARNING, "C=%g gamma=%g failed and is left out: %s", C, gamma, failed)
             points.append(GridPoint(C, gamma, math.nan, math.nan, math.nan, failed))
             continue
-        by_fold, gap = accuracies[C, gamma], max(state.gap for state in states[C, gamma])
+        by_fold, gap = accuracies[C, gamma], max(state.honest_gap for state in states[C, gamma])
         points.append(GridPoint(C, gamma, float(by_fold.mean()), float(by_fold.std()), gap))
     return Choice(tuple(points), cut_rounds)
 
@@ -228,6 +229,7 @@ def _problems(
             pair=pair,
             feature_map=numbers[gamma, fold],
             fold=fold,
+            noise=noise_of(settings, maps[gamma, fold]),
         )
         for C, gamma in points
         for fold in moments.folds

@@ -20,6 +20,7 @@ from strategies.binary_problems import (
     coordinate_bound,
     fit_feature_map,
     name_of,
+    noise_of,
     pairs_of,
     tell_feature_map,
     tell_landmarks,
@@ -180,7 +181,15 @@ class PanSVM(PhasedStrategy):
         """Return the binary problems of the model; for probabilities the same again without each fold."""
         folds = [NO_FOLD, *(moments.folds if self.settings.probability else ())]
         problems = [
-            Problem(name_of(pair, schema), feature_map.rank, 0.0, float(self.settings.C), pair, fold=fold)
+            Problem(
+                name_of(pair, schema),
+                feature_map.rank,
+                0.0,
+                float(self.settings.C),
+                pair,
+                fold=fold,
+                noise=noise_of(self.settings, feature_map),
+            )
             for fold in folds
             for pair in pairs
         ]

@@ -36,7 +36,13 @@ def describe(strategy: PanSVM, settings: Settings) -> dict[str, Any]:
     ledger = federation.ledger
     solved = strategy.training.progress[: len(model.pairs_)]
     objectives = [
-        {"problem": state.problem.name, "upper": state.upper, "lower": state.lower, "gap": state.gap}
+        {
+            "problem": state.problem.name,
+            "upper": state.upper,
+            "lower": state.lower,
+            "gap": state.honest_gap,
+            "noise": state.noise,
+        }
         for state in solved
     ]
     return {
@@ -54,7 +60,7 @@ def describe(strategy: PanSVM, settings: Settings) -> dict[str, Any]:
         "f1": evaluation.f1,
         "auc": evaluation.auc,
         "objective": objectives[0] if len(objectives) == 1 else objectives,
-        "converged": all(state.gap <= settings.tol for state in solved),
+        "converged": all(state.met(settings.tol) for state in solved),
         "convergence": strategy.training.history[: len(model.pairs_)],
         "chosen": _chosen(strategy.choice, settings.kernel),
         **(

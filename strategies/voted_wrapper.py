@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
+from flower_pansvm.cutting_planes.cuts import LARGEST_JITTER
 from flower_pansvm.cutting_planes.duals import Duals, pack_duals
 from flower_pansvm.cutting_planes.packing import pack_problems
 from flower_pansvm.cutting_planes.problem import NO_FOLD
@@ -13,7 +14,7 @@ from flower_pansvm.selection.class_moments import ClassMoments
 from flower_pansvm.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
 from flower_pansvm.selection.voting import least_important, vote
 from strategies.elimination import Elimination
-from strategies.federation import LARGEST_JITTER, MARGIN, Federation
+from strategies.federation import MARGIN, Federation
 from strategies.subsets import Score, Trained, Wanted, without
 
 

@@ -20,6 +20,9 @@ EVERYWHERE = 0.1
 rows next to the margin fewer than the coordinates, the curvature would say exactly which space their f span; who looks
 for rows whose f lie in that space finds just these."""
 
+LARGEST_JITTER = 1.5
+"""Largest random weight that a site gives a row or a cell; the smallest is 0.5."""
+
 Mapped = Callable[[slice | NDArray[np.int64]], NDArray[np.float64]]
 """``mapped(rows)`` returns the mapped rows F[rows], shape (len(rows), rank)."""
 

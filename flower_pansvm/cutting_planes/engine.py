@@ -63,7 +63,7 @@ def solve(
     ask : callable
         One round trip to the sites.
     tol : float
-        Stop a problem at (upper - lower) <= tol * upper.
+        Stop a problem at (upper - lower) <= tol * upper; with noise, no later than what the noise may hide.
     search : callable
         Makes the search of one problem.
     numbers : int
@@ -88,7 +88,7 @@ def solve(
 
     def advance(i: int, answer: Answer, share: int) -> Question | None:
         states[i].learn(wanted[i], answer)
-        if states[i].failure or states[i].gap <= tol:
+        if states[i].failure or states[i].met(tol):
             return None
         return searches[i].next(states[i], wanted[i], answer, share)
 

@@ -1,7 +1,8 @@
 """One binary problem of a job: which rows, which two sides, which penalty."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.multiclass import Pair
 
 NO_FOLD = -1
@@ -30,6 +31,8 @@ class Problem:
         Fold whose rows are left out, or `NO_FOLD`.
     weights : tuple of float
         Weight of a row of the positive class and of one of the negative.
+    noise : Noise or None
+        Size of the secret noise in the sums about its rows; None if these are exact.
     """
 
     name: str
@@ -40,3 +43,4 @@ class Problem:
     feature_map: int = 0
     fold: int = NO_FOLD
     weights: tuple[float, float] = (1.0, 1.0)
+    noise: Noise | None = field(default=None, compare=False)

@@ -7,11 +7,16 @@ from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
 from flower_pansvm.cutting_planes.master import MasterSolution, solve_master
+from flower_pansvm.cutting_planes.noise import bounds_off
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import TrainingError
 
 NEGLIGIBLE = 1e-6
 """A cut whose dual variable is below this share of the largest one is not expected in the next solution."""
+
+
+NEARLY = 5.0
+"""Factor of the tolerance up to which a gap that may be noise is small enough."""
 
 
 @dataclass
@@ -23,7 +28,7 @@ class Progress:
     best : ndarray of shape (rank + 1,)
         The best point seen, weights and bias.
     upper, lower : float
-        Its objective, exact; and the master's bound below which no point can come.
+        Its objective, and the master's bound below which no point can come; both exact, or off by `noise`.
     cuts : Cuts
         All cutting planes so far.
     points : ndarray of shape (cuts, rank + 1)
@@ -64,6 +69,32 @@ class Progress:
         """
         rounding = float(np.finfo(np.float64).eps) * self.problem.C * self.problem.rows
         return (self.upper - self.lower) / self.upper if self.upper > rounding else 0.0
+
+    @property
+    def noise(self) -> float:
+        """By how much secret noise may have brought the bounds together, relative to the upper one; 0 without noise."""
+        if self.problem.noise is None or not 0 < self.upper < np.inf:
+            return 0.0
+        beta = self.master.beta
+        off = bounds_off(
+            self.points[: len(beta)],
+            beta,
+            self.best,
+            np.append(self.master.w, self.master.b),
+            self.problem.C,
+            self.problem.noise,
+            max(self.problem.weights),
+        )
+        return off / self.upper
+
+    @property
+    def honest_gap(self) -> float:
+        """The gap if the noise has been as misleading as it can be."""
+        return max(self.gap, 0.0) + self.noise
+
+    def met(self, tol: float) -> bool:
+        """Tell whether the bounds have met: to a tolerance, or nearly and to what may be noise."""
+        return self.gap <= max(tol, min(self.noise, NEARLY * tol))
 
     def learn(self, question: Question, answer: Answer) -> None:
         """Take in the cuts at the points of a question and improve both bounds."""

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.cuts import Answer, Question, curvature_matrix, curvature_size
+from flower_pansvm.cutting_planes.noisy_curvature import NoisyCurvature
 from flower_pansvm.cutting_planes.progress import Progress
 from flower_pansvm.cutting_planes.proximal import proximal_points
 
@@ -51,6 +52,7 @@ class PointSearch:
         self.gap = math.inf
         self.distance = math.inf
         self.idle = 0
+        self.noisy = NoisyCurvature()
 
     def first(self, progress: Progress, starts: NDArray[np.float64], numbers: int) -> Question:
         """Ask at the origin and at the given points; the last of them is the best guess."""
@@ -72,6 +74,8 @@ class PointSearch:
         points = line_points(best, np.append(master.w, master.b), self.steps if stalled else self.steps[-1:])
         if question.leading >= 0:
             curvature = curvature_matrix(answer.curvature, problem.rank, question.leading)
+            if problem.noise is not None:
+                curvature = self.noisy.take(curvature, question.leading)
             found = proximal_points(best, progress.cuts, master.beta, curvature, problem.C, problem.rows)
             points = np.vstack([points, found])
         return Question(points, self.blurred, best, self.width, leading_coordinates(problem.rank, numbers))

@@ -1,0 +1,199 @@
+"""Secret noise in the answers to cutting-plane questions, and by how much it may put the bounds off.
+
+Exact sums about the same rows can be solved for the rows: whoever fits rows to the curvature of a run finds nearly all
+of a small table, and differences of cuts follow one by one (docs/threat-model.md has the figures). With the preset
+``private`` each site adds noise from a secret of its own before the masks. The noise of a cut has the same size
+whatever the number of rows, so that it matters less and less as rows grow.
+
+The noise of a cut is *tilted about its point*: the plane turns by a random slope, but where it touches the loss it
+stays. So cuts near the optimum, on which the lower bound rests, are hardly off at the optimum.
+"""
+
+import math
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.cutting_planes.cuts import (
+    EVERYWHERE,
+    LARGEST_JITTER,
+    Answer,
+    Cuts,
+    Draw,
+    Question,
+    curvature_size,
+)
+from flower_pansvm.nystroem import NystromMap
+
+SLOPE, BEND = 0.5, 0.4
+"""Size of the noise in a summed slope (a, d) and in a summed curvature, over the root of the number of columns.
+
+A row of few columns changes more when one of its cells does, and each number of a sum says more about it."""
+
+HEIGHT = 0.1
+"""Standard deviation of the noise in a summed loss, and in the height of a cut at its point, in units of a row's loss
+at the origin."""
+
+CERTAIN = 3.0
+"""The bounds are said to be off by at most so many standard deviations."""
+
+
+@dataclass(frozen=True)
+class Noise:
+    """How large the noise in the sums about one feature map is.
+
+    Parameters
+    ----------
+    slope : ndarray of shape (rank + 1,)
+        Standard deviation in each coordinate of a summed slope, the bias last.
+    bend : float
+        Largest standard deviation in an entry H_ij of a summed curvature, as a share of sqrt(H_ii H_jj).
+    """
+
+    slope: NDArray[np.float64]
+    bend: float
+
+    @classmethod
+    def of(cls, feature_map: NystromMap) -> Self:
+        """Return the noise for a feature map.
+
+        A coordinate of ordinary size has noise 1 in units of `SLOPE`. With a wide kernel most coordinates are tiny, and
+        rare rows stand out in them: their noise goes with the root of their size, the root mean square over the
+        landmarks.
+        """
+        sizes = np.sqrt(np.square(feature_map.transform(feature_map.landmarks)).mean(axis=0))
+        root = math.sqrt(feature_map.landmarks.shape[1])
+        units = np.sqrt(math.sqrt(len(sizes)) * sizes * feature_map.typical_norm())
+        return cls(SLOPE / root * np.append(units, 1.0), BEND / root)
+
+    def share(self, question: Question, total: float, heaviest: float) -> float:
+        """Return the size of the noise in one summed curvature, as a share of sqrt(H_ii H_jj).
+
+        Where more rows are in the sum than the map has coordinates it is smaller: that of as many rows.
+
+        Parameters
+        ----------
+        question : Question
+            What was asked.
+        total : float
+            Sum of all v, the last entry of the curvature's triangle: it belongs to the bias alone.
+        heaviest : float
+            Largest weight of a row in the problem.
+        """
+        rank, most = len(self.slope) - 1, heaviest * LARGEST_JITTER * (1.0 / question.width + EVERYWHERE)
+        # No row counts for more than `most`, so there are at least total / most of them.
+        return min(self.bend, rank * most / total) if total > 0 else self.bend
+
+
+def rows_to_blur(rank: int, columns: int, sites: int) -> int:
+    """Return how many rows of each site must be random in a cut, lest differences of two cuts be solved for rows.
+
+    A difference of two cuts has rank + 1 numbers and is about 2 * sites * blur random rows at least, each of which has
+    as many unknown cells as there are columns, and its factor.
+    """
+    return math.ceil(2 * (rank + 1) / (sites * (columns + 1)))
+
+
+def normal(draw: Draw, purpose: str, count: int) -> NDArray[np.float64]:
+    """Return secret standard normal numbers, shape (count,), by the method of Box and Muller (1958)."""
+    half = (count + 1) // 2
+    uniform = draw(purpose, 2 * half)
+    # 1 - u is never 0.
+    radius, angle = np.sqrt(-2.0 * np.log1p(-uniform[:half])), 2.0 * math.pi * uniform[half:]
+    return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:count]
+
+
+def noised(
+    answer: Answer, question: Question, draw: Draw, noise: Noise, *, sites: int, heaviest: float
+) -> Answer:
+    """Return one site's answer with its share of the noise.
+
+    Parameters
+    ----------
+    answer : Answer
+        The site's sums.
+    question : Question
+        What was asked; the same question always gets the same noise.
+    draw : callable
+        Secret random numbers of the site for this problem.
+    noise : Noise
+        Size of the noise in the sum of all sites.
+    sites : int
+        Sites in the sum.
+    heaviest : float
+        Largest weight of a row in the problem.
+    """
+    cuts, rank, part = answer.cuts, answer.cuts.a.shape[1], heaviest / math.sqrt(sites)
+    a, d, m, loss = cuts.a.copy(), cuts.d.copy(), cuts.m.copy(), cuts.loss.copy()
+    for t, point in enumerate(question.points):
+        numbers = part * normal(draw, f"noise {question.blur} {point.tobytes().hex()}", rank + 3)
+        slope = noise.slope * numbers[: rank + 1]
+        a[t] += slope[:rank]
+        d[t] += slope[rank]
+        m[t] += slope @ point + HEIGHT * numbers[rank + 1]
+        loss[t] += HEIGHT * numbers[rank + 2]
+    curvature = _noised_curvature(answer.curvature, question, draw, noise, sites, heaviest)
+    return Answer(Cuts(a, d, m, loss), curvature)
+
+
+def bounds_off(
+    points: NDArray[np.float64],
+    beta: NDArray[np.float64],
+    best: NDArray[np.float64],
+    solution: NDArray[np.float64],
+    C: float,
+    noise: Noise,
+    heaviest: float,
+) -> float:
+    """Return by how much noise may have brought upper and lower bound together, in units of the objective.
+
+    The lower bound is a mean of the cuts with weights beta, and the noise of a cut at the optimum is its tilt times the
+    way there from its point. Where the optimum is nobody knows; it is taken to be as far from the best point as the
+    master's solution is, at most.
+
+    Parameters
+    ----------
+    points : ndarray of shape (cuts, rank + 1)
+        Where the cuts were asked for.
+    beta : ndarray of shape (cuts,)
+        Their dual variables, in sum at most C.
+    best : ndarray of shape (rank + 1,)
+        The best point.
+    solution : ndarray of shape (rank + 1,)
+        The master's solution.
+    C : float
+        Penalty.
+    noise, heaviest
+        As in `noised`.
+    """
+    ways = np.linalg.norm((points - best) * noise.slope, axis=1)
+    ways += np.linalg.norm((solution - best) * noise.slope)
+    tilts = np.square(beta) @ (np.square(ways) + HEIGHT**2)
+    return CERTAIN * heaviest * (math.sqrt(float(tilts)) + C * HEIGHT)
+
+
+def _noised_curvature(
+    curvature: NDArray[np.float64],
+    question: Question,
+    draw: Draw,
+    noise: Noise,
+    sites: int,
+    heaviest: float,
+) -> NDArray[np.float64]:
+    """Return a site's curvature, as in `Answer`, with noise in shares of its own diagonal."""
+    leading, rank = question.leading, len(question.centre) - 1
+    if leading < 0:
+        return curvature
+    triangle = curvature_size(rank, leading) - (rank - leading)
+    rows, columns = np.tril_indices(leading + 1)
+    diagonal = curvature[:triangle][rows == columns]
+    sizes = np.concatenate([np.sqrt(diagonal[rows] * diagonal[columns]), curvature[triangle:]])
+    share = noise.share(question, sites * curvature[triangle - 1], heaviest)
+    purpose = f"noise curvature {question.width} {question.centre.tobytes().hex()}"
+    # The sizes of all sites add up like their numbers, their noise like the root of it.
+    found: NDArray[np.float64] = curvature + share * math.sqrt(sites) * sizes * normal(
+        draw, purpose, len(curvature)
+    )
+    return found
