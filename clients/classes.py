@@ -15,11 +15,8 @@ from numpy.typing import NDArray
 from clients.table_source import label_place
 from clients.terms import allowed_classes, least_rows, site_name
 from flower_pansvm.errors import TableError
-from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, misspelt, spelling
+from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, SPELLING, can_be_class, misspelt, spelling
 from flower_pansvm.schema import class_names
-
-SPELLING = "in upper and lower case, in blanks, or as yes, true or positive differ from 1 (no, false, negative from 0)"
-"""In what two spellings of the same label may differ, for errors."""
 
 Labels = NDArray[np.str_]
 

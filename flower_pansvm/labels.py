@@ -26,6 +26,9 @@ SAME = {
 }
 """Words that two hospitals may write for the same class as 0 or 1."""
 
+SPELLING = "in upper and lower case, in blanks, or as yes, true or positive differ from 1 (no, false, negative from 0)"
+"""In what two labels of the same :func:`spelling` may differ, for errors."""
+
 
 def canonical_label(text: str) -> str:
     """Return the one way to write a label, so that sites agree whatever type their column has.

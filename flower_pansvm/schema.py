@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import TableError
-from flower_pansvm.labels import spelling
+from flower_pansvm.labels import SPELLING, spelling
 from flower_pansvm.setting_values import near_matches
 
 NEGATIVE, POSITIVE = "negative", "positive"
@@ -132,11 +132,10 @@ def _check_spellings(classes: Mapping[str, Sequence[str]]) -> None:
             owner, other = first.setdefault(spelling(name), (site, name))
             if name != other:
                 raise TableError(
-                    f"Site '{owner}' has the class '{other}' and site '{site}' the class '{name}'. They differ only in "
-                    "upper and lower case, in blanks, or as yes, true or positive differ from 1 (no, false or negative "
-                    f"from 0), and most likely mean the same. Write a label the same way at all sites; or "
-                    f"merge both with the setting positive, such as positive='{other},{name}': all other labels are then "
-                    "the other class."
+                    f"Site '{owner}' has the class '{other}' and site '{site}' the class '{name}'. They differ only "
+                    f"{SPELLING}, and most likely mean the same. Write a label the same way at all sites; or merge "
+                    f"both with the setting positive, such as positive='{other},{name}': all other labels are then the "
+                    "other class."
                 )
 
 
