@@ -52,7 +52,8 @@ def check_labels(labels: Labels, positive: Sequence[str], place: str, least: int
         raise TableError(
             f"The {place} does not hold classes. Labels are {LABEL_RULE}, and at most {MOST_CLASSES} different ones; "
             "dates, decimals and long numbers are none. Name the right column as label column; if it is the right one, "
-            "name the labels that count as positive in the setting 'positive', which makes two classes of all."
+            "name the labels that count as positive in the setting 'positive', which makes two classes of all; or list "
+            "the labels to train on as 'classes' in the hospital's node config."
         )
     if len(set(map(spelling, names))) < len(names):
         raise TableError(

@@ -19,7 +19,7 @@ from clients.membership import Participation
 from clients.memory import cached
 from clients.table import Table, align
 from clients.table_source import open_table, table_identity
-from clients.terms import allowed_classes, least_rows, site_name
+from clients.terms import least_rows, site_name
 from flower_pansvm import messages, records
 from flower_pansvm.cutting_planes.cuts import Mapped, blocks
 from flower_pansvm.cutting_planes.problem import NO_FOLD
@@ -230,7 +230,7 @@ class Site:
 
     def _split(self) -> Split:
         values = self.told(messages.SCHEMA)
-        key = ("split", values[DIGEST], least_rows(self.context), allowed_classes(self.context))
+        key = ("split", values[DIGEST], least_rows(self.context))
         split = cast(
             Split, self._cached(key, lambda: self._make_split(values["test_fraction"], values["seed"]))
         )
@@ -273,7 +273,7 @@ class Site:
         return numbers
 
     def _cached(self, key: tuple[Hashable, ...], make: Callable[[], Any]) -> Any:
-        return cached((table_identity(self.context), *key), make)
+        return cached((table_identity(self.context), self.context.node_config.get("classes"), *key), make)
 
 
 def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> NDArray[np.bool_]:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import TableError
-from flower_pansvm.labels import SPELLING, spelling
+from flower_pansvm.labels import MOST_CLASSES, SPELLING, spelling
 from flower_pansvm.setting_values import near_matches
 
 NEGATIVE, POSITIVE = "negative", "positive"
@@ -80,7 +80,7 @@ class Schema:
         ------
         TableError
             If a site lacks a column that another site has, two classes differ only in their spelling, or there are
-            fewer than two classes.
+            fewer than two classes or more than `MOST_CLASSES`.
         """
         everywhere = {column for names in columns.values() for column in names}
         for site in sorted(columns):
@@ -105,6 +105,12 @@ class Schema:
                 f"All sites together name {what}, but a classifier needs two.{reason} Check the label column. A "
                 "hospital names a class only if at least min-cluster of its rows have it, or if the 'classes' of its "
                 "node config do."
+            )
+        if len(found) > MOST_CLASSES:
+            raise TableError(
+                f"All sites together name {len(found)} classes, and at most {MOST_CLASSES} can be trained. Is the "
+                "label column the right one at every site? If so, name the labels that count as positive in the "
+                "setting 'positive', which makes two classes of all."
             )
         common = list(columns[min(columns)])
         if len(common) < len(everywhere):

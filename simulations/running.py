@@ -1,6 +1,7 @@
 """One training run on either engine: check the data, run, and leave a folder with everything in it."""
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -57,7 +58,7 @@ def check(settings: Settings) -> None:
     """
     protocol_of(settings)
     columns, classes, absent_is_zero = {}, {}, []
-    positive = settings.positive_labels
+    positive, by_place = settings.positive_labels, defaultdict(list)
     for number in range(settings.sites):
         table = table_of(settings, number)
         name = simulated_name(number)
@@ -65,8 +66,11 @@ def check(settings: Settings) -> None:
         if table.absent_is_zero:
             absent_is_zero.append(name)
         labels = table.labels if table.labels is not None else np.empty(0, dtype=np.str_)
-        check_labels(labels, positive, label_place(settings, number), least=1)
+        by_place[label_place(settings, number)].append(labels)
         classes[name] = np.unique(class_names(labels, positive)).tolist()
+    for place, parts in by_place.items():
+        # Of a data set that is dealt out, a site may hold few enough names of patients for classes.
+        check_labels(np.concatenate(parts), positive, place, least=1)
     Schema.agree(columns, classes, positive, absent_is_zero)
 
 

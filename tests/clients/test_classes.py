@@ -9,8 +9,10 @@ import pytest
 from flwr.app import Context, Message, RecordDict
 from flwr.common.serde import message_to_proto
 
+from clients import broadcasts
 from clients.app import app
 from clients.classes import disclosed_classes
+from clients.site import Site
 from clients.terms import allowed_classes
 from flower_pansvm import messages, records
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
@@ -205,6 +207,22 @@ def test_a_coordinator_cannot_ask_for_single_rows_by_spelling(ask_to_join: Ask) 
     with_some = ask_to_join(["0"] * 20 + ["Anna"] * 4, ["anna"])
     without = ask_to_join(["0"] * 24, ["anna"])
     assert classes_of(with_some) == classes_of(without) == ["negative"]
+
+
+def test_a_wrong_column_is_refused_however_the_coordinator_goes_on(tmp_path: Path) -> None:
+    """It may have asked for positive and negative when the site joined, and then name patients as classes."""
+    names = names_of_patients(200)
+    pd.DataFrame({"age": range(200), "outcome": names}).to_csv(tmp_path / "ward.csv", index=False)
+    node: dict[str, Scalar] = {"data": str(tmp_path / "ward.csv"), "label": "outcome", "name": "north"}
+    here = Context(1, 7, node, RecordDict(), {**Settings().to_config()})
+    schema = {"test_fraction": 0.2, "folds": 0, "seed": 0, "positive_labels": records.texts([])}
+    content = RecordDict()
+    told = {**schema, "columns": records.texts(["age"]), "classes": records.texts(names[:2])}
+    records.put(content, f"broadcast.{messages.SCHEMA}", told)
+    broadcasts.keep(here, content)
+    with pytest.raises(TableError, match="does not hold classes") as caught:
+        Site(here).train()
+    assert not any(name in str(caught.value) for name in names)
 
 
 def test_simulated_sites_name_every_class(tmp_path: Path) -> None:
