@@ -18,6 +18,7 @@ LABEL_RULE = (
 WHOLE_NUMBER = re.compile(r"-?[0-9]{1,6}")
 WORD = re.compile(r"[\w \-+./()<>=]{1,24}")
 DATE = re.compile(r"[0-9]([-./])[0-9]{1,2}\1[0-9]")
+LETTERS = re.compile(r"[^\W\d_]+")
 MOST_DIGITS = 4
 
 SAME = {
@@ -75,12 +76,18 @@ def can_be_class(label: str) -> bool:
 def spelling(label: str) -> str:
     """Return what is the same for labels that differ only in case, in blanks, or as yes differs from 1.
 
+    Case is what a program or a habit changes: ``yes``, ``Yes``, ``YES``. A capital among small letters is written on
+    purpose and stays, as in names of vowels.
+
     Examples
     --------
+    >>> spelling("hId") == spelling("hid"), spelling("HID") == spelling("hid")
+    (False, True)
     >>> spelling("Type 2") == spelling("type2"), spelling("Yes") == spelling("1"), spelling("neg") == spelling("0")
     (True, True, True)
     """
-    plain = "".join(unicodedata.normalize("NFKC", label).casefold().split())
+    words = LETTERS.sub(lambda word: _in_small_letters(word.group()), unicodedata.normalize("NFKC", label))
+    plain = "".join(words.split())
     return next((digit for digit, words in SAME.items() if plain in words), plain)
 
 
@@ -94,6 +101,12 @@ def misspelt(labels: Iterable[str], known: Sequence[str]) -> list[str]:
     """
     spellings = {spelling(label) for label in known}
     return [label for label in labels if label not in known and spelling(label) in spellings]
+
+
+def _in_small_letters(word: str) -> str:
+    if word == word.upper() or word[1:] == word[1:].lower():
+        return word.casefold()
+    return word[0].lower() + word[1:]
 
 
 def _number(label: str) -> bool:

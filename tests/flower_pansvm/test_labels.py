@@ -75,6 +75,12 @@ def test_measurements_dates_and_long_texts_are_not(label: str) -> None:
     ("one", "other"),
     [
         ("Yes", "yes"),
+        ("YES", "yes"),
+        ("Stage Two", "stage two"),
+        ("STAGE II", "Stage ii"),
+        ("Type-2B", "type-2b"),
+        ("ER+/PR-", "er+/pr-"),
+        ("Stage IIa", "stage IIa"),
         ("Type 2", "type2"),
         ("Type  2", "Type 2"),
         ("yes", "1"),
@@ -99,4 +105,6 @@ def test_spellings_of_the_same_label(one: str, other: str) -> None:
 def test_letters_digits_and_signs_are_labels_of_their_own() -> None:
     labels = [*"ABCDEFGHIJKLMNOPQRSTUVWXYZ", *map(str, range(2, 10)), "-1", "type-1", "type-2"]
     assert len(set(map(spelling, labels))) == len(labels)
+    vowels = ["hid", "hId", "hEd", "hAd", "hYd", "had", "hOd", "hod", "hUd", "hud", "hed"]
+    assert len(set(map(spelling, vowels))) == len(vowels), "written on purpose"
     assert len({spelling(label) for label in ("0", "1", "-1", "2")}) == 4
