@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.answering import Inputs, answers
+from clients.classes import disclosed_classes
 from clients.membership import join_run
 from clients.secret import SECRET, secret_of
 from clients.site import Site
@@ -15,13 +16,12 @@ from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.metrics import BINS, confusion_counts, decision_histogram, winners
 from flower_pansvm.multiclass import Pair, class_decisions
 from flower_pansvm.records import Value, texts
-from flower_pansvm.schema import class_names
 
 
 @answers(messages.JOIN)
 def join(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Read the table, make the keys of this run, and say what the columns and classes are called."""
-    classes = class_names(site.labels(), list(inputs["positive_labels"]))
+    classes = disclosed_classes(site.context, site.labels(), list(map(str, inputs["positive_labels"])))
     keys = join_run(site.context)
     site.keep(SECRET, secret_of(site))
     return {
@@ -29,7 +29,7 @@ def join(site: Site, inputs: Inputs) -> dict[str, Value]:
         **keys,
         "columns": texts(site.table().columns),
         "absent_is_zero": site.table().absent_is_zero,
-        "classes": np.unique(classes),
+        "classes": classes,
     }
 
 

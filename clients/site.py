@@ -14,6 +14,7 @@ from flwr.app import Context
 from numpy.typing import NDArray
 
 from clients.broadcasts import DIGEST, recall
+from clients.classes import log_left_out, rows_with_classes
 from clients.membership import Participation
 from clients.memory import cached
 from clients.table import Table, align
@@ -33,6 +34,9 @@ from flower_pansvm.schema import Schema, class_names
 LARGEST_KEPT = 2**24
 """Numbers of mapped rows that are kept from message to message; more are mapped anew each time, a block at a time."""
 
+LOGGED = "left-out-logged"
+"""In the state of a site that has logged how many of its rows are left out."""
+
 SPLIT_STREAM, FOLD_STREAM = 1, 2
 """Distinguish the draws of test rows and of folds from other draws by the same seed."""
 
@@ -51,6 +55,23 @@ class Rows:
 
     X: NDArray[np.float64]
     classes: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Split:
+    """A site's rows in a run.
+
+    Parameters
+    ----------
+    train, test : Rows
+        Those to train on, and those kept for evaluation.
+    left_out : ndarray of shape (rows left out,)
+        Labels of the rows that have no part in the run: they are no classes of it.
+    """
+
+    train: Rows
+    test: Rows
+    left_out: NDArray[np.str_]
 
 
 class Site:
@@ -149,11 +170,11 @@ class Site:
 
     def train(self) -> Rows:
         """Return the rows the site trains on."""
-        return self._split()[0]
+        return self._split().train
 
     def test(self) -> Rows:
         """Return the rows the site keeps for evaluation."""
-        return self._split()[1]
+        return self._split().test
 
     def folds(self) -> NDArray[np.int64]:
         """Return the fold of each training row, shape (rows,); `NO_FOLD` where the run has no folds.
@@ -218,27 +239,35 @@ class Site:
         """Return the broadcast of the landmarks of a feature map."""
         return self.told(messages.landmark_set(self.told(messages.feature_map(number))["landmark_set"]))
 
-    def _split(self) -> tuple[Rows, Rows]:
+    def _split(self) -> Split:
         values = self.told(messages.SCHEMA)
         key = ("split", values[DIGEST], least_rows(self.context))
-        return cast(
-            tuple[Rows, Rows],
-            self._cached(key, lambda: self._make_split(values["test_fraction"], values["seed"])),
+        split = cast(
+            Split, self._cached(key, lambda: self._make_split(values["test_fraction"], values["seed"]))
         )
+        # Once in a run, and not once in each message's process.
+        if len(split.left_out) > 0 and not records.has(self.context.state, LOGGED):
+            records.put(self.context.state, LOGGED, {})
+            schema = self.schema()
+            log_left_out(self.context, split.left_out, [*schema.classes, *schema.positive_labels])
+        return split
 
-    def _make_split(self, test_fraction: float, seed: int) -> tuple[Rows, Rows]:
+    def _make_split(self, test_fraction: float, seed: int) -> Split:
         schema = self.schema()
         X = align(self.table(), schema.columns).X
         labels = self.labels()
         classes = schema.indices(labels)
+        known = (classes >= 0) & rows_with_classes(self.context, labels, schema.positive_labels)
+        # Drawn among all rows, so that it does not depend on which classes other sites name.
         test = test_rows(class_names(labels, schema.positive_labels), test_fraction, seed)
-        left, least = int(np.count_nonzero(~test)), least_rows(self.context)
+        train, test = known & ~test, known & test
+        left, least = int(np.count_nonzero(train)), least_rows(self.context)
         if left < least:
             raise TableError(
                 f"Site '{self.name}' would train on {left} rows, and it takes part with at least {least}. Lower "
                 "test-fraction, or min-cluster in the site's node config if the hospital agrees."
             )
-        return Rows(X[~test], classes[~test]), Rows(X[test], classes[test])
+        return Split(Rows(X[train], classes[train]), Rows(X[test], classes[test]), labels[~known])
 
     def _deal(self, folds: int, seed: int) -> NDArray[np.int64]:
         classes = self.train().classes
@@ -255,7 +284,7 @@ class Site:
         return numbers
 
     def _cached(self, key: tuple[Hashable, ...], make: Callable[[], Any]) -> Any:
-        return cached((table_identity(self.context), *key), make)
+        return cached((table_identity(self.context), self.context.node_config.get("classes"), *key), make)
 
 
 def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> NDArray[np.bool_]:

@@ -9,6 +9,9 @@ from numpy.typing import NDArray
 from flower_pansvm.errors import TableError
 from flower_pansvm.schema import LIBSVM_COLUMN
 
+LABEL = "label"
+"""Name of the label column unless a site says otherwise; LIBSVM text has no column names, and gets this one."""
+
 
 @dataclass(frozen=True, eq=False)
 class Table:

@@ -19,12 +19,9 @@ import pyarrow
 import pyarrow.parquet
 from sklearn.datasets import load_svmlight_file
 
-from clients.table import columns_text
+from clients.table import LABEL, columns_text
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import NUMBER
-
-LABEL = "label"
-"""Name of the label column unless a site says otherwise; LIBSVM text has no column names, and gets this one."""
 
 LIBSVM_SUFFIXES = (".libsvm", ".svm")
 SUFFIXES = (".csv", ".parquet", *LIBSVM_SUFFIXES)

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clients.table import Table
-from clients.table_file import LABEL, LIBSVM_SUFFIXES, MISSING, read_frame, suffix_of
+from clients.table import LABEL, Table
+from clients.table_file import LIBSVM_SUFFIXES, MISSING, read_frame, suffix_of
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import canonical_label
 

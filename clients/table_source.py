@@ -8,11 +8,12 @@ import importlib
 from collections.abc import Hashable
 from dataclasses import replace
 from pathlib import Path
+from types import ModuleType
 from typing import cast
 
 from flwr.app import Context
 
-from clients.table import Table
+from clients.table import LABEL, Table
 from clients.table_cache import cache_folder, read_through_cache
 from flower_pansvm.errors import TableError
 from flower_pansvm.settings import Settings
@@ -56,7 +57,22 @@ def open_table(context: Context) -> Table:
             '--node-config \'data="/path/to/table.csv" label="COLUMN" name="SITE"\'.'
         )
     settings = replace(Settings.from_config(context.run_config), sites=int(cast(int, node["num-partitions"])))
-    # The one arrow against the rule that clients do not know the simulations, taken by simulated sites only:
-    # a hospital has `data` in its node config and never gets here. The name is fixed, not the coordinator's.
-    simulated = importlib.import_module("simulations.sites")
-    return cast(Table, simulated.table_of(settings, int(cast(int, node["partition-id"]))))
+    return cast(Table, _simulated().table_of(settings, int(cast(int, node["partition-id"]))))
+
+
+def label_place(context: Context) -> str:
+    """Return which column of which file a site's labels are from, for errors; the file without its folder."""
+    node = context.node_config
+    if "data" in node:
+        return f"column '{node.get('label') or LABEL}' of '{Path(str(node['data'])).name}'"
+    settings = Settings.from_config(context.run_config)
+    return cast(str, _simulated().label_place(settings, int(cast(int, node["partition-id"]))))
+
+
+def _simulated() -> ModuleType:
+    """Return the module that makes the tables of simulated sites.
+
+    The one arrow against the rule that clients do not know the simulations, taken by simulated sites only: a hospital
+    has `data` in its node config and never gets here. The name is fixed, not the coordinator's.
+    """
+    return importlib.import_module("simulations.sites")

@@ -9,11 +9,12 @@ from typing import cast
 from flwr.app import Context
 
 from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label
 from flower_pansvm.setting_values import near_matches
 from flower_pansvm.settings import Settings
 
 KEYS = (
-    *("data", "label", "cache", "state", "name", "identity", "roster"),
+    *("data", "label", "classes", "cache", "state", "name", "identity", "roster"),
     *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster", "blur", "exact-sums"),
     *("partition-id", "num-partitions"),
 )
@@ -119,6 +120,25 @@ def least_rows(context: Context) -> int:
     1 for a simulated site, which has no patients.
     """
     return _count(context, "min-cluster", 1 if is_simulated(context) else LEAST_ROWS)
+
+
+def allowed_classes(context: Context) -> tuple[str, ...]:
+    """Return the labels that the hospital allows to be known, in canonical form; empty if it lists none.
+
+    Raises
+    ------
+    SettingError
+        If the list in its node config is empty, too long, or has something that cannot be a label.
+    """
+    if "classes" not in context.node_config:
+        return ()
+    labels = tuple(canonical_label(label) for label in str(context.node_config["classes"]).split(","))
+    if len(set(labels)) > MOST_CLASSES or not all(map(can_be_class, labels)):
+        raise SettingError(
+            f"The 'classes' in the node config of site '{site_name(context)}' are no list of labels. Write them with "
+            f"commas between them, such as classes='0,1'. Labels are {LABEL_RULE}, and at most {MOST_CLASSES}."
+        )
+    return labels
 
 
 def least_blur(context: Context) -> int:

@@ -1,8 +1,34 @@
-"""One way to write a label, whatever type its column has at a site."""
+"""Labels: one way to write them, which texts can be the name of a class, and which two may mean the same."""
 
 import re
+import unicodedata
+from collections.abc import Iterable, Sequence
 
 NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)")
+
+MOST_CLASSES = 30
+"""A label column with more different labels is most likely the wrong one: ages, names, numbers of patients."""
+
+LABEL_RULE = (
+    "whole numbers of at most 6 digits, or words of at most 24 characters: letters, digits (at most 4), blanks and "
+    "-_+./()<>="
+)
+"""The rule of :func:`can_be_class`, for errors."""
+
+WHOLE_NUMBER = re.compile(r"-?[0-9]{1,6}")
+WORD = re.compile(r"[\w \-+./()<>=]{1,24}")
+DATE = re.compile(r"[0-9]([-./])[0-9]{1,2}\1[0-9]")
+LETTERS = re.compile(r"[^\W\d_]+")
+MOST_DIGITS = 4
+
+SAME = {
+    "0": ("no", "n", "false", "neg", "negative"),
+    "1": ("yes", "y", "true", "pos", "positive"),
+}
+"""Words that two hospitals may write for the same class as 0 or 1."""
+
+SPELLING = "in upper and lower case, in blanks, or as yes, true or positive differ from 1 (no, false, negative from 0)"
+"""In what two labels of the same :func:`spelling` may differ, for errors."""
 
 
 def canonical_label(text: str) -> str:
@@ -22,3 +48,70 @@ def canonical_label(text: str) -> str:
         number = float(text)
         return str(int(number)) if number.is_integer() else str(number)
     return text
+
+
+def can_be_class(label: str) -> bool:
+    """Return whether a label, in canonical form, can be the name of a class: a whole number or a short word.
+
+    Names of classes leave a hospital. Decimals, dates and long numbers are measurements, days or patients.
+
+    Examples
+    --------
+    >>> [can_be_class(label) for label in ("-1", "malignant", "grade 2", ">50K", "C50.9", "+")]
+    [True, True, True, True, True, True]
+    >>> [can_be_class(label) for label in ("12.5", "1.2e-07", "20140311", "11.3.2014", "P0012345", "O'Hara, Ann")]
+    [False, False, False, False, False, False]
+    """
+    if WHOLE_NUMBER.fullmatch(label):
+        return True
+    digits = sum(character.isdigit() for character in label)
+    return (
+        bool(WORD.fullmatch(label))
+        and digits <= MOST_DIGITS
+        and not DATE.search(label)
+        and not _number(label)
+    )
+
+
+def spelling(label: str) -> str:
+    """Return what is the same for labels that differ only in case, in blanks, or as yes differs from 1.
+
+    Case is what a program or a habit changes: ``yes``, ``Yes``, ``YES``. A capital among small letters is written on
+    purpose and stays, as in names of vowels.
+
+    Examples
+    --------
+    >>> spelling("hId") == spelling("hid"), spelling("HID") == spelling("hid")
+    (False, True)
+    >>> spelling("Type 2") == spelling("type2"), spelling("Yes") == spelling("1"), spelling("neg") == spelling("0")
+    (True, True, True)
+    """
+    words = LETTERS.sub(lambda word: _in_small_letters(word.group()), unicodedata.normalize("NFKC", label))
+    plain = "".join(words.split())
+    return next((digit for digit, words in SAME.items() if plain in words), plain)
+
+
+def misspelt(labels: Iterable[str], known: Sequence[str]) -> list[str]:
+    """Return the labels that are not among the known ones, but would be if they were spelt as one of them.
+
+    Examples
+    --------
+    >>> misspelt(["1", "Yes", "2"], ["1", "3"])
+    ['Yes']
+    """
+    spellings = {spelling(label) for label in known}
+    return [label for label in labels if label not in known and spelling(label) in spellings]
+
+
+def _in_small_letters(word: str) -> str:
+    if word == word.upper() or word[1:] == word[1:].lower():
+        return word.casefold()
+    return word[0].lower() + word[1:]
+
+
+def _number(label: str) -> bool:
+    try:
+        float(label)
+    except ValueError:
+        return False
+    return True

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import TableError
+from flower_pansvm.labels import MOST_CLASSES, SPELLING, spelling
 from flower_pansvm.setting_values import near_matches
 
 NEGATIVE, POSITIVE = "negative", "positive"
@@ -78,7 +79,8 @@ class Schema:
         Raises
         ------
         TableError
-            If a site lacks a column that another site has, or there are fewer than two classes.
+            If a site lacks a column that another site has, two classes differ only in their spelling, or there are
+            fewer than two classes or more than `MOST_CLASSES`.
         """
         everywhere = {column for names in columns.values() for column in names}
         for site in sorted(columns):
@@ -94,12 +96,21 @@ class Schema:
                     f"need the same columns: add it at '{site}' (empty cells are allowed), or remove it elsewhere. "
                     f"If it has another name there: {hint}".rstrip(": ")
                 )
+        _check_spellings(classes)
         found = {name for names in classes.values() for name in names}
         if len(found) < 2:
             what = f"only the class '{next(iter(found))}'" if found else "no class"
             reason = " Do the labels in 'positive' occur in the tables?" if positive_labels else ""
             raise TableError(
-                f"All sites together hold {what}, but a classifier needs two.{reason} Check the label column."
+                f"All sites together name {what}, but a classifier needs two.{reason} Check the label column. A "
+                "hospital names a class only if at least min-cluster of its rows have it, or if the 'classes' of its "
+                "node config do."
+            )
+        if len(found) > MOST_CLASSES:
+            raise TableError(
+                f"All sites together name {len(found)} classes, and at most {MOST_CLASSES} can be trained. Is the "
+                "label column the right one at every site? If so, name the labels that count as positive in the "
+                "setting 'positive', which makes two classes of all."
             )
         common = list(columns[min(columns)])
         if len(common) < len(everywhere):
@@ -117,6 +128,21 @@ class Schema:
     def positive_classes(self) -> tuple[int, ...]:
         """Class index of the positive class of each binary problem: one-versus-all, or one for two classes."""
         return (1,) if len(self.classes) == 2 else tuple(range(len(self.classes)))
+
+
+def _check_spellings(classes: Mapping[str, Sequence[str]]) -> None:
+    """Check that no two classes are the same class in two spellings."""
+    first: dict[str, tuple[str, str]] = {}
+    for site in sorted(classes):
+        for name in sorted(classes[site]):
+            owner, other = first.setdefault(spelling(name), (site, name))
+            if name != other:
+                raise TableError(
+                    f"Site '{owner}' has the class '{other}' and site '{site}' the class '{name}'. They differ only "
+                    f"{SPELLING}, and most likely mean the same. Write a label the same way at all sites; or merge "
+                    f"both with the setting positive, such as positive='{other},{name}': all other labels are then the "
+                    "other class."
+                )
 
 
 def _natural(name: str) -> tuple[int, float, str]:

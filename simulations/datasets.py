@@ -6,8 +6,8 @@ from pathlib import Path
 import pandas as pd
 import sklearn.datasets
 
-from clients.table import Table
-from clients.table_file import LABEL, SUFFIXES, read_frame, suffix_of
+from clients.table import LABEL, Table
+from clients.table_file import SUFFIXES, read_frame, suffix_of
 from clients.table_reading import canonical_labels, table_from_frame
 from flower_pansvm.errors import SettingError
 from flower_pansvm.setting_values import near_matches

@@ -1,6 +1,7 @@
 """One training run on either engine: check the data, run, and leave a folder with everything in it."""
 
 import logging
+from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from datetime import datetime
@@ -10,6 +11,7 @@ from time import time_ns
 import numpy as np
 
 from clients.app import app
+from clients.classes import check_labels
 from clients.terms import simulated_name
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.secure_sum.selection import protocol_of
@@ -18,7 +20,7 @@ from simulations.audit import add_to_result, audit
 from simulations.flower_engine import run_on_flower
 from simulations.in_process import InProcessGrid
 from simulations.report import write_report
-from simulations.sites import number_of_sites, table_of
+from simulations.sites import label_place, number_of_sites, table_of
 from strategies.app import STRATEGIES
 from strategies.app import run as run_strategy
 from strategies.asked import remove_asked
@@ -56,15 +58,20 @@ def check(settings: Settings) -> None:
     """
     protocol_of(settings)
     columns, classes, absent_is_zero = {}, {}, []
+    positive, by_place = settings.positive_labels, defaultdict(list)
     for number in range(settings.sites):
         table = table_of(settings, number)
         name = simulated_name(number)
         columns[name] = table.columns
         if table.absent_is_zero:
             absent_is_zero.append(name)
-        labels = table.labels if table.labels is not None else ()
-        classes[name] = np.unique(class_names(labels, settings.positive_labels)).tolist()
-    Schema.agree(columns, classes, settings.positive_labels, absent_is_zero)
+        labels = table.labels if table.labels is not None else np.empty(0, dtype=np.str_)
+        by_place[label_place(settings, number)].append(labels)
+        classes[name] = np.unique(class_names(labels, positive)).tolist()
+    for place, parts in by_place.items():
+        # Of a data set that is dealt out, a site may hold few enough names of patients for classes.
+        check_labels(np.concatenate(parts), positive, place, least=1)
+    Schema.agree(columns, classes, positive, absent_is_zero)
 
 
 def with_sites_of_data(settings: Settings) -> Settings:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from functools import lru_cache
 from pathlib import Path
 
-from clients.table import Table
+from clients.table import LABEL, Table
 from flower_pansvm.errors import SettingError
 from flower_pansvm.settings import Settings
 from simulations.datasets import load_dataset, locate
@@ -78,6 +78,14 @@ def table_of(settings: Settings, site: int) -> Table:
         site=site,
         data_dir=settings.data_dir,
     )
+
+
+def label_place(settings: Settings, site: int) -> str:
+    """Return which column of which data set the labels of a simulated site are from, for errors."""
+    sources = settings.data.split(SEPARATOR)
+    source = sources[site] if len(sources) > 1 else sources[0]
+    path = locate(source, _folder(settings.data_dir))
+    return f"column '{settings.label or LABEL}' of '{source if path is None else path.name}'"
 
 
 def site_table(

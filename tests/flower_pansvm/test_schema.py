@@ -113,13 +113,41 @@ def test_fewer_than_two_classes_are_an_error(
         Schema.agree({"north": ["a"], "south": ["a"]}, classes, positive)
 
 
+def test_more_classes_than_can_be_are_an_error_that_shows_none() -> None:
+    """Each of two sites may have few enough."""
+    columns, names = {"north": ["a"], "south": ["a"]}, [f"name{number}" for number in range(31)]
+    assert len(Schema.agree(columns, {"north": names[:20], "south": names[10:30]}).classes) == 30
+    with pytest.raises(TableError, match="31 classes, and at most 30 can be trained") as error:
+        Schema.agree(columns, {"north": names[:20], "south": names[10:]})
+    assert "name1" not in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("classes", "told"),
+    [
+        ({"north": ["Yes", "No"], "south": ["yes", "No"]}, ["'north'", "'Yes'", "'south'", "'yes'"]),
+        ({"north": ["no", "yes"], "south": ["0", "1"]}, ["'north'", "'no'", "'south'", "'0'"]),
+        ({"north": ["type 1", "b"], "south": ["b", "Type1"]}, ["'north'", "'type 1'", "'south'", "'Type1'"]),
+        ({"north": ["b"], "south": ["pos", "positive"]}, ["'pos'", "'south'", "'positive'"]),
+    ],
+    ids=str,
+)
+def test_two_spellings_of_a_class_are_told_with_their_sites(
+    classes: dict[str, list[str]], told: list[str]
+) -> None:
+    with pytest.raises(TableError, match="differ only in upper and lower case") as error:
+        Schema.agree({"north": ["a"], "south": ["a"]}, classes)
+    for part in (*told, "positive="):
+        assert part in str(error.value)
+
+
 @pytest.mark.parametrize(
     ("found", "order"),
     [
         (["10", "9", "1", "-2"], ("-2", "1", "9", "10")),
         (["10", "9", "b", "a"], ("9", "10", "a", "b")),
         (["1.5", "1e1", "2"], ("1.5", "2", "1e1")),
-        (["z", "nan", "3", "NaN", "1", "inf"], ("1", "3", "inf", "NaN", "nan", "z")),
+        (["z", "nan", "3", "1", "inf"], ("1", "3", "inf", "nan", "z")),
     ],
 )
 def test_classes_are_in_natural_order_however_they_are_found(

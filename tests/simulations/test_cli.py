@@ -352,6 +352,16 @@ def test_report_is_made_again_from_the_result(pansvm: Run, tmp_path: Path) -> No
         (["--data", "text.csv"], ["'age'", "row 2"]),
         (["--data", "nolabels.csv"], ["label", "row 1"]),
         (["--data", "empty.csv"], ["no rows"]),
+        (
+            ["--data", "patients.csv", "--label", "name"],
+            ["column 'name' of 'patients.csv'", "at most 30", "label"],
+        ),
+        (["--data", "measured.csv", "--label", "weight"], ["column 'weight' of 'measured.csv'", "decimals"]),
+        (["--data", "spelt.csv"], ["column 'label' of 'spelt.csv'", "differ only", "positive"]),
+        (
+            ["--data", "three.csv", "--data", "three.csv", "--data", "yes.csv"],
+            ["'site-000'", "'site-002'", "'no'"],
+        ),
         (["--strategy", "pan-svn"], ["pan-svm"]),
         (["--aggregation", "rng"], ["ring"]),
         (["--engine", "simulate"], ["simulation"]),
@@ -390,6 +400,13 @@ def test_bad_input_gets_a_clear_error_and_no_traceback(
     good.astype({"age": object}).replace({"age": {1: "SECRETVALUE"}}).to_csv("text.csv", index=False)
     good.assign(label=np.where(np.arange(20) == 0, np.nan, 1)).to_csv("nolabels.csv", index=False)
     good.iloc[:0].to_csv("empty.csv", index=False)
+    good.assign(label=["no", "yes"] * 10).to_csv("yes.csv", index=False)
+    good.assign(label=["no", "Yes", "yes", "no"] * 5).to_csv("spelt.csv", index=False)
+    patients = pd.concat([good] * 3, ignore_index=True).assign(weight=np.linspace(50, 90, 60))
+    patients.to_csv("measured.csv", index=False)
+    patients.assign(name=[f"SECRETVALUE {chr(65 + i // 26)}{chr(65 + i % 26)}" for i in range(60)]).to_csv(
+        "patients.csv", index=False
+    )
     code, out, err = in_process(pansvm, *arguments)
     assert code not in (0, None)
     assert "Error" in err

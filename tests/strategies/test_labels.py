@@ -1,0 +1,256 @@
+"""Whole runs of hospitals whose labels differ: rare classes, lists of classes, spellings, skewed splits."""
+
+import logging
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flower_pansvm.errors import TableError
+from flower_pansvm.settings import Scalar, Settings
+from simulations.in_process import InProcessGrid
+from simulations.running import STRATEGIES, check, train_in_process
+from simulations.sites import table_of
+from strategies.pan_svm import PanSVM
+
+MakeGrid = Callable[..., InProcessGrid]
+Nodes = dict[str, Scalar]
+
+EXACT: dict[str, object] = {"blur": "0", "curvature": 0.0}
+"""Without the hospitals' own random numbers, which differ from run to run."""
+
+
+def three(**config: object) -> Settings:
+    return Settings(**{"sites": 3, "tol": 0.05, **config})  # type: ignore[arg-type]
+
+
+def start(settings: Settings, grid: InProcessGrid) -> PanSVM:
+    strategy = STRATEGIES[settings.strategy](settings)
+    strategy.start(grid)
+    return strategy
+
+
+@pytest.fixture
+def logged() -> Iterator[list[str]]:
+    """Return what the hospitals write into their own logs about rows that are left out."""
+    lines: list[str] = []
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if "leaves out" in record.getMessage():
+                lines.append(record.getMessage())
+
+    handler = Lines()
+    logging.getLogger("flwr").addHandler(handler)
+    yield lines
+    logging.getLogger("flwr").removeHandler(handler)
+
+
+@pytest.fixture
+def write(tmp_path: Path) -> Callable[..., list[Path]]:
+    """Return a function that writes a table for each hospital, given how many rows of which label each has."""
+
+    def tables(*labels: dict[str, int], folder: str = "") -> list[Path]:
+        (tmp_path / folder).mkdir(exist_ok=True)
+        names = sorted({name for own in labels for name in own})
+        paths = []
+        for number, own in enumerate(labels):
+            generator = np.random.default_rng(number)
+            y = np.repeat(list(own), list(own.values()))
+            X = generator.normal(size=(len(y), 3))
+            X[:, 0] += 2.0 * np.array([names.index(name) % 3 for name in y])
+            paths.append(tmp_path / folder / f"hospital{number}.csv")
+            frame = pd.DataFrame(X, columns=["a", "b", "c"]).assign(label=y)
+            frame.sample(frac=1.0, random_state=number).to_csv(paths[-1], index=False)
+        return paths
+
+    return tables
+
+
+USUAL = {"0": 40, "1": 40}
+
+
+def test_a_class_that_another_hospital_names_trains_along(
+    write: Callable[..., list[Path]], hospitals: MakeGrid, logged: list[str]
+) -> None:
+    files = write({**USUAL, "rare": 10}, {**USUAL, "rare": 2}, USUAL)
+    settings = three(test_fraction=0.0)
+    strategy = start(settings, hospitals(settings, files, {"min-cluster": 5}))
+    assert strategy.model.schema_.classes == ("0", "1", "rare")
+    assert strategy.training.rows.ravel().tolist() == [120, 120, 12]
+    assert logged == []
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},
+        {"multi_class": "ovo"},
+        {"class_weight": "balanced"},
+        {"probability": True, "cv_folds": 3},
+        {"C": "auto", "cv_folds": 3},
+        {"landmark_method": "federated-k-means"},
+    ],
+    ids=str,
+)
+def test_rows_that_nobody_names_are_as_if_they_were_not_there(
+    config: dict[str, object],
+    write: Callable[..., list[Path]],
+    hospitals: MakeGrid,
+    logged: list[str],
+    tmp_path: Path,
+) -> None:
+    """Neither in moments, folds, landmarks, signs nor scores; the name of the class is the last in the alphabet."""
+    three_classes = {**USUAL, "2": 30}
+    files = write({**three_classes, "zebra": 4}, {**three_classes, "zebra": 3}, three_classes)
+    without = []
+    for file in files:
+        frame = pd.read_csv(file)
+        without.append(tmp_path / "without" / file.name)
+        without[-1].parent.mkdir(exist_ok=True)
+        frame[frame["label"] != "zebra"].to_csv(without[-1], index=False)
+    settings, node = three(**EXACT, **config), {"blur": 0, "min-cluster": 5}
+    one, other = (start(settings, hospitals(settings, paths, node)) for paths in (files, without))
+    assert one.model.schema_.classes == ("0", "1", "2")
+    assert one.training.rows.sum() + one.evaluation.rows == 330
+    assert other.training.rows.sum() + other.evaluation.rows == 330
+    if settings.folds == 0 and settings.landmark_method == "k-means":
+        assert one.model.sha256() == other.model.sha256()
+    else:
+        # Landmarks without a fold, or of all sites, are means with random weights.
+        assert one.evaluation.accuracy == pytest.approx(other.evaluation.accuracy, abs=0.15)
+    assert len(logged) == 2, "once in a run"
+    for number, rows in enumerate((4, 3)):
+        (line,) = (line for line in logged if f"hospital{number}" in line)
+        assert f"leaves out {rows} rows" in line
+        assert "min-cluster=5" in line
+        assert f"column 'label' of 'hospital{number}.csv'" in line
+        assert "zebra" not in line
+
+
+@pytest.mark.parametrize("strategy", ["filter-wrapper", "voted-wrapper", "svm-rfe"])
+def test_a_selection_leaves_the_same_rows_out(
+    strategy: str, write: Callable[..., list[Path]], hospitals: MakeGrid, logged: list[str]
+) -> None:
+    files = write({**USUAL, "zebra": 4}, USUAL, USUAL)
+    settings = three(strategy=strategy, cv_folds=3)
+    found = start(settings, hospitals(settings, files, {"min-cluster": 5}))
+    assert found.model.schema_.classes == ("0", "1")
+    assert len(logged) == 1
+
+
+def test_a_list_of_classes_leaves_all_other_rows_out(
+    write: Callable[..., list[Path]], hospitals: MakeGrid, logged: list[str]
+) -> None:
+    files = write({**USUAL, "2": 20}, {**USUAL, "2": 20}, {**USUAL, "2": 20})
+    settings = three(test_fraction=0.0)
+    strategy = start(settings, hospitals(settings, files, {"classes": "0,1", "min-cluster": 5}))
+    assert strategy.model.schema_.classes == ("0", "1")
+    assert strategy.training.rows.ravel().tolist() == [120, 120]
+    assert len(logged) == 3
+    assert all("leaves out 20 rows" in line and "'classes' of the node config" in line for line in logged)
+
+
+def test_a_list_of_classes_holds_against_a_class_that_another_hospital_names(
+    write: Callable[..., list[Path]], hospitals: MakeGrid, logged: list[str]
+) -> None:
+    own = {**USUAL, "2": 20}
+    settings = three(test_fraction=0.0)
+    grid = hospitals(settings, write(own, own, own), {"min-cluster": 5})
+    first = next(iter(grid._contexts.values()))
+    first.node_config["classes"] = "0,1"
+    strategy = start(settings, grid)
+    assert strategy.training.rows.ravel().tolist() == [120, 120, 40]
+    assert len(logged) == 1
+
+
+def test_positive_labels_and_a_list_of_classes_go_together(
+    write: Callable[..., list[Path]], hospitals: MakeGrid
+) -> None:
+    own = {**USUAL, "2": 20, "unclear": 9}
+    settings = three(test_fraction=0.0, positive="1,2")
+    files = write(own, own, own)
+    strategy = start(settings, hospitals(settings, files, {"classes": "0,1,2"}))
+    assert strategy.model.schema_.classes == ("negative", "positive")
+    assert strategy.training.rows.ravel().tolist() == [120, 180]
+    strategy = start(settings, hospitals(settings, files))
+    assert strategy.training.rows.ravel().tolist() == [147, 180]
+
+
+@pytest.mark.parametrize(
+    ("labels", "told"),
+    [
+        (
+            [["Yes", "No"], ["Yes", "No"], ["yes", "no"]],
+            ["'hospital0' has the class 'No'", "'hospital2'", "'no'"],
+        ),
+        ([["0", "1"], ["No", "Yes"], ["0", "1"]], ["'hospital0' has the class '0'", "'hospital1'", "'No'"]),
+        ([["type 1", "type 2"]] * 2 + [["type1", "type 2"]], ["'type 1'", "'hospital2'", "'type1'"]),
+    ],
+    ids=str,
+)
+def test_spellings_that_differ_between_hospitals_are_an_error(
+    labels: list[list[str]], told: list[str], write: Callable[..., list[Path]], hospitals: MakeGrid
+) -> None:
+    settings = three()
+    files = write(*[dict.fromkeys(own, 20) for own in labels])
+    with pytest.raises(TableError) as caught:
+        start(settings, hospitals(settings, files))
+    for part in (*told, "positive="):
+        assert part in str(caught.value)
+    positive = ",".join({own[1] for own in labels})
+    merged = three(positive=positive, test_fraction=0.0)
+    strategy = start(merged, hospitals(merged, files))
+    assert strategy.training.rows.ravel().tolist() == [60, 60]
+
+
+def test_a_spelling_that_no_hospital_names_is_told_in_the_hospitals_own_log(
+    write: Callable[..., list[Path]], hospitals: MakeGrid, logged: list[str]
+) -> None:
+    settings = three(test_fraction=0.0)
+    files = write({"Yes": 40, "No": 40}, {"Yes": 40, "No": 40}, {"No": 40, "yes": 4, "unclear": 1})
+    strategy = start(settings, hospitals(settings, files, {"min-cluster": 5}))
+    assert strategy.training.rows.sum() == 200
+    (line,) = logged
+    assert "leaves out 5 rows" in line
+    assert "The label of 4 of them differs from a class only" in line
+
+
+# Skewed splits
+
+SKEWED: dict[str, object] = {"data": "wine", "split": "dirichlet:0.1", "tol": 0.05}
+
+
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_skewed_splits_train_in_a_simulation(seed: int) -> None:
+    settings = Settings(**{**SKEWED, "seed": seed, "sites": 4})  # type: ignore[arg-type]
+    check(settings)
+    strategy = train_in_process(settings)
+    assert len(strategy.model.classes_) == 3
+    assert strategy.training.rows.sum() + strategy.evaluation.rows == 178
+
+
+def test_skewed_splits_train_with_the_pins_of_hospitals(
+    hospitals: MakeGrid, tmp_path: Path, logged: list[str]
+) -> None:
+    """Every hospital has enough rows to take part, and at some there are fewer than five of a class."""
+    few = 0
+    for seed in range(8):
+        settings = Settings(**{**SKEWED, "seed": seed, "sites": 4, "min_cluster": 5})  # type: ignore[arg-type]
+        tables = [table_of(settings, site) for site in range(settings.sites)]
+        if min(len(table.X) for table in tables) < 12:
+            continue
+        files = []
+        for number, table in enumerate(tables):
+            assert table.labels is not None
+            files.append(tmp_path / f"hospital{number}.csv")
+            frame = pd.DataFrame(table.X, columns=list(table.columns)).assign(label=table.labels)
+            frame.to_csv(files[-1], index=False)
+            few += int((np.unique(table.labels, return_counts=True)[1] < 5).any())
+        strategy = start(settings, hospitals(settings, files, {"min-cluster": 5}))
+        assert len(strategy.model.classes_) == 3
+        assert strategy.training.rows.sum() + strategy.evaluation.rows == 178
+    assert few > 0
+    assert logged == []
