@@ -1,0 +1,350 @@
+"""The equations that tie guessed rows to what the coordinator has, and the step that fulfils them better.
+
+Unknown are the rows x_i and, for each curvature H_k = sum_i v_ik g_i g_i^T with g_i = (f(x_i), 1), the factors v_ik. A
+Gauss-Newton step solves the equations made linear. Its matrix is written with inner products of the g_i and of their
+derivatives d_ia, so that no curvature is ever spelt out; the factors, of which each belongs to one curvature only, are
+eliminated first (Schur complement).
+"""
+
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+
+from flower_pansvm.cutting_planes.cuts import EVERYWHERE
+from flower_pansvm.cutting_planes.noise import HEIGHT, rows_to_blur
+from simulations.attack.knowledge import Floats, Knowledge
+
+SITES = 5
+"""Sites that rows are blurred at, if nothing else is known."""
+
+JITTER = 0.29
+"""Standard deviation of a random weight between 0.5 and 1.5."""
+
+EXACT_SHARE, EXACT_SLOPE = 1e-4, 1e-3
+"""How far exact sums are trusted: the rest is for what is not modelled, such as selections that are not yet right."""
+
+MEAN_ERROR = 0.05
+"""How far the mean of guessed rows may be off a landmark: who is behind it is only guessed."""
+
+BLOCK = 64
+"""Rows of the matrix that are made at a time."""
+
+
+@dataclass
+class Guess:
+    """Guessed rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (rows, features)
+        The rows, scaled.
+    y : ndarray of shape (rows,)
+        Their sides, +1 or -1.
+    cluster : ndarray of shape (rows,)
+        Number of the landmark each is believed to be behind.
+    v : ndarray of shape (rows, curvatures)
+        Their factors in the curvatures.
+    """
+
+    X: Floats
+    y: Floats
+    cluster: NDArray[np.int64]
+    v: Floats = field(default_factory=lambda: np.empty((0, 0)))
+
+
+@dataclass(frozen=True)
+class Residuals:
+    """By how much a guess misses what is known.
+
+    Parameters
+    ----------
+    curvature : ndarray of shape (curvatures, rank + 1, rank + 1)
+        Whitened.
+    slopes : ndarray of shape (cuts, rank)
+        In units of the noise.
+    losses : ndarray of shape (cuts,)
+    means : ndarray of shape (landmarks, features)
+    moments : ndarray of shape (2, features)
+    selected : ndarray of shape (rows, cuts)
+        c times y of each row.
+    expected : ndarray of shape (rows, curvatures)
+        What v is without its random weight.
+    """
+
+    curvature: Floats
+    slopes: Floats
+    losses: Floats
+    means: Floats
+    moments: Floats
+    selected: Floats
+    expected: Floats
+
+
+class Equations:
+    """What is known, in the form in which guesses are held against it.
+
+    Parameters
+    ----------
+    knowledge : Knowledge
+        What the coordinator has.
+    sites : int
+        Number of sites.
+    use_curvature : bool
+        Whether the curvatures have a part.
+    """
+
+    def __init__(self, knowledge: Knowledge, sites: int = SITES, use_curvature: bool = True) -> None:
+        self.map, noise = knowledge.feature_map, knowledge.noise
+        self.landmarks, self.normalization = self.map.landmarks, self.map.normalization
+        self.rows, self.features = knowledge.rows, self.landmarks.shape[1]
+        self.curvatures = knowledge.curvatures if use_curvature else []
+        self.points = np.vstack([one.question.points for one in knowledge.asked])
+        self.a = np.vstack([one.cuts.a for one in knowledge.asked])
+        self.loss = np.concatenate([one.cuts.loss for one in knowledge.asked])
+        least = rows_to_blur(self.map.rank, self.features, sites) if noise else 0
+        self.blurred = sites * np.concatenate(
+            [np.full(len(one.question.points), max(one.question.blur, least)) for one in knowledge.asked]
+        )
+        sizes = np.sqrt(np.square(self.map.transform(self.landmarks)).mean(axis=0)) * np.sqrt(self.map.rank)
+        self.slope_unit = noise.slope[:-1] if noise else EXACT_SLOPE * sizes
+        self.loss_unit = HEIGHT if noise else EXACT_SLOPE
+        self.share = max([EXACT_SHARE, *(noise.share(q, H[-1, -1], 1.0) for q, H in self.curvatures if noise)])
+        self.total, self.square = knowledge.total, knowledge.square
+        variance = self.square.mean() / self.rows - np.square(self.landmarks).mean()
+        self.spread = float(np.sqrt(max(variance, 0.01)))
+        self._whiten()
+
+    def _whiten(self) -> None:
+        """Find the units in which curvatures are compared: those of their mean, as far as noise does not drown it."""
+        if not self.curvatures:
+            return
+        mean = np.mean([H for _, H in self.curvatures], axis=0)
+        scale = np.sqrt(np.maximum(np.diag(mean), np.finfo(np.float64).tiny))
+        values, vectors = np.linalg.eigh(mean / np.outer(scale, scale))
+        floor = max(1e-7, self.share * np.sqrt(len(mean)))
+        white = (vectors / np.sqrt(np.maximum(values, floor))) @ vectors.T
+        self.white = white / scale[:, None]
+        self.targets = np.array([self.white.T @ H @ self.white for _, H in self.curvatures])
+
+    def mapped(self, X: Floats) -> Floats:
+        """Return f of rows, shape (rows, rank)."""
+        return self.map.transform(X)
+
+    def derivatives(self, X: Floats) -> Floats:
+        """Return the derivatives of f by each cell, shape (rows, features, rank); of the rbf kernel only."""
+        kernel, gamma = self.map.kernel(X, self.landmarks), self.map.kernel.gamma
+        slopes = -2.0 * gamma * kernel[:, None, :] * (X[:, :, None] - self.landmarks.T[None])
+        derived: Floats = slopes @ self.normalization
+        return derived
+
+    def white_g(self, F: Floats) -> Floats:
+        """Return g of rows in the units of the curvatures."""
+        return np.hstack([F, np.ones((len(F), 1))]) @ self.white
+
+    def residuals(self, guess: Guess, same: Residuals | None = None) -> Residuals:
+        """Hold a guess against all that is known.
+
+        With ``same``, rows are in the same cuts, and their factors are expected to be the same, as there: what a step
+        has been made for.
+        """
+        X, y = guess.X, guess.y
+        F = self.mapped(X)
+        z = 1.0 - y[:, None] * (F @ self.points[:, :-1].T + self.points[:, -1])
+        selected = same.selected if same else self.selected(z) * y[:, None]
+        curvature, expected = np.empty((0, 0, 0)), np.empty((len(X), 0))
+        if self.curvatures:
+            G = self.white_g(F)
+            curvature = np.array(
+                [target - (G.T * v) @ G for target, v in zip(self.targets, guess.v.T, strict=True)]
+            )
+            expected = same.expected if same else self.bumps(F, y)
+        counts = np.maximum(np.bincount(guess.cluster, minlength=len(self.landmarks)), 1)
+        means = np.zeros(self.landmarks.shape)
+        np.add.at(means, guess.cluster, X)
+        return Residuals(
+            curvature,
+            (self.a - selected.T @ F) / self.slope_unit,
+            (self.loss - (np.abs(selected) * z).sum(axis=0)) / self.loss_unit,
+            self.landmarks - means / counts[:, None],
+            np.stack([self.total - X.sum(axis=0), self.square - np.square(X).sum(axis=0)]),
+            selected,
+            expected,
+        )
+
+    def selected(self, z: Floats) -> Floats:
+        """Return c of rows, a half where it is random, shape (rows, cuts)."""
+        c = (z > 0).astype(np.float64)
+        for t, count in enumerate(np.minimum(self.blurred, len(z) - 1)):
+            if count:
+                c[np.argpartition(np.abs(z[:, t]), count)[:count], t] = 0.5
+        return c
+
+    def bumps(self, F: Floats, y: Floats) -> Floats:
+        """Return what the factors of rows are but for their random weights, shape (rows, curvatures)."""
+        columns = []
+        for question, _ in self.curvatures:
+            z = 1.0 - y * (F @ question.centre[:-1] + question.centre[-1])
+            part = min(1.0, len(question.centre) / self.rows)
+            columns.append(np.maximum(0.0, 1.0 - np.abs(z) / question.width) / question.width + EVERYWHERE * part)
+        return np.column_stack(columns)
+
+    def weights(self, found: Residuals, joint: bool) -> "Weights":
+        """Return what each group of equations counts for: less where it is far from fulfilled, as is no mere noise.
+
+        Unless all are to be fulfilled jointly, cuts and expected factors count for nothing: they say who is near the
+        margin, and as long as the rows are far off, that is mostly wrong.
+        """
+        if not joint and self.curvatures:
+            return replace(
+                self.weights(found, joint=True),
+                slopes=np.zeros(len(self.a)),
+                losses=np.zeros(len(self.a)),
+                means=np.zeros(len(self.landmarks)),
+                expected=0.0,
+            )
+        return Weights(
+            1.0 / (self.share**2 + np.square(found.curvature).mean(axis=(1, 2)))
+            if len(found.curvature)
+            else np.empty(0),
+            1.0 / (1.0 + np.square(found.slopes).mean(axis=1)),
+            1.0 / (1.0 + np.square(found.losses)),
+            1.0 / (MEAN_ERROR**2 + np.square(found.means).mean(axis=1)),
+            1.0 / (1e-4 * self.rows + np.square(found.moments).mean(axis=1)),
+            1.0,
+        )
+
+    def cost(self, guess: Guess, found: Residuals, weights: "Weights") -> float:
+        """Return the weighted sum of squares."""
+        cost = weights.slopes @ np.square(found.slopes).sum(axis=1)
+        cost += weights.losses @ np.square(found.losses)
+        cost += weights.means @ np.square(found.means).sum(axis=1)
+        cost += weights.moments @ np.square(found.moments).sum(axis=1)
+        cost += np.square((guess.X - self.landmarks[guess.cluster]) / self.spread).sum()
+        if len(found.curvature):
+            cost += weights.curvature @ np.square(found.curvature).sum(axis=(1, 2))
+            cost += weights.expected * np.square((guess.v - found.expected) / _slack(found.expected)).sum()
+        return float(cost)
+
+    def step(self, guess: Guess, found: Residuals, weights: "Weights", damping: float) -> tuple[Floats, Floats]:
+        """Return the damped Gauss-Newton step of rows and factors.
+
+        Raises
+        ------
+        LinAlgError
+            If rounding leaves the matrix not positive definite.
+        """
+        A, gradient = self.normal_equations(guess, found, weights, damping)
+        if not self.curvatures:
+            return cho_solve(cho_factor(A, overwrite_a=True), gradient).reshape(guess.X.shape), np.empty((0, 0))
+        G, D = self._white(guess.X)
+        factors = []
+        for k in range(len(self.curvatures)):
+            block, coupling, slope = self._factor_block(k, guess, found, weights, G, D, damping)
+            root = cholesky(block, lower=True, overwrite_a=True)
+            half = solve_triangular(root, coupling.T, lower=True)
+            A -= half.T @ half
+            gradient -= half.T @ solve_triangular(root, slope, lower=True)
+            factors.append((root, coupling, slope))
+        moved = cho_solve(cho_factor(A, overwrite_a=True), gradient)
+        changes = [
+            cho_solve((root, True), slope - coupling.T @ moved) for root, coupling, slope in factors
+        ]
+        return moved.reshape(guess.X.shape), np.column_stack(changes)
+
+    def normal_equations(
+        self, guess: Guess, found: Residuals, weights: "Weights", damping: float
+    ) -> tuple[Floats, Floats]:
+        """Return matrix and right-hand side for the rows' cells, the factors held fast."""
+        X, v = guess.X, guess.v
+        n, p = X.shape
+        D = self.derivatives(X)
+        cut_D = (D / self.slope_unit).reshape(n * p, -1)
+        together = (found.selected * weights.slopes) @ found.selected.T
+        gradient = np.einsum("iar,ir->ia", cut_D.reshape(n, p, -1), (found.selected * weights.slopes) @ found.slopes)
+        loss_D = -np.einsum("iar,tr->iat", D, self.points[:, :-1]) * found.selected[:, None, :] / self.loss_unit
+        gradient += loss_D @ (weights.losses * found.losses)
+        loss_D = loss_D.reshape(n * p, -1)
+        if self.curvatures:
+            G, white_D = self._white(X)
+            flat, GG = white_D.reshape(n * p, -1), G @ G.T
+            DG = (flat @ G.T).reshape(n, p, n)
+            both = (v * weights.curvature) @ v.T
+            for k, weight in enumerate(weights.curvature):
+                gradient += 2.0 * weight * v[:, k, None] * np.einsum(
+                    "iar,ir->ia", white_D, G @ found.curvature[k]
+                )
+        A = np.empty((n * p, n * p))
+        for start in range(0, n, BLOCK):
+            rows = slice(start, min(start + BLOCK, n))
+            cells = slice(start * p, min(start + BLOCK, n) * p)
+            size = rows.stop - rows.start
+            part = (cut_D[cells] @ cut_D.T).reshape(size, p, n, p) * together[rows, None, :, None]
+            if self.curvatures:
+                part += (2.0 * (flat[cells] @ flat.T)).reshape(size, p, n, p) * (both * GG)[rows, None, :, None]
+                across = DG[rows][:, :, :, None] * DG[:, :, rows].transpose(2, 0, 1)[:, None, :, :]
+                part += 2.0 * across * both[rows, None, :, None]
+            A[cells] = part.reshape(size * p, n * p) + (loss_D[cells] * weights.losses) @ loss_D.T
+        self._add_rows_themselves(A, gradient, guess, found, weights)
+        diagonal = np.arange(n * p)
+        A[diagonal, diagonal] *= 1.0 + damping
+        return A, gradient.ravel()
+
+    def _add_rows_themselves(
+        self, A: Floats, gradient: Floats, guess: Guess, found: Residuals, weights: "Weights"
+    ) -> None:
+        """Add the equations about cells and not their maps: landmarks, moments, and that rows are near landmarks."""
+        X = guess.X
+        n, p = X.shape
+        by_cell = A.reshape(n, p, n, p)
+        counts = np.maximum(np.bincount(guess.cluster, minlength=len(self.landmarks)), 1)
+        for one, count in enumerate(counts):
+            members = np.flatnonzero(guess.cluster == one)
+            for a in range(p):
+                by_cell[np.ix_(members, [a], members, [a])] += weights.means[one] / count**2
+            gradient[members] += weights.means[one] * found.means[one] / count
+        for a in range(p):
+            by_cell[:, a, :, a] += weights.moments[0] + 4.0 * weights.moments[1] * np.outer(X[:, a], X[:, a])
+        gradient += weights.moments[0] * found.moments[0] + 2.0 * weights.moments[1] * X * found.moments[1]
+        diagonal = np.arange(n * p)
+        A[diagonal, diagonal] += 1.0 / self.spread**2
+        gradient += (self.landmarks[guess.cluster] - X) / self.spread**2
+
+    def _white(self, X: Floats) -> tuple[Floats, Floats]:
+        return self.white_g(self.mapped(X)), self.derivatives(X) @ self.white[:-1]
+
+    def _factor_block(
+        self, k: int, guess: Guess, found: Residuals, weights: "Weights", G: Floats, D: Floats, damping: float
+    ) -> tuple[Floats, Floats, Floats]:
+        """Return, for the factors of one curvature, their matrix, its coupling to the cells, and the slope."""
+        n, p = guess.X.shape
+        GG = G @ G.T
+        weight = weights.curvature[k]
+        block = weight * np.square(GG)
+        expected = weights.expected / np.square(_slack(found.expected[:, k]))
+        diagonal = np.arange(n)
+        block[diagonal, diagonal] *= 1.0 + damping
+        block[diagonal, diagonal] += expected + 1e-9
+        coupling = (2.0 * weight * (D.reshape(n * p, -1) @ G.T)).reshape(n, p, n)
+        coupling *= (GG * guess.v[:, k, None])[:, None, :]
+        slope = weight * np.einsum("ij,ij->i", G @ found.curvature[k], G)
+        slope += (found.expected[:, k] - guess.v[:, k]) * expected
+        return block, coupling.reshape(n * p, n), slope
+
+
+@dataclass(frozen=True)
+class Weights:
+    """What each group of equations counts for, see `Equations.weights`."""
+
+    curvature: Floats
+    slopes: Floats
+    losses: Floats
+    means: Floats
+    moments: Floats
+    expected: float
+
+
+def _slack(expected: Floats) -> Floats:
+    """Return how far a factor may be off what is expected of it."""
+    return 2.0 * JITTER * expected + 0.02

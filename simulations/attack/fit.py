@@ -1,0 +1,116 @@
+"""Fitting rows to everything at once: Levenberg and Marquardt, from several rows at each landmark or from the truth."""
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+from scipy.linalg import LinAlgError
+
+from simulations.attack.equations import Equations, Floats, Guess
+from simulations.attack.knowledge import Knowledge
+
+FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-9, 1e3
+LARGEST_MOVE = 1.0
+"""A cell moves by at most so many standard deviations in a step, root mean square over its row."""
+
+STALLED, SLOW = 4, 0.01
+"""After so many steps that each take less than this share off the cost, the rows that matter least are replaced."""
+
+REPLACED, CANDIDATES = 20, 4000
+"""One row in so many is replaced at a time, by the best of so many candidates."""
+
+
+def start_from_landmarks(knowledge: Knowledge, equations: Equations, seed: int) -> Guess:
+    """Return several copies of each landmark, a little apart, on the sides that the model gives them."""
+    generator = np.random.default_rng(seed)
+    cluster = np.arange(knowledge.rows) % len(knowledge.landmarks)
+    X = knowledge.landmarks[cluster]
+    X = X + 0.3 * equations.spread * generator.standard_normal(X.shape)
+    best = knowledge.asked[-1].question.centre
+    decisions = equations.mapped(X) @ best[:-1] + best[-1]
+    positive, _ = knowledge.sides()
+    y = -np.ones(knowledge.rows)
+    y[np.argsort(-decisions)[:positive]] = 1.0
+    return with_factors(equations, Guess(X, y, cluster))
+
+
+def with_factors(equations: Equations, guess: Guess) -> Guess:
+    """Return a guess with the factors that are to be expected of its rows."""
+    if not equations.curvatures:
+        return guess
+    return replace(guess, v=equations.bumps(equations.mapped(guess.X), guess.y))
+
+
+def fit(
+    equations: Equations,
+    guess: Guess,
+    seconds: float,
+    report: Callable[[float, float, Floats], None],
+    *,
+    joint: bool,
+    seed: int = 0,
+) -> Guess:
+    """Return the rows that fit best after so many seconds.
+
+    Parameters
+    ----------
+    equations : Equations
+        What is known.
+    guess : Guess
+        Where to begin.
+    seconds : float
+        Time to take.
+    report : callable
+        Called with the time, the cost and the guessed rows after each step.
+    joint : bool
+        Whether cuts have a part from the beginning. Without, they have in the second half of the time.
+    seed : int
+        Seed of the candidates that replace rows.
+    """
+    generator = np.random.default_rng(seed)
+    begun, damping, slow = time.monotonic(), FIRST_DAMPING, 0
+    found = equations.residuals(guess)
+    while time.monotonic() - begun < seconds and damping < MOST_DAMPING:
+        weights = equations.weights(found, joint or time.monotonic() - begun > seconds / 2)
+        before = equations.cost(guess, found, weights)
+        try:
+            moved, changed = equations.step(guess, found, weights, damping)
+        except LinAlgError:
+            damping *= 5.0
+            continue
+        length = np.sqrt(np.square(moved).mean(axis=1))
+        moved *= np.minimum(1.0, LARGEST_MOVE / np.maximum(length, 1e-12))[:, None]
+        v = np.maximum(guess.v + changed, 0.0) if equations.curvatures else guess.v
+        tried = replace(guess, X=guess.X + moved, v=v)
+        then = equations.residuals(tried, same=found)
+        after = equations.cost(tried, then, weights)
+        if after < before:
+            slow = slow + 1 if before - after < SLOW * before else 0
+            guess, found, damping = tried, equations.residuals(tried), max(LEAST_DAMPING, damping / 3.0)
+            report(time.monotonic() - begun, after, guess.X)
+        else:
+            slow, damping = slow + 1, damping * 4.0
+        if slow >= STALLED and equations.curvatures:
+            guess, slow, damping = _replaced(equations, guess, generator), 0, min(max(damping, 1e-3), 1.0)
+            found = equations.residuals(guess)
+    return guess
+
+
+def _replaced(equations: Equations, guess: Guess, generator: np.random.Generator) -> Guess:
+    """Replace the rows that matter least to the curvatures by new ones where these are least explained."""
+    X, v, y, cluster = guess.X.copy(), guess.v.copy(), guess.y.copy(), guess.cluster.copy()
+    importance = np.square(v).sum(axis=1) * np.square(np.square(equations.white_g(equations.mapped(X))).sum(axis=1))
+    least = np.argsort(importance)[: max(2, len(X) // REPLACED)]
+    near = generator.integers(len(equations.landmarks), size=CANDIDATES)
+    candidates = equations.landmarks[near] + equations.spread * generator.standard_normal((CANDIDATES, X.shape[1]))
+    G = equations.white_g(equations.mapped(candidates))
+    size = np.square(G).sum(axis=1)
+    v[least] = 0.0
+    left = equations.residuals(replace(guess, v=v)).curvature
+    for row in least:
+        gain = np.stack([np.einsum("ij,ij->i", G @ R, G) for R in left], axis=1).clip(0.0)
+        best = int(np.argmax(np.square(gain).sum(axis=1) / np.square(size)))
+        X[row], v[row], cluster[row] = candidates[best], 0.7 * gain[best] / size[best] ** 2, near[best]
+        left = left - v[row][:, None, None] * np.outer(G[best], G[best])
+    return replace(guess, X=X, v=v, y=y, cluster=cluster)

@@ -1,0 +1,160 @@
+"""What the coordinator knows after a run, read from the record of what it asked and what came back.
+
+The attack is on the model itself: its one feature map over all training rows, and one of its binary problems. Other
+problems of the same rows (several classes, folds) would add equations of the same kind.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm import messages
+from flower_pansvm.cutting_planes.cuts import Cuts, Question, curvature_matrix
+from flower_pansvm.cutting_planes.noise import Noise
+from flower_pansvm.cutting_planes.packing import unpack_answers, unpack_problems, unpack_questions
+from flower_pansvm.cutting_planes.problem import NO_FOLD
+from flower_pansvm.errors import SettingError
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.multiclass import Pair, signs
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.settings import Settings
+from strategies.asked import AskedSum
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question of the problem, and the sums that came back."""
+
+    question: Question
+    cuts: Cuts
+    curvature: Floats | None
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What the coordinator has.
+
+    Parameters
+    ----------
+    feature_map : NystromMap
+        The model's feature map; all features, in scaled units.
+    asked : sequence of Asked
+        Questions of one binary problem over all training rows, in order.
+    pair : Pair
+        Its two sides.
+    class_rows : ndarray of shape (classes,)
+        Training rows of each class.
+    total, square : ndarray of shape (features,)
+        Sums of the scaled cells and of their squares over all rows.
+    noise : Noise or None
+        Size of the noise in the sums; None if they are exact.
+    numbers : dict of str to int
+        How many numbers each task has brought in all.
+    min_cluster : int
+        Fewest rows behind a landmark.
+    """
+
+    feature_map: NystromMap
+    asked: Sequence[Asked]
+    pair: Pair
+    class_rows: Floats
+    total: Floats
+    square: Floats
+    noise: Noise | None
+    numbers: dict[str, int]
+    min_cluster: int
+
+    @property
+    def rows(self) -> int:
+        """Number of training rows."""
+        return int(self.class_rows.sum())
+
+    @property
+    def landmarks(self) -> Floats:
+        """The landmarks, shape (landmarks, features)."""
+        return self.feature_map.landmarks
+
+    @property
+    def curvatures(self) -> list[tuple[Question, Floats]]:
+        """The curvatures with their questions."""
+        return [(one.question, one.curvature) for one in self.asked if one.curvature is not None]
+
+    def sides(self) -> tuple[int, int]:
+        """Return how many rows are on the positive and on the negative side of the problem."""
+        side = signs(np.arange(len(self.class_rows)), self.pair)
+        return int(self.class_rows[side > 0].sum()), int(self.class_rows[side < 0].sum())
+
+
+def knowledge_of(settings: Settings, record: Sequence[AskedSum]) -> Knowledge:
+    """Return what a coordinator with the record of a run knows.
+
+    Raises
+    ------
+    SettingError
+        If the run trained no model on all rows with one feature map.
+    """
+    cuts = [one for one in record if one.task == messages.CUTS.name]
+    wanted = None
+    asked: list[Asked] = []
+    for one in cuts:
+        problems, questions = unpack_problems(one.inputs), unpack_questions(one.inputs)
+        answers = unpack_answers(one.sums, questions)
+        for problem, question, answer in zip(problems, questions, answers, strict=True):
+            key = (problem.feature_map, problem.pair)
+            if problem.fold != NO_FOLD or wanted not in (None, key):
+                continue
+            wanted = key
+            curvature = None
+            if question.leading >= 0:
+                curvature = curvature_matrix(answer.curvature, problem.rank, question.leading)
+            asked.append(Asked(question, answer.cuts, curvature))
+    if wanted is None:
+        raise SettingError("The record holds no training on all rows. Attack a run of 'pansvm run'.")
+    told = cuts[-1].told
+    feature_map = _feature_map(told, wanted[0])
+    total, square = _scaled_moments(record, told)
+    (moments,) = (one for one in record if one.task == messages.MOMENTS.name)
+    return Knowledge(
+        feature_map=feature_map,
+        asked=asked,
+        pair=wanted[1],
+        class_rows=moments.sums["rows"].sum(axis=0),
+        total=total,
+        square=square,
+        noise=Noise.of(feature_map) if settings.preset == "private" else None,
+        numbers=_numbers(record),
+        min_cluster=settings.min_cluster,
+    )
+
+
+def _feature_map(told: object, number: int) -> NystromMap:
+    values = told[messages.feature_map(number)]  # type: ignore[index]
+    landmarks = told[messages.landmark_set(values["landmark_set"])]["landmarks"]  # type: ignore[index]
+    kernel = Kernel(values["kernel"], values["gamma"], values["degree"], values["coef0"])
+    return NystromMap(kernel, landmarks[:, values["features"]], values["normalization"])
+
+
+def _scaled_moments(record: Sequence[AskedSum], told: object) -> tuple[Floats, Floats]:
+    """Return sum and sum of squares of the scaled cells; missing ones are filled with the mean."""
+    (moments,) = (one for one in record if one.task == messages.MOMENTS.name)
+    count, total, square = (moments.sums[name].sum(axis=0) for name in ("count", "total", "square"))
+    scaling = told[messages.SCALING]  # type: ignore[index]
+    fill, shift, scale = (scaling[name][0] for name in ("fill", "shift", "scale"))
+    rows = moments.sums["rows"].sum()
+    total, square = total + (rows - count) * fill, square + (rows - count) * np.square(fill)
+    scaled = (total - rows * shift) / scale
+    return scaled, (square - 2 * shift * total + rows * np.square(shift)) / np.square(scale)
+
+
+def _numbers(record: Sequence[AskedSum]) -> dict[str, int]:
+    """Return how many numbers each task has brought."""
+    found: dict[str, int] = {}
+    for one in record:
+        for name, total in one.sums.items():
+            kind = f"{one.task}: {name}"
+            found[kind] = found.get(kind, 0) + total.size
+    return found
