@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from clients.answering import Inputs, answers
 from clients.blur import check_blurred, draw_for
+from clients.problems import asked_problems
 from clients.site import Site
 from clients.terms import least_blur
 from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import Answer, Labels, cuts_at
-from flower_pansvm.cutting_planes.packing import pack_answers, unpack_problems, unpack_questions
+from flower_pansvm.cutting_planes.packing import pack_answers, unpack_questions
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.multiclass import signs
 from flower_pansvm.records import Value
@@ -33,7 +34,7 @@ def warm_start(site: Site, inputs: Inputs) -> dict[str, Value]:
 
     C is raised so that the weight of regularisation against loss is that of the whole federation.
     """
-    bound, problems = inputs["bound"], unpack_problems(inputs)
+    problems = asked_problems(site, inputs)
     weights = [np.zeros(problem.rank + 1) for problem in problems]
     rows = np.zeros(len(problems))
     for i, problem in enumerate(problems):
@@ -44,14 +45,14 @@ def warm_start(site: Site, inputs: Inputs) -> dict[str, Value]:
             F = site.mapped_train(problem.feature_map)(chosen)
             local_C = problem.C * problem.rows / weight.sum()
             rows[i] = np.abs(labels.y) @ labels.weight
-            weights[i] = np.clip(_local_svm(F, y, weight, local_C), -bound, bound) * rows[i]
+            weights[i] = _local_svm(F, y, weight, local_C) * rows[i]
     return {"weights": np.concatenate(weights), "rows": rows}
 
 
 @answers(messages.CUTS)
 def cuts(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8)."""
-    problems, questions = unpack_problems(inputs), unpack_questions(inputs)
+    problems, questions = asked_problems(site, inputs), unpack_questions(inputs)
     check_blurred(site, min(question.blur for question in questions))
     # The search for points blurs fewer rows as it goes on, and need not know how many each hospital insists on.
     least = least_blur(site.context)

@@ -131,7 +131,7 @@ def test_a_site_joins_a_run_once(federation: Federation) -> None:
 
 def test_a_refused_value_cannot_be_searched_for(federation: Federation, ask_moments: Any) -> None:
     """A bound tells whether a site's own number is above it; one such answer is all a coordinator gets."""
-    with pytest.raises(SumError, match="above the declared bound"):
+    with pytest.raises(SumError, match="above the agreed bound"):
         ask_moments(federation, total=1000.0)
     for bounds in ({"total": 1e6}, {}):
         with pytest.raises(SumError, match="has reported an error in this run and answers nothing more"):

@@ -55,7 +55,7 @@ def test_summed_results_leave_masked_and_disclosed_ones_as_they_are() -> None:
 
 @pytest.mark.parametrize(
     ("value", "reason"),
-    [(8.125, "above the declared bound 8"), (-8.125, "above"), (np.nan, "not a finite"), (np.inf, "not a")],
+    [(8.125, "above the agreed bound 8"), (-8.125, "above"), (np.nan, "not a finite"), (np.inf, "not a")],
 )
 def test_values_that_do_not_fit_are_refused_and_not_named(value: float, reason: str) -> None:
     with pytest.raises(SumError, match=f"'weights' holds a value .*{reason}") as caught:
@@ -72,7 +72,7 @@ def test_a_value_that_does_not_fit_leaves_nothing_behind_in_a_run(
     settings: Settings, hospital_files: list[Path], hospitals: Any, enrol: Any, ask_moments: Any
 ) -> None:
     grid = hospitals(settings, hospital_files)
-    with pytest.raises(SumError, match="'total' holds a value whose magnitude is above the declared bound"):
+    with pytest.raises(SumError, match="'total' holds a value whose magnitude is above the agreed bound"):
         ask_moments(enrol(grid, settings), total=1.0)
     answers = grid.transcript[3:]
     assert len(answers) == 3
