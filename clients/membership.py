@@ -124,7 +124,8 @@ def take_part(context: Context, content: RecordDict, task: Task) -> Participatio
     if this.task != messages.sum_name(task, inputs, bounds, told, settings):
         raise SumError(
             f"Site '{site_name(context)}' was asked something else for task '{task.name}' than the coordinator says it "
-            "asks of all sites. Does the coordinator run the same version? If so, it does not follow the protocol."
+            "asks of all sites. Does it run the same version, with the settings of the run config? If so, it does not "
+            "follow the protocol."
         )
     return Participation(protocol_of(context), this, member, settings, bounds, memory)
 
