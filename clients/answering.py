@@ -19,8 +19,9 @@ from clients.membership import remember, take_part, take_step, withdraw
 from clients.site import Site
 from clients.slots import take_seed
 from clients.terms import site_name
+from clients.value_refusals import note_value_refusal
 from flower_pansvm import records
-from flower_pansvm.errors import PanSVMError
+from flower_pansvm.errors import PanSVMError, TableError, ValueRefusedError
 from flower_pansvm.messages import RELAY, Task
 from flower_pansvm.records import Value
 
@@ -75,8 +76,10 @@ def _answer(task: Task, work: Work, content: RecordDict, context: Context) -> Re
             sites_of_run(site)
             take_seed(site, participation, cast("dict[str, bytes]", records.get(content, "notes")))
         reply, kept = leave(task, work(site, records.get(content, "inputs")), participation, site.outbox)
-    except Exception:
+    except Exception as error:
         withdraw(context)
+        if task.summed and isinstance(error, TableError | ValueRefusedError):
+            note_value_refusal(context)
         raise
     if participation is not None:
         remember(context, participation, kept)

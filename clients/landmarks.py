@@ -21,9 +21,9 @@ def landmarks(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Write the site's k-means centres into its own slots of a zero matrix (Lu 2016, Algorithm 1, line 1).
 
     Means over all rows are exact. Of two sets of them, with another seed or number, two that differ in one row would
-    give it away: a run gets one.
+    give it away: a run gets one, in one round trip.
     """
-    asked = records.digest(inputs) + site.told(messages.SCALING)[DIGEST]
+    asked = f"{_round_trip(site)} {records.digest(inputs)} {site.told(messages.SCALING)[DIGEST]}"
     if NO_FOLD in inputs["folds"] and not site.settle(messages.LANDMARKS.name, asked.encode()):
         raise FederationError(
             f"Site '{site.name}' refuses a second set of landmarks of all its rows: means that differ in one row would "
@@ -37,6 +37,10 @@ def landmarks(site: Site, inputs: Inputs) -> dict[str, Value]:
         used = slots[: len(centres)]
         matrix[number, used], filled[number, used] = centres, 1.0
     return {"centres": matrix, "filled": filled}
+
+
+def _round_trip(site: Site) -> int:
+    return 0 if site.participation is None else site.participation.this.round_trip
 
 
 def own_centres(site: Site, inputs: Inputs, number: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -7,14 +7,18 @@ from flwr.app import Context, RecordDict
 
 from clients import broadcasts
 from clients.run_keys import make_run_keys, member_of
-from clients.terms import agreed_settings, is_simulated, least_sites, site_name
+from clients.terms import agreed_settings, is_simulated, least_sites, site_name, warn_of_missing_pins
+from clients.value_refusals import check_value_refusals
 from flower_pansvm import messages, records
+from flower_pansvm.bounds import bounds_of
 from flower_pansvm.errors import SumError
 from flower_pansvm.messages import Task
 from flower_pansvm.secure_sum import selection
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
 from flower_pansvm.secure_sum.keys import seal, unseal
 from flower_pansvm.secure_sum.refusals import Memory, admit
+from flower_pansvm.secure_sum.wire import keys_digest
+from flower_pansvm.settings import Settings
 
 STATE = "sums"
 WITHDRAWN = "withdrawn"
@@ -32,6 +36,8 @@ class Participation:
         Which sum it is.
     member : Member
         This site's keys and the others' public keys.
+    settings : Settings
+        The run's settings.
     bounds : dict of str to float
         Largest absolute value any site may hold, for each result; infinite if unknown.
     memory : Memory
@@ -41,14 +47,24 @@ class Participation:
     protocol: SecureSum
     this: SumRound
     member: Member
+    settings: Settings
     bounds: dict[str, float]
     memory: Memory
 
 
 def join_run(context: Context) -> dict[str, bytes]:
-    """Make this site's keys for a run and return what it publishes of them."""
+    """Make this site's keys for a run and return what it publishes of them.
+
+    Raises
+    ------
+    PanSVMError
+        If this site does not take part in the run.
+    """
+    check_value_refusals(context)
+    warn_of_missing_pins(context)
     public = make_run_keys(context, protocol_of(context))
-    _keep(context, Memory(run=str(context.run_id)), b"")
+    settings = messages.settings_digest(agreed_settings(context))
+    _keep(context, Memory(run=str(context.run_id), settings=settings), b"")
     return public
 
 
@@ -58,8 +74,8 @@ def protocol_of(context: Context) -> SecureSum:
     Raises
     ------
     SumError
-        If the hospital insists on another one, or it does not protect the site and the hospital has not agreed
-        to that in its node config.
+        If the hospital insists on another one; or if it does not protect the site, or not without trust in other
+        sites and the coordinator, and the hospital has not agreed to that in its node config.
     """
     protocol = selection.protocol_of(agreed_settings(context))
     agreed = is_simulated(context) or "aggregation" in context.node_config
@@ -67,6 +83,12 @@ def protocol_of(context: Context) -> SecureSum:
         raise SumError(
             f"Site '{site_name(context)}' refuses the aggregation '{protocol.name}': the coordinator would see this "
             "site's numbers. Choose aggregation=ring, or write it into the site's node config to agree."
+        )
+    if protocol.by_consent and not agreed:
+        raise SumError(
+            f"Site '{site_name(context)}' refuses the aggregation '{protocol.name}': one site opens the sums and need "
+            "not prove that its key is sound, and a coordinator that does not follow the protocol can have it open "
+            "every site's numbers. Choose aggregation=ring, or write it into the site's node config to agree."
         )
     return protocol
 
@@ -79,7 +101,7 @@ def take_part(context: Context, content: RecordDict, task: Task) -> Participatio
     context : Context
         Flower's context of this node, which has joined the run.
     content : RecordDict
-        The request: groups ``sum``, ``bounds``, ``inputs``, ``broadcast.NAME`` and ``keys.SITE``.
+        The request: groups ``sum``, ``inputs``, ``broadcast.NAME`` and ``keys.SITE``.
     task : Task
         The task that is asked.
 
@@ -94,18 +116,18 @@ def take_part(context: Context, content: RecordDict, task: Task) -> Participatio
             f"Site '{site_name(context)}' has reported an error in this run and answers nothing more. See that "
             "error; then start a new run."
         )
+    settings, (memory, _) = agreed_settings(context), _kept(context)
     this, member = _sum_of(context, content), _member_of(context, content)
-    publics = {name: keys["public_key"] + keys["published"] for name, keys in _public(content).items()}
-    memory, _ = _kept(context)
-    memory = admit(memory, this, member.name, publics, least_sites(context))
-    bounds = cast("dict[str, float]", records.get(content, "bounds"))
-    told = broadcasts.told(context, content)
-    if this.task != messages.sum_name(task, records.get(content, "inputs"), bounds, told):
+    memory = admit(memory, this, member.name, _publics(content), least_sites(context))
+    inputs, told = records.get(content, "inputs"), broadcasts.told(context, content)
+    bounds = bounds_of(task, inputs, settings, len(this.roster))
+    if this.task != messages.sum_name(task, inputs, bounds, told, settings):
         raise SumError(
             f"Site '{site_name(context)}' was asked something else for task '{task.name}' than the coordinator says it "
-            "asks of all sites. Does the coordinator run the same version? If so, it does not follow the protocol."
+            "asks of all sites. Does it run the same version, with the settings of the run config? If so, it does not "
+            "follow the protocol."
         )
-    return Participation(protocol_of(context), this, member, bounds, memory)
+    return Participation(protocol_of(context), this, member, settings, bounds, memory)
 
 
 def remember(context: Context, participation: Participation, kept: bytes) -> None:
@@ -116,8 +138,8 @@ def remember(context: Context, participation: Participation, kept: bytes) -> Non
 def withdraw(context: Context) -> None:
     """Take part in no further sum of this run.
 
-    An error says something about this site's rows alone, for instance that a value is above a bound that the
-    coordinator chose. One such answer ends a run; a coordinator that went on asking would find out the value.
+    An error says something about this site's rows alone, for instance that a value is above a bound. One such answer
+    ends a run; a coordinator that went on asking, with other scalings of its choice, would find out the value.
     """
     records.put(context.state, WITHDRAWN, {})
 
@@ -137,8 +159,8 @@ def take_step(context: Context, content: RecordDict) -> bytes:
     SumError
         If it is another sum than the last one this site took part in, or the protocol refuses the step.
     """
-    this = _sum_of(context, content)
     memory, kept = _kept(context)
+    this = _sum_of(context, content)
     if (this.round_trip, this.attempt, this.roster) != (memory.round_trip, memory.attempt, memory.roster):
         raise SumError(
             f"Site '{site_name(context)}' was asked for a step of a sum it does not take part in. A message came "
@@ -162,8 +184,12 @@ def note_from(participation: Participation, sender: str, purpose: str, sealed: b
 
 
 def _of_the_run(participation: Participation, purpose: str) -> SumRound:
-    """Return the label of notes that are valid for the whole run: they may be read in a later round trip."""
-    return SumRound(participation.this.run, purpose, round_trip=0, attempt=0, roster=())
+    """Return the label of notes that are valid for the whole run: they may be read in a later round trip.
+
+    And with fewer sites; so it holds the settings and all sites' keys, but no roster.
+    """
+    name = messages.note_name(purpose, participation.settings)
+    return SumRound(participation.this.run, name, 0, 0, roster=(), keys=participation.this.keys)
 
 
 def _sum_of(context: Context, content: RecordDict) -> SumRound:
@@ -174,6 +200,7 @@ def _sum_of(context: Context, content: RecordDict) -> SumRound:
         round_trip=cast(int, request["round_trip"]),
         attempt=cast(int, request["attempt"]),
         roster=tuple(map(str, cast("list[str]", request["roster"]))),
+        keys=keys_digest(_publics(content)),
     )
 
 
@@ -186,6 +213,11 @@ def _public(content: RecordDict) -> dict[str, dict[str, bytes]]:
     return cast("dict[str, dict[str, bytes]]", records.groups(content, "keys."))
 
 
+def _publics(content: RecordDict) -> dict[str, bytes]:
+    """Return the same as bytes, without the signatures."""
+    return {name: keys["public_key"] + keys["published"] for name, keys in _public(content).items()}
+
+
 def _keep(context: Context, memory: Memory, kept: bytes) -> None:
     records.put(context.state, STATE, {"memory": memory.to_json(), "kept": kept})
 
@@ -194,4 +226,10 @@ def _kept(context: Context) -> tuple[Memory, bytes]:
     state = records.get(context.state, STATE)
     if not state:
         raise SumError(f"Site '{site_name(context)}' has not joined this run. Start the run again.")
-    return Memory.from_json(str(state["memory"])), cast(bytes, state["kept"])
+    memory = Memory.from_json(str(state["memory"]))
+    if memory.settings != messages.settings_digest(agreed_settings(context)):
+        raise SumError(
+            f"The settings of the run are not those that site '{site_name(context)}' has joined it with. Start a new "
+            "run."
+        )
+    return memory, cast(bytes, state["kept"])

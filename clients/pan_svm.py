@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from clients.answering import Inputs, answers
 from clients.blur import check_blurred, draw_of, sites_of_run
+from clients.problems import asked_problems
 from clients.site import Site
 from clients.terms import defends, least_blur
 from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import Answer, Draw, Labels, Question, cuts_at
 from flower_pansvm.cutting_planes.noise import noised, normal, rows_to_blur
-from flower_pansvm.cutting_planes.packing import pack_answers, unpack_problems, unpack_questions
+from flower_pansvm.cutting_planes.packing import pack_answers, unpack_questions
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.multiclass import signs
 from flower_pansvm.records import Value
@@ -39,7 +40,7 @@ def warm_start(site: Site, inputs: Inputs) -> dict[str, Value]:
 
     C is raised so that the weight of regularisation against loss is that of the whole federation.
     """
-    bound, problems = inputs["bound"], unpack_problems(inputs)
+    problems = asked_problems(site, inputs)
     weights = [np.zeros(problem.rank + 1) for problem in problems]
     rows = np.zeros(len(problems))
     for i, problem in enumerate(problems):
@@ -50,7 +51,7 @@ def warm_start(site: Site, inputs: Inputs) -> dict[str, Value]:
             F = site.mapped_train(problem.feature_map)(chosen)
             local_C = problem.C * problem.rows / weight.sum()
             rows[i] = np.abs(labels.y) @ labels.weight
-            weights[i] = np.clip(_local_svm(F, y, weight, local_C), -bound, bound) * rows[i]
+            weights[i] = _local_svm(F, y, weight, local_C) * rows[i]
             if defends(site.context):
                 weights[i] += _start_noise(site, problem, weights[i])
     return {"weights": np.concatenate(weights), "rows": rows}
@@ -59,7 +60,7 @@ def warm_start(site: Site, inputs: Inputs) -> dict[str, Value]:
 @answers(messages.CUTS)
 def cuts(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8)."""
-    problems, questions = unpack_problems(inputs), unpack_questions(inputs)
+    problems, questions = asked_problems(site, inputs), unpack_questions(inputs)
     check_blurred(site, min(question.blur for question in questions))
     questions = [
         replace(question, blur=max(question.blur, fewest_blurred(site, problem)))

@@ -11,12 +11,12 @@ from clients.answering import Inputs, answers
 from clients.blur import check_blurred, draw_for, draw_of, weights
 from clients.broadcasts import DIGEST
 from clients.pan_svm import fewest_blurred, labels_of
+from clients.problems import asked_problems
 from clients.site import Site
 from clients.terms import least_rows
 from flower_pansvm import messages, scaling
 from flower_pansvm.cutting_planes.cuts import blocks
 from flower_pansvm.cutting_planes.duals import Duals, row_duals, unpack_duals
-from flower_pansvm.cutting_planes.packing import unpack_problems
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import TableError
 from flower_pansvm.records import Value
@@ -54,7 +54,7 @@ def support(site: Site, inputs: Inputs) -> dict[str, Value]:
     Equations (5.1) and (5.3): the weights of the linear separation in the space of the features, and number, sum and
     sum of squares of the support vectors, from which the coordinator has their t-statistic.
     """
-    problems, duals = unpack_problems(inputs), unpack_duals(inputs)
+    problems, duals = asked_problems(site, inputs), unpack_duals(inputs)
     check_blurred(site, inputs["blur"])
     # From the same cutting planes as in training, which are at least as random as the hospital insists on.
     duals = [

@@ -19,8 +19,9 @@ from clients.membership import Participation
 from clients.memory import cached
 from clients.table import Table, align
 from clients.table_source import open_table, table_identity
-from clients.terms import least_rows, site_name
+from clients.terms import agreed_settings, least_rows, site_name
 from flower_pansvm import messages, records
+from flower_pansvm.bounds import MOST_ROWS
 from flower_pansvm.cutting_planes.cuts import Mapped, blocks
 from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import NO_FOLD
@@ -149,6 +150,10 @@ class Site:
             )
         return cast(bytes, values["value"])
 
+    def has(self, secret: str) -> bool:
+        """Return whether :meth:`keep` has put a secret away."""
+        return records.has(self.context.state, f"secret.{secret}")
+
     def settle(self, what: str, value: bytes) -> bool:
         """Keep the first value of something in a run; return whether this one is it."""
         return self.first(what, value) == value
@@ -222,7 +227,15 @@ class Site:
         values = self.told(messages.feature_map(number))
         kernel = Kernel(values["kernel"], values["gamma"], values["degree"], values["coef0"])
         landmarks = self._landmark_set(number)["landmarks"][:, values["features"]]
-        return NystromMap(kernel, landmarks, values["normalization"])
+        feature_map = NystromMap(kernel, landmarks, values["normalization"])
+        agreed = agreed_settings(self.context).kernel
+        key = ("sound map", agreed, *self.told_about(number))
+        if not cached(key, lambda: kernel.name in (agreed, "rbf") and feature_map.is_normalized()):
+            raise FederationError(
+                f"Site '{self.name}' refuses a feature map that is none of the run's kernel '{agreed}' and the "
+                "landmarks. Does the coordinator run the same version? If so, it does not follow the protocol."
+            )
+        return feature_map
 
     def noise(self, number: int) -> Noise:
         """Return how large the secret noise in sums over virtual points of a feature map is."""
@@ -262,6 +275,10 @@ class Site:
         test = test_rows(class_names(labels, schema.positive_labels), test_fraction, seed)
         train, test = known & ~test, known & test
         left, least = int(np.count_nonzero(train)), least_rows(self.context)
+        if left > MOST_ROWS:
+            raise TableError(
+                f"Site '{self.name}' has more training rows than a site may have, {MOST_ROWS}. Split the table."
+            )
         if left < least:
             raise TableError(
                 f"Site '{self.name}' would train on {left} rows, and it takes part with at least {least}. Lower "

@@ -4,9 +4,11 @@ The coordinator chooses the settings of a run. A hospital that starts its SuperN
 node config refuses every run, and every sum, that does not keep to it.
 """
 
+from logging import WARNING
 from typing import cast
 
 from flwr.app import Context
+from flwr.common.logger import log
 
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label
@@ -22,6 +24,17 @@ KEYS = (
 
 LEAST_ROWS = Settings().min_cluster
 """A hospital's ``min-cluster`` unless its node config says otherwise."""
+
+LEAST_SITES = 3
+"""A hospital's ``min-sites`` unless its node config says otherwise: of a sum of two, each site learns the other's part
+by taking off its own."""
+
+RISKS = {
+    "roster": "the coordinator could hand out keys of its own and read this site's sums",
+    "aggregation": "the coordinator chooses how this site's sums are protected",
+    "k": "the coordinator chooses with how many sites this one shares masks, two at the least",
+}
+"""Pins that a hospital should have, and what it risks without."""
 
 
 def is_simulated(context: Context) -> bool:
@@ -109,9 +122,22 @@ def check_extremes_agreed(context: Context) -> None:
         )
 
 
+def warn_of_missing_pins(context: Context) -> None:
+    """Write into a hospital's own log which of the pins it should have are missing; nothing at a simulated site."""
+    k_matters = Settings.from_config(context.run_config).aggregation == "k-secure"
+    for key, risk in RISKS.items():
+        missing = key not in context.node_config and (key != "k" or k_matters)
+        if missing and not is_simulated(context):
+            log(WARNING, "the node config has no '%s': %s", key, risk)
+
+
 def least_sites(context: Context) -> int:
-    """Return the fewest sites in a sum: what the run says, or more if the hospital asks for more."""
-    return max(Settings.from_config(context.run_config).min_sites, _count(context, "min-sites", 0))
+    """Return the fewest sites in a sum: what the run says, or more if the hospital asks for more.
+
+    A hospital whose node config does not say asks for three, whatever the run says.
+    """
+    least = _count(context, "min-sites", 0 if is_simulated(context) else LEAST_SITES)
+    return max(Settings.from_config(context.run_config).min_sites, least)
 
 
 def least_rows(context: Context) -> int:

@@ -37,6 +37,10 @@ class SumError(PanSVMError):
     code = 103
 
 
+class ValueRefusedError(SumError):
+    """A site's own value does not fit a secure sum: to say so tells something about this site's rows alone."""
+
+
 class TrainingError(PanSVMError):
     """The training cannot go on: no landmarks, a map of rank zero, a quadratic program that fails."""
 

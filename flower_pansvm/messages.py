@@ -6,11 +6,12 @@ A *broadcast* is a named set of values that every site keeps for the tasks that 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from flower_pansvm import records
 from flower_pansvm.records import Values
+from flower_pansvm.settings import Settings
 
 COUNT = 2.0**40
 """Bound for numbers of rows: no federation holds more."""
@@ -30,12 +31,16 @@ class Task:
         Results of which only the sum over the sites is learned.
     disclosed : tuple of str
         Results that the coordinator receives from each site as they are.
+    bounds : mapping of str to float
+        Largest absolute value of those results for which it is the same in every request; of the others it is made
+        from the request, or unknown (:mod:`flower_pansvm.bounds`).
     """
 
     name: str
     category: Literal["query", "train", "evaluate"]
     summed: tuple[str, ...] = ()
     disclosed: tuple[str, ...] = ()
+    bounds: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     @property
     def message_type(self) -> str:
@@ -43,11 +48,15 @@ class Task:
         return f"{self.category}.{self.name}"
 
 
-def sum_name(task: Task, inputs: Values, bounds: Mapping[str, float], told: Mapping[str, str]) -> str:
+def sum_name(
+    task: Task, inputs: Values, bounds: Mapping[str, float], told: Mapping[str, str], settings: Settings
+) -> str:
     """Return the name under which a secure sum is made: its task, and a digest of all that the sites were given.
 
     The masks are made from it. So a coordinator that gives one site something else than the others, such as a
-    request to which the others can only answer zero, gets noise and not that site's vector.
+    request to which the others can only answer zero, or another protocol, gets noise and not that site's vector.
+    The masks are made from the roster and from all sites' public keys, too
+    (:func:`flower_pansvm.secure_sum.wire.sum_context`).
 
     Parameters
     ----------
@@ -56,12 +65,29 @@ def sum_name(task: Task, inputs: Values, bounds: Mapping[str, float], told: Mapp
     inputs : mapping
         Its inputs.
     bounds : mapping of str to float
-        The bound of each result.
+        The bound of each result (:func:`flower_pansvm.bounds.bounds_of`).
     told : mapping of str to str
         Digest of each broadcast so far (:func:`flower_pansvm.records.digest`), by name.
+    settings : Settings
+        All settings of the run, with protocol, execution and k among them.
     """
-    parts = {"inputs": records.digest(inputs), "bounds": records.digest(bounds), "told": records.digest(told)}
+    parts = {
+        "inputs": records.digest(inputs),
+        "bounds": records.digest(bounds),
+        "told": records.digest(told),
+        "settings": settings_digest(settings),
+    }
     return f"{task.name} {records.digest(parts)}"
+
+
+def note_name(purpose: str, settings: Settings) -> str:
+    """Return the name under which a note from site to site is sealed that is valid for a whole run."""
+    return f"{purpose} {settings_digest(settings)}"
+
+
+def settings_digest(settings: Settings) -> str:
+    """Return a digest of all settings of a run."""
+    return records.digest(settings.to_config())
 
 
 JOIN = Task(
@@ -73,18 +99,23 @@ JOIN = Task(
 protocol publishes besides, and the signature of the site's identity on both; the names of its columns,
 whether a column that it lacks is all zero (LIBSVM text), and the names of its classes (not how many rows have them)."""
 
-MOMENTS = Task("moments", "train", summed=("rows", "test_rows", "count", "total", "square"))
+MOMENTS = Task(
+    "moments",
+    "train",
+    summed=("rows", "test_rows", "count", "total", "square"),
+    bounds=dict.fromkeys(("rows", "test_rows", "count"), COUNT),
+)
 """Out, for each fold: number of training rows of each class; cells present, sum and sum of squares of each feature.
 And the number of test rows."""
 
-ROWS = Task("rows", "train", summed=("rows",))
+ROWS = Task("rows", "train", summed=("rows",), bounds={"rows": COUNT})
 """Out: number of training rows of each fold and class. Asked again only after a site was lost."""
 
 EXTREMES = Task("extremes", "train", disclosed=("low", "high"))
 """Out: smallest and largest cell of each feature in each fold. Asked only with scaling=minmax, and answered only by
 hospitals that have agreed to it."""
 
-LANDMARKS = Task("landmarks", "train", summed=("centres", "filled"))
+LANDMARKS = Task("landmarks", "train", summed=("centres", "filled"), bounds={"filled": 1.0})
 """In: for each scaling the fold whose rows it has not seen, and the share of the other rows; slots per site, fewest
 rows behind a centre, seed of k-means. Out, for each scaling: the site's k-means centres in its own slots of a zero
 matrix, and a 1 for each slot in use."""
@@ -94,24 +125,29 @@ ASSIGN = Task("assign", "train", summed=("totals", "weights"))
 nearest to it and, for each feature, the sum of their weights, the weights of cells drawn at random: one step of
 federated k-means."""
 
-BOX = Task("box", "train", summed=("below", "above"))
+BOX = Task("box", "train", summed=("below", "above"), bounds={"below": 1.0, "above": 1.0})
 """In: for each scaling the fold left out; steps, in scaled units. Out: for each feature and step a 1 if the site has a
 row further below, or further above, than that: the sums are numbers of sites."""
 
 WARM_START = Task("warm_start", "train", summed=("weights", "rows"))
-"""In: the problems, the bound on a weight. Out: weights and bias of a local linear SVM for each problem, times the
+"""In: the problems. Out: weights and bias of a local linear SVM for each problem, times the
 weight of its rows, and that weight."""
 
 CUTS = Task("cuts", "train", summed=("a", "d", "m", "loss", "curvature"))
 """In: the problems and a question for each. Out: the site's share of the cutting planes and of the hinge loss at each
 point (Lu 2016, Algorithm 2, line 7), and of the loss's curvature at the centre."""
 
-SCORES = Task("scores", "evaluate", summed=("confusion", "histogram"))
+SCORES = Task(
+    "scores",
+    "evaluate",
+    summed=("confusion", "histogram"),
+    bounds={"confusion": COUNT, "histogram": COUNT},
+)
 """In: models, each with the rows it is tried on, its problems, their weights and biases; centre and scale of each
 histogram. Out, for each model: counts of true against predicted class, and how many decision values fall into each
 bin."""
 
-CLASS_MOMENTS = Task("class_moments", "train", summed=("count", "total", "square"))
+CLASS_MOMENTS = Task("class_moments", "train", summed=("count", "total", "square"), bounds={"count": COUNT})
 """Out, for each class: cells present, sum and sum of squares of each feature over all training rows, in scaled units.
 The filters of feature selection are made of them (Lu 2016, section 6.2.1)."""
 

@@ -16,6 +16,9 @@ from flower_pansvm.kernels import Kernel
 EIGENVALUE_TOLERANCE = 1e-8
 """Eigenvalues of k(L, L) below this share of the largest one are noise and are dropped."""
 
+NORMALIZATION_TOLERANCE = 0.1
+"""How far N^T k(L, L) N may be from the identity, as Frobenius norm."""
+
 PENALTIES = (1e-2, 1e-4, 1e-6)
 """Penalties of fits to decisions at the landmarks, in shares of the largest eigenvalue."""
 
@@ -83,6 +86,15 @@ class NystromMap:
     def rank(self) -> int:
         """Number of coordinates of a mapped row."""
         return int(self.normalization.shape[1])
+
+    def is_normalized(self) -> bool:
+        """Return whether N^T k(L, L) N = I holds for the normalization N, as it does for U Lambda^(-1/2).
+
+        Then f(x) holds coordinates of the projection of x, in the space of the kernel, to orthonormal vectors, and
+        ||f(x)||^2 <= k(x, x). The tolerance is wide: next to the smallest eigenvalues that are kept, rounding shows.
+        """
+        product = self.normalization.T @ self.kernel(self.landmarks, self.landmarks) @ self.normalization
+        return bool(np.linalg.norm(product - np.eye(self.rank)) <= NORMALIZATION_TOLERANCE)
 
     def typical_norm(self) -> float:
         """Return the root mean square of ||f|| over the landmarks, which is what to expect of a row."""

@@ -1,6 +1,5 @@
 """From feature maps to trained binary problems: the steps that training and model choice share."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -10,14 +9,15 @@ from numpy.typing import NDArray
 from flower_pansvm import messages
 from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.packing import pack_problems
-from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.problem import LARGEST_WEIGHT, Problem
+from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel, scale_gamma
 from flower_pansvm.multiclass import REST, Pair, one_versus_all, one_versus_one
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.settings import Settings
 from strategies.cutting_planes import side_rows, weighted_rows
-from strategies.federation import MARGIN, Federation
+from strategies.federation import Federation
 from strategies.standard import Standard
 
 
@@ -91,9 +91,9 @@ def tell_feature_map(
     )
 
 
-def coordinate_bound(kernel: Kernel, standard: Standard) -> float:
-    """Return a bound on ||f||, and so on each coordinate, of every mapped training row: ||f||^2 <= k(x, x)."""
-    return MARGIN * math.sqrt(kernel.self_bound(MARGIN * standard.largest_norm**2))
+def check_kernel(kernel: Kernel, standard: Standard) -> None:
+    """Check that the kernel can be computed with on every training row; raises SettingError if not."""
+    kernel.self_bound(standard.largest_norm**2)
 
 
 def pairs_of(settings: Settings, schema: Schema) -> tuple[Pair, ...]:
@@ -130,16 +130,27 @@ def with_rows(problem: Problem, settings: Settings, rows: NDArray[np.float64]) -
         ``class_weight``: balanced weights are those of scikit-learn, within each binary problem.
     rows : ndarray of shape (folds, classes)
         Training rows.
+
+    Raises
+    ------
+    SettingError
+        If one side has so few rows that the sites would refuse their weight.
     """
     sides = side_rows(problem, rows)
     if settings.class_weight == "balanced" and min(sides) > 0:
         weights = sum(sides) / (2 * sides[0]), sum(sides) / (2 * sides[1])
+        if max(weights) > LARGEST_WEIGHT:
+            raise SettingError(
+                f"class-weight=balanced would weigh a row of the rarer side of '{problem.name}' {max(weights):.0f} "
+                f"times, and sites accept at most {LARGEST_WEIGHT:g}. Choose class-weight=none, or merge rare classes "
+                "with the setting 'positive'."
+            )
         problem = replace(problem, weights=weights)
     return replace(problem, rows=weighted_rows(problem, rows))
 
 
 def warm_start(
-    federation: Federation, settings: Settings, problems: Sequence[Problem], bound_on_f: float
+    federation: Federation, settings: Settings, problems: Sequence[Problem]
 ) -> list[NDArray[np.float64]]:
     """Return the mean of the sites' own linear SVMs, weighted by rows, as first point of each problem.
 
@@ -150,15 +161,7 @@ def warm_start(
     """
     if not settings.warm_start or settings.preset == "paper":
         return [np.empty((0, problem.rank + 1)) for problem in problems]
-    # At a minimum 1/2 ||w||^2 <= C rows, the objective at the origin; and |b| <= 1 + ||w|| ||f||.
-    largest = max(problem.C * problem.rows for problem in problems)
-    bound = 1.0 + (1.0 + bound_on_f) * math.sqrt(2.0 * largest)
-    rows = max(problem.rows for problem in problems)
-    sums = federation.secure_sum(
-        messages.WARM_START,
-        {**pack_problems(problems), "bound": bound},
-        {"weights": MARGIN * bound * rows, "rows": MARGIN * rows},
-    )
+    sums = federation.secure_sum(messages.WARM_START, dict(pack_problems(problems)))
     pieces = np.split(sums["weights"], np.cumsum([problem.rank + 1 for problem in problems])[:-1])
     return [
         (piece / count)[None, :] if count > 0 else np.empty((0, len(piece)))

@@ -9,7 +9,7 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
-from flower_pansvm.cutting_planes.cuts import EVERYWHERE, LARGEST_JITTER, Answer, Question
+from flower_pansvm.cutting_planes.cuts import Answer, Question
 from flower_pansvm.cutting_planes.engine import MAX_ROUNDS, Search, solve
 from flower_pansvm.cutting_planes.line_search import LineSearch
 from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions, unpack_answers
@@ -18,7 +18,7 @@ from flower_pansvm.cutting_planes.progress import Progress
 from flower_pansvm.cutting_planes.search import PATIENCE, PointSearch
 from flower_pansvm.multiclass import REST
 from flower_pansvm.settings import Settings
-from strategies.federation import MARGIN, Federation
+from strategies.federation import Federation
 
 NUMBERS_PER_MEGABYTE = 125_000
 SHORT_PATIENCE = 4
@@ -40,8 +40,6 @@ class CuttingPlanes:
         Tolerance, and how the points are searched.
     problems : sequence of Problem
         The problems.
-    coordinate_bound : float
-        Bound on ||f|| of every mapped training row, by whichever of the problems' feature maps.
     rows : ndarray of shape (folds, classes)
         Training rows, from which the problems' numbers of rows were made.
     sites : tuple of str
@@ -69,7 +67,6 @@ class CuttingPlanes:
         federation: Federation,
         settings: Settings,
         problems: Sequence[Problem],
-        coordinate_bound: float,
         rows: NDArray[np.float64],
         sites: tuple[str, ...],
         most_rounds: int = MAX_ROUNDS,
@@ -79,7 +76,6 @@ class CuttingPlanes:
         self.federation = federation
         self.settings = settings
         self.problems = list(problems)
-        self.coordinate_bound = coordinate_bound
         self.rows = rows
         self.sites = sites
         self.most_rounds = most_rounds
@@ -141,39 +137,15 @@ class CuttingPlanes:
         problems, questions = [self.problems[i] for i in wanted], list(wanted.values())
         self.questions.append(dict(wanted))
         sums = self.federation.secure_sum(
-            messages.CUTS,
-            {**pack_problems(problems), **pack_questions(questions)},
-            self._bounds(problems, questions),
+            messages.CUTS, {**pack_problems(problems), **pack_questions(questions)}
         )
         if tuple(self.federation.sites) != self.sites:
             raise SitesChangedError
         return dict(zip(wanted, unpack_answers(sums, questions), strict=True))
 
-    def _bounds(self, problems: Sequence[Problem], questions: Sequence[Question]) -> dict[str, float]:
-        """Return bounds on what any site's sums can be."""
-        largest = self.coordinate_bound
-        heaviest = max(max(problem.weights) for problem in problems)
-        rows = heaviest * float(self.rows.sum())
-        hinge = 1.0 + max(
-            float(
-                np.max(
-                    np.linalg.norm(question.points[:, :-1], axis=1) * largest + np.abs(question.points[:, -1])
-                )
-            )
-            for question in questions
-        )
-        steepest = 1.0 / min(question.width for question in questions) + EVERYWHERE
-        return {
-            "a": MARGIN * rows * largest,
-            "d": MARGIN * rows,
-            "m": MARGIN * rows,
-            "loss": MARGIN * rows * hinge,
-            "curvature": MARGIN * LARGEST_JITTER * rows * max(1.0, largest**2) * steepest,
-        }
-
     def _count_rows(self) -> None:
         """Count the rows again, of the sites that are left."""
-        self.rows = self.federation.secure_sum(messages.ROWS, {}, {"rows": messages.COUNT})["rows"]
+        self.rows = self.federation.secure_sum(messages.ROWS, {})["rows"]
         log(
             INFO, "training goes on with the %d rows of %d sites", self.rows.sum(), len(self.federation.sites)
         )

@@ -15,8 +15,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.selection.class_moments import ClassMoments
 from flower_pansvm.selection.outcome import Selection
 from flower_pansvm.selection.schedule import parse_schedule
-from strategies.federation import MARGIN, Federation
-from strategies.landmarks import largest_cell
+from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
 from strategies.subsets import Mask, Score, Subsets, Trained, Wanted
 from strategies.trail import Trail
@@ -66,17 +65,8 @@ class Elimination(PanSVM):
 
     def class_moments(self, federation: Federation) -> ClassMoments:
         """Return the sums over all training rows by class, in scaled units, by one secure sum."""
-        cell, rows = self.largest_cell(), MARGIN * float(self.subsets.moments.class_rows().max())
-        sums = federation.secure_sum(
-            messages.CLASS_MOMENTS,
-            {},
-            {"count": messages.COUNT, "total": rows * cell, "square": rows * cell**2},
-        )
+        sums = federation.secure_sum(messages.CLASS_MOMENTS, {})
         return ClassMoments(sums["count"], sums["total"], sums["square"])
-
-    def largest_cell(self) -> float:
-        """Return a bound on every scaled cell of the training rows."""
-        return largest_cell([self.subsets.standards[NO_FOLD]]) + 1.0
 
     def train_and_score(self, features: Mask, near: Trained | None) -> tuple[Trained, Score]:
         """Train the models of a subset, on all rows and without each fold, and try them."""

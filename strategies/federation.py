@@ -17,11 +17,13 @@ from flwr.serverapp.strategy import Strategy
 from numpy.typing import NDArray
 
 from flower_pansvm import records
+from flower_pansvm.bounds import bounds_of
 from flower_pansvm.errors import FederationError
 from flower_pansvm.messages import MOMENTS, RELAY, Task, sum_name
 from flower_pansvm.records import Values
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.selection import protocol_of
+from flower_pansvm.secure_sum.wire import keys_digest
 from flower_pansvm.settings import Settings
 from strategies.asked import Asked
 from strategies.envelope import (
@@ -36,12 +38,6 @@ from strategies.envelope import (
 from strategies.exchange import exchange
 from strategies.journal import Journal
 from strategies.ledger import Ledger
-
-WILD = float("inf")
-"""Bound for results of unknown size: they take several words each instead of one."""
-
-MARGIN = 1.01
-"""Bounds are raised by this factor, so that rounding never makes a proper value break one."""
 
 
 class SitesLostError(Exception):
@@ -103,9 +99,7 @@ class Federation:
         self._notes: dict[str, dict[str, bytes]] = {}
         self._request: Request
 
-    def secure_sum(
-        self, task: Task, inputs: Values, bounds: Mapping[str, float]
-    ) -> dict[str, NDArray[np.float64]]:
+    def secure_sum(self, task: Task, inputs: Values) -> dict[str, NDArray[np.float64]]:
         """Have every site run ``task`` on its rows and learn the sum over the sites of each result.
 
         A site that does not answer is left out from then on, and the sum is repeated with the others.
@@ -116,8 +110,6 @@ class Federation:
             A task whose results are all summed.
         inputs : mapping
             What the task needs.
-        bounds : mapping of str to float
-            For each result the largest absolute value that any site may hold; :data:`WILD` if unknown.
 
         Returns
         -------
@@ -130,7 +122,7 @@ class Federation:
             If a site reports an error, or fewer than ``min-sites`` sites are left.
         """
         entry = self.journal.next(task.name) if self.journal else None
-        sums = self._replay(*entry) if entry else self._sum_of_all_left(task, inputs, bounds)
+        sums = self._replay(*entry) if entry else self._sum_of_all_left(task, inputs)
         sites = tuple(self.sites)
         if self.journal:
             self.journal.write(task.name, sites, sums)
@@ -138,18 +130,19 @@ class Federation:
             self.asked.add_sum(task, inputs, sites, sums)
         if entry and task is MOMENTS:
             # Asked all the same, for what the sites hand on to each other with it: keys do not outlive a run.
-            self._sum_of_all_left(task, inputs, bounds)
+            self._sum_of_all_left(task, inputs)
         return sums
 
-    def _sum_of_all_left(
-        self, task: Task, inputs: Values, bounds: Mapping[str, float]
-    ) -> dict[str, NDArray[np.float64]]:
+    def _sum_of_all_left(self, task: Task, inputs: Values) -> dict[str, NDArray[np.float64]]:
         """Ask for a sum, and again without the sites that are lost, until all that are left have answered."""
         round_trip = self.ledger.round_trips + 1
-        name = sum_name(task, inputs, bounds, self._told)
+        keys = keys_digest({name: site.public_key + site.published for name, site in self._joined.items()})
         attempt = 0
         while True:
-            this = SumRound(self.run, name, round_trip, attempt, tuple(self.sites))
+            roster = tuple(self.sites)
+            bounds = bounds_of(task, inputs, self.settings, len(roster))
+            name = sum_name(task, inputs, bounds, self._told, self.settings)
+            this = SumRound(self.run, name, round_trip, attempt, roster, keys)
             self._request = Request(this, task, bounds)
             try:
                 return self._attempt(inputs)
@@ -298,7 +291,6 @@ class Federation:
     def _dress(self, content: RecordDict, name: str) -> None:
         """Add to a message what the secure sum needs, the broadcasts, and the notes to this site."""
         put_sum(content, self._request.this, self._joined)
-        records.put(content, "bounds", dict(self._request.bounds))
         records.put(content, "notes", self._notes.get(name, {}))
         self._put_riders(content)
 

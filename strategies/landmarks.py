@@ -12,10 +12,9 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
-from flower_pansvm.cutting_planes.cuts import LARGEST_JITTER
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.settings import Settings
-from strategies.federation import MARGIN, Federation
+from strategies.federation import Federation
 from strategies.standard import Standard
 
 SPARE_SLOTS = 2
@@ -26,6 +25,9 @@ K_MEANS_STEPS = 10
 
 BOX_STEPS, SMALLEST_STEP = 64, 0.1
 """Steps of the bounding box, and the smallest of them in standard deviations of a scaled cell."""
+
+MARGIN = 1.01
+"""By how much the bounding box may be larger than the largest cell, so that rounding never cuts it off."""
 
 Landmarks = list[NDArray[np.float64]]
 
@@ -72,7 +74,6 @@ def local_k_means(federation: Federation, settings: Settings, standards: Sequenc
             "min_cluster": settings.min_cluster,
             "seed": settings.seed,
         },
-        {"centres": largest_cell(standards) + 1.0, "filled": 1.0},
     )
     return [
         _sorted(centres[filled > 0]) for centres, filled in zip(sums["centres"], sums["filled"], strict=True)
@@ -85,8 +86,6 @@ def federated_k_means(federation: Federation, settings: Settings, standards: Seq
     It begins with the centres of :func:`local_k_means`. A centre that is left without rows is dropped.
     """
     centres = local_k_means(federation, settings, standards)
-    largest = largest_cell(standards)
-    rows = max(standard.rows for standard in standards)
     for _ in range(K_MEANS_STEPS):
         most = max(map(len, centres))
         padded = [np.pad(own, ((0, most - len(own)), (0, 0))) for own in centres]
@@ -98,7 +97,6 @@ def federated_k_means(federation: Federation, settings: Settings, standards: Seq
                 "counts": np.array([len(own) for own in centres]),
                 "min_cluster": settings.min_cluster,
             },
-            {"totals": LARGEST_JITTER * rows * (largest + 1.0), "weights": LARGEST_JITTER * rows},
         )
         centres = [
             totals[weights[:, 0] > 0] / weights[weights[:, 0] > 0]
@@ -114,10 +112,8 @@ def random_in_box(federation: Federation, settings: Settings, standards: Sequenc
     The box is known to the next of 64 steps, and from numbers of sites only: how many have a row beyond a step.
     """
     deviation = math.sqrt(min(standard.variance() for standard in standards))
-    steps = np.geomspace(SMALLEST_STEP * (deviation or 1.0), largest_cell(standards), BOX_STEPS)
-    sums = federation.secure_sum(
-        messages.BOX, {"folds": _folds(standards), "steps": steps}, {"below": 1.0, "above": 1.0}
-    )
+    steps = np.geomspace(SMALLEST_STEP * (deviation or 1.0), _largest_cell(standards), BOX_STEPS)
+    sums = federation.secure_sum(messages.BOX, {"folds": _folds(standards), "steps": steps})
     landmarks = []
     for standard, below, above in zip(standards, sums["below"], sums["above"], strict=True):
         low, high = (steps[np.minimum((side > 0).sum(axis=1), len(steps) - 1)] for side in (below, above))
@@ -135,6 +131,6 @@ def _folds(standards: Sequence[Standard]) -> NDArray[np.int64]:
     return np.array([standard.fold for standard in standards])
 
 
-def largest_cell(standards: Sequence[Standard]) -> float:
+def _largest_cell(standards: Sequence[Standard]) -> float:
     """Return a bound on every scaled cell."""
     return MARGIN * max(standard.largest_norm for standard in standards)

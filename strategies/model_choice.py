@@ -24,7 +24,7 @@ from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.settings import Settings
 from strategies.binary_problems import (
-    coordinate_bound,
+    check_kernel,
     kernel_of,
     noise_of,
     pairs_of,
@@ -147,21 +147,15 @@ def choose(federation: Federation, settings: Settings, schema: Schema, moments: 
     cut_rounds = 0
     if usable:
         problems = _problems(settings, moments, maps, usable, pairs)
-        bound = max(
-            coordinate_bound(maps[gamma, 0].kernel, one)
-            for gamma in {g for _, g in usable}
-            for one in standards
-        )
         training = CuttingPlanes(
             federation,
             replace(settings, tol=max(settings.tol, ROUGH)),
             problems,
-            bound,
             moments.rows,
             moments.sites,
             MOST_ROUNDS,
         )
-        solved = training.train(warm_start(federation, settings, problems, bound))
+        solved = training.train(warm_start(federation, settings, problems))
         cut_rounds = max(state.rounds for state in solved)
         per_point = len(standards) * len(pairs)
         states = {point: solved[i * per_point : (i + 1) * per_point] for i, point in enumerate(usable)}
@@ -200,7 +194,7 @@ def _feature_maps(
         try:
             kernel = kernel_of(settings, gamma)
             for fold, standard in enumerate(standards):
-                coordinate_bound(kernel, standard)
+                check_kernel(kernel, standard)
                 maps[gamma, fold] = NystromMap.fit(kernel, landmarks[fold])
         except (TrainingError, SettingError) as error:
             failures[gamma] = str(error)

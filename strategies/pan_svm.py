@@ -17,7 +17,7 @@ from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from strategies.binary_problems import (
-    coordinate_bound,
+    check_kernel,
     fit_feature_map,
     name_of,
     noise_of,
@@ -117,15 +117,15 @@ class PanSVM(PhasedStrategy):
             feature_map = self.build_feature_map(federation, standard, landmarks, features)
         pairs = pairs_of(self.settings, schema)
         problems = self.binary_problems(schema, pairs, feature_map, moments)
-        bound = coordinate_bound(feature_map.kernel, standard)
+        check_kernel(feature_map.kernel, standard)
         with phase("warm start"):
             if start is None:
-                starts = self.warm_start(federation, problems, bound)
+                starts = self.warm_start(federation, problems)
             else:
                 own = start(feature_map)
                 starts = [own[i % len(pairs)] for i in range(len(problems))]
         with phase("cutting planes"):
-            solved = self.cutting_planes(federation, moments, problems, starts, bound)
+            solved = self.cutting_planes(federation, moments, problems, starts)
         weights = np.stack([state.best for state in solved[: len(pairs)]])
         columns = tuple(name for name, kept in zip(schema.columns, features, strict=True) if kept)
         return PanSVC.from_parts(
@@ -195,11 +195,9 @@ class PanSVM(PhasedStrategy):
         ]
         return [with_rows(problem, self.settings, moments.rows) for problem in problems]
 
-    def warm_start(
-        self, federation: Federation, problems: Sequence[Problem], bound: float
-    ) -> list[NDArray[np.float64]]:
+    def warm_start(self, federation: Federation, problems: Sequence[Problem]) -> list[NDArray[np.float64]]:
         """Phase 5: the mean of the sites' own linear SVMs as first point of each problem."""
-        return warm_start(federation, self.settings, problems, bound)
+        return warm_start(federation, self.settings, problems)
 
     def cutting_planes(
         self,
@@ -207,7 +205,6 @@ class PanSVM(PhasedStrategy):
         moments: Moments,
         problems: Sequence[Problem],
         starts: Sequence[NDArray[np.float64]],
-        bound: float,
     ) -> list[Progress]:
         """Phase 6: the best point of every problem, and what is known of it.
 
@@ -215,7 +212,7 @@ class PanSVM(PhasedStrategy):
         """
         own = sum(problem.fold == NO_FOLD for problem in problems)
         self.training = CuttingPlanes(
-            federation, self.settings, problems, bound, moments.rows, moments.sites, needed=own
+            federation, self.settings, problems, moments.rows, moments.sites, needed=own
         )
         return self.training.train(starts)
 

@@ -122,7 +122,6 @@ def score(
             "centres": np.stack([trial.centres for trial in trials]),
             "scales": np.stack([trial.scales for trial in trials]),
         },
-        {"confusion": messages.COUNT, "histogram": messages.COUNT},
     )
     classes = math.isqrt(sums["confusion"].size // len(trials))
     columns = len(trials[0].centres)

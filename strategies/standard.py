@@ -12,7 +12,7 @@ from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import TableError
 from flower_pansvm.scaling import Scaling, mean_and_variance
 from flower_pansvm.settings import Settings
-from strategies.federation import WILD, Federation
+from strategies.federation import Federation
 
 
 @dataclass(frozen=True)
@@ -125,10 +125,7 @@ def learn_moments(federation: Federation, settings: Settings) -> Moments:
     TableError
         If fewer than two classes are left for training.
     """
-    counts = ("rows", "test_rows", "count")
-    sums = federation.secure_sum(
-        messages.MOMENTS, {}, {**dict.fromkeys(counts, messages.COUNT), "total": WILD, "square": WILD}
-    )
+    sums = federation.secure_sum(messages.MOMENTS, {})
     sites = tuple(federation.sites)
     if np.count_nonzero(sums["rows"].sum(axis=0)) < 2:
         raise TableError(

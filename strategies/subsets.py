@@ -21,7 +21,7 @@ from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.settings import Settings
 from strategies.binary_problems import (
-    coordinate_bound,
+    check_kernel,
     fit_feature_map,
     name_of,
     noise_of,
@@ -158,15 +158,13 @@ class Subsets:
             )
             problems += self._problems(into, fold)
         # The kernel's largest value does not grow when features are dropped.
-        bound = max(
-            coordinate_bound(into.maps[fold].kernel, self.standards[fold]) for (into, _, _), fold in jobs
-        )
-        starts = self._starts(jobs, problems, bound)
+        for (into, _, _), fold in jobs:
+            check_kernel(into.maps[fold].kernel, self.standards[fold])
+        starts = self._starts(jobs, problems)
         training = CuttingPlanes(
             self.federation,
             replace(self.settings, curvature=min(self.settings.curvature, MOST_CURVATURE)),
             problems,
-            bound,
             self.moments.rows,
             self.moments.sites,
             most_rounds=MOST_ROUNDS,
@@ -224,11 +222,11 @@ class Subsets:
         ]
 
     def _starts(
-        self, jobs: Sequence[tuple[Wanted, int]], problems: Sequence[Problem], bound: float
+        self, jobs: Sequence[tuple[Wanted, int]], problems: Sequence[Problem]
     ) -> list[NDArray[np.float64]]:
         """Return the points to begin with: the solutions of similar models, else the sites' own models."""
         if all(one.near is None for one, _ in jobs):
-            return warm_start(self.federation, self.settings, problems, bound)
+            return warm_start(self.federation, self.settings, problems)
         starts: list[NDArray[np.float64]] = []
         for (into, _, near), fold in jobs:
             for i in range(len(self.pairs)):

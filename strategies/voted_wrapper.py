@@ -6,7 +6,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
-from flower_pansvm.cutting_planes.cuts import LARGEST_JITTER
 from flower_pansvm.cutting_planes.duals import Duals, pack_duals
 from flower_pansvm.cutting_planes.packing import pack_problems
 from flower_pansvm.cutting_planes.problem import NO_FOLD
@@ -14,7 +13,7 @@ from flower_pansvm.selection.class_moments import ClassMoments
 from flower_pansvm.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
 from flower_pansvm.selection.voting import least_important, vote
 from strategies.elimination import Elimination
-from strategies.federation import MARGIN, Federation
+from strategies.federation import Federation
 from strategies.subsets import Score, Trained, Wanted, without
 
 
@@ -60,21 +59,12 @@ class VotedWrapper(Elimination):
         """Return each criterion's score of every feature, 0 for those that are gone, by one secure sum."""
         states, features = trained.states[NO_FOLD], trained.features
         problems = [state.problem for state in states]
-        cell = self.largest_cell()
-        heaviest = max(max(problem.weights) for problem in problems)
-        rows = MARGIN * LARGEST_JITTER * float(self.subsets.moments.rows.sum())
         sums = federation.secure_sum(
             messages.SUPPORT,
             {
                 **pack_problems(problems),
                 **pack_duals([Duals.of(state) for state in states]),
                 "blur": int(self.settings.blurs),
-            },
-            {
-                "weights": rows * cell * heaviest * float(self.settings.C),
-                "count": rows,
-                "total": rows * cell,
-                "square": rows * cell**2,
             },
         )
         support = [

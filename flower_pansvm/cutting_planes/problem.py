@@ -8,6 +8,10 @@ from flower_pansvm.multiclass import Pair
 NO_FOLD = -1
 """No rows are left out."""
 
+LEAST_WEIGHT, LARGEST_WEIGHT = 0.5, 1000.0
+"""Limits of the balanced weight of a class: n / (2 n_class) is never below one half, and above a thousand it is that of
+so few rows that sums would be about them."""
+
 
 @dataclass(frozen=True)
 class Problem:

@@ -50,6 +50,10 @@ class SumRound:
         0 at first; one more each time the same sum is repeated without a site that was lost.
     roster : tuple of str
         Names of the sites that take part, in ring order, without repetition.
+    keys : str
+        Digest of what all sites of the run have published when they joined
+        (:func:`~flower_pansvm.secure_sum.wire.keys_digest`). Orders that look random are drawn from it: it is settled
+        before the first sum, and no coordinator can choose it. Empty in a label that belongs to no sum.
 
     Raises
     ------
@@ -62,6 +66,7 @@ class SumRound:
     round_trip: int
     attempt: int
     roster: tuple[str, ...]
+    keys: str = ""
 
     def __post_init__(self) -> None:
         if len(set(self.roster)) != len(self.roster):
@@ -131,10 +136,13 @@ class SecureSum(ABC):
         The name a user selects it by.
     protected : bool
         Whether a single site's vector is hidden from the coordinator.
+    by_consent : bool
+        Whether a hospital takes part only if its node config names the protocol, even though it protects.
     """
 
     name: ClassVar[str]
     protected: ClassVar[bool]
+    by_consent: ClassVar[bool] = False
 
     def prepare(self) -> tuple[bytes, bytes]:
         """Return what a site needs for this protocol beyond its X25519 key, made once per run when it joins.

@@ -15,7 +15,7 @@ from math import inf, prod
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.errors import SettingError, SumError, ValueRefusedError
 from flower_pansvm.secure_sum.contract import Words
 
 HEADROOM_BITS = 62
@@ -75,21 +75,21 @@ def encode(values: NDArray[np.float64], bound: float | None, sites: int, name: s
 
     Raises
     ------
-    SumError
+    ValueRefusedError
         If a value is not finite or larger than allowed. The text names the array and no value.
     """
     limit = WIDE_LIMIT if bound is None else bound
     flat = np.asarray(values, dtype=np.float64).ravel()
     largest = max(flat.max(initial=0.0), -flat.min(initial=0.0))
     if not np.isfinite(largest):
-        raise SumError(
+        raise ValueRefusedError(
             f"{name!r} holds a value that is not a finite number, so it cannot be added up. "
             "Look for missing cells, divisions by zero and overflows in this site's data."
         )
     if largest > limit:
-        raise SumError(
-            f"{name!r} holds a value whose magnitude is above the declared bound {limit:g}, so the sum could "
-            "overflow. Check this site's data for outliers and units, or declare a larger bound."
+        raise ValueRefusedError(
+            f"{name!r} holds a value whose magnitude is above the agreed bound {limit:g}, so the sum could "
+            "overflow. Check this site's data for outliers and units."
         )
     if bound is None:
         return _split(flat, sites)

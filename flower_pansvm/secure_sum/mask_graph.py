@@ -1,9 +1,12 @@
-"""Which site shares with which, drawn from the sum's public description so that all sites agree.
+"""Which site shares with which, drawn from the public keys of the run so that all sites agree.
 
-The sites are put in an order that a hash of the sum decides, and each is joined to those nearest to it on
-that circle (and to the one opposite when the degree is odd). This is the Harary graph: of all graphs with
+The sites are put in an order that a hash of all sites' public keys decides, and each is joined to those nearest to it
+on that circle (and to the one opposite when the degree is odd). This is the Harary graph: of all graphs with
 degree k it is one that falls apart only when k sites are taken out. So k - 1 sites that collude with the
 coordinator learn no more than the sum over all others.
+
+The order is the same in all sums of a run, but for sites that are left out. Were it drawn anew from the number of the
+round trip, the coordinator could go through the numbers until the circles of two sums suit it.
 """
 
 from functools import lru_cache
@@ -11,7 +14,7 @@ from functools import lru_cache
 from cryptography.hazmat.primitives.hashes import SHA256, Hash
 
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.secure_sum.wire import join_fields, sum_context
+from flower_pansvm.secure_sum.wire import join_fields
 
 ORDER_TAG = b"flower-pansvm/1/order"
 
@@ -30,7 +33,7 @@ def public_order(this: SumRound, label: str) -> tuple[str, ...]:
 
     def rank(name: str) -> bytes:
         digest = Hash(SHA256())
-        digest.update(join_fields(ORDER_TAG, sum_context(this), label.encode(), name.encode()))
+        digest.update(join_fields(ORDER_TAG, *(part.encode() for part in (this.run, this.keys, label, name))))
         return digest.finalize()
 
     return tuple(sorted(this.roster, key=rank))

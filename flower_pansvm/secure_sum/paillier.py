@@ -14,6 +14,12 @@ gcd(p - 1, q - 1) = 2. This is as secure as Paillier's own choice as long as sho
 from full ones, and Goldreich and Rosen (2003), J. Cryptology 16, show that to be as hard as factoring n.
 The powers of the base are prepared ahead, once per key and process, so that with 3072 bits a blinding factor
 is a product of 256 prepared numbers.
+
+What it rests on: the key holder proves nothing of its key. It can publish a number that others can factor, and then the
+coordinator reads every site's vector; only keys that give themselves away at once (a prime, a power, a small factor)
+are refused. And the key holder opens whatever it is given: a coordinator that does not follow the protocol gives it one
+site's ciphertexts, or those of several sites in one plaintext, instead of their product. So a hospital takes part only
+if its node config says so.
 """
 
 import secrets
@@ -51,6 +57,7 @@ MOST_SITES = 256
 BIAS = np.uint64(2**63)
 LEAST_BITS = 2048
 WINDOW_BITS = 6
+SMALL = 2**16  # no prime factor of a key may be smaller
 
 
 class Paillier(SecureSum):
@@ -64,6 +71,7 @@ class Paillier(SecureSum):
 
     name: ClassVar[str] = "paillier"
     protected: ClassVar[bool] = True
+    by_consent: ClassVar[bool] = True
 
     def __init__(self, bits: int = 3072) -> None:
         if bits < LEAST_BITS or bits % 16:
@@ -142,10 +150,15 @@ class Paillier(SecureSum):
 
     def _public_key(self, published: bytes, holder: str) -> int:
         n = int.from_bytes(published, "big")
-        if n.bit_length() != self.bits or n % 2 == 0:
+        if n.bit_length() != self.bits:
             raise SumError(
                 f"Site {holder!r} has no Paillier key of {self.bits} bits. "
                 "All sites need the same setting of the key length; start the run again."
+            )
+        if is_weak(n):
+            raise SumError(
+                f"The Paillier key of site {holder!r} is no product of two large primes, so that others could read "
+                "what is encrypted under it. That site does not run this program as it is; leave it out."
             )
         return n
 
@@ -222,6 +235,21 @@ class Blinding:
             blinded = blinded * window[exponent % 2**WINDOW_BITS] % self.square
             exponent >>= WINDOW_BITS
         return int(blinded)
+
+
+@lru_cache(maxsize=64)
+def is_weak(n: int) -> bool:
+    """Return whether a public key gives its factors away at once: a prime, a power, or a multiple of a small prime.
+
+    That it does not is no proof that it is sound.
+    """
+    return bool(gmpy2.gcd(n, _small_primes()) != 1 or gmpy2.is_power(n) or gmpy2.is_prime(n))
+
+
+@lru_cache(maxsize=1)
+def _small_primes() -> "gmpy2.mpz":
+    """Return the product of all primes up to SMALL."""
+    return gmpy2.primorial(SMALL)
 
 
 @lru_cache(maxsize=4)

@@ -1,8 +1,8 @@
 """What a site refuses to take part in, from what it remembers of the run.
 
 The coordinator decides which sums are made, so each site checks for itself that no sum is asked for in a
-way that would give its vector away: twice under the same masks, among too few sites, or with another
-site's key exchanged on the way.
+way that would give its vector away: twice under the same masks, among too few sites, in another order of the
+sites, or with another site's key exchanged on the way.
 """
 
 import json
@@ -26,7 +26,9 @@ class Memory:
     roster : tuple of str
         The sites of that sum.
     keys : mapping of str to str
-        What each site of the run has published, hexadecimal, as first seen.
+        What each site of the run has published, hexadecimal, as it was handed out with the first sum.
+    settings : str
+        Digest of the settings that the site joined the run with.
     """
 
     run: str
@@ -34,6 +36,7 @@ class Memory:
     attempt: int = 0
     roster: tuple[str, ...] = ()
     keys: Mapping[str, str] = field(default_factory=dict)
+    settings: str = ""
 
     def to_json(self) -> str:
         """Return the memory as text, to be kept in the site's state."""
@@ -68,8 +71,8 @@ def admit(
     Raises
     ------
     SumError
-        If the sum is of another run, was asked for before, has too few sites, more sites than an earlier
-        attempt, does not name this site, or comes with a changed key.
+        If the sum is of another run, was asked for before, has too few sites, sites that an earlier one was without,
+        another order of them than by name, does not name this site, or comes with other keys than the first one.
     """
     _refuse_if(
         this.run != memory.run,
@@ -96,10 +99,17 @@ def admit(
         "A message was repeated; ask again under a new attempt.",
     )
     _refuse_if(
-        this.round_trip == memory.round_trip and not set(this.roster) <= set(memory.roster),
+        list(this.roster) != sorted(this.roster),
         site,
-        "the roster gained a site since the last attempt of the same round trip",
-        "A repeated sum may only leave sites out; let the site come back in the next round trip.",
+        "the roster is not sorted by name",
+        "Neighbours and slots follow from the order of the sites, which is nobody's choice. Does the coordinator run "
+        "the same version?",
+    )
+    _refuse_if(
+        bool(memory.roster) and not set(this.roster) <= set(memory.roster),
+        site,
+        "the roster has gained a site since the last sum",
+        "A site that was left out stays out for the rest of the run. Start a new run with all sites.",
     )
     for name in this.roster:
         _refuse_if(
@@ -108,14 +118,14 @@ def admit(
             f"the coordinator handed out no keys of site {name!r}",
             "All sites must join before the first sum; start the run again.",
         )
-    for name, value in published.items():
+    keys = {name: value.hex() for name, value in sorted(published.items())}
+    for name in {**keys, **memory.keys} if memory.keys else ():
         _refuse_if(
-            memory.keys.get(name, value.hex()) != value.hex(),
+            memory.keys.get(name) != keys.get(name),
             site,
-            f"the keys of site {name!r} are not the ones it joined with",
+            f"the keys of site {name!r} are not the ones handed out with the run's first sum",
             "Someone exchanged them, or that site started anew. Start a new run; a roster file tells which.",
         )
-    keys = {**memory.keys, **{name: value.hex() for name, value in published.items()}}
     return replace(memory, round_trip=this.round_trip, attempt=this.attempt, roster=this.roster, keys=keys)
 
 

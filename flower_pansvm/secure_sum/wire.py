@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 
 import numpy as np
+from cryptography.hazmat.primitives.hashes import SHA256, Hash
 
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import SumRound, Words
@@ -36,14 +37,29 @@ def split_fields(joined: bytes, expected: int, sender: str) -> list[bytes]:
 
 
 def sum_context(this: SumRound) -> bytes:
-    """Return the bytes that stand for one sum: run, round trip, attempt, task and roster."""
+    """Return the bytes that stand for one sum: run, round trip, attempt, task, roster and the keys of the run."""
     return join_fields(
         this.run.encode(),
         this.round_trip.to_bytes(8, "big"),
         this.attempt.to_bytes(8, "big"),
         this.task.encode(),
         join_fields(*(name.encode() for name in this.roster)),
+        this.keys.encode(),
     )
+
+
+def keys_digest(published: Mapping[str, bytes]) -> str:
+    """Return a digest of what all sites of a run have published when they joined, lost sites included.
+
+    Parameters
+    ----------
+    published : mapping of str to bytes
+        The X25519 public key of each site, then what its protocol added, by name.
+    """
+    digest = Hash(SHA256())
+    for name, keys in sorted(published.items()):
+        digest.update(join_fields(name.encode(), keys))
+    return digest.finalize().hex()
 
 
 def hold(this: SumRound, step: int, secret: bytes) -> bytes:

@@ -110,7 +110,9 @@ class Equations:
         sizes = np.sqrt(np.square(self.map.transform(self.landmarks)).mean(axis=0)) * np.sqrt(self.map.rank)
         self.slope_unit = noise.slope[:-1] if noise else EXACT_SLOPE * sizes
         self.loss_unit = HEIGHT if noise else EXACT_SLOPE
-        self.share = max([EXACT_SHARE, *(noise.share(q, H[-1, -1], 1.0) for q, H in self.curvatures if noise)])
+        self.share = max(
+            [EXACT_SHARE, *(noise.share(q, H[-1, -1], 1.0) for q, H in self.curvatures if noise)]
+        )
         self.total, self.square = knowledge.total, knowledge.square
         variance = self.square.mean() / self.rows - np.square(self.landmarks).mean()
         self.spread = float(np.sqrt(max(variance, 0.01)))
@@ -187,7 +189,9 @@ class Equations:
         for question, _ in self.curvatures:
             z = 1.0 - y * (F @ question.centre[:-1] + question.centre[-1])
             part = min(1.0, len(question.centre) / self.rows)
-            columns.append(np.maximum(0.0, 1.0 - np.abs(z) / question.width) / question.width + EVERYWHERE * part)
+            columns.append(
+                np.maximum(0.0, 1.0 - np.abs(z) / question.width) / question.width + EVERYWHERE * part
+            )
         return np.column_stack(columns)
 
     def weights(self, found: Residuals, joint: bool) -> "Weights":
@@ -227,7 +231,9 @@ class Equations:
             cost += weights.expected * np.square((guess.v - found.expected) / _slack(found.expected)).sum()
         return float(cost)
 
-    def step(self, guess: Guess, found: Residuals, weights: "Weights", damping: float) -> tuple[Floats, Floats]:
+    def step(
+        self, guess: Guess, found: Residuals, weights: "Weights", damping: float
+    ) -> tuple[Floats, Floats]:
         """Return the damped Gauss-Newton step of rows and factors.
 
         Raises
@@ -237,7 +243,9 @@ class Equations:
         """
         A, gradient = self.normal_equations(guess, found, weights, damping)
         if not self.curvatures:
-            return cho_solve(cho_factor(A, overwrite_a=True), gradient).reshape(guess.X.shape), np.empty((0, 0))
+            return cho_solve(cho_factor(A, overwrite_a=True), gradient).reshape(guess.X.shape), np.empty(
+                (0, 0)
+            )
         G, D = self._white(guess.X)
         factors = []
         for k in range(len(self.curvatures)):
@@ -248,9 +256,7 @@ class Equations:
             gradient -= half.T @ solve_triangular(root, slope, lower=True)
             factors.append((root, coupling, slope))
         moved = cho_solve(cho_factor(A, overwrite_a=True), gradient)
-        changes = [
-            cho_solve((root, True), slope - coupling.T @ moved) for root, coupling, slope in factors
-        ]
+        changes = [cho_solve((root, True), slope - coupling.T @ moved) for root, coupling, slope in factors]
         return moved.reshape(guess.X.shape), np.column_stack(changes)
 
     def normal_equations(
@@ -262,8 +268,12 @@ class Equations:
         D = self.derivatives(X)
         cut_D = (D / self.slope_unit).reshape(n * p, -1)
         together = (found.selected * weights.slopes) @ found.selected.T
-        gradient = np.einsum("iar,ir->ia", cut_D.reshape(n, p, -1), (found.selected * weights.slopes) @ found.slopes)
-        loss_D = -np.einsum("iar,tr->iat", D, self.points[:, :-1]) * found.selected[:, None, :] / self.loss_unit
+        gradient = np.einsum(
+            "iar,ir->ia", cut_D.reshape(n, p, -1), (found.selected * weights.slopes) @ found.slopes
+        )
+        loss_D = (
+            -np.einsum("iar,tr->iat", D, self.points[:, :-1]) * found.selected[:, None, :] / self.loss_unit
+        )
         gradient += loss_D @ (weights.losses * found.losses)
         loss_D = loss_D.reshape(n * p, -1)
         if self.curvatures:
@@ -272,8 +282,8 @@ class Equations:
             DG = (flat @ G.T).reshape(n, p, n)
             both = (v * weights.curvature) @ v.T
             for k, weight in enumerate(weights.curvature):
-                gradient += 2.0 * weight * v[:, k, None] * np.einsum(
-                    "iar,ir->ia", white_D, G @ found.curvature[k]
+                gradient += (
+                    2.0 * weight * v[:, k, None] * np.einsum("iar,ir->ia", white_D, G @ found.curvature[k])
                 )
         A = np.empty((n * p, n * p))
         for start in range(0, n, BLOCK):
@@ -282,7 +292,9 @@ class Equations:
             size = rows.stop - rows.start
             part = (cut_D[cells] @ cut_D.T).reshape(size, p, n, p) * together[rows, None, :, None]
             if self.curvatures:
-                part += (2.0 * (flat[cells] @ flat.T)).reshape(size, p, n, p) * (both * GG)[rows, None, :, None]
+                part += (2.0 * (flat[cells] @ flat.T)).reshape(size, p, n, p) * (both * GG)[
+                    rows, None, :, None
+                ]
                 across = DG[rows][:, :, :, None] * DG[:, :, rows].transpose(2, 0, 1)[:, None, :, :]
                 part += 2.0 * across * both[rows, None, :, None]
             A[cells] = part.reshape(size * p, n * p) + (loss_D[cells] * weights.losses) @ loss_D.T

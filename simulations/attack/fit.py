@@ -100,10 +100,14 @@ def fit(
 def _replaced(equations: Equations, guess: Guess, generator: np.random.Generator) -> Guess:
     """Replace the rows that matter least to the curvatures by new ones where these are least explained."""
     X, v, y, cluster = guess.X.copy(), guess.v.copy(), guess.y.copy(), guess.cluster.copy()
-    importance = np.square(v).sum(axis=1) * np.square(np.square(equations.white_g(equations.mapped(X))).sum(axis=1))
+    importance = np.square(v).sum(axis=1) * np.square(
+        np.square(equations.white_g(equations.mapped(X))).sum(axis=1)
+    )
     least = np.argsort(importance)[: max(2, len(X) // REPLACED)]
     near = generator.integers(len(equations.landmarks), size=CANDIDATES)
-    candidates = equations.landmarks[near] + equations.spread * generator.standard_normal((CANDIDATES, X.shape[1]))
+    candidates = equations.landmarks[near] + equations.spread * generator.standard_normal(
+        (CANDIDATES, X.shape[1])
+    )
     G = equations.white_g(equations.mapped(candidates))
     size = np.square(G).sum(axis=1)
     v[least] = 0.0

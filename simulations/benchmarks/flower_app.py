@@ -41,7 +41,7 @@ VALUES = 10_000
 SUMS = 15
 RESULT_FILE = "seconds.json"
 
-VECTOR = Task("vector", "train", summed=("values",))
+VECTOR = Task("vector", "train", summed=("values",), bounds={"values": 1.0})
 """Out: the site's vector."""
 
 OURS, THEIRS, THEIRS_FAST, BARE = (
@@ -122,7 +122,7 @@ def _ours(grid: Grid, settings: Settings) -> Callable[[], NDArray[np.float64]]:
     strategy = PanSVM(settings)
     strategy.federation = Federation(grid, settings, strategy)
     join(strategy.federation, settings)
-    return lambda: strategy.federation.secure_sum(VECTOR, {}, {"values": 1.0})["values"]
+    return lambda: strategy.federation.secure_sum(VECTOR, {})["values"]
 
 
 def _theirs(grid: Grid, context: Context, sites: int) -> Callable[[], NDArray[np.float64]]:

@@ -1,6 +1,7 @@
 """An active coordinator: what a site prevents, and what is possible all the same."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from clients.site import test_rows as held_out
 from flower_pansvm import messages, records
+from flower_pansvm.bounds import WILD, bounds_of
 from flower_pansvm.cutting_planes.cuts import Cuts, Question
 from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions, unpack_answers
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
@@ -40,6 +42,12 @@ def meddle(federation: Federation, change: Callable[[Message], None]) -> None:
         return answer(number, message)
 
     grid._answer = changed  # type: ignore[method-assign]
+
+
+def sum_name_of(federation: Federation, task: messages.Task, told: dict[str, str]) -> str:
+    """Return what sites that were told so call a sum without inputs."""
+    bounds = bounds_of(task, {}, federation.settings, len(federation.sites))
+    return messages.sum_name(task, {}, bounds, told, federation.settings)
 
 
 def training_rows(file: Path) -> NDArray[np.float64]:
@@ -76,13 +84,13 @@ def test_a_coordinator_cannot_have_the_others_answer_zero(federation: Federation
 
 
 def test_if_it_hides_that_from_each_site_it_gets_noise(
-    federation: Federation, hospital_files: list[Path], ask_moments: Any, moments_bounds: dict[str, float]
+    federation: Federation, hospital_files: list[Path], ask_moments: Any
 ) -> None:
     def rename(message: Message) -> None:
         other = ask_others_for_nothing(message)
         if other is not None:
             told = {"schema": records.digest(other)}
-            name = messages.sum_name(messages.MOMENTS, {}, moments_bounds, told)
+            name = sum_name_of(federation, messages.MOMENTS, told)
             records.put(message.content, "sum", {**records.get(message.content, "sum"), "task": name})
 
     meddle(federation, rename)
@@ -90,12 +98,10 @@ def test_if_it_hides_that_from_each_site_it_gets_noise(
     assert np.abs(sums["rows"] - training_rows(hospital_files[1])).min() > 1000
 
 
-def test_a_site_does_no_task_under_the_name_of_another(
-    federation: Federation, ask_moments: Any, moments_bounds: dict[str, float]
-) -> None:
+def test_a_site_does_no_task_under_the_name_of_another(federation: Federation, ask_moments: Any) -> None:
     def rename(message: Message) -> None:
         told = {"schema": records.digest(records.get(message.content, "broadcast.schema"))}
-        name = messages.sum_name(messages.SCORES, {}, moments_bounds, told)
+        name = sum_name_of(federation, messages.SCORES, told)
         records.put(message.content, "sum", {**records.get(message.content, "sum"), "task": name})
 
     meddle(federation, rename)
@@ -129,13 +135,58 @@ def test_a_site_joins_a_run_once(federation: Federation) -> None:
         federation.collect(messages.JOIN, {"positive_labels": records.texts([])})
 
 
+@pytest.mark.parametrize("bound", [1e-9, 1.0, 1e3, 1e6, 1e12])
+def test_no_bound_is_the_coordinators_to_choose(
+    bound: float, federation: Federation, ask_moments: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A bound tells whether a site's own number is above it: 27 runs told a column's total to three digits."""
+
+    def find(message: Message) -> None:
+        assert not records.has(message.content, "bounds")
+        records.put(message.content, "bounds", {"total": bound, "square": bound})
+
+    expected = ask_moments(federation)
+    meddle(federation, find)
+    sums = ask_moments(federation)
+    assert all((sums[name] == expected[name]).all() for name in expected)
+    others = {**dict.fromkeys(messages.MOMENTS.summed, WILD), "total": bound}
+    monkeypatch.setattr("strategies.federation.bounds_of", lambda *_: others)
+    with pytest.raises(SumError, match="asked something else for task 'moments'"):
+        ask_moments(federation)
+
+
+def too_large(federation: Federation) -> dict[str, Any]:
+    """Ask for landmarks in units in which every cell is larger than any is in an honest run."""
+    federation.secure_sum(messages.MOMENTS, {})
+    return gather_landmarks(federation, scale=np.full((1, 2), 1e-12))
+
+
 def test_a_refused_value_cannot_be_searched_for(federation: Federation, ask_moments: Any) -> None:
-    """A bound tells whether a site's own number is above it; one such answer is all a coordinator gets."""
-    with pytest.raises(SumError, match="above the declared bound"):
-        ask_moments(federation, total=1000.0)
-    for bounds in ({"total": 1e6}, {}):
+    """The coordinator chooses the units, and so can still make a site refuse: once in a run."""
+    with pytest.raises(SumError, match="'centres' holds a value whose magnitude is above the agreed bound"):
+        too_large(federation)
+    for ask in (ask_moments, gather_landmarks):
         with pytest.raises(SumError, match="has reported an error in this run and answers nothing more"):
-            ask_moments(federation, **bounds)
+            ask(federation)
+
+
+def test_after_three_runs_that_ended_so_a_hospital_takes_part_in_none(
+    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, state_home: Path
+) -> None:
+    def one_more(run_id: int) -> Federation:
+        federation: Federation = enrol(hospitals(settings, hospital_files, run_id=run_id), settings)
+        return federation
+
+    for run_id in range(3):
+        federation = one_more(run_id)
+        with pytest.raises(SumError, match="above the agreed bound"):
+            too_large(federation)
+    with pytest.raises(SumError, match="'hospital1' takes part in no run: too many have ended") as refused:
+        one_more(3)
+    assert str(state_home) not in str(refused.value)
+    for file in hospital_files:
+        (state_home / f"site-{file.stem}" / "value-refusals").unlink()
+    one_more(4)
 
 
 # A few rows only
@@ -152,11 +203,12 @@ def test_a_split_that_leaves_a_few_rows_is_refused(
 
 
 def gather_landmarks(federation: Federation, **inputs: records.Value) -> dict[str, Any]:
-    scaling = {"fill": np.zeros((1, 2)), "shift": np.zeros((1, 2)), "scale": np.ones((1, 2))}
+    scale = inputs.pop("scale", np.ones((1, 2)))
+    scaling: records.Values = {"fill": np.zeros((1, 2)), "shift": np.zeros((1, 2)), "scale": scale}
     federation.broadcast(messages.SCALING, scaling)
     everything = {"folds": np.array([NO_FOLD]), "shares": np.ones(1)}
     usual: dict[str, Any] = {**everything, "slots_per_site": 60, "min_cluster": 2, "seed": 0}
-    return federation.secure_sum(messages.LANDMARKS, {**usual, **inputs}, {"centres": 1e6, "filled": 1.0})
+    return federation.secure_sum(messages.LANDMARKS, {**usual, **inputs})
 
 
 def test_landmarks_of_single_rows_are_refused(federation: Federation, ask_moments: Any) -> None:
@@ -168,14 +220,15 @@ def test_landmarks_of_single_rows_are_refused(federation: Federation, ask_moment
 
 
 @pytest.mark.parametrize(
-    "other", [{"seed": 1}, {"shares": np.full(1, 0.5)}, {"min_cluster": 3}, {"slots_per_site": 50}], ids=str
+    "other",
+    [{}, {"seed": 1}, {"shares": np.full(1, 0.5)}, {"min_cluster": 3}, {"slots_per_site": 50}],
+    ids=str,
 )
 def test_a_second_set_of_landmarks_of_all_rows_is_refused(
     other: dict[str, Any], federation: Federation, ask_moments: Any
 ) -> None:
     ask_moments(federation)
-    first, again = gather_landmarks(federation), gather_landmarks(federation)
-    assert (first["centres"] == again["centres"]).all()
+    gather_landmarks(federation)
     with pytest.raises(FederationError, match="refuses a second set of landmarks of all its rows"):
         gather_landmarks(federation, **other)
 
@@ -281,9 +334,8 @@ def cuts_between_ages(
     steep = [np.full(len(thresholds), STEEP), np.zeros(len(thresholds)), 1.0 - STEEP * thresholds]
     points = (np.column_stack(steep)[:, None] + around[None]).reshape(-1, 3)
     problem, question = Problem("", 2, 144.0, 1.0, Pair(1, REST)), Question(points, blur, points[0])
-    bounds = {"a": 1e6, "d": 1e6, "m": 1e6, "loss": 1e12, "curvature": 1.0}
     inputs = {**pack_problems([problem]), **pack_questions([question])}
-    (answer,) = unpack_answers(federation.secure_sum(messages.CUTS, inputs, bounds), [question])
+    (answer,) = unpack_answers(federation.secure_sum(messages.CUTS, inputs), [question])
     return answer.cuts
 
 
@@ -297,7 +349,8 @@ def test_cuts_at_points_of_the_coordinators_choice_differ_in_one_row_only_if_the
     settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
 ) -> None:
     def stolen(blur: int) -> int:
-        federation = enrol(hospitals(settings, hospital_files, {"blur": blur}), settings)
+        linear = replace(settings, kernel="linear")
+        federation = enrol(hospitals(linear, hospital_files, {"blur": blur}), linear)
         ask_moments(federation)
         cuts = cuts_between_ages(federation, np.linspace(-3.0, 3.0, 2001), np.zeros((1, 3)), blur)
         differences = np.diff(cuts.a, axis=0)
@@ -311,14 +364,16 @@ def test_cuts_at_points_of_the_coordinators_choice_differ_in_one_row_only_if_the
 
 
 def test_a_coordinator_that_chooses_its_own_points_reads_single_rows(
-    federation: Federation, hospital_files: list[Path], ask_moments: Any
+    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
 ) -> None:
     """The loss is exact, or the upper bound would not be; and its slopes are the cuts without blur.
 
-    With a map and points of its own choice the coordinator finds slopes that differ in one row at will, in one round
-    trip. It does not learn which hospital the row is from. No site can tell such points from those of an honest
+    With a linear map and points of its own choice the coordinator finds slopes that differ in one row at will, in one
+    round trip. It does not learn which hospital the row is from. No site can tell such points from those of an honest
     training.
     """
+    settings = replace(settings, kernel="linear")
+    federation = enrol(hospitals(settings, hospital_files), settings)
     ask_moments(federation)
     around = np.vstack([np.zeros(3), np.eye(3)])
     loss = cuts_between_ages(federation, np.linspace(-3.0, 3.0, 1001), around, blur=5).loss.reshape(-1, 4)
@@ -335,14 +390,14 @@ def test_a_coordinator_that_says_a_site_was_lost_gets_its_numbers_unless_the_sit
     def difference(node: dict[str, Scalar]) -> list[float]:
         federation = enrol(hospitals(settings, hospital_files, node), settings)
         ask_moments(federation)
-        everyone = federation.secure_sum(messages.ROWS, {}, {"rows": messages.COUNT})["rows"]
+        everyone = federation.secure_sum(messages.ROWS, {})["rows"]
         del federation.sites["hospital1"]
-        others = federation.secure_sum(messages.ROWS, {}, {"rows": messages.COUNT})["rows"]
+        others = federation.secure_sum(messages.ROWS, {})["rows"]
         return (everyone - others)[0].tolist()  # type: ignore[no-any-return]
 
-    assert difference({}) == training_rows(hospital_files[1]).tolist()
+    assert difference({"min-sites": 2}) == training_rows(hospital_files[1]).tolist()
     with pytest.raises(SumError, match="has 2 sites and this site asks for at least 3"):
-        difference({"min-sites": 3})
+        difference({})
 
 
 def test_a_class_that_one_hospital_alone_has_tells_its_rows(

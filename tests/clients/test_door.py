@@ -33,7 +33,8 @@ TASK = Task("weigh", "train", summed=("weights",), disclosed=("names",))
 def participation() -> Participation:
     protocol, roster = make("ring"), ("a", "b", "c")
     this = SumRound("r", "weigh", 1, 0, roster)
-    return Participation(protocol, this, gather_members(protocol, roster)["a"], {"weights": 8.0}, Memory("r"))
+    member = gather_members(protocol, roster)["a"]
+    return Participation(protocol, this, member, Settings(), {"weights": 8.0}, Memory("r"))
 
 
 @pytest.mark.parametrize("returned", [{"weights"}, {"weights", "names", "rows"}, set(), {"weights", "Names"}])
@@ -55,7 +56,7 @@ def test_summed_results_leave_masked_and_disclosed_ones_as_they_are() -> None:
 
 @pytest.mark.parametrize(
     ("value", "reason"),
-    [(8.125, "above the declared bound 8"), (-8.125, "above"), (np.nan, "not a finite"), (np.inf, "not a")],
+    [(8.125, "above the agreed bound 8"), (-8.125, "above"), (np.nan, "not a finite"), (np.inf, "not a")],
 )
 def test_values_that_do_not_fit_are_refused_and_not_named(value: float, reason: str) -> None:
     with pytest.raises(SumError, match=f"'weights' holds a value .*{reason}") as caught:
@@ -69,11 +70,15 @@ def test_a_sum_is_never_answered_without_a_protocol() -> None:
 
 
 def test_a_value_that_does_not_fit_leaves_nothing_behind_in_a_run(
-    settings: Settings, hospital_files: list[Path], hospitals: Any, enrol: Any, ask_moments: Any
+    settings: Settings, hospital_files: list[Path], hospitals: Any, enrol: Any
 ) -> None:
+    for file in hospital_files:
+        frame = pd.read_csv(file)
+        frame.assign(dose=frame["dose"] * 2.0**130).to_csv(file, index=False)
     grid = hospitals(settings, hospital_files)
-    with pytest.raises(SumError, match="'total' holds a value whose magnitude is above the declared bound"):
-        ask_moments(enrol(grid, settings), total=1.0)
+    federation = enrol(grid, settings)
+    with pytest.raises(SumError, match="'total' holds a value whose magnitude is above the agreed bound"):
+        federation.secure_sum(messages.MOMENTS, {})
     answers = grid.transcript[3:]
     assert len(answers) == 3
     assert all(reply.has_error() for reply in answers)
@@ -112,13 +117,12 @@ def request_without_inputs(task: Task) -> RecordDict:
     """Return a request that is right but for what the task needs: no inputs, no broadcasts, keys of zeros."""
     content = RecordDict()
     which: dict[str, records.Value] = {
-        "task": messages.sum_name(task, {}, {}, {}),
+        "task": messages.sum_name(task, {}, {}, {}, Settings(sites=3)),
         "round_trip": 1,
         "attempt": 0,
         "roster": records.texts(["east", "north", "south"]),
     }
     records.put(content, "inputs", {})
-    records.put(content, "bounds", {})
     records.put(content, "sum", which)
     for name in ("east", "north", "south"):
         keys: dict[str, records.Value] = {"public_key": bytes(32), "published": b"", "signature": b""}
@@ -241,5 +245,5 @@ def test_relay_steps_are_answered_once_and_for_the_sum_at_hand_only(
     first = list(steps)
     assert len(first) == 3
     assert all("was done already" in answer(step) for step in first)
-    federation.secure_sum(messages.ROWS, {}, {"rows": messages.COUNT})
+    federation.secure_sum(messages.ROWS, {})
     assert all("does not take part in" in answer(step) for step in first)

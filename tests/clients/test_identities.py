@@ -15,9 +15,10 @@ from flower_pansvm.secure_sum.contract import Member, SumRound
 from flower_pansvm.secure_sum.fixed_point import decode, words_needed
 from flower_pansvm.secure_sum.identities import create_identity
 from flower_pansvm.secure_sum.keys import apply_mask
+from flower_pansvm.secure_sum.wire import keys_digest
 from flower_pansvm.settings import Scalar, Settings
 from simulations.in_process import InProcessGrid
-from strategies.federation import WILD, Federation
+from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
 
 SETTINGS = Settings(sites=3, min_cluster=2)
@@ -103,11 +104,7 @@ def ask_moments(grid: InProcessGrid) -> None:
     strategy = PanSVM(SETTINGS)
     strategy.federation = Federation(grid, SETTINGS, strategy)
     strategy.join(strategy.federation)
-    strategy.federation.secure_sum(
-        messages.MOMENTS,
-        {},
-        {**dict.fromkeys(("rows", "test_rows", "count"), messages.COUNT), "total": WILD, "square": WILD},
-    )
+    strategy.federation.secure_sum(messages.MOMENTS, {})
 
 
 @pytest.mark.parametrize("victim", [2, 3, 4])
@@ -139,7 +136,14 @@ def test_without_a_roster_a_coordinator_that_swaps_keys_reads_the_first_sum(
         records.get(reply.content, "disclosed")["name"]: records.get(reply.content, "disclosed")["public_key"]
         for reply in grid.transcript[:3]
     }
-    this = SumRound("1", str(sent["task"]), int(sent["round_trip"]), int(sent["attempt"]), NAMES)  # type: ignore[call-overload]
+    handed_out = {
+        **dict.fromkeys(NAMES, false.public_key().public_bytes_raw()),
+        "hospital1": keys["hospital1"],
+    }
+    this = SumRound(
+        *("1", str(sent["task"]), int(sent["round_trip"]), int(sent["attempt"]), NAMES),  # type: ignore[call-overload]
+        keys_digest(handed_out),  # type: ignore[arg-type]
+    )
     payload = records.get(grid.transcript[4].content, "sum")["payload"]
     words = np.frombuffer(payload.tobytes(), dtype="<u8").copy()  # type: ignore[union-attr]
     for giver, taker, other in (

@@ -1,6 +1,7 @@
 """What a site answers in a feature selection: sums by class, and sums over its support vectors."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -24,9 +25,14 @@ Sums = dict[str, NDArray[np.float64]]
 Ask = Callable[..., Federation]
 
 SHIFT, SCALE = np.array([50.0, 0.001]), np.array([10.0, 0.01])
-BOUNDS = {"weights": 1e6, "count": 1e6, "total": 1e6, "square": 1e6}
 TINY = 1e-9
 """As C: then a row whose part is random is a support vector however small its number is."""
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Return settings with which the rows themselves are a feature map that hospitals accept."""
+    return replace(settings, kernel="linear")
 
 
 @pytest.fixture
@@ -66,8 +72,7 @@ def train_rows(file: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 
 
 def class_moments(federation: Federation) -> Sums:
-    bounds = {name: BOUNDS[name] for name in ("count", "total", "square")}
-    return federation.secure_sum(messages.CLASS_MOMENTS, {}, bounds)
+    return federation.secure_sum(messages.CLASS_MOMENTS, {})
 
 
 def support(
@@ -83,7 +88,7 @@ def support(
     problem = Problem("", points.shape[1] - 1, 144.0, C, Pair(1, REST), feature_map)
     duals = Duals(points, np.full(len(points), blur), np.array(beta))
     inputs: dict[str, records.Value] = {**pack_problems([problem]), **pack_duals([duals]), "blur": blur}
-    return {name: sums[0] for name, sums in federation.secure_sum(messages.SUPPORT, inputs, BOUNDS).items()}
+    return {name: sums[0] for name, sums in federation.secure_sum(messages.SUPPORT, inputs).items()}
 
 
 def expected_support(
@@ -234,5 +239,5 @@ def test_cutting_planes_are_as_random_as_the_hospital_insists_whatever_is_asked(
     federation = joined()
     problem = pack_problems([Problem("", 2, 144.0, TINY, Pair(1, REST))])
     without = pack_duals([Duals(POINTS, np.zeros(3, dtype=np.int64), np.array(BETA))])
-    found = federation.secure_sum(messages.SUPPORT, {**problem, **without, "blur": 1}, BOUNDS)["weights"][0]
+    found = federation.secure_sum(messages.SUPPORT, {**problem, **without, "blur": 1})["weights"][0]
     assert not np.isclose(found, exact).any()

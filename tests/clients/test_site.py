@@ -73,7 +73,7 @@ def test_the_folds_cannot_change_within_a_run(
     ask_moments(federation)
     federation.broadcast("schema", {**schema, "folds": folds})
     with pytest.raises(FederationError, match="refuses a second schema"):
-        federation.secure_sum(messages.ROWS, {}, {"rows": messages.COUNT})
+        federation.secure_sum(messages.ROWS, {})
 
 
 # Blocks of mapped rows

@@ -69,7 +69,11 @@ def test_a_pin_that_is_no_number_is_an_error(key: str) -> None:
         (agreed_settings(here), least_rows(here), least_sites(here), least_blur(here))
 
 
-def test_a_hospital_can_only_raise_the_number_of_sites() -> None:
+def test_a_hospital_asks_for_three_sites_unless_it_says_otherwise_whatever_the_run_says() -> None:
+    assert least_sites(context({}, min_sites=2)) == 3
+    assert least_sites(context({}, min_sites=4)) == 4
+    assert least_sites(context({"min-sites": 2}, min_sites=2)) == 2
+    assert least_sites(context({"partition-id": 0, "num-partitions": 3}, min_sites=2)) == 2
     assert least_sites(context({}, min_sites=3)) == 3
     assert least_sites(context({"min-sites": 5}, min_sites=3)) == 5
     assert least_sites(context({"min-sites": 2}, min_sites=3)) == 3

@@ -1,5 +1,6 @@
 """The name of a secure sum tells apart everything that the sites were given for it."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -7,18 +8,21 @@ import pytest
 from flwr.app import RecordDict
 
 from flower_pansvm import records
-from flower_pansvm.messages import CUTS, ROWS, sum_name
+from flower_pansvm.messages import CUTS, ROWS, note_name, sum_name
+from flower_pansvm.settings import Settings
 
 INPUTS: dict[str, Any] = {"points": np.arange(6.0).reshape(2, 3), "C": 1.0, "name": "rbf"}
 BOUNDS = {"a": 2.0, "d": float("inf")}
 TOLD = {"schema": "00", "scaling": "11"}
+SETTINGS = Settings(aggregation="k-secure", k=3)
 
 
 def test_the_name_begins_with_the_task_and_does_not_depend_on_the_order() -> None:
-    name = sum_name(CUTS, INPUTS, BOUNDS, TOLD)
+    name = sum_name(CUTS, INPUTS, BOUNDS, TOLD, SETTINGS)
     assert name.startswith("cuts ")
     turned = (dict(reversed(part.items())) for part in (INPUTS, BOUNDS, TOLD))
-    assert sum_name(CUTS, *turned) == name
+    same = Settings.from_config(dict(reversed(SETTINGS.to_config().items())))
+    assert sum_name(CUTS, *turned, same) == name
 
 
 @pytest.mark.parametrize(
@@ -39,8 +43,30 @@ def test_the_name_begins_with_the_task_and_does_not_depend_on_the_order() -> Non
 def test_the_name_changes_with_everything(
     inputs: dict[str, Any], bounds: dict[str, float], told: dict[str, str]
 ) -> None:
-    assert sum_name(CUTS, inputs, bounds, told) != sum_name(CUTS, INPUTS, BOUNDS, TOLD)
-    assert sum_name(ROWS, INPUTS, BOUNDS, TOLD) != sum_name(CUTS, INPUTS, BOUNDS, TOLD)
+    name = sum_name(CUTS, INPUTS, BOUNDS, TOLD, SETTINGS)
+    assert sum_name(CUTS, inputs, bounds, told, SETTINGS) != name
+    assert sum_name(ROWS, INPUTS, BOUNDS, TOLD, SETTINGS) != name
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"aggregation": "ring"},
+        {"execution": "hops"},
+        {"k": 2},
+        {"key_bits": 2048},
+        {"preset": "paper"},
+        {"class_weight": "balanced"},
+        {"kernel": "linear"},
+        {"min_sites": 4},
+    ],
+    ids=str,
+)
+def test_sites_of_other_settings_share_no_masks_and_no_notes(change: dict[str, Any]) -> None:
+    other = replace(SETTINGS, **change)
+    one = sum_name(CUTS, INPUTS, BOUNDS, TOLD, SETTINGS)
+    assert sum_name(CUTS, INPUTS, BOUNDS, TOLD, other) != one
+    assert note_name("slots", other) != note_name("slots", SETTINGS)
 
 
 def test_parts_that_run_into_each_other_are_told_apart() -> None:

@@ -1,5 +1,7 @@
 """The Nyström map against the kernel it approximates and against scikit-learn's."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -116,3 +118,31 @@ def test_a_mapped_row_is_not_longer_than_the_kernel_says(
     squares = np.square(NystromMap.fit(kernel, L).transform(X)).sum(axis=1)
     bounds = np.array([kernel.self_bound(float(x @ x)) for x in X])
     assert (squares <= bounds * (1 + 1e-6)).all()
+
+
+# Whether a map is what it says
+
+
+@pytest.mark.parametrize(
+    "kernel",
+    [Kernel("rbf", 0.5), Kernel("rbf", 1e-4), Kernel("linear"), Kernel("poly", 0.3, 3, 1.0)],
+    ids=str,
+)
+@pytest.mark.parametrize(("rows", "features"), [(1, 2), (40, 3), (200, 2), (300, 30)])
+def test_maps_that_were_fitted_are_normalized(kernel: Kernel, rows: int, features: int) -> None:
+    """Also of landmarks that lie close together, where the smallest eigenvalues are next to noise."""
+    landmarks = np.random.default_rng(rows).normal(size=(rows, features)) ** 3
+    landmarks[rows // 2 :] = landmarks[: rows - rows // 2] + 1e-5
+    feature_map = NystromMap.fit(kernel, landmarks)
+    assert feature_map.is_normalized()
+    X = np.random.default_rng(0).normal(size=(500, features)) * 3
+    longest = np.square(feature_map.transform(X)).sum(axis=1)
+    assert (longest <= 1.1 * np.array([kernel.self_bound(float(x @ x)) for x in X]) + 1e-9).all()
+
+
+@pytest.mark.parametrize("factor", [0.5, 2.0, 1e6, np.nan])
+def test_maps_of_another_length_are_not(factor: float) -> None:
+    fitted = NystromMap.fit(Kernel("rbf", 0.5), np.random.default_rng(0).normal(size=(20, 3)))
+    assert not replace(fitted, normalization=factor * fitted.normalization).is_normalized()
+    other = NystromMap.fit(Kernel("rbf", 5.0), fitted.landmarks)
+    assert not replace(fitted, normalization=other.normalization).is_normalized()

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
+from flower_pansvm.bounds import bounds_of
 from flower_pansvm.cutting_planes import progress, search
 from flower_pansvm.cutting_planes.cuts import Labels, cuts_at
 from flower_pansvm.cutting_planes.packing import pack_answers, unpack_problems, unpack_questions
@@ -27,15 +28,21 @@ Matrix = NDArray[np.float64]
 FOLDS, CLASSES = 2, 3
 
 
+def within_the_unit_ball(F: Matrix) -> Matrix:
+    """Return mapped rows as the RBF kernel has them: none is longer than 1."""
+    shortened: Matrix = F / np.maximum(1.0, np.linalg.norm(F, axis=1, keepdims=True))
+    return shortened
+
+
 class Sites:
-    """Sites in this process that hold mapped rows, check every bound, and may be lost."""
+    """Sites in this process that hold mapped rows of a norm of at most 1, check every bound, and may be lost."""
 
     def __init__(self, seed: int, rows: int, rank: int, size: float = 1.0) -> None:
         rng = np.random.default_rng(seed)
         self.sites = ["a", "b", "c"]
         self.tables = {
             name: (
-                size * rng.normal(size=(rows, rank)),
+                within_the_unit_ball(size * rng.normal(size=(rows, rank))),
                 rng.integers(0, CLASSES, size=rows),
                 rng.integers(0, FOLDS, size=rows),
             )
@@ -44,26 +51,20 @@ class Sites:
         self.lose_in = 0
         self.asked: list[str] = []
 
-    @property
-    def norm(self) -> float:
-        """Return the largest norm of a row."""
-        return max(float(np.linalg.norm(F, axis=1).max()) for F, _, _ in self.tables.values())
-
     def rows(self) -> Matrix:
         counts = np.zeros((FOLDS, CLASSES))
         for name in self.sites:
             np.add.at(counts, self.tables[name][:0:-1], 1.0)
         return counts
 
-    def secure_sum(
-        self, task: Task, inputs: Mapping[str, Any], bounds: Mapping[str, float]
-    ) -> dict[str, Matrix]:
+    def secure_sum(self, task: Task, inputs: Mapping[str, Any]) -> dict[str, Matrix]:
         self.asked.append(task.name)
         if self.lose_in == len(self.asked):
             self.sites.remove("b")
         if task is messages.ROWS:
             return {"rows": self.rows()}
         parts = [self._cuts(name, inputs) for name in self.sites]
+        bounds = bounds_of(task, inputs, Settings(), len(self.sites))
         for part in parts:
             for name, values in part.items():
                 assert np.abs(values).max(initial=0.0) <= bounds[name], name
@@ -108,7 +109,6 @@ def training(
         cast(Federation, sites),
         Settings(**changed),
         with_rows,
-        sites.norm,
         rows,
         tuple(sites.sites),
         most_rounds,
@@ -140,11 +140,11 @@ def test_bounds_hold_where_they_are_as_tight_as_can_be() -> None:
     sites = Sites(0, 20, 2)
     for name in sites.sites:
         sites.tables[name] = (
-            np.tile([3.0, 4.0], (20, 1)),
+            np.tile([0.6, 0.8], (20, 1)),
             np.zeros(20, dtype=np.int64),
             np.zeros(20, dtype=np.int64),
         )
-    on_the_margin, far = np.array([0.12, 0.16, 0.0]), np.array([-3e3, -4e3, -1e3])
+    on_the_margin, far = np.array([0.6, 0.8, 0.0]), np.array([-3e3, -4e3, -1e3])
     starts = [np.stack([far, -far, on_the_margin])] * (2 * CLASSES)
     training(sites, (7.0, 7.0), most_rounds=2).train(starts)
 

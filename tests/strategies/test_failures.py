@@ -147,7 +147,10 @@ def test_two_sites_are_refused_unless_agreed(hospital_files: list[Path], hospita
     with pytest.raises(FederationError, match="min-sites"):
         start(settings, hospitals(settings, hospital_files[:2]))
     agreed = Settings(sites=2, min_sites=2, min_cluster=2)
-    assert start(agreed, hospitals(agreed, hospital_files[:2])).training.progress[0].gap <= 1e-3
+    with pytest.raises(SumError, match="has 2 sites and this site asks for at least 3"):
+        start(agreed, hospitals(agreed, hospital_files[:2]))
+    pinned = hospitals(agreed, hospital_files[:2], {"min-sites": 2}, run_id=2)
+    assert start(agreed, pinned).training.progress[0].gap <= 1e-3
 
 
 def test_a_hospital_can_ask_for_more_sites_than_the_run(

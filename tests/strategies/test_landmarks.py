@@ -1,6 +1,7 @@
 """Landmarks by each of the three methods: as good as central ones, and what the sites' rows have to do with them."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -80,8 +81,7 @@ def test_federated_steps_are_lloyds_on_the_pooled_rows(pool: Pool, monkeypatch: 
         data="wine", sites=4, landmarks="12", landmark_method="federated-k-means", min_cluster=1
     )
     (found,), (standard,), strategy = gathered(settings)
-    federation = strategy.federation
-    (start,) = methods.local_k_means(federation, settings, [standard])
+    (start,), _, _ = gathered(replace(settings, landmark_method="k-means"))
     X = standard.scaling.transform(
         pool(settings, strategy.join(Federation(in_process_grid(settings), settings, strategy))).X
     )

@@ -252,7 +252,7 @@ def test_a_class_of_a_single_row_is_missing_from_the_training_rows_of_its_fold(
         cv_folds=2,
         landmarks="15",
         test_fraction=0.0,
-        tol=0.05,
+        tol=0.01,
         probability=True,
         **config,
     )

@@ -100,7 +100,7 @@ def test_not_finite_is_an_error_that_names_the_array(bound: float | None, bad: f
 def test_the_bound_is_allowed_and_the_next_float_is_not(bound: float | None, sign: int) -> None:
     limit = WIDE_LIMIT if bound is None else bound
     encode(np.array([sign * limit]), bound, 20)
-    with pytest.raises(SumError, match=r"'age'.*above the declared bound"):
+    with pytest.raises(SumError, match=r"'age'.*above the agreed bound"):
         encode(np.array([sign * np.nextafter(limit, np.inf)]), bound, 20, name="age")
 
 

@@ -70,6 +70,7 @@ def test_longer_stream_begins_with_the_shorter() -> None:
         {"roster": ("a", "b")},
         {"roster": ("b", "a", "c")},
         {"roster": ("a", "bc")},
+        {"keys": "00"},
     ],
     ids=str,
 )

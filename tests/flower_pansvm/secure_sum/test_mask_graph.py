@@ -1,4 +1,5 @@
 from collections import Counter
+from dataclasses import replace
 from itertools import combinations
 
 import pytest
@@ -7,9 +8,9 @@ from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.mask_graph import givers, partners, public_order, receivers
 
 
-def a_round(count: int, round_trip: int = 1) -> SumRound:
+def a_round(count: int, keys: int = 1) -> SumRound:
     roster = tuple(f"site-{number}" for number in range(count))
-    return SumRound(run="r", task="t", round_trip=round_trip, attempt=0, roster=roster)
+    return SumRound(run="r", task="t", round_trip=1, attempt=0, roster=roster, keys=f"{keys:064x}")
 
 
 def connected(nodes: set[str], graph: dict[str, set[str]]) -> bool:
@@ -21,6 +22,7 @@ def connected(nodes: set[str], graph: dict[str, set[str]]) -> bool:
     return reached == nodes
 
 
+KNOWN_ORDER = ("site-4", "site-1", "site-0", "site-3", "site-2")
 CASES = [(sites, k) for sites in range(2, 10) for k in range(2, sites + 1)]
 
 
@@ -61,14 +63,38 @@ def test_givers_and_receivers_fit_together(segments: int) -> None:
             assert givers(this, receiver, segments)[place] == name
 
 
-def test_the_order_does_not_depend_on_who_computes_it_but_on_the_sum() -> None:
+def test_the_order_does_not_depend_on_who_computes_it_but_on_the_keys_of_the_run() -> None:
     assert public_order(a_round(6), "x") == public_order(a_round(6), "x")
-    orders = {public_order(a_round(6, round_trip=number), "x") for number in range(1, 30)}
+    orders = {public_order(a_round(6, keys=number), "x") for number in range(1, 30)}
     assert len(orders) > 20
     assert public_order(a_round(6), "x") != public_order(a_round(6), "y")
+    assert public_order(a_round(6), "x") != public_order(replace(a_round(6), run="other"), "x")
+
+
+def test_a_known_order() -> None:
+    """SHA-256 of tag, run, keys, label and name, each with its length in front, made without this project's code."""
+    assert public_order(a_round(5), "mask graph") == KNOWN_ORDER
+
+
+@pytest.mark.parametrize("label", ["mask graph", "segments", "pass 0"])
+def test_no_number_of_a_sum_changes_the_order(label: str) -> None:
+    """A coordinator chooses task, round trip and attempt, and would try them until the neighbours suit it."""
+    this = a_round(5)
+    order = public_order(this, label)
+    for number in range(2, 100):
+        other = replace(this, task=f"t{number}", round_trip=number, attempt=number)
+        assert public_order(other, label) == order
+
+
+def test_a_site_that_is_left_out_does_not_shuffle_the_others() -> None:
+    this = a_round(6)
+    order = public_order(this, "x")
+    for left_out in this.roster:
+        fewer = replace(this, roster=tuple(name for name in this.roster if name != left_out))
+        assert public_order(fewer, "x") == tuple(name for name in order if name != left_out)
 
 
 def test_every_site_comes_first_about_equally_often() -> None:
-    firsts = Counter(public_order(a_round(4, round_trip=number), "x")[0] for number in range(1, 401))
+    firsts = Counter(public_order(a_round(4, keys=number), "x")[0] for number in range(1, 401))
     assert all(60 < count < 140 for count in firsts.values())
     assert len(firsts) == 4

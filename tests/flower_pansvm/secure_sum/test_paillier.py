@@ -1,11 +1,13 @@
 import builtins
 import sys
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from math import gcd
 from typing import Any
 from unittest.mock import patch
 
+import gmpy2
 import numpy as np
 import pytest
 from phe.paillier import PaillierPrivateKey, PaillierPublicKey
@@ -13,7 +15,7 @@ from phe.paillier import PaillierPrivateKey, PaillierPublicKey
 from flower_pansvm import secure_sum
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
-from flower_pansvm.secure_sum.paillier import Blinding, Paillier
+from flower_pansvm.secure_sum.paillier import Blinding, Paillier, is_weak
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.wire import hold, join_fields, split_fields
 
@@ -194,3 +196,30 @@ def test_without_phe_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch
         del sys.modules["flower_pansvm.secure_sum.paillier"]
         with pytest.raises(SettingError, match=r"pip install 'flower-pansvm\[paillier\]'"):
             secure_sum.make("paillier")
+
+
+PRIME = 2**1279 - 1
+"""A Mersenne prime."""
+
+
+@pytest.mark.parametrize(
+    "n",
+    [PRIME, PRIME**2, PRIME**3, 65521 * PRIME, 3 * PRIME, 2 * PRIME, 4],
+    ids=["prime", "square", "cube", "small factor", "three", "even", "four"],
+)
+def test_a_key_that_gives_its_factors_away_is_weak(n: int) -> None:
+    assert is_weak(n)
+
+
+def test_a_key_of_this_program_is_not_weak() -> None:
+    assert not is_weak(secret_key().public_key.n)
+    assert not is_weak(PRIME * (2**2203 - 1))
+
+
+def test_a_site_encrypts_nothing_under_a_prime() -> None:
+    """Everyone knows phi of a prime, so that everyone could open what is encrypted under it."""
+    prime = int(gmpy2.next_prime(secret_key().public_key.n))
+    victim = members()["b"]
+    lied_to = replace(victim, published={**victim.published, "a": prime.to_bytes(256, "big")})
+    with pytest.raises(SumError, match="Paillier key of site 'a' is no product of two large primes"):
+        Paillier(bits=2048).contribute(vectors(1, 2, 3)["b"], THIS, lied_to)

@@ -38,17 +38,24 @@ def test_too_few_sites_are_refused() -> None:
         admit(Memory("r"), FIRST, "a", PUBLISHED, min_sites=4)
 
 
-def test_a_roster_may_shrink_but_not_grow_within_a_round_trip() -> None:
-    grown = replace(FIRST, attempt=2, roster=("a", "b", "c", "d"))
+@pytest.mark.parametrize("later", [{"attempt": 2}, {"round_trip": 4, "attempt": 0}], ids=str)
+def test_a_roster_may_shrink_but_not_grow(later: dict[str, int]) -> None:
+    """Otherwise a coordinator leaves out one site after the other, and has each one's numbers by a difference."""
+    grown = replace(FIRST, **later, roster=("a", "b", "c", "d"))  # type: ignore[arg-type]
     with pytest.raises(SumError, match="gained a site"):
         admit(remembered(), grown, "a", PUBLISHED, min_sites=3)
-    exchanged = replace(FIRST, attempt=2, roster=("a", "b", "d"))
+    exchanged = replace(FIRST, **later, roster=("a", "b", "d"))  # type: ignore[arg-type]
     with pytest.raises(SumError, match="gained a site"):
         admit(remembered(), exchanged, "a", PUBLISHED, min_sites=3)
-    shrunk = replace(FIRST, attempt=2, roster=("c", "a"))
-    assert admit(remembered(), shrunk, "a", PUBLISHED, min_sites=2).roster == ("c", "a")
-    next_trip = replace(grown, round_trip=4, attempt=0)
-    assert admit(remembered(), next_trip, "a", PUBLISHED, min_sites=3).roster == grown.roster
+    shrunk = replace(FIRST, **later, roster=("a", "c"))  # type: ignore[arg-type]
+    assert admit(remembered(), shrunk, "a", PUBLISHED, min_sites=2).roster == ("a", "c")
+
+
+@pytest.mark.parametrize("roster", [("b", "c", "a"), ("c", "a", "b"), ("b", "a", "c"), ("a", "c", "b")])
+def test_a_roster_in_another_order_is_refused(roster: tuple[str, ...]) -> None:
+    for memory in (Memory("r"), remembered()):
+        with pytest.raises(SumError, match="roster is not sorted by name"):
+            admit(memory, replace(FIRST, round_trip=9, roster=roster), "a", PUBLISHED, min_sites=3)
 
 
 def test_a_roster_without_the_site_is_refused() -> None:
@@ -61,13 +68,18 @@ def test_another_run_is_refused() -> None:
         admit(Memory("other"), FIRST, "a", PUBLISHED, min_sites=3)
 
 
-@pytest.mark.parametrize("name", ["a", "b", "d"])
-def test_a_changed_key_is_refused_even_after_the_site_was_away(name: str) -> None:
-    away = replace(FIRST, round_trip=4, attempt=0)
-    memory = admit(remembered(), away, "a", {k: PUBLISHED[k] for k in ("a", "b", "c")}, min_sites=3)
+@pytest.mark.parametrize("name", ["a", "b", "d", "e"])
+def test_a_changed_or_a_further_key_is_refused_even_of_a_site_that_was_left_out(name: str) -> None:
+    memory = admit(remembered(), replace(FIRST, round_trip=4, attempt=0), "a", PUBLISHED, min_sites=3)
     swapped = {**PUBLISHED, name: b"\x09" * 32}
     with pytest.raises(SumError, match=f"keys of site '{name}'"):
         admit(memory, replace(FIRST, round_trip=5), "a", swapped, min_sites=3)
+
+
+def test_the_keys_of_a_site_that_was_left_out_must_be_handed_out_all_the_same() -> None:
+    """The order of the sites is drawn from the keys of all."""
+    with pytest.raises(SumError, match="keys of site 'd'"):
+        admit(remembered(), replace(FIRST, round_trip=4), "a", {k: PUBLISHED[k] for k in "abc"}, min_sites=3)
 
 
 def test_a_site_of_the_roster_without_published_keys_is_refused() -> None:

@@ -1,0 +1,29 @@
+"""The binary problems that a request is about, and what a site does not accept of them."""
+
+from clients.answering import Inputs
+from clients.site import Site
+from clients.terms import agreed_settings
+from flower_pansvm.cutting_planes.packing import unpack_problems
+from flower_pansvm.cutting_planes.problem import LARGEST_WEIGHT, LEAST_WEIGHT, Problem
+from flower_pansvm.errors import SettingError
+
+
+def asked_problems(site: Site, inputs: Inputs) -> list[Problem]:
+    """Return the problems of a request.
+
+    Raises
+    ------
+    SettingError
+        If the weights of the classes are not those that the run's ``class-weight`` allows. A class of weight 0 has no
+        part in cuts and loss, but in the rows nearest the margin, so it would use up the blur.
+    """
+    balanced = agreed_settings(site.context).class_weight == "balanced"
+    least, largest = (LEAST_WEIGHT, LARGEST_WEIGHT) if balanced else (1.0, 1.0)
+    problems = unpack_problems(inputs)
+    if not all(least <= weight <= largest for problem in problems for weight in problem.weights):
+        allowed = f"weights from {least:g} to {largest:g}" if balanced else "no weight but 1"
+        raise SettingError(
+            f"Site '{site.name}' refuses the weights of the classes: class-weight in the run's settings allows "
+            f"{allowed}. Does the coordinator run the same version? If so, it does not follow the protocol."
+        )
+    return problems

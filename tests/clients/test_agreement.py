@@ -1,0 +1,492 @@
+"""Sites that were not told the same share no masks, and what a hospital insists on without being told."""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+import pandas as pd
+import pytest
+from flwr.app import Message
+from numpy.typing import NDArray
+from sklearn.datasets import make_moons
+
+from clients.membership import Participation
+from clients.site import Site
+from clients.site import test_rows as held_out
+from clients.slots import SEED, own_slots
+from flower_pansvm import messages, records
+from flower_pansvm.bounds import bounds_of
+from flower_pansvm.cutting_planes.cuts import Question
+from flower_pansvm.cutting_planes.duals import Duals, pack_duals
+from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError, TableError
+from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.secure_sum.contract import SumRound
+from flower_pansvm.secure_sum.fixed_point import decode
+from flower_pansvm.secure_sum.mask_graph import partners
+from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
+from flower_pansvm.settings import Scalar, Settings
+from simulations.in_process import InProcessGrid
+from simulations.running import in_process_grid
+from strategies.federation import Federation
+from strategies.pan_svm import PanSVM
+
+MakeGrid = Callable[..., InProcessGrid]
+Join = Callable[[InProcessGrid, Settings], Federation]
+VICTIM = 3
+"""Node id of hospital1."""
+
+
+def grid_of(federation: Federation) -> InProcessGrid:
+    return cast(InProcessGrid, federation.grid)
+
+
+def meddle(federation: Federation, change: Callable[[Message], None]) -> None:
+    """Have every message changed just before it is delivered."""
+    grid = grid_of(federation)
+    answer = grid._answer
+
+    def changed(number: str, message: Message) -> Message:
+        change(message)
+        return answer(number, message)
+
+    grid._answer = changed  # type: ignore[method-assign]
+
+
+# Sites that are told different protocols
+
+
+@pytest.fixture
+def five_files(tmp_path: Path) -> list[Path]:
+    X, y = make_moons(200, noise=0.15, random_state=0)
+    frame = pd.DataFrame({"age": 50 + 10 * X[:, 0], "dose": X[:, 1] / 100, "label": y})
+    paths = []
+    for number, part in enumerate(np.array_split(np.arange(len(frame)), 5)):
+        paths.append(tmp_path / f"hospital{number}.csv")
+        frame.iloc[part].to_csv(paths[-1], index=False)
+    return paths
+
+
+NAMES = tuple(f"hospital{number}" for number in range(5))
+RING = Settings(sites=5, min_sites=5, min_cluster=2)
+PAIRS = replace(RING, aggregation="k-secure", k=2)
+OUTSIDE = NAMES[0]
+"""The hospital whose masks are to fall away: the sum of the others is learned, and so are its own numbers."""
+
+TOLD = {
+    OUTSIDE: RING,
+    **dict.fromkeys(("hospital2", "hospital3"), RING),
+    **dict.fromkeys(("hospital1", "hospital4"), PAIRS),
+}
+WANTED = [{"hospital1", "hospital2"}, {"hospital1", "hospital4"}, {"hospital3", "hospital4"}]
+"""Pairs that must share masks on the circle of k-secure, so that with those of the ring four sites cancel."""
+
+
+def rows_of(files: list[Path]) -> NDArray[np.float64]:
+    """Return the training rows of each class in the files together."""
+    parts = []
+    for file in files:
+        labels = pd.read_csv(file)["label"].to_numpy()
+        parts.append(np.bincount(labels[~held_out(labels.astype(np.str_), 0.2, 0)], minlength=2))
+    return np.sum(parts, axis=0).astype(np.float64)
+
+
+def sum_of_four(files: list[Path], hospitals: MakeGrid, enrol: Join) -> NDArray[np.float64]:
+    """Return what four of five payloads add up to, if the sites were told protocols whose masks cancel so.
+
+    The circle of k-secure suits one run in twelve; before it was drawn from the keys, one number of a round trip in
+    twelve.
+    """
+    for run_id in range(1, 400):
+        grid = hospitals(RING, files, {"min-sites": 5}, run_id=run_id)
+        for context in grid._contexts.values():
+            context.run_config = dict(TOLD[str(context.node_config["name"])].to_config())
+        federation = enrol(grid, RING)
+        keys = keys_digest({name: one.public_key + one.published for name, one in federation.sites.items()})
+        this = SumRound(str(run_id), "", 1, 0, NAMES, keys)
+        circle = [{name, other} for name in NAMES for other in partners(this, name, 2)]
+        if all(pair in circle for pair in WANTED):
+            return _added_up(federation)
+    raise AssertionError("no circle suits the attack")
+
+
+def _added_up(federation: Federation) -> NDArray[np.float64]:
+    grid = grid_of(federation)
+    schema = {"schema": records.digest(federation._riders["schema"])}
+
+    def rename(message: Message) -> None:
+        settings = TOLD[str(grid._contexts[message.metadata.dst_node_id].node_config["name"])]
+        bounds = bounds_of(messages.ROWS, {}, settings, 5)
+        name = messages.sum_name(messages.ROWS, {}, bounds, schema, settings)
+        records.put(message.content, "sum", {**records.get(message.content, "sum"), "task": name})
+
+    meddle(federation, rename)
+    federation.secure_sum(messages.ROWS, {})
+    others = [reply for reply in grid.transcript[-5:] if reply.metadata.src_node_id != 2]
+    payloads = [cast(NDArray[np.uint8], records.get(reply.content, "sum")["payload"]) for reply in others]
+    words = np.sum([from_bytes(payload.tobytes(), "") for payload in payloads], axis=0, dtype=np.uint64)
+    return decode(words, (2,), messages.COUNT, 5)
+
+
+def test_sites_that_were_told_different_protocols_share_no_masks(
+    five_files: list[Path], hospitals: MakeGrid, enrol: Join
+) -> None:
+    found = sum_of_four(five_files, hospitals, enrol)
+    assert np.abs(found - rows_of(five_files[1:])).min() > 1000
+
+
+def test_they_would_if_the_settings_were_not_in_the_name(
+    five_files: list[Path], hospitals: MakeGrid, enrol: Join, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The attack itself works: the test above does not pass because of a fault in it."""
+    monkeypatch.setattr("flower_pansvm.messages.settings_digest", lambda _: "")
+    assert (sum_of_four(five_files, hospitals, enrol) == rows_of(five_files[1:])).all()
+
+
+def test_the_settings_cannot_change_within_a_run(federation: Federation, ask_moments: Any) -> None:
+    ask_moments(federation)
+    context = grid_of(federation)._contexts[VICTIM]
+    context.run_config = dict(replace(federation.settings, execution="hops").to_config())
+    with pytest.raises(SumError, match="not those that site 'hospital1' has joined it with"):
+        ask_moments(federation)
+
+
+def test_in_a_relay_step_no_other_keys_are_handed_out(
+    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Join, ask_moments: Any
+) -> None:
+    """Otherwise the coordinator puts a key of its own in the place of the next site's."""
+    settings = replace(settings, execution="hops")
+    federation = enrol(hospitals(settings, hospital_files), settings)
+
+    def swap(message: Message) -> None:
+        if message.metadata.message_type == messages.RELAY.message_type:
+            keys = records.get(message.content, "keys.hospital2")
+            other = {**keys, "public_key": secrets.token_bytes(32)}
+            records.put(message.content, "keys.hospital2", other)
+
+    meddle(federation, swap)
+    with pytest.raises(SumError, match="'hospital1' refuses step 1 of a secure sum"):
+        ask_moments(federation)
+
+
+# Landmarks that are asked for again
+
+
+@pytest.mark.parametrize("turned_by", [1, 2])
+def test_a_rotated_roster_is_refused(turned_by: int, federation: Federation, ask_moments: Any) -> None:
+    """By landmarks asked for with each rotation, each of them could be told apart by its site."""
+    ask_moments(federation)
+    names = list(federation.sites)
+    turned = names[turned_by:] + names[:turned_by]
+    federation.sites = {name: federation.sites[name] for name in turned}
+    with pytest.raises(SumError, match="the roster is not sorted by name"):
+        federation.secure_sum(messages.ROWS, {})
+
+
+def test_a_site_that_was_left_out_does_not_come_back(
+    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Join, ask_moments: Any
+) -> None:
+    settings = replace(settings, min_sites=2)
+    federation = enrol(hospitals(settings, hospital_files, {"min-sites": 2}), settings)
+    everyone = dict(federation.sites)
+    ask_moments(federation)
+    del federation.sites["hospital0"]
+    federation.secure_sum(messages.ROWS, {})
+    federation.sites = {name: everyone[name] for name in ("hospital0", "hospital1")}
+    with pytest.raises(SumError, match="the roster has gained a site"):
+        federation.secure_sum(messages.ROWS, {})
+
+
+def test_a_second_seed_of_slots_is_refused(federation: Federation, ask_moments: Any) -> None:
+    ask_moments(federation)
+    ask_moments(federation)  # the first sum may be asked again: the seed stays the same
+    federation.secure_sum(messages.ROWS, {})
+    state = grid_of(federation)._contexts[2].state
+    records.put(state, f"secret.{SEED}", {"value": secrets.token_bytes(32)})
+    ask_moments(federation)
+    with pytest.raises(FederationError, match="refuses a second seed for landmark slots"):
+        federation.secure_sum(messages.ROWS, {})
+
+
+class _Listed(Site):
+    """A site that has nothing but its name, a seed and the sum it is asked for."""
+
+    def __init__(self, name: str, seed: bytes, this: SumRound) -> None:
+        self.name, self.seed = name, seed
+        self.participation = cast(Participation, type("Asked", (), {"this": this}))
+
+    def kept(self, secret: str) -> bytes:
+        return self.seed
+
+
+def slots(this: SumRound, seed: bytes, slots_per_site: int) -> dict[str, set[int]]:
+    return {
+        name: set(own_slots(_Listed(name, seed, this), slots_per_site)[0].tolist()) for name in this.roster
+    }
+
+
+def test_slots_of_a_sum_are_dealt_out_once_and_all() -> None:
+    dealt = slots(SumRound("r", "landmarks x", 4, 0, NAMES), bytes(32), 7)
+    assert all(len(own) == 7 for own in dealt.values())
+    assert set.union(*dealt.values()) == set(range(35))
+
+
+@pytest.mark.parametrize(
+    ("change", "slots_per_site"),
+    [
+        ({"round_trip": 5}, 40),
+        ({"attempt": 1}, 40),
+        ({"task": "landmarks y"}, 40),
+        ({"task": "landmarks y"}, 41),
+    ],
+    ids=str,
+)
+def test_slots_of_two_sums_have_nothing_to_do_with_each_other(
+    change: dict[str, Any], slots_per_site: int
+) -> None:
+    """With more slots for each site, those of the first site were always among the lowest of the same draw."""
+    this = SumRound("r", "landmarks x", 4, 0, NAMES)
+    seeds = [number.to_bytes(32, "big") for number in range(40)]
+    shares = [
+        len(first[name] & second[name]) / 40
+        for seed in seeds
+        for first, second in [(slots(this, seed, 40), slots(replace(this, **change), seed, slots_per_site))]
+        for name in NAMES
+    ]
+    assert abs(np.mean(shares) - 0.2) < 0.02
+
+
+# Feature maps and weights of classes
+
+
+def tell_map(federation: Federation, **changed: records.Value) -> None:
+    scaling = {"fill": np.zeros((1, 2)), "shift": np.array([[50.0, 0.0]]), "scale": np.array([[10.0, 0.01]])}
+    federation.broadcast(messages.SCALING, scaling)
+    federation.broadcast(messages.landmark_set(0), {"scaling": 0, "landmarks": np.array([[0.0, 0.0]])})
+    rbf: dict[str, records.Value] = {"kernel": "rbf", "gamma": 1.0, "degree": 1, "coef0": 0.0}
+    look = {"landmark_set": 0, "features": np.full(2, True), "normalization": np.eye(1)}
+    federation.broadcast(messages.feature_map(0), {**rbf, **look, **changed})
+
+
+def ask_cuts(federation: Federation, weights: tuple[float, float] = (1.0, 1.0), width: float = 1.0) -> Any:
+    problem = Problem("", 1, 144.0, 1.0, Pair(1, REST), weights=weights)
+    question = Question(np.zeros((1, 2)), 5, np.zeros(2), width, leading=1)
+    return federation.secure_sum(messages.CUTS, {**pack_problems([problem]), **pack_questions([question])})
+
+
+def ask_support(federation: Federation, weights: tuple[float, float]) -> Any:
+    problem = Problem("", 1, 144.0, 1.0, Pair(1, REST), weights=weights)
+    duals = Duals(np.zeros((1, 2)), np.array([5]), np.ones(1))
+    return federation.secure_sum(
+        messages.SUPPORT, {**pack_problems([problem]), **pack_duals([duals]), "blur": 5}
+    )
+
+
+def ask_warm_start(federation: Federation, weights: tuple[float, float]) -> Any:
+    problem = Problem("", 1, 144.0, 1.0, Pair(1, REST), weights=weights)
+    return federation.secure_sum(messages.WARM_START, dict(pack_problems([problem])))
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"kernel": "linear", "normalization": np.eye(1)},
+        {"normalization": np.full((1, 1), 1e6)},
+        {"normalization": np.full((1, 1), np.nan)},
+        {"normalization": np.full((1, 2), 0.7)},
+    ],
+    ids=["kernel", "too long", "not a number", "twice the same"],
+)
+def test_a_map_that_makes_rows_longer_than_agreed_is_refused(
+    changed: dict[str, Any], federation: Federation, ask_moments: Any
+) -> None:
+    """With a length of the coordinator's choice, a bound would be of its choice, too."""
+    ask_moments(federation)
+    tell_map(federation)
+    assert np.isfinite(ask_cuts(federation)["a"]).all()
+    tell_map(federation, **changed)
+    with pytest.raises(FederationError, match="refuses a feature map that is none of the run's kernel 'rbf'"):
+        ask_cuts(federation)
+
+
+@pytest.mark.parametrize("width", [0.0, -1.0, float("nan")])
+def test_a_width_that_is_not_positive_is_refused(width: float, federation: Federation) -> None:
+    request = {"width": np.array([1.0, width]), "positive_weight": np.ones(1), "negative_weight": np.ones(1)}
+    with pytest.raises(FederationError, match="width that is not positive"):
+        bounds_of(messages.CUTS, request, federation.settings, 3)
+
+
+@pytest.mark.parametrize("ask", [ask_cuts, ask_support, ask_warm_start])
+@pytest.mark.parametrize(
+    ("class_weight", "weights"),
+    [
+        ("none", (0.0, 1.0)),
+        ("none", (1.0, 2.0)),
+        ("balanced", (1.0, 0.0)),
+        ("balanced", (0.4, 1.0)),
+        ("balanced", (1.0, 1001.0)),
+        ("balanced", (float("nan"), 1.0)),
+        ("balanced", (-1.0, 1.0)),
+    ],
+    ids=str,
+)
+def test_weights_of_classes_that_the_settings_do_not_allow_are_refused(
+    ask: Callable[[Federation, tuple[float, float]], Any],
+    class_weight: str,
+    weights: tuple[float, float],
+    settings: Settings,
+    hospital_files: list[Path],
+    hospitals: MakeGrid,
+    enrol: Join,
+    ask_moments: Any,
+) -> None:
+    """A class of weight 0 used up the blur: of the rows nearest the margin only others' parts were left."""
+    settings = replace(settings, class_weight=class_weight)
+    federation = enrol(hospitals(settings, hospital_files), settings)
+    ask_moments(federation)
+    tell_map(federation)
+    with pytest.raises(SettingError, match="'hospital1' refuses the weights of the classes"):
+        ask(federation, weights)
+
+
+@pytest.mark.parametrize("weights", [(0.5, 1000.0), (1.0, 1.0), (7.25, 0.6)])
+def test_balanced_weights_are_accepted(
+    weights: tuple[float, float],
+    settings: Settings,
+    hospital_files: list[Path],
+    hospitals: MakeGrid,
+    enrol: Join,
+    ask_moments: Any,
+) -> None:
+    settings = replace(settings, class_weight="balanced")
+    federation = enrol(hospitals(settings, hospital_files), settings)
+    ask_moments(federation)
+    tell_map(federation)
+    assert np.isfinite(ask_cuts(federation, weights)["loss"]).all()
+
+
+# What a hospital insists on
+
+
+def test_paillier_is_refused_by_hospitals_that_have_not_agreed_to_it(
+    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Join, ask_moments: Any
+) -> None:
+    settings = replace(settings, aggregation="paillier", key_bits=2048)
+    with pytest.raises(
+        SumError, match="'hospital1' refuses the aggregation 'paillier': one site opens the sums"
+    ):
+        enrol(hospitals(settings, hospital_files), settings)
+    agreed = hospitals(settings, hospital_files, {"aggregation": "paillier"}, run_id=2)
+    assert (ask_moments(enrol(agreed, settings))["rows"].sum()) == 144
+
+
+def test_a_site_has_no_more_rows_than_the_bounds_are_made_for(
+    federation: Federation, ask_moments: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clients.site.MOST_ROWS", 47)
+    with pytest.raises(TableError, match="has more training rows than a site may have, 47") as refused:
+        ask_moments(federation)
+    assert "48" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("node", "config", "missing"),
+    [
+        ({}, {}, ["roster", "aggregation"]),
+        ({}, {"aggregation": "k-secure"}, ["roster", "aggregation", "k"]),
+        ({"aggregation": "ring"}, {}, ["roster"]),
+        ({"aggregation": "k-secure", "k": 3}, {"aggregation": "k-secure"}, ["roster"]),
+        ({"aggregation": "k-secure"}, {"aggregation": "k-secure"}, ["roster", "k"]),
+    ],
+    ids=str,
+)
+def test_a_hospital_without_pins_is_warned_when_it_joins(
+    node: dict[str, Scalar],
+    config: dict[str, Any],
+    missing: list[str],
+    settings: Settings,
+    hospital_files: list[Path],
+    hospitals: MakeGrid,
+    enrol: Join,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    settings = replace(settings, **config)
+    enrol(hospitals(settings, hospital_files, node), settings)
+    warned = [line for line in caplog.messages if line.startswith("the node config has no")]
+    assert len(warned) == 3 * len(missing)
+    for key in missing:
+        assert sum(f"has no '{key}':" in line for line in warned) == 3
+
+
+def test_a_simulated_site_is_not_warned(caplog: pytest.LogCaptureFixture) -> None:
+    settings = Settings(data="wine", sites=3, aggregation="k-secure")
+    strategy = PanSVM(settings)
+    strategy.join(Federation(in_process_grid(settings), settings, strategy))
+    assert not any(line.startswith("the node config has no") for line in caplog.messages)
+
+
+# Refusals about values, counted over runs
+
+
+@pytest.fixture
+def counted(state_home: Path) -> Path:
+    """Return the file in which hospital1 counts."""
+    return state_home / "site-hospital1" / "value-refusals"
+
+
+def test_a_refusal_because_of_the_number_of_rows_counts_and_one_because_of_the_request_does_not(
+    settings: Settings,
+    hospital_files: list[Path],
+    hospitals: MakeGrid,
+    enrol: Join,
+    ask_moments: Any,
+    counted: Path,
+) -> None:
+    federation = enrol(hospitals(settings, hospital_files), settings)
+    ask_moments(federation)
+    tell_map(federation)
+    with pytest.raises(SettingError):
+        ask_cuts(federation, (0.0, 1.0))
+    assert not counted.exists()
+    few = replace(settings, test_fraction=0.98)
+    for run_id in (2, 3):
+        with pytest.raises(TableError, match="would train on"):
+            ask_moments(enrol(hospitals(few, hospital_files, {"min-cluster": 7}, run_id=run_id), few))
+        assert counted.read_text() == f"{run_id - 1}\n"
+        assert counted.stat().st_mode & 0o777 == 0o600
+
+
+@pytest.mark.parametrize(("text", "accepted"), [("2\n", True), ("3\n", False), ("", False), ("many", False)])
+def test_a_count_that_cannot_be_read_is_too_many(
+    text: str,
+    accepted: bool,
+    settings: Settings,
+    hospital_files: list[Path],
+    hospitals: MakeGrid,
+    enrol: Join,
+    counted: Path,
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    counted.parent.mkdir(parents=True, mode=0o700)
+    counted.write_text(text)
+    if accepted:
+        enrol(hospitals(settings, hospital_files), settings)
+        return
+    with pytest.raises(SumError, match="'hospital1' takes part in no run"):
+        enrol(hospitals(settings, hospital_files), settings)
+    assert any(str(counted) in line for line in caplog.messages)
+
+
+def test_an_open_state_folder_ends_the_run_before_anything_is_sent(
+    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Join, tmp_path: Path
+) -> None:
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o755)
+    grid = hospitals(settings, hospital_files, {"state": str(tmp_path / "open")})
+    with pytest.raises(PanSVMError, match="state folder of site 'hospital1' is open to other accounts"):
+        enrol(grid, settings)
+    assert all(reply.has_error() for reply in grid.transcript)
