@@ -10,7 +10,6 @@ import hashlib
 import json
 import os
 import shutil
-import stat
 import tempfile
 from logging import WARNING
 from pathlib import Path
@@ -21,6 +20,7 @@ from flwr.app import Context
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
+from clients.private_folder import is_private
 from clients.table import Table
 from clients.terms import site_name
 from flower_pansvm.errors import SettingError
@@ -134,14 +134,9 @@ def _problem(folder: Path) -> str:
         return "this account has no home folder"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        return "" if _is_private(folder) else "it is open to other accounts (chmod 700 closes it)"
+        return "" if is_private(folder) else "it is open to other accounts (chmod 700 closes it)"
     except OSError as error:
         return type(error).__name__
-
-
-def _is_private(folder: Path) -> bool:
-    status = folder.stat()
-    return status.st_mode & (stat.S_IRWXG | stat.S_IRWXO) == 0 and status.st_uid == os.getuid()
 
 
 def _load(entry: Path, path: Path) -> Table | None:
@@ -149,7 +144,7 @@ def _load(entry: Path, path: Path) -> Table | None:
     if not os.path.lexists(entry):
         return None
     try:
-        if not _is_private(entry) or (entry / SUMS).read_text() != _sums(entry):
+        if not is_private(entry) or (entry / SUMS).read_text() != _sums(entry):
             raise ValueError
         about = json.loads((entry / COLUMNS).read_bytes())
         X = np.lib.format.open_memmap(entry / CELLS, mode="r")

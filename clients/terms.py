@@ -13,7 +13,7 @@ from flower_pansvm.setting_values import near_matches
 from flower_pansvm.settings import Settings
 
 KEYS = (
-    *("data", "label", "cache", "name", "identity", "roster"),
+    *("data", "label", "cache", "state", "name", "identity", "roster"),
     *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster", "blur"),
     *("partition-id", "num-partitions"),
 )

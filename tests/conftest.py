@@ -39,6 +39,13 @@ def shared_data() -> Path:
     return SHARED_DATA.resolve()
 
 
+@pytest.fixture(autouse=True)
+def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep what hospitals remember from run to run out of the account's own folder; return where it is."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return tmp_path / "state" / "pansvm"
+
+
 @pytest.fixture
 def hospital_files(tmp_path: Path) -> list[Path]:
     """Tables of three hospitals: two features of different size, not linearly separable."""
