@@ -224,8 +224,9 @@ class Site:
         left, least = int(np.count_nonzero(~test)), least_rows(self.context)
         if left < least:
             raise TableError(
-                f"Site '{self.name}' would train on {left} rows, and it takes part with at least {least}. Lower "
-                "test-fraction, or min-cluster in the site's node config if the hospital agrees."
+                f"Site '{self.name}' has too few rows: it trains on at least {least}, its min-cluster. Lower "
+                "test-fraction, or min-cluster in the site's node config if the hospital agrees.",
+                detail=f"It would train on {left} rows.",
             )
         return Rows(X[~test], classes[~test]), Rows(X[test], classes[test])
 
@@ -237,9 +238,9 @@ class Site:
         fewest, least = int(np.bincount(numbers, minlength=folds).min()), least_rows(self.context)
         if fewest < least:
             raise TableError(
-                f"Site '{self.name}' has {len(classes)} training rows: a fold of {folds} would have {fewest}, and the "
-                f"site wants at least {least} in each. Lower cv-folds, or min-cluster in the site's node config if the "
-                "hospital agrees."
+                f"Site '{self.name}' has too few rows for {folds} folds: it wants at least {least} in each, its "
+                "min-cluster. Lower cv-folds, or min-cluster in the site's node config if the hospital agrees.",
+                detail=f"Of {len(classes)} training rows, a fold would have {fewest}.",
             )
         return numbers
 

@@ -31,6 +31,7 @@ from strategies.envelope import (
     notes_by_receiver,
     payload_of,
     put_sum,
+    sender_of,
     unpack,
 )
 from strategies.exchange import exchange
@@ -182,7 +183,10 @@ class Federation:
         if silent:
             self.sites = {name: site for name, site in self.sites.items() if name not in silent}
             self.note_lost(silent, len(replies))
-        results = {node: records.get(reply.content, "disclosed") for node, reply in replies.items()}
+        senders = {node: sender_of(names.get(node, f"node {node}")) for node in replies}
+        results: dict[int, dict[str, Any]] = {
+            node: records.get(reply.content, "disclosed", senders[node]) for node, reply in replies.items()
+        }
         for name, value in next(iter(results.values())).items():
             self.ledger.note_departure(task, "disclosed", name, np.size(value))
         return results
@@ -234,8 +238,8 @@ class Federation:
         """Return the sums that the replies to the request at hand add up to."""
         this, task, bounds = self._request.this, self._request.task, self._request.bounds
         contents = {self._name_of(reply.metadata.src_node_id): reply.content for reply in replies}
-        shapes = common_shapes(contents)
-        payloads = {name: payload_of(content) for name, content in contents.items()}
+        shapes = common_shapes(contents, task)
+        payloads = {name: payload_of(content, name) for name, content in contents.items()}
         words = self.protocol.total(payloads, this, self._relay)
         sums = unpack(words, task, shapes, bounds, len(this.roster))
         for name, total in sums.items():
@@ -296,7 +300,7 @@ class Federation:
             contents[self.sites[name].node_id] = content
         replies = self._exchange(contents, RELAY)
         self._check_all_answered(payloads, replies)
-        return {name: payload_of(replies[self.sites[name].node_id].content) for name in payloads}
+        return {name: payload_of(replies[self.sites[name].node_id].content, name) for name in payloads}
 
     def _dress(self, content: RecordDict, name: str) -> None:
         """Add to a message what the secure sum needs, the broadcasts, and the notes to this site."""
