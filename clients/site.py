@@ -131,7 +131,7 @@ class Site:
         name = f"settled.{what}"
         if not records.has(self.context.state, name):
             records.put(self.context.state, name, {"value": value})
-        return records.get(self.context.state, name)["value"] == value
+        return bool(records.get(self.context.state, name)["value"] == value)
 
     def schema(self) -> Schema:
         """Return the common columns and classes."""

@@ -16,7 +16,7 @@ def is_printable(text: str) -> bool:
 
 
 def printable(text: str, most: int = MOST_CHARACTERS) -> str:
-    """Return a text with its control characters written out, such as ``\\\\x1b``, cut after so many characters."""
+    r"""Return a text with its control characters written out, such as ``\x1b``, cut after so many characters."""
     safe = "".join(
         character if is_printable(character) else character.encode("unicode_escape").decode()
         for character in text[:most]

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from flwr.app import RecordDict
@@ -29,11 +30,13 @@ class Contact:
 
 @dataclass(frozen=True)
 class Request:
-    """One attempt at a secure sum: which sum of which task, and the bounds of its results."""
+    """One attempt at a secure sum: which sum of which task, its inputs, the bounds of its results, and their slack."""
 
     this: SumRound
     task: Task
+    inputs: Values
     bounds: Mapping[str, float]
+    slack: Mapping[str, float]
 
 
 def put_sum(
@@ -100,7 +103,7 @@ def payload_of(content: RecordDict, site: str) -> bytes:
     FederationError
         If there is nothing of the kind; it names the site.
     """
-    payload: NDArray[np.generic] = records.get(content, "sum", sender_of(site)).part("payload", np.ndarray)
+    payload: NDArray[Any] = records.get(content, "sum", sender_of(site)).part("payload", np.ndarray)
     return payload.tobytes()
 
 
@@ -129,7 +132,7 @@ def _shapes_of(content: RecordDict, task: Task, site: str) -> dict[str, tuple[in
     shapes = {}
     sent = records.get(content, "shapes", sender_of(site))
     for name in task.summed:
-        sides: NDArray[np.generic] = sent.part(name, np.ndarray)
+        sides: NDArray[Any] = sent.part(name, np.ndarray)
         if sides.dtype != np.int64 or sides.ndim != 1 or len(sides) > MOST_SIDES or (sides < 0).any():
             raise FederationError(
                 f"Site '{site}' says of the result '{name}' of task '{task.name}' that it has a shape which no array "

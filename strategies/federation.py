@@ -6,8 +6,9 @@ them. Notes from site to site, which the coordinator cannot read, ride along in 
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from logging import INFO, WARNING
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
@@ -18,10 +19,11 @@ from numpy.typing import NDArray
 
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
-from flower_pansvm.messages import MOMENTS, RELAY, Task, sum_name
-from flower_pansvm.records import Values
+from flower_pansvm.messages import MOMENTS, RELAY, ROWS, Task, sum_name
+from flower_pansvm.records import Group, Values
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.selection import protocol_of
+from flower_pansvm.secure_sum.wire import from_bytes
 from flower_pansvm.settings import Settings
 from strategies.asked import Asked
 from strategies.envelope import (
@@ -37,6 +39,7 @@ from strategies.envelope import (
 from strategies.exchange import exchange
 from strategies.journal import Journal
 from strategies.ledger import Ledger
+from strategies.plausible import KnownRows, Opened, check_sum
 
 WILD = float("inf")
 """Bound for results of unknown size: they take several words each instead of one."""
@@ -106,9 +109,14 @@ class Federation:
         self._told: dict[str, str] = {}
         self._notes: dict[str, dict[str, bytes]] = {}
         self._request: Request
+        self._rows: KnownRows | None = None
 
     def secure_sum(
-        self, task: Task, inputs: Values, bounds: Mapping[str, float]
+        self,
+        task: Task,
+        inputs: Values,
+        bounds: Mapping[str, float],
+        slack: Mapping[str, float] | None = None,
     ) -> dict[str, NDArray[np.float64]]:
         """Have every site run ``task`` on its rows and learn the sum over the sites of each result.
 
@@ -122,6 +130,9 @@ class Federation:
             What the task needs.
         bounds : mapping of str to float
             For each result the largest absolute value that any site may hold; :data:`WILD` if unknown.
+        slack : mapping of str to float, optional
+            By how much any number of a sum may be off, besides rounding, for instance because the sites add noise to
+            it; 0 for a result that is not named. Without it the sums are checked as :mod:`strategies.plausible` says.
 
         Returns
         -------
@@ -131,22 +142,23 @@ class Federation:
         Raises
         ------
         PanSVMError
-            If a site reports an error, or fewer than ``min-sites`` sites are left.
+            If a site reports an error, fewer than ``min-sites`` sites are left, or a sum cannot be.
         """
         entry = self.journal.next(task.name) if self.journal else None
-        sums = self._replay(*entry) if entry else self._sum_of_all_left(task, inputs, bounds)
+        sums = self._replay(*entry) if entry else self._sum_of_all_left(task, inputs, bounds, slack or {})
         sites = tuple(self.sites)
+        self._learn_rows(task, sums, sites)
         if self.journal:
             self.journal.write(task.name, sites, sums)
         if self.asked:
             self.asked.add_sum(task, inputs, sites)
         if entry and task is MOMENTS:
             # Asked all the same, for what the sites hand on to each other with it: keys do not outlive a run.
-            self._sum_of_all_left(task, inputs, bounds)
+            self._sum_of_all_left(task, inputs, bounds, slack or {})
         return sums
 
     def _sum_of_all_left(
-        self, task: Task, inputs: Values, bounds: Mapping[str, float]
+        self, task: Task, inputs: Values, bounds: Mapping[str, float], slack: Mapping[str, float]
     ) -> dict[str, NDArray[np.float64]]:
         """Ask for a sum, and again without the sites that are lost, until all that are left have answered."""
         round_trip = self.ledger.round_trips + 1
@@ -154,7 +166,7 @@ class Federation:
         attempt = 0
         while True:
             this = SumRound(self.run, name, round_trip, attempt, tuple(self.sites))
-            self._request = Request(this, task, bounds)
+            self._request = Request(this, task, inputs, bounds, slack)
             try:
                 return self._attempt(inputs)
             except SitesLostError as lost:
@@ -163,7 +175,7 @@ class Federation:
                 self.note_lost(lost.names, len(self.sites))
                 attempt += 1
 
-    def collect(self, task: Task, inputs: Values) -> dict[int, dict[str, Any]]:
+    def collect(self, task: Task, inputs: Values) -> dict[int, Group]:
         """Have every site run ``task`` and return each site's disclosed results, by node id.
 
         Before any site has joined, all connected nodes are asked.
@@ -184,11 +196,11 @@ class Federation:
             self.sites = {name: site for name, site in self.sites.items() if name not in silent}
             self.note_lost(silent, len(replies))
         senders = {node: sender_of(names.get(node, f"node {node}")) for node in replies}
-        results: dict[int, dict[str, Any]] = {
+        results = {
             node: records.get(reply.content, "disclosed", senders[node]) for node, reply in replies.items()
         }
-        for name, value in next(iter(results.values())).items():
-            self.ledger.note_departure(task, "disclosed", name, np.size(value))
+        for name in task.disclosed:
+            self.ledger.note_departure(task, "disclosed", name, np.size(next(iter(results.values()))[name]))
         return results
 
     def broadcast(self, name: str, values: Values) -> None:
@@ -235,17 +247,41 @@ class Federation:
         ]
 
     def open(self, replies: Iterable[Message]) -> dict[str, NDArray[np.float64]]:
-        """Return the sums that the replies to the request at hand add up to."""
+        """Return the sums that the replies to the request at hand add up to.
+
+        Raises
+        ------
+        FederationError
+            If a sum cannot be, or, where nothing hides it, what a site has contributed.
+        """
         this, task, bounds = self._request.this, self._request.task, self._request.bounds
         contents = {self._name_of(reply.metadata.src_node_id): reply.content for reply in replies}
         shapes = common_shapes(contents, task)
         payloads = {name: payload_of(content, name) for name, content in contents.items()}
         words = self.protocol.total(payloads, this, self._relay)
         sums = unpack(words, task, shapes, bounds, len(this.roster))
+        if not self.protocol.protected:
+            for site, payload in payloads.items():
+                own = unpack(from_bytes(payload, site), task, shapes, bounds, len(this.roster))
+                check_sum(self._opened(own, (site,)), site)
+        check_sum(self._opened(sums, this.roster))
         for name, total in sums.items():
             how = "summed" if self.protocol.protected else "disclosed"
             self.ledger.note_departure(task, how, name, total.size)
         return sums
+
+    def _opened(self, sums: Mapping[str, NDArray[np.float64]], sites: tuple[str, ...]) -> Opened:
+        request = self._request
+        return Opened(request.task, request.inputs, sums, request.bounds, sites, request.slack, self._rows)
+
+    def _learn_rows(
+        self, task: Task, sums: Mapping[str, NDArray[np.float64]], sites: tuple[str, ...]
+    ) -> None:
+        """Keep what a sum says of the sites' rows, to check later sums by."""
+        if task is MOMENTS:
+            self._rows = KnownRows(sums["rows"], float(sums["test_rows"].sum()), sites, sites)
+        elif task is ROWS and self._rows is not None:
+            self._rows = replace(self._rows, train=sums["rows"], train_sites=sites)
 
     def _replay(
         self, sites: tuple[str, ...], sums: dict[str, NDArray[np.float64]]
