@@ -19,6 +19,7 @@ from clients.membership import remember, take_part, take_step, withdraw
 from clients.site import Site
 from clients.slots import take_seed
 from clients.terms import is_simulated, site_name
+from clients.turns import turn
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.messages import RELAY, Task
@@ -53,7 +54,8 @@ def _safely(task: Task, reply: Callable[[RecordDict, Context], RecordDict]) -> H
 
     def handler(message: Message, context: Context) -> Message:
         try:
-            return Message(reply(message.content, context), reply_to=message)
+            with turn(context):
+                return Message(reply(message.content, context), reply_to=message)
         except PanSVMError as error:
             if error.detail:
                 log(logging.ERROR, "%s", printable(error.with_detail()))
