@@ -272,14 +272,24 @@ class Federation:
 
     def _opened(self, sums: Mapping[str, NDArray[np.float64]], sites: tuple[str, ...]) -> Opened:
         request = self._request
-        return Opened(request.task, request.inputs, sums, request.bounds, sites, request.slack, self._rows)
+        return Opened(
+            request.task,
+            request.inputs,
+            sums,
+            request.bounds,
+            sites,
+            request.slack,
+            self._rows,
+            len(request.this.roster),
+        )
 
     def _learn_rows(
         self, task: Task, sums: Mapping[str, NDArray[np.float64]], sites: tuple[str, ...]
     ) -> None:
         """Keep what a sum says of the sites' rows, to check later sums by."""
         if task is MOMENTS:
-            self._rows = KnownRows(sums["rows"], float(sums["test_rows"].sum()), sites, sites)
+            test, columns = float(sums["test_rows"].sum()), sums["count"].shape[1]
+            self._rows = KnownRows(sums["rows"], test, columns, sites, sites)
         elif task is ROWS and self._rows is not None:
             self._rows = replace(self._rows, train=sums["rows"], train_sites=sites)
 

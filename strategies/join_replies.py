@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from flower_pansvm.errors import FederationError
 from flower_pansvm.printable import is_printable
 from flower_pansvm.records import Group
+from flower_pansvm.secure_sum.fixed_point import WIDE_LIMIT
 from flower_pansvm.secure_sum.keys import KEY_BYTES
 
 MOST_NAME = 64
@@ -74,8 +75,11 @@ def check_extremes(answers: Mapping[str, Group], shape: tuple[int, ...]) -> None
         low, high = (_floats(name, answer, part, shape) for part in ("low", "high"))
         # A feature without any cell has the extremes of nothing.
         nothing = (low == np.inf) & (high == -np.inf)
-        if not (nothing | (np.isfinite(low) & np.isfinite(high) & (low <= high))).all():
-            raise _refusal(name, "the smallest cell of a column is not below its largest, or not a number")
+        small = np.maximum(np.abs(low), np.abs(high)) <= WIDE_LIMIT
+        if not (nothing | (small & (low <= high))).all():
+            raise _refusal(
+                name, "the smallest cell of a column is above its largest, not a number, or too large"
+            )
 
 
 def _name_of(reply: Group, node: int) -> str:

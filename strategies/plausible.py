@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
-from flower_pansvm.cutting_planes.cuts import curvature_diagonal
+from flower_pansvm.cutting_planes.cuts import curvature_diagonal, curvature_size
 from flower_pansvm.cutting_planes.packing import unpack_answers, unpack_questions
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import FederationError
@@ -42,12 +42,15 @@ class KnownRows:
         Training rows.
     test : float
         Rows kept for evaluation.
+    columns : int
+        Features.
     train_sites, test_sites : tuple of str
         The sites whose rows they are; later sums may be over fewer.
     """
 
     train: Numbers
     test: float
+    columns: int
     train_sites: tuple[str, ...]
     test_sites: tuple[str, ...]
 
@@ -72,6 +75,8 @@ class Opened:
         By how much any number of a result may be off, besides rounding: what secret noise adds. 0 if not named.
     rows : KnownRows or None
         What is known of the sites' rows so far.
+    roster_size : int
+        Sites in the secure sum: as many as ``sites`` unless a single one's contribution is looked at.
     """
 
     task: Task
@@ -81,6 +86,26 @@ class Opened:
     sites: tuple[str, ...]
     slack: Mapping[str, float]
     rows: KnownRows | None
+    roster_size: int
+
+    @property
+    def classes(self) -> int:
+        """Number of classes; -1 if it is not known yet."""
+        return -1 if self.rows is None else self.rows.train.shape[1]
+
+    @property
+    def columns(self) -> int:
+        """Number of features; -1 if it is not known yet."""
+        return -1 if self.rows is None else self.rows.columns
+
+    def misshapen(self, **expected: tuple[int, ...]) -> Iterator[str]:
+        """Yield that a result does not have the shape that was asked for; -1 stands for any length of a side."""
+        for name, sides in expected.items():
+            shape = self.sums[name].shape
+            if len(shape) != len(sides) or any(
+                side not in (-1, own) for own, side in zip(shape, sides, strict=True)
+            ):
+                yield f"'{name}' does not have the shape that was asked for"
 
     def off(self, *names: str) -> float:
         """Return by how much a sum or difference of these results may be off where it should be zero."""
@@ -150,6 +175,8 @@ def _problems(opened: Opened) -> Problems:
 
 
 def _moments(opened: Opened) -> Problems:
+    folds, cells = opened.sums["rows"].shape[:1], opened.sums["count"].shape
+    yield from opened.misshapen(rows=(-1, -1), test_rows=(1,), count=(*folds, -1), total=cells, square=cells)
     for name in ("rows", "test_rows", "count"):
         if opened.broken(name):
             yield f"'{name}' holds a number of rows or cells that is negative or not whole"
@@ -159,6 +186,7 @@ def _moments(opened: Opened) -> Problems:
 
 
 def _rows(opened: Opened) -> Problems:
+    yield from opened.misshapen(rows=(-1 if opened.rows is None else len(opened.rows.train), opened.classes))
     if opened.broken("rows"):
         yield "'rows' holds a number of rows that is negative or not whole"
     if opened.rows is not None and (opened.sums["rows"] > opened.rows.train).any():
@@ -178,6 +206,9 @@ def _squares(opened: Opened) -> Problems:
 
 
 def _class_moments(opened: Opened) -> Problems:
+    yield from opened.misshapen(
+        **dict.fromkeys(messages.CLASS_MOMENTS.summed, (opened.classes, opened.columns))
+    )
     if opened.broken("count"):
         yield "'count' holds a number of cells that is negative or not whole"
     if opened.rows is not None and (opened.sums["count"] > opened.rows.train.sum(axis=0)[:, None]).any():
@@ -186,6 +217,9 @@ def _class_moments(opened: Opened) -> Problems:
 
 
 def _support(opened: Opened) -> Problems:
+    weights = opened.sums["weights"].shape
+    cells = (len(opened.inputs["rank"]), 2, weights[-1] if weights else -1)
+    yield from opened.misshapen(weights=(cells[0], -1), count=cells[:2], total=cells, square=cells)
     if opened.negative("count"):
         yield "'count' holds a number of support vectors that is negative"
     if opened.rows is not None and opened.exceeds("count", LARGEST_WEIGHT * opened.rows.train.sum()):
@@ -194,7 +228,9 @@ def _support(opened: Opened) -> Problems:
 
 
 def _landmarks(opened: Opened) -> Problems:
-    filled = opened.sums["filled"]
+    filled, slots = opened.sums["filled"], opened.inputs["slots_per_site"] * opened.roster_size
+    cells = (len(opened.inputs["folds"]), slots, opened.columns)
+    yield from opened.misshapen(centres=cells, filled=cells[:2])
     if opened.broken("filled") or (filled > 1).any():
         yield "'filled' holds something else than a 0 or a 1 for each slot"
     largest = opened.bounds["centres"] * filled[..., None]
@@ -203,6 +239,7 @@ def _landmarks(opened: Opened) -> Problems:
 
 
 def _assign(opened: Opened) -> Problems:
+    yield from opened.misshapen(totals=opened.inputs["centres"].shape, weights=opened.inputs["centres"].shape)
     if opened.negative("weights"):
         yield "'weights' holds a weight that is negative"
     if opened.rows is not None:
@@ -212,6 +249,8 @@ def _assign(opened: Opened) -> Problems:
 
 
 def _box(opened: Opened) -> Problems:
+    steps = (len(opened.inputs["folds"]), opened.columns, len(opened.inputs["steps"]))
+    yield from opened.misshapen(below=steps, above=steps)
     for name in ("below", "above"):
         sites = opened.sums[name]
         if opened.broken(name) or (sites > len(opened.sites)).any() or (np.diff(sites, axis=-1) > 0).any():
@@ -219,6 +258,8 @@ def _box(opened: Opened) -> Problems:
 
 
 def _warm_start(opened: Opened) -> Problems:
+    rank = opened.inputs["rank"]
+    yield from opened.misshapen(weights=(int((rank + 1).sum()),), rows=(len(rank),))
     if opened.negative("rows"):
         yield "'rows' holds a number of rows that is negative"
     if opened.exceeds("rows", opened.inputs["problem_rows"]):
@@ -227,7 +268,15 @@ def _warm_start(opened: Opened) -> Problems:
 
 def _cuts(opened: Opened) -> Problems:
     """Yield what cannot be of cutting planes: any c in [0, 1] for each row gives one that is nowhere above the loss."""
-    questions = unpack_questions(opened.inputs)
+    questions, (rank, count) = (
+        unpack_questions(opened.inputs),
+        (opened.inputs[name] for name in ("rank", "count")),
+    )
+    points, pairs = (int(count.sum()),), zip(rank, opened.inputs["leading"], strict=True)
+    curvature = sum(curvature_size(int(one), int(leading)) for one, leading in pairs)
+    yield from opened.misshapen(
+        a=(int((count * rank).sum()),), d=points, m=points, loss=points, curvature=(curvature,)
+    )
     for name in ("m", "loss"):
         if opened.negative(name):
             yield f"'{name}' is negative"
@@ -254,6 +303,10 @@ def _cuts(opened: Opened) -> Problems:
 
 def _scores(opened: Opened) -> Problems:
     """Yield what cannot be of counts of rows: each row of a fold, or test row, is counted once by each model."""
+    models, columns = opened.inputs["centres"].shape
+    yield from opened.misshapen(
+        confusion=(models, opened.classes, opened.classes), histogram=(models, columns, 2, -1)
+    )
     for name in ("confusion", "histogram"):
         if opened.broken(name):
             yield f"'{name}' holds a number of rows that is negative or not whole"
@@ -269,7 +322,6 @@ def _scores(opened: Opened) -> Problems:
         if _miscounted(rows[folds == NO_FOLD], opened.rows.test, opened, opened.rows.test_sites):
             yield "'confusion' does not have the test rows that the sites have counted"
     histogram = opened.sums["histogram"]
-    columns = histogram.shape[1]
     if columns and (
         (histogram.sum(axis=(2, 3)) != rows[:, None]).any()
         or (histogram[:, :, 1].sum(axis=2) != (by_class if columns > 1 else by_class[:, 1:])).any()

@@ -176,9 +176,10 @@ EXTREMES = {"low": np.array([[0.0, np.inf]]), "high": np.array([[1.0, -np.inf]])
 @pytest.mark.parametrize(
     ("parts", "reason"),
     [
-        ({"low": np.array([[2.0, 0.0]])}, "not below its largest"),
-        ({"low": np.array([[np.nan, 0.0]])}, "not below its largest"),
-        ({"high": np.array([[np.inf, -np.inf]])}, "not below its largest"),
+        ({"low": np.array([[2.0, 0.0]])}, "above its largest"),
+        ({"low": np.array([[np.nan, 0.0]])}, "above its largest"),
+        ({"high": np.array([[np.inf, -np.inf]])}, "above its largest"),
+        ({"high": np.array([[1e308, -np.inf]])}, "or too large"),
         ({"low": np.array([0.0, 0.0])}, "'low' is not one number for each fold and column"),
         ({"high": np.array([[1, 1]])}, "'high' is not one number for each fold and column"),
         ({"high": "1"}, "something else as 'high'"),

@@ -168,18 +168,19 @@ def test_a_shift_within_the_rules_goes_unnoticed(liar: Callable[[Task, Lie], Non
 
 # The checks themselves
 
-ROWS = KnownRows(np.array([[30.0, 20.0]]), 10.0, ("a", "b", "c"), ("a", "b", "c"))
+ROWS = KnownRows(np.array([[30.0, 20.0]]), 10.0, 3, ("a", "b", "c"), ("a", "b", "c"))
 
 
 def scores(confusion: list[list[float]], **more: Any) -> Opened:
     opened = Opened(
         messages.SCORES,
-        {"folds": np.array([-1])},
+        {"folds": np.array([-1]), "centres": np.empty((1, 0))},
         {"confusion": np.array([confusion]), "histogram": np.zeros((1, 0, 2, 4))},
         {"confusion": messages.COUNT, "histogram": messages.COUNT},
         ("a", "b", "c"),
         {},
         ROWS,
+        3,
     )
     return replace(opened, **more)
 
@@ -199,7 +200,16 @@ def test_every_sum_must_be_finite(value: float) -> None:
     support = {name: np.full((1, 2), value) for name in messages.SUPPORT.summed}
     bounds = dict.fromkeys(support, np.inf)
     with pytest.raises(FederationError, match="not a finite number"):
-        check_sum(Opened(messages.SUPPORT, {}, support, bounds, ("a", "b", "c"), {}, None))
+        check_sum(Opened(messages.SUPPORT, {}, support, bounds, ("a", "b", "c"), {}, None, 3))
+
+
+@pytest.mark.parametrize("name", messages.CUTS.summed)
+def test_every_result_must_have_the_shape_that_was_asked_for(name: str) -> None:
+    check_sum(cuts({}))
+    opened = cuts({})
+    longer = {**opened.sums, name: np.zeros(len(opened.sums[name]) + 1)}
+    with pytest.raises(FederationError, match=f"'{name}' does not have the shape that was asked for"):
+        check_sum(replace(opened, sums=longer))
 
 
 def cuts(slack: dict[str, float], **results: list[float]) -> Opened:
@@ -217,7 +227,7 @@ def cuts(slack: dict[str, float], **results: list[float]) -> Opened:
     }
     sums["curvature"] = np.empty(0)
     bounds = dict.fromkeys(sums, 1000.0)
-    return Opened(messages.CUTS, inputs, sums, bounds, ("a", "b", "c"), slack, None)
+    return Opened(messages.CUTS, inputs, sums, bounds, ("a", "b", "c"), slack, None, 3)
 
 
 @pytest.mark.parametrize(
