@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 from clients.answering import Inputs, answers
 from clients.blur import check_blurred, draw_for
 from clients.site import Site
+from clients.sizes import check_size
 from clients.terms import least_blur
 from flower_pansvm import messages
-from flower_pansvm.cutting_planes.cuts import Answer, Labels, cuts_at
+from flower_pansvm.cutting_planes.cuts import Answer, Labels, Question, cuts_at
 from flower_pansvm.cutting_planes.packing import pack_answers, unpack_problems, unpack_questions
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.multiclass import signs
@@ -34,6 +35,7 @@ def warm_start(site: Site, inputs: Inputs) -> dict[str, Value]:
     C is raised so that the weight of regularisation against loss is that of the whole federation.
     """
     bound, problems = inputs["bound"], unpack_problems(inputs)
+    check_size(site, sum(problem.rank + 1.0 for problem in problems))
     weights = [np.zeros(problem.rank + 1) for problem in problems]
     rows = np.zeros(len(problems))
     for i, problem in enumerate(problems):
@@ -52,6 +54,7 @@ def warm_start(site: Site, inputs: Inputs) -> dict[str, Value]:
 def cuts(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8)."""
     problems, questions = unpack_problems(inputs), unpack_questions(inputs)
+    check_size(site, sum(map(_numbers, questions)))
     check_blurred(site, min(question.blur for question in questions))
     # The search for points blurs fewer rows as it goes on, and need not know how many each hospital insists on.
     least = least_blur(site.context)
@@ -68,6 +71,12 @@ def cuts(site: Site, inputs: Inputs) -> dict[str, Value]:
         )
         found.update(zip(own, parts, strict=True))
     return dict(pack_answers([found[i] for i in range(len(problems))]))
+
+
+def _numbers(question: Question) -> float:
+    """Return how many numbers the answer to a question is, besides those of the question."""
+    leading = max(0.0, float(question.leading))
+    return float(question.points.size) + (leading + 1) ** 2
 
 
 def labels_of(site: Site, problem: Problem) -> Labels:

@@ -234,8 +234,9 @@ class Site:
         classes = self.train().classes
         if folds == 0:
             return np.full(len(classes), NO_FOLD)
-        numbers = fold_numbers(classes, folds, seed)
-        fewest, least = int(np.bincount(numbers, minlength=folds).min()), least_rows(self.context)
+        least = least_rows(self.context)
+        numbers = fold_numbers(classes, folds, seed) if folds <= len(classes) else np.empty(0, dtype=np.int64)
+        fewest = int(np.bincount(numbers, minlength=folds).min()) if len(numbers) else 0
         if fewest < least:
             raise TableError(
                 f"Site '{self.name}' has too few rows for {folds} folds: it wants at least {least} in each, its "

@@ -59,7 +59,9 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout: float, ledger: Le
                 continue
             waiting.discard(message_id)
             node = node_of[message_id]
-            if reply.has_content():
+            if reply.has_content() and reply.metadata.src_node_id != node:
+                faults.append((FederationError.code, f"Node {node} answered in the name of another node."))
+            elif reply.has_content():
                 replies[node] = reply
                 ledger.bytes_up += records.size(reply.content)
             elif reply.error.code >= PanSVMError.code:

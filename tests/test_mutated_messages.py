@@ -23,7 +23,7 @@ import pytest
 from flwr.app import Context, Message, RecordDict
 
 from clients.app import WORK, app
-from flower_pansvm import messages
+from flower_pansvm import messages, records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
 from flower_pansvm.settings import Scalar, Settings
@@ -172,18 +172,13 @@ def test_sites_answer_every_mutated_message(run: str, count: int, record: Any, t
         by_type[one.message_type].append(one)
     generator, table = np.random.default_rng(len(run)), pd.read_csv(tables[1], dtype=str)
     outcomes: dict[str, int] = defaultdict(int)
-    for number in range(count):
+    for _ in range(count):
         chosen = by_type[mutations.pick(list(by_type), generator)]
         one = mutations.pick(chosen, generator)
-        state = mutations.copied(one.state)
-        # Each starts from what the site knew then, so as if no message had followed.
-        state = RecordDict({name: part for name, part in state.items() if not name.startswith("turn.")})
-        context = Context(1, 3, grid._contexts[3].node_config, state, {**settings.to_config()})
-        message = Message(mutations.mutate(one.content, generator), 3, one.message_type)
-        message.metadata.__dict__["_message_id"] = str(number)
+        content = mutations.mutate(one.content, generator)
         started = time.monotonic()
-        reply = app(message, context)
-        assert time.monotonic() - started < SECONDS_EACH, (one.message_type, message.content)
+        reply = ask_again(settings, grid, one, content)
+        assert time.monotonic() - started < SECONDS_EACH, (one.message_type, content)
         outcomes["error" if reply.has_error() else "answer"] += 1
         if reply.has_error():
             assert reply.error.code >= PanSVMError.code
@@ -195,6 +190,56 @@ def test_sites_answer_every_mutated_message(run: str, count: int, record: Any, t
             ] += 1
     print(run, dict(outcomes))  # noqa: T201
     assert outcomes["error"] > 0.3 * count
+
+
+def ask_again(settings: Settings, grid: Recorder, one: Recorded, content: RecordDict) -> Message:
+    """Return the reply of a site to a message, from what it knew when the recorded one came."""
+    # So as if no message had followed.
+    state = {name: part for name, part in mutations.copied(one.state).items() if not name.startswith("turn.")}
+    context = Context(1, 3, grid._contexts[3].node_config, RecordDict(state), {**settings.to_config()})
+    message = Message(content, 3, one.message_type)
+    message.metadata.__dict__["_message_id"] = "1"
+    return app(message, context)
+
+
+@pytest.mark.usefixtures("_bounded")
+@pytest.mark.parametrize(
+    ("kind", "group", "part", "value", "reason"),
+    [
+        ("train.cuts", "inputs", "leading", 10**6, "asked for more than"),
+        ("train.cuts", "inputs", "leading", 2**62, "asked for more than"),
+        ("train.warm_start", "inputs", "rank", 10**9, "asked for more than|not those"),
+        ("train.moments", "broadcast.schema", "folds", 2**31, "too few rows for"),
+        ("train.landmarks", "inputs", "slots_per_site", 2**40, "landmark slots"),
+    ],
+)
+def test_a_few_bytes_do_not_ask_for_gigabytes(
+    kind: str, group: str, part: str, value: int, reason: str, record: Any
+) -> None:
+    settings, grid = record(RUNS["training"])
+    one = next(one for one in grid.recorded[3] if one.message_type == kind)
+    content, values = mutations.copied(one.content), records.get(one.content, group)
+    values[part] = np.full_like(values[part], value) if isinstance(values[part], np.ndarray) else value
+    records.put(content, group, values)
+    reply = ask_again(settings, grid, one, content)
+    assert reply.has_error()
+    assert re.search(reason, reply.error.reason)
+
+
+@pytest.mark.parametrize("run", ["training", "k-secure"])
+def test_large_answers_are_refused_before_there_is_room_for_them(
+    run: str, record: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, grid = record(RUNS[run])
+    monkeypatch.setattr("clients.sizes.MOST_NUMBERS", 5)
+    refused = set()
+    for one in grid.recorded[3]:
+        reply = ask_again(settings, grid, one, one.content)
+        if reply.has_error():
+            assert "asked for more than 5 numbers at once" in reply.error.reason
+            refused.add(one.message_type)
+    first = "train.box" if run == "k-secure" else "train.landmarks"
+    assert refused == {first, "train.warm_start", "train.cuts", "evaluate.scores"}
 
 
 def test_the_runs_have_every_task(record: Any) -> None:

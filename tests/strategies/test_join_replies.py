@@ -165,6 +165,22 @@ def test_an_error_text_reaches_the_screen_without_control_characters(
     assert len(str(caught.value)) < 2100
 
 
+def test_no_site_answers_in_the_name_of_another(hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    settings = Settings(sites=3, min_cluster=2)
+    grid = hospitals(settings, hospital_files)
+    answer = grid._answer
+
+    def forged(number: str, message: Message) -> Message:
+        reply = answer(number, message)
+        if message.metadata.dst_node_id == 3:
+            reply.metadata.__dict__["_src_node_id"] = 4
+        return reply
+
+    grid._answer = forged  # type: ignore[method-assign]
+    with pytest.raises(FederationError, match="Node 3 answered in the name of another node"):
+        PanSVM(settings).start(grid)
+
+
 def _numbered(message: Message, number: str) -> Message:
     message.metadata.__dict__["_message_id"] = number
     return message
