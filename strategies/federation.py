@@ -39,7 +39,8 @@ from strategies.envelope import (
 from strategies.exchange import exchange
 from strategies.journal import Journal
 from strategies.ledger import Ledger
-from strategies.plausible import KnownRows, Opened, check_sum
+from strategies.opened import KnownRows, Opened
+from strategies.plausible import check_sum
 
 WILD = float("inf")
 """Bound for results of unknown size: they take several words each instead of one."""

@@ -15,7 +15,8 @@ from flower_pansvm.errors import FederationError
 from flower_pansvm.messages import Task
 from flower_pansvm.settings import Settings
 from simulations.running import train_in_process
-from strategies.plausible import KnownRows, Opened, check_sum
+from strategies.opened import KnownRows, Opened
+from strategies.plausible import check_sum
 
 LIAR = "site-001"
 
