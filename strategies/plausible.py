@@ -19,7 +19,7 @@ from flower_pansvm.messages import Task
 from strategies.opened import ROUNDING, Numbers, Opened
 
 CURVATURE_ROUNDING = 1e-4
-"""The same of curvatures, which the sites sum in single precision."""
+"""The same of a curvature, which the sites sum in single precision; relative to its largest number."""
 
 LARGEST_WEIGHT = 1.5
 """Largest random weight that a site gives a row or a cell."""
