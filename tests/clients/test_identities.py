@@ -10,7 +10,7 @@ from flwr.app import Message
 from clients.app import app
 from clients.site import test_rows as held_out
 from flower_pansvm import messages, records
-from flower_pansvm.errors import PanSVMError, SettingError, SumError
+from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError
 from flower_pansvm.secure_sum.contract import Member, SumRound
 from flower_pansvm.secure_sum.fixed_point import decode, words_needed
 from flower_pansvm.secure_sum.identities import create_identity
