@@ -1,13 +1,14 @@
 """From a request to a reply: what every task of a site has in common.
 
 Flower would send the text of an uncaught exception, and so perhaps a patient's value, to the server. Here
-every failure becomes an error reply that names the task and the cause and nothing else.
+every failure becomes an error reply that names the task and the cause and nothing else. An error's detail, such as the
+number of a row, goes into the hospital's own log; only a simulated site, which has no patients, sends it along.
 """
 
 import logging
 import traceback
 from collections.abc import Callable, Mapping
-from typing import Any, cast
+from typing import Any
 
 from flwr.app import Context, Error, Message, RecordDict
 from flwr.common.logger import log
@@ -18,11 +19,13 @@ from clients.door import leave, pass_on
 from clients.membership import remember, take_part, take_step, withdraw
 from clients.site import Site
 from clients.slots import take_seed
-from clients.terms import site_name
+from clients.terms import is_simulated, site_name
+from clients.turns import turn
 from clients.value_refusals import note_value_refusal
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, TableError, ValueRefusedError
 from flower_pansvm.messages import RELAY, Task
+from flower_pansvm.printable import printable
 from flower_pansvm.records import Value
 
 Handler = Callable[[Message, Context], Message]
@@ -53,16 +56,20 @@ def _safely(task: Task, reply: Callable[[RecordDict, Context], RecordDict]) -> H
 
     def handler(message: Message, context: Context) -> Message:
         try:
-            return Message(reply(message.content, context), reply_to=message)
+            with turn(context):
+                return Message(reply(message.content, context), reply_to=message)
         except PanSVMError as error:
-            return Message(Error(error.code, str(error)), reply_to=message)
+            if error.detail and not is_simulated(context):
+                log(logging.ERROR, "%s", printable(error.with_detail()))
+            text = error.with_detail() if is_simulated(context) else str(error)
+            return Message(Error(error.code, printable(text)), reply_to=message)
         except Exception as error:
             _log_places(task, error)
             reason = (
                 f"Task '{task.name}' failed at site '{site_name(context)}' with {type(error).__name__}. "
                 "The site's own log says where; it is not sent because it could hold data."
             )
-            return Message(Error(UNEXPECTED, reason), reply_to=message)
+            return Message(Error(UNEXPECTED, printable(reason)), reply_to=message)
 
     return handler
 
@@ -74,7 +81,8 @@ def _answer(task: Task, work: Work, content: RecordDict, context: Context) -> Re
         broadcasts.keep(context, content)
         if participation is not None:
             sites_of_run(site)
-            take_seed(site, participation, cast("dict[str, bytes]", records.get(content, "notes")))
+            notes = records.get(content, "notes")
+            take_seed(site, participation, {sender: notes.part(sender, bytes) for sender in notes})
         reply, kept = leave(task, work(site, records.get(content, "inputs")), participation, site.outbox)
     except Exception as error:
         withdraw(context)

@@ -8,6 +8,7 @@ from clients.classes import disclosed_classes
 from clients.membership import join_run
 from clients.secret import SECRET, secret_of
 from clients.site import Site
+from clients.sizes import check_size
 from clients.slots import deal_seed
 from clients.terms import check_extremes_agreed
 from flower_pansvm import messages, scaling
@@ -70,6 +71,7 @@ def scores(site: Site, inputs: Inputs) -> dict[str, Value]:
     classes = len(site.schema().classes)
     pairs = tuple(map(Pair, inputs["positive"], inputs["negative"]))
     columns, models = inputs["centres"].shape[1], len(inputs["folds"])
+    check_size(site, float(models) * (classes**2 + 2 * BINS * columns))
     confusion, histogram = np.zeros((models, classes, classes)), np.zeros((models, columns, 2, BINS))
     weights = np.split(inputs["weights"], np.cumsum(len(pairs) * (inputs["ranks"] + 1))[:-1])
     for model, (number, fold) in enumerate(zip(inputs["feature_maps"], inputs["folds"], strict=True)):

@@ -7,6 +7,7 @@ from clients.answering import Inputs, answers
 from clients.blur import draw_for, weights
 from clients.broadcasts import DIGEST
 from clients.site import Site
+from clients.sizes import check_size
 from clients.slots import own_slots
 from clients.terms import defends, least_rows
 from flower_pansvm import messages, records
@@ -31,6 +32,7 @@ def landmarks(site: Site, inputs: Inputs) -> dict[str, Value]:
         )
     slots, total = own_slots(site, inputs["slots_per_site"])
     scalings, features = len(inputs["folds"]), site.train().X.shape[1]
+    check_size(site, float(scalings) * total * features)
     matrix, filled = np.zeros((scalings, total, features)), np.zeros((scalings, total))
     for number in range(scalings):
         centres, _ = own_centres(site, inputs, number)
@@ -82,6 +84,7 @@ def assign(site: Site, inputs: Inputs) -> dict[str, Value]:
 @answers(messages.BOX)
 def box(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Say for each feature and step whether the site has a row beyond it; the sum is a number of sites."""
+    check_size(site, 2.0 * len(inputs["folds"]) * site.train().X.shape[1] * len(inputs["steps"]))
     sides = [
         beyond(scaled_without(site, number, fold), inputs["steps"])
         for number, fold in enumerate(inputs["folds"])

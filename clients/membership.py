@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import cast
 
+import numpy as np
 from flwr.app import Context, RecordDict
 
 from clients import broadcasts
@@ -167,7 +168,7 @@ def take_step(context: Context, content: RecordDict) -> bytes:
             "late or was repeated; repeat the sum under a new attempt."
         )
     request = records.get(content, "sum")
-    step, payload = cast(int, request["step"]), cast(bytes, request["payload"])
+    step, payload = request.part("step", int), request.part("payload", bytes)
     answer, kept = protocol_of(context).respond(step, payload, kept, this, _member_of(context, content))
     _keep(context, memory, kept)
     return answer
@@ -196,10 +197,10 @@ def _sum_of(context: Context, content: RecordDict) -> SumRound:
     request = records.get(content, "sum")
     return SumRound(
         run=str(context.run_id),
-        task=str(request["task"]),
-        round_trip=cast(int, request["round_trip"]),
-        attempt=cast(int, request["attempt"]),
-        roster=tuple(map(str, cast("list[str]", request["roster"]))),
+        task=request.part("task", str),
+        round_trip=request.part("round_trip", int),
+        attempt=request.part("attempt", int),
+        roster=tuple(map(str, request.part("roster", np.ndarray).ravel())),
         keys=keys_digest(_publics(content)),
     )
 
@@ -210,7 +211,10 @@ def _member_of(context: Context, content: RecordDict) -> Member:
 
 def _public(content: RecordDict) -> dict[str, dict[str, bytes]]:
     """Return what each site has published when it joined, by site name."""
-    return cast("dict[str, dict[str, bytes]]", records.groups(content, "keys."))
+    return {
+        site: {part: keys.part(part, bytes) for part in ("public_key", "published", "signature")}
+        for site, keys in records.groups(content, "keys.").items()
+    }
 
 
 def _publics(content: RecordDict) -> dict[str, bytes]:

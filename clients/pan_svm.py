@@ -13,6 +13,7 @@ from clients.answering import Inputs, answers
 from clients.blur import check_blurred, draw_of, sites_of_run
 from clients.problems import asked_problems
 from clients.site import Site
+from clients.sizes import check_size
 from clients.terms import defends, least_blur
 from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import Answer, Draw, Labels, Question, cuts_at
@@ -41,6 +42,7 @@ def warm_start(site: Site, inputs: Inputs) -> dict[str, Value]:
     C is raised so that the weight of regularisation against loss is that of the whole federation.
     """
     problems = asked_problems(site, inputs)
+    check_size(site, sum(problem.rank + 1.0 for problem in problems))
     weights = [np.zeros(problem.rank + 1) for problem in problems]
     rows = np.zeros(len(problems))
     for i, problem in enumerate(problems):
@@ -61,6 +63,7 @@ def warm_start(site: Site, inputs: Inputs) -> dict[str, Value]:
 def cuts(site: Site, inputs: Inputs) -> dict[str, Value]:
     """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8)."""
     problems, questions = asked_problems(site, inputs), unpack_questions(inputs)
+    check_size(site, sum(map(_numbers, questions)))
     check_blurred(site, min(question.blur for question in questions))
     questions = [
         replace(question, blur=max(question.blur, fewest_blurred(site, problem)))
@@ -101,6 +104,12 @@ def _noised(site: Site, problem: Problem, question: Question, answer: Answer, dr
     """Return the site's answer with its share of the secret noise."""
     noise, heaviest = site.noise(problem.feature_map), max(problem.weights)
     return noised(answer, question, draw, noise, sites=sites_of_run(site), heaviest=heaviest)
+
+
+def _numbers(question: Question) -> float:
+    """Return how many numbers the answer to a question is, besides those of the question."""
+    leading = max(0.0, float(question.leading))
+    return float(question.points.size) + (leading + 1) ** 2
 
 
 def labels_of(site: Site, problem: Problem) -> Labels:

@@ -156,14 +156,14 @@ class Site:
 
     def settle(self, what: str, value: bytes) -> bool:
         """Keep the first value of something in a run; return whether this one is it."""
-        return self.first(what, value) == value
+        return bool(self.first(what, value) == value)
 
     def first(self, what: str, value: Value) -> Value:
         """Return the first value of something in a run, which this one becomes if there is none yet."""
         name = f"settled.{what}"
         if not records.has(self.context.state, name):
             records.put(self.context.state, name, {"value": value})
-        return records.get(self.context.state, name)["value"]
+        return cast(Value, records.get(self.context.state, name)["value"])
 
     def schema(self) -> Schema:
         """Return the common columns and classes."""
@@ -281,8 +281,9 @@ class Site:
             )
         if left < least:
             raise TableError(
-                f"Site '{self.name}' would train on {left} rows, and it takes part with at least {least}. Lower "
-                "test-fraction, or min-cluster in the site's node config if the hospital agrees."
+                f"Site '{self.name}' has too few rows: it trains on at least {least}, its min-cluster. Lower "
+                "test-fraction, or min-cluster in the site's node config if the hospital agrees.",
+                detail=f"It would train on {left} rows.",
             )
         return Split(Rows(X[train], classes[train]), Rows(X[test], classes[test]), labels[~known])
 
@@ -290,13 +291,14 @@ class Site:
         classes = self.train().classes
         if folds == 0:
             return np.full(len(classes), NO_FOLD)
-        numbers = fold_numbers(classes, folds, seed)
-        fewest, least = int(np.bincount(numbers, minlength=folds).min()), least_rows(self.context)
+        least = least_rows(self.context)
+        numbers = fold_numbers(classes, folds, seed) if folds <= len(classes) else np.empty(0, dtype=np.int64)
+        fewest = int(np.bincount(numbers, minlength=folds).min()) if len(numbers) else 0
         if fewest < least:
             raise TableError(
-                f"Site '{self.name}' has {len(classes)} training rows: a fold of {folds} would have {fewest}, and the "
-                f"site wants at least {least} in each. Lower cv-folds, or min-cluster in the site's node config if the "
-                "hospital agrees."
+                f"Site '{self.name}' has too few rows for {folds} folds: it wants at least {least} in each, its "
+                "min-cluster. Lower cv-folds, or min-cluster in the site's node config if the hospital agrees.",
+                detail=f"Of {len(classes)} training rows, a fold would have {fewest}.",
             )
         return numbers
 

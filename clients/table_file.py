@@ -110,9 +110,9 @@ def _header_of_even_rows(text: str, name: str) -> list[str]:
     for number, row in enumerate(rows, start=1):
         if len(row) != len(header):
             raise TableError(
-                f"In '{name}', data row {number} has {len(row)} fields, but there are {len(header)} column names. "
-                "Put text with commas in double quotes, write a decimal point instead of a comma, and leave the "
-                "field of a missing cell empty."
+                f"In '{name}', a row has more or fewer fields than there are column names. Put text with commas in "
+                "double quotes, write a decimal point instead of a comma, and leave the field of a missing cell empty.",
+                detail=f"Data row {number} has {len(row)} fields, and there are {len(header)} column names.",
             )
     return header
 
@@ -157,7 +157,7 @@ def _with_checked_columns(frame: pd.DataFrame, names: Sequence[str], name: str) 
     repeated = [column for column, count in Counter(columns).items() if count > 1]
     if repeated:
         raise TableError(
-            f"'{name}' has more than one {columns_text(repeated)}. Rename or remove the copies; columns of the same "
-            "name cannot be told apart."
+            f"'{name}' has columns of the same name, which cannot be told apart. Rename or remove the copies.",
+            detail=f"There is more than one {columns_text(repeated)}.",
         )
     return frame.set_axis(columns, axis=1)

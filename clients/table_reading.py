@@ -88,7 +88,7 @@ def table_from_frame(frame: pd.DataFrame, label: str | None, name: str) -> Table
     labels = None
     if label is not None:
         if label not in columns:
-            raise TableError(_no_label_column(label, columns, name))
+            raise _no_label_column(label, columns, name)
         labels = _labels(frame[label], label, name)
         frame = frame.drop(columns=label)
         columns.remove(label)
@@ -112,9 +112,9 @@ def _labels(column: "pd.Series[str]", label: str, name: str) -> NDArray[np.str_]
     missing = [number for number, text in enumerate(texts, start=1) if text is None]
     if missing:
         raise TableError(
-            f"In '{name}', {len(missing)} of {len(texts)} rows have no label in column '{label}', the first is data "
-            f"row {missing[0]}. Fill the labels in, or leave these rows out. To predict rows that have no labels, "
-            "leave the column out."
+            f"In '{name}', there are rows without a label in column '{label}'. Fill the labels in, or leave these rows "
+            "out. To predict rows that have no labels, leave the column out.",
+            detail=f"They are {len(missing)} of {len(texts)} rows, the first is data row {missing[0]}.",
         )
     return np.array(texts, dtype=np.str_)
 
@@ -133,14 +133,15 @@ def _numbers(frame: pd.DataFrame, columns: Sequence[str], name: str) -> NDArray[
         X[rows, ~numeric], is_text[rows, ~numeric] = _parse(texts.iloc[rows].to_numpy(dtype=object))
     if is_text.any():
         raise TableError(
-            f"'{name}' holds text or a date where a number is needed: {_where(is_text, columns)}. Leave missing cells "
-            "empty, write a decimal point instead of a comma, code categories as numbers, and leave out columns "
-            "that are no features; if it is the label column, name it as such."
+            f"'{name}' holds text or a date where a number is needed. Leave missing cells empty, write a decimal point "
+            "instead of a comma, code categories as numbers, and leave out columns that are no features; if it is the "
+            "label column, name it as such.",
+            detail=_where(is_text, columns),
         )
     if np.isinf(X).any():
         raise TableError(
-            f"'{name}' holds an infinite number: {_where(np.isinf(X), columns)}. Correct it, or leave the cell empty "
-            "if its value is not known."
+            f"'{name}' holds an infinite number. Correct it, or leave the cell empty if its value is not known.",
+            detail=_where(np.isinf(X), columns),
         )
     return X
 
@@ -161,17 +162,19 @@ def _where(wrong: NDArray[np.bool_], columns: Sequence[str]) -> str:
     affected = np.flatnonzero(wrong.any(axis=0))
     row = int(np.argmax(wrong[:, affected[0]])) + 1
     more = f" (and {len(affected) - 1} more columns)" if len(affected) > 1 else ""
-    return f"column '{columns[affected[0]]}', data row {row}{more}"
+    return f"Look at column '{columns[affected[0]]}', data row {row}{more}."
 
 
-def _no_label_column(label: str, columns: Sequence[str], name: str) -> str:
+def _no_label_column(label: str, columns: Sequence[str], name: str) -> TableError:
     if suffix_of(name) in LIBSVM_SUFFIXES:
-        return (
+        return TableError(
             f"'{name}' is LIBSVM text, which has no column '{label}': its label is the first field of each line. "
             "Leave the setting 'label' out."
         )
     nearest = difflib.get_close_matches(label, columns, n=3, cutoff=0.0)
-    return (
-        f"'{name}' has no label column '{label}'. The nearest column names are {', '.join(map(repr, nearest))}; the "
-        f"last column is '{columns[-1]}'. Name the label column with the setting 'label' (pansvm: --label COLUMN)."
+    return TableError(
+        f"'{name}' has no label column '{label}'. Name the label column with the setting 'label' (pansvm: --label "
+        "COLUMN).",
+        # In a file without a row of names, these are cells of a patient.
+        detail=f"The nearest column names are {', '.join(map(repr, nearest))}; the last column is '{columns[-1]}'.",
     )

@@ -1,7 +1,8 @@
 """The errors this project raises on purpose.
 
-Every message says what happened, the likely cause and how to fix it, and never holds a value from a
-patient's row: the text may travel from a site to the coordinator.
+Every message says what happened, the likely cause and how to fix it. It never holds a value from a patient's row, nor
+how many rows a site has or where in its table something is: the text may travel from a site to the coordinator. What
+the site's own people need besides is the error's detail, which stays.
 """
 
 from typing import ClassVar
@@ -10,6 +11,13 @@ from typing import ClassVar
 class PanSVMError(Exception):
     """Base of all errors whose text is safe to show and to send.
 
+    Parameters
+    ----------
+    text : str
+        What happened, the likely cause and how to fix it; it may travel.
+    detail : str
+        What only the site itself may see, such as the number of a row. A hospital writes it into its own log.
+
     Attributes
     ----------
     code : int
@@ -17,6 +25,14 @@ class PanSVMError(Exception):
     """
 
     code: ClassVar[int] = 100
+
+    def __init__(self, text: str = "", detail: str = "") -> None:
+        super().__init__(text)
+        self.detail = detail
+
+    def with_detail(self) -> str:
+        """Return text and detail, for whoever may see the rows."""
+        return f"{self} {self.detail}".strip()
 
 
 class SettingError(PanSVMError):

@@ -202,7 +202,7 @@ def main() -> None:
     try:
         cli()
     except PanSVMError as error:
-        typer.echo(f"Error: {error}", err=True)
+        typer.echo(f"Error: {error.with_detail()}", err=True)
         sys.exit(1)
 
 

@@ -12,6 +12,7 @@ from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import Answer, Question
 from flower_pansvm.cutting_planes.engine import MAX_ROUNDS, Search, solve
 from flower_pansvm.cutting_planes.line_search import LineSearch
+from flower_pansvm.cutting_planes.noise import largest_noise
 from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions, unpack_answers
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.cutting_planes.progress import Progress
@@ -137,7 +138,9 @@ class CuttingPlanes:
         problems, questions = [self.problems[i] for i in wanted], list(wanted.values())
         self.questions.append(dict(wanted))
         sums = self.federation.secure_sum(
-            messages.CUTS, {**pack_problems(problems), **pack_questions(questions)}
+            messages.CUTS,
+            {**pack_problems(problems), **pack_questions(questions)},
+            slack=_slack(problems, questions),
         )
         if tuple(self.federation.sites) != self.sites:
             raise SitesChangedError
@@ -180,6 +183,16 @@ class CuttingPlanes:
         for state in states[: self.needed]:
             if not state.met(self.settings.tol) and not state.failure and state.rounds < self.most_rounds:
                 log(DEBUG if self.compared else WARNING, text, state.problem.name, state.gap)
+
+
+def _slack(problems: Sequence[Problem], questions: Sequence[Question]) -> dict[str, float]:
+    """Return by how much secret noise may put each number of the sums off."""
+    slack: dict[str, float] = {}
+    for problem, question in zip(problems, questions, strict=True):
+        if problem.noise is not None:
+            for name, size in largest_noise(problem.noise, question, max(problem.weights)).items():
+                slack[name] = max(slack.get(name, 0.0), size)
+    return slack
 
 
 def side_rows(problem: Problem, rows: NDArray[np.float64]) -> tuple[float, float]:

@@ -1,15 +1,17 @@
 """What the coordinator writes on a message of a secure sum, and reads off the replies."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import cast
+from typing import Any
 
 import numpy as np
 from flwr.app import RecordDict
 from numpy.typing import NDArray
 
 from flower_pansvm import records
-from flower_pansvm.errors import SumError
+from flower_pansvm.array_bytes import MOST_SIDES
+from flower_pansvm.errors import FederationError, SumError
 from flower_pansvm.messages import Task
 from flower_pansvm.records import Value, Values
 from flower_pansvm.secure_sum.contract import SumRound, Words
@@ -28,11 +30,13 @@ class Contact:
 
 @dataclass(frozen=True)
 class Request:
-    """One attempt at a secure sum: which sum of which task, and the bounds of its results."""
+    """One attempt at a secure sum: which sum of which task, its inputs, the bounds of its results, and their slack."""
 
     this: SumRound
     task: Task
+    inputs: Values
     bounds: Mapping[str, float]
+    slack: Mapping[str, float]
 
 
 def put_sum(
@@ -80,26 +84,40 @@ def unpack(
     sums, place = {}, 0
     for name in task.summed:
         bound = bounds[name] if np.isfinite(bounds[name]) else None
-        length = words_needed(int(np.prod(shapes[name])), bound)
+        length = words_needed(math.prod(shapes[name]), bound)
         sums[name] = decode(words[place : place + length], shapes[name], bound, sites)
         place += length
     return sums
 
 
-def payload_of(content: RecordDict) -> bytes:
-    """Return what a site's protocol has put into its reply."""
-    return cast("NDArray[np.uint8]", records.get(content, "sum")["payload"]).tobytes()
+def sender_of(site: str) -> str:
+    """Return how the errors of :mod:`flower_pansvm.records` name a site that has sent something."""
+    return f"Site '{site}'"
 
 
-def common_shapes(contents: Mapping[str, RecordDict]) -> dict[str, tuple[int, ...]]:
-    """Return the shape of each result, which must be the same at all sites."""
-    shapes = {
-        site: {
-            name: tuple(int(side) for side in cast("NDArray[np.int64]", shape))
-            for name, shape in records.get(content, "shapes").items()
-        }
-        for site, content in contents.items()
-    }
+def payload_of(content: RecordDict, site: str) -> bytes:
+    """Return what a site's protocol has put into its reply.
+
+    Raises
+    ------
+    FederationError
+        If there is nothing of the kind; it names the site.
+    """
+    payload: NDArray[Any] = records.get(content, "sum", sender_of(site)).part("payload", np.ndarray)
+    return payload.tobytes()
+
+
+def common_shapes(contents: Mapping[str, RecordDict], task: Task) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each result of a task, which must be the same at all sites.
+
+    Raises
+    ------
+    FederationError
+        If a site has sent no shapes, or such as no array has; it names the site.
+    SumError
+        If the shapes differ.
+    """
+    shapes = {site: _shapes_of(content, task, site) for site, content in contents.items()}
     first = next(iter(shapes))
     for site, own in shapes.items():
         if own != shapes[first]:
@@ -110,10 +128,25 @@ def common_shapes(contents: Mapping[str, RecordDict]) -> dict[str, tuple[int, ..
     return shapes[first]
 
 
+def _shapes_of(content: RecordDict, task: Task, site: str) -> dict[str, tuple[int, ...]]:
+    shapes = {}
+    sent = records.get(content, "shapes", sender_of(site))
+    for name in task.summed:
+        sides: NDArray[Any] = sent.part(name, np.ndarray)
+        if sides.dtype != np.int64 or sides.ndim != 1 or len(sides) > MOST_SIDES or (sides < 0).any():
+            raise FederationError(
+                f"Site '{site}' says of the result '{name}' of task '{task.name}' that it has a shape which no array "
+                "has. Does it run the same version of flower-pansvm?"
+            )
+        shapes[name] = tuple(sides.tolist())
+    return shapes
+
+
 def notes_by_receiver(contents: Mapping[str, RecordDict]) -> dict[str, dict[str, bytes]]:
     """Sort the sealed notes in the sites' replies by the site they are for."""
     notes: dict[str, dict[str, bytes]] = {}
     for sender, content in contents.items():
-        for receiver, note in records.get(content, "notes").items():
-            notes.setdefault(receiver, {})[sender] = cast(bytes, note)
+        sent = records.get(content, "notes", sender_of(sender))
+        for receiver in sent:
+            notes.setdefault(receiver, {})[sender] = sent.part(receiver, bytes)
     return notes

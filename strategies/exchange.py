@@ -10,6 +10,7 @@ from flwr.serverapp import Grid
 
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError, error_class
+from flower_pansvm.printable import printable
 from strategies.ledger import Ledger
 
 POLL_SECONDS = 0.02
@@ -40,7 +41,7 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout: float, ledger: Le
     Raises
     ------
     PanSVMError
-        If a site reports an error of this project's: asking again would not help.
+        If a site reports an error of this project's: asking again would not help. Its text is made safe to show.
     """
     messages = list(messages)
     node_of = _push(grid, messages)
@@ -58,11 +59,13 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout: float, ledger: Le
                 continue
             waiting.discard(message_id)
             node = node_of[message_id]
-            if reply.has_content():
+            if reply.has_content() and reply.metadata.src_node_id != node:
+                faults.append((FederationError.code, f"Node {node} answered in the name of another node."))
+            elif reply.has_content():
                 replies[node] = reply
                 ledger.bytes_up += records.size(reply.content)
             elif reply.error.code >= PanSVMError.code:
-                faults.append((reply.error.code, reply.error.reason or ""))
+                faults.append((reply.error.code, printable(reply.error.reason or "")))
             else:
                 log(WARNING, "node %s cannot be reached (Flower's error code %d)", node, reply.error.code)
         if waiting:

@@ -6,8 +6,9 @@ them. Notes from site to site, which the coordinator cannot read, ride along in 
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from logging import INFO, WARNING
-from typing import Any, cast
+from typing import cast
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
@@ -19,11 +20,11 @@ from numpy.typing import NDArray
 from flower_pansvm import records
 from flower_pansvm.bounds import bounds_of
 from flower_pansvm.errors import FederationError
-from flower_pansvm.messages import MOMENTS, RELAY, Task, sum_name
-from flower_pansvm.records import Values
+from flower_pansvm.messages import MOMENTS, RELAY, ROWS, Task, sum_name
+from flower_pansvm.records import Group, Values
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.selection import protocol_of
-from flower_pansvm.secure_sum.wire import keys_digest
+from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
 from flower_pansvm.settings import Settings
 from strategies.asked import Asked
 from strategies.envelope import (
@@ -33,11 +34,14 @@ from strategies.envelope import (
     notes_by_receiver,
     payload_of,
     put_sum,
+    sender_of,
     unpack,
 )
 from strategies.exchange import exchange
 from strategies.journal import Journal
 from strategies.ledger import Ledger
+from strategies.opened import KnownRows, Opened
+from strategies.plausible import check_sum
 
 
 class SitesLostError(Exception):
@@ -98,8 +102,11 @@ class Federation:
         self._told: dict[str, str] = {}
         self._notes: dict[str, dict[str, bytes]] = {}
         self._request: Request
+        self._rows: KnownRows | None = None
 
-    def secure_sum(self, task: Task, inputs: Values) -> dict[str, NDArray[np.float64]]:
+    def secure_sum(
+        self, task: Task, inputs: Values, slack: Mapping[str, float] | None = None
+    ) -> dict[str, NDArray[np.float64]]:
         """Have every site run ``task`` on its rows and learn the sum over the sites of each result.
 
         A site that does not answer is left out from then on, and the sum is repeated with the others.
@@ -110,6 +117,9 @@ class Federation:
             A task whose results are all summed.
         inputs : mapping
             What the task needs.
+        slack : mapping of str to float, optional
+            By how much any number of a sum may be off, besides rounding, for instance because the sites add noise to
+            it; 0 for a result that is not named. Without it the sums are checked as :mod:`strategies.plausible` says.
 
         Returns
         -------
@@ -119,21 +129,24 @@ class Federation:
         Raises
         ------
         PanSVMError
-            If a site reports an error, or fewer than ``min-sites`` sites are left.
+            If a site reports an error, fewer than ``min-sites`` sites are left, or a sum cannot be.
         """
         entry = self.journal.next(task.name) if self.journal else None
-        sums = self._replay(*entry) if entry else self._sum_of_all_left(task, inputs)
+        sums = self._replay(*entry) if entry else self._sum_of_all_left(task, inputs, slack or {})
         sites = tuple(self.sites)
+        self._learn_rows(task, sums, sites)
         if self.journal:
             self.journal.write(task.name, sites, sums)
         if self.asked:
             self.asked.add_sum(task, inputs, sites, sums)
         if entry and task is MOMENTS:
             # Asked all the same, for what the sites hand on to each other with it: keys do not outlive a run.
-            self._sum_of_all_left(task, inputs)
+            self._sum_of_all_left(task, inputs, slack or {})
         return sums
 
-    def _sum_of_all_left(self, task: Task, inputs: Values) -> dict[str, NDArray[np.float64]]:
+    def _sum_of_all_left(
+        self, task: Task, inputs: Values, slack: Mapping[str, float]
+    ) -> dict[str, NDArray[np.float64]]:
         """Ask for a sum, and again without the sites that are lost, until all that are left have answered."""
         round_trip = self.ledger.round_trips + 1
         keys = keys_digest({name: site.public_key + site.published for name, site in self._joined.items()})
@@ -143,7 +156,7 @@ class Federation:
             bounds = bounds_of(task, inputs, self.settings, len(roster))
             name = sum_name(task, inputs, bounds, self._told, self.settings)
             this = SumRound(self.run, name, round_trip, attempt, roster, keys)
-            self._request = Request(this, task, bounds)
+            self._request = Request(this, task, inputs, bounds, slack)
             try:
                 return self._attempt(inputs)
             except SitesLostError as lost:
@@ -152,7 +165,7 @@ class Federation:
                 self.note_lost(lost.names, len(self.sites))
                 attempt += 1
 
-    def collect(self, task: Task, inputs: Values) -> dict[int, dict[str, Any]]:
+    def collect(self, task: Task, inputs: Values) -> dict[int, Group]:
         """Have every site run ``task`` and return each site's disclosed results, by node id.
 
         Before any site has joined, all connected nodes are asked.
@@ -172,9 +185,12 @@ class Federation:
         if silent:
             self.sites = {name: site for name, site in self.sites.items() if name not in silent}
             self.note_lost(silent, len(replies))
-        results = {node: records.get(reply.content, "disclosed") for node, reply in replies.items()}
-        for name, value in next(iter(results.values())).items():
-            self.ledger.note_departure(task, "disclosed", name, np.size(value))
+        senders = {node: sender_of(names.get(node, f"node {node}")) for node in replies}
+        results = {
+            node: records.get(reply.content, "disclosed", senders[node]) for node, reply in replies.items()
+        }
+        for name in task.disclosed:
+            self.ledger.note_departure(task, "disclosed", name, np.size(next(iter(results.values()))[name]))
         return results
 
     def broadcast(self, name: str, values: Values) -> None:
@@ -221,17 +237,51 @@ class Federation:
         ]
 
     def open(self, replies: Iterable[Message]) -> dict[str, NDArray[np.float64]]:
-        """Return the sums that the replies to the request at hand add up to."""
+        """Return the sums that the replies to the request at hand add up to.
+
+        Raises
+        ------
+        FederationError
+            If a sum cannot be, or, where nothing hides it, what a site has contributed.
+        """
         this, task, bounds = self._request.this, self._request.task, self._request.bounds
         contents = {self._name_of(reply.metadata.src_node_id): reply.content for reply in replies}
-        shapes = common_shapes(contents)
-        payloads = {name: payload_of(content) for name, content in contents.items()}
+        shapes = common_shapes(contents, task)
+        payloads = {name: payload_of(content, name) for name, content in contents.items()}
         words = self.protocol.total(payloads, this, self._relay)
         sums = unpack(words, task, shapes, bounds, len(this.roster))
+        if not self.protocol.protected:
+            for site, payload in payloads.items():
+                own = unpack(from_bytes(payload, site), task, shapes, bounds, len(this.roster))
+                check_sum(self._opened(own, (site,)), site)
+        check_sum(self._opened(sums, this.roster))
         for name, total in sums.items():
             how = "summed" if self.protocol.protected else "disclosed"
             self.ledger.note_departure(task, how, name, total.size)
         return sums
+
+    def _opened(self, sums: Mapping[str, NDArray[np.float64]], sites: tuple[str, ...]) -> Opened:
+        request = self._request
+        return Opened(
+            request.task,
+            request.inputs,
+            sums,
+            request.bounds,
+            sites,
+            request.slack,
+            self._rows,
+            len(request.this.roster),
+        )
+
+    def _learn_rows(
+        self, task: Task, sums: Mapping[str, NDArray[np.float64]], sites: tuple[str, ...]
+    ) -> None:
+        """Keep what a sum says of the sites' rows, to check later sums by."""
+        if task is MOMENTS:
+            test, columns = float(sums["test_rows"].sum()), sums["count"].shape[1]
+            self._rows = KnownRows(sums["rows"], test, columns, sites, sites)
+        elif task is ROWS and self._rows is not None:
+            self._rows = replace(self._rows, train=sums["rows"], train_sites=sites)
 
     def _replay(
         self, sites: tuple[str, ...], sums: dict[str, NDArray[np.float64]]
@@ -286,7 +336,7 @@ class Federation:
             contents[self.sites[name].node_id] = content
         replies = self._exchange(contents, RELAY)
         self._check_all_answered(payloads, replies)
-        return {name: payload_of(replies[self.sites[name].node_id].content) for name in payloads}
+        return {name: payload_of(replies[self.sites[name].node_id].content, name) for name in payloads}
 
     def _dress(self, content: RecordDict, name: str) -> None:
         """Add to a message what the secure sum needs, the broadcasts, and the notes to this site."""

@@ -5,7 +5,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from logging import INFO
-from typing import Any
 
 import numpy as np
 from flwr.common.logger import log
@@ -15,11 +14,12 @@ from flower_pansvm import messages
 from flower_pansvm.errors import FederationError
 from flower_pansvm.metrics import BINS
 from flower_pansvm.multiclass import Pair
-from flower_pansvm.records import texts
+from flower_pansvm.records import Group, texts
 from flower_pansvm.schema import Schema
 from flower_pansvm.settings import Settings
 from strategies.envelope import Contact
 from strategies.federation import Federation
+from strategies.join_replies import check_join
 
 JOIN_SECONDS = 120.0
 """How long the coordinator waits for the sites to connect; a SuperNode may be started after the run."""
@@ -31,7 +31,7 @@ def join(federation: Federation, settings: Settings) -> Schema:
     Raises
     ------
     FederationError
-        If too few sites connect or two have the same name.
+        If too few sites connect, two have the same name, or what a site says of itself cannot be.
     TableError
         If the sites' tables do not fit together.
     """
@@ -157,10 +157,10 @@ def _wait_for_sites(federation: Federation, settings: Settings) -> None:
         )
 
 
-def _by_name(answers: Mapping[int, Mapping[str, Any]]) -> dict[str, int]:
+def _by_name(answers: Mapping[int, Group]) -> dict[str, int]:
     by_name: dict[str, int] = {}
     for node, answer in answers.items():
-        name = str(answer["name"])
+        name = check_join(answer, node)
         if name in by_name:
             raise FederationError(
                 f"Two sites are called '{name}'. Give each SuperNode a name of its own: --node-config 'name=\"…\"'."

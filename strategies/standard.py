@@ -13,6 +13,7 @@ from flower_pansvm.errors import TableError
 from flower_pansvm.scaling import Scaling, mean_and_variance
 from flower_pansvm.settings import Settings
 from strategies.federation import Federation
+from strategies.join_replies import check_extremes
 
 
 @dataclass(frozen=True)
@@ -134,9 +135,11 @@ def learn_moments(federation: Federation, settings: Settings) -> Moments:
         )
     low, high = np.full(sums["count"].shape, np.inf), np.full(sums["count"].shape, -np.inf)
     if settings.scaling == "minmax":
-        answers = federation.collect(messages.EXTREMES, {}).values()
-        low = np.min([cast("NDArray[np.float64]", answer["low"]) for answer in answers], axis=0)
-        high = np.max([cast("NDArray[np.float64]", answer["high"]) for answer in answers], axis=0)
+        answers = federation.collect(messages.EXTREMES, {})
+        names = {contact.node_id: name for name, contact in federation.sites.items()}
+        check_extremes({names[node]: answer for node, answer in answers.items()}, low.shape)
+        low = np.min([answer["low"] for answer in answers.values()], axis=0)
+        high = np.max([answer["high"] for answer in answers.values()], axis=0)
     return Moments(
         rows=sums["rows"],
         test_rows=int(sums["test_rows"][0]),

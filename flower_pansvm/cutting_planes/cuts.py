@@ -167,6 +167,12 @@ def curvature_matrix(curvature: NDArray[np.float64], rank: int, leading: int) ->
     return matrix
 
 
+def curvature_diagonal(curvature: NDArray[np.float64], leading: int) -> NDArray[np.float64]:
+    """Return the diagonal of a curvature from the numbers of an `Answer`, shape (rank + 1,); the bias is not last."""
+    sides = np.arange(1, leading + 2)
+    return np.append(curvature[np.cumsum(sides) - 1], curvature[sides.sum() :])
+
+
 class RowFactors:
     """What each of a site's rows is multiplied by in the sums of one problem, while the blocks of rows go by.
 

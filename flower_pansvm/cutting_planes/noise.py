@@ -40,6 +40,10 @@ CERTAIN = 3.0
 """The bounds are said to be off by at most so many standard deviations."""
 
 
+AS_GOOD_AS_CERTAIN = 8.0
+"""Noise beyond so many standard deviations does not occur: one number in 10^15 is."""
+
+
 @dataclass(frozen=True)
 class Noise:
     """How large the noise in the sums about one feature map is.
@@ -136,6 +140,24 @@ def noised(
         loss[t] += HEIGHT * numbers[rank + 2]
     curvature = _noised_curvature(answer.curvature, question, draw, noise, sites, heaviest)
     return Answer(Cuts(a, d, m, loss), curvature)
+
+
+def largest_noise(noise: Noise, question: Question, heaviest: float) -> dict[str, float]:
+    """Return by how much any number of an answer may be off by noise, as good as certainly; for checks of sums.
+
+    Parameters
+    ----------
+    noise, question, heaviest
+        As in `noised`.
+    """
+    tilt = float(np.linalg.norm(question.points * noise.slope, axis=1).max())
+    slope, height = float(noise.slope.max()), HEIGHT
+    sizes = {"a": slope, "d": float(noise.slope[-1]), "m": tilt + height, "loss": height}
+    # The noise of a curvature goes with its diagonal, which only the sites know.
+    return {
+        **{name: AS_GOOD_AS_CERTAIN * heaviest * size for name, size in sizes.items()},
+        "curvature": math.inf,
+    }
 
 
 def bounds_off(

@@ -75,8 +75,8 @@ def take(kept: bytes, this: SumRound, step: int, site: str) -> bytes:
     SumError
         If nothing was held for it: the step was done already, comes out of order or is of another sum.
     """
-    label = _label(this, step)
-    if not kept.startswith(label):
+    label = _label(this, step) if step >= 0 else b""
+    if step < 0 or not kept.startswith(label):
         raise SumError(
             f"Site {site!r} refuses step {step} of a secure sum: it was done already, is not this site's turn, "
             "or belongs to another sum. A message was repeated or re-ordered; repeat the sum under a new attempt."

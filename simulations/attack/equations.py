@@ -143,7 +143,8 @@ class Equations:
 
     def white_g(self, F: Floats) -> Floats:
         """Return g of rows in the units of the curvatures."""
-        return np.hstack([F, np.ones((len(F), 1))]) @ self.white
+        white: Floats = np.hstack([F, np.ones((len(F), 1))]) @ self.white
+        return white
 
     def residuals(self, guess: Guess, same: Residuals | None = None) -> Residuals:
         """Hold a guess against all that is known.
@@ -314,7 +315,8 @@ class Equations:
         for one, count in enumerate(counts):
             members = np.flatnonzero(guess.cluster == one)
             for a in range(p):
-                by_cell[np.ix_(members, [a], members, [a])] += weights.means[one] / count**2
+                cells = members * p + a
+                A[np.ix_(cells, cells)] += weights.means[one] / count**2
             gradient[members] += weights.means[one] * found.means[one] / count
         for a in range(p):
             by_cell[:, a, :, a] += weights.moments[0] + 4.0 * weights.moments[1] * np.outer(X[:, a], X[:, a])

@@ -7,8 +7,8 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from simulations.attack.equations import Equations, Floats, Guess
-from simulations.attack.knowledge import Knowledge
+from simulations.attack.equations import Equations, Guess
+from simulations.attack.knowledge import Floats, Knowledge
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-9, 1e3
 LARGEST_MOVE = 1.0

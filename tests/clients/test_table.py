@@ -1,6 +1,7 @@
 """Tables of numbers: canonical labels, missing cells, order of columns, and refusals that show no cell."""
 
 import io
+import re
 from pathlib import Path
 
 import numpy as np
@@ -31,9 +32,15 @@ def write(tmp_path):
 def _failure(action, *arguments) -> str:
     with pytest.raises(TableError) as failure:
         action(*arguments)
-    assert "4711" not in str(failure.value)
-    assert "secret" not in str(failure.value)
-    return str(failure.value)
+    assert "4711" not in failure.value.with_detail()
+    assert "secret" not in failure.value.with_detail()
+    assert_says_nothing_of_rows(failure.value)
+    return failure.value.with_detail()
+
+
+def assert_says_nothing_of_rows(error: TableError) -> None:
+    """Check that what may travel names no row and counts none."""
+    assert not re.search(r"row \d|\d rows", str(error))
 
 
 def test_a_table_read_from_csv(write):
@@ -143,34 +150,29 @@ def test_every_finite_number_survives_csv(tmp_path_factory, rows):
     [
         ("age,label\n", None, "'ward.csv' has no rows.*without rows cannot take part"),
         ("label\n1\n", None, "no feature columns"),
-        ("age,lable\n1,2\n", None, "no label column 'label'.*'lable'.*setting 'label'"),
+        ("age,lable\n1,2\n", None, "no label column 'label'.*setting 'label'.*'lable'"),
         ("age,diagnosis\n1,2\n", "Diagnosis", "nearest column names are 'diagnosis'"),
-        ("age,label\n1,a\n2,\n3, NA\n", None, "2 of 3 rows have no label in column 'label'.*data row 2"),
+        ("age,label\n1,a\n2,\n3, NA\n", None, "without a label in column 'label'.*2 of 3 rows.*data row 2"),
         ("age,name,label\n1,,a\n2,secret,b\n", None, "text or a date.*column 'name', data row 2\\."),
         ("a,b,c,label\n1,2,secret,a\nx,4711x,3,b\n", None, "column 'a', data row 2 .and 2 more columns"),
         ('age,label\n"4711,5",1\n', None, "text or a date.*decimal point"),
         ("age,label\n1_000,1\n", None, "text or a date"),
-        ("age,label\n1,1\n-inf,1\n", None, "infinite number: column 'age', data row 2"),
-        ("age,label\n1e400,1\n", None, "infinite number: column 'age', data row 1"),
+        ("age,label\n1,1\n-inf,1\n", None, "infinite number.*column 'age', data row 2"),
+        ("age,label\n1e400,1\n", None, "infinite number.*column 'age', data row 1"),
     ],
 )
 def test_a_table_that_cannot_be_used_is_refused_without_its_content(write, text, label, message):
-    with pytest.raises(TableError, match=message) as failure:
-        read_table(write(text), label)
-    assert "secret" not in str(failure.value)
-    assert "4711" not in str(failure.value)
+    assert re.search(message, _failure(read_table, write(text), label))
 
 
 def test_dates_and_infinity_in_parquet_are_refused(tmp_path):
     path = tmp_path / "ward.parquet"
     pd.DataFrame({"seen": pd.to_datetime(["2020-01-01"]), "label": [1]}).to_parquet(path)
-    assert "text or a date where a number is needed: column 'seen', data row 1" in _failure(read_table, path)
+    assert "column 'seen', data row 1" in _failure(read_table, path)
     pd.DataFrame({"age": [1.0, np.inf], "label": [1, 2]}).to_parquet(path)
-    assert "infinite number: column 'age', data row 2" in _failure(read_table, path)
+    assert "column 'age', data row 2" in _failure(read_table, path)
     pd.DataFrame({"age": [1.0, 2.0], "label": [None, 2.0]}).to_parquet(path)
-    assert "1 of 2 rows have no label in column 'label', the first is data row 1" in _failure(
-        read_table, path
-    )
+    assert "1 of 2 rows, the first is data row 1" in _failure(read_table, path)
 
 
 def test_a_wholly_empty_column_and_a_constant_one_are_allowed(write):

@@ -21,8 +21,10 @@ def _failure(path: Path) -> str:
     # Neither the text nor the error behind it may show a cell or the folder.
     assert failure.value.__cause__ is None
     assert failure.value.__suppress_context__ or failure.value.__context__ is None
-    assert str(path.parent) not in str(failure.value)
-    return str(failure.value)
+    assert str(path.parent) not in failure.value.with_detail()
+    # Neither where in the file it is: the text may travel.
+    assert not re.search(r"row \d|\d fields", str(failure.value))
+    return failure.value.with_detail()
 
 
 @pytest.fixture
@@ -98,8 +100,8 @@ def test_index_of_a_saved_data_frame_is_no_column(tmp_path):
             "cannot be read .EOFError",
         ),
         ("a.csv", b"age,label\nsecr\xe4t,1\n", "not UTF-8 text"),
-        ("a.csv", b"age,label\n1,2\n1,5,secret\n", "data row 2 has 3 fields.*2 column names.*decimal point"),
-        ("a.csv", b"age,sex,label\n1,0,2\n\n1,1,2\nsecret,1\n", "data row 3 has 2 fields"),
+        ("a.csv", b"age,label\n1,2\n1,5,secret\n", "decimal point.*Data row 2 has 3 fields.*2 column names"),
+        ("a.csv", b"age,sex,label\n1,0,2\n\n1,1,2\nsecret,1\n", "Data row 3 has 2 fields"),
         ("a.csv", b'age,label\n"secret,1\n', "not proper CSV"),
         ("a.csv", b'age,label\n"sec"ret,1\n', "not proper CSV"),
         ("a.csv", b"age;label\nsecret;1\n", "semicolon or tab"),

@@ -103,7 +103,7 @@ def run(settings: Settings, grid: InProcessGrid) -> None:
         ({"aggregation": "k-secure"}, {}, "refuses the aggregation 'ring'"),
         ({"execution": "one-shot"}, {"execution": "hops"}, "refuses the execution 'hops'"),
         ({"min-cluster": 5}, {"min_cluster": 4}, "refuses min-cluster=4"),
-        ({"min-cluster": 5}, {"test_fraction": 0.95}, "would train on 3 rows.* at least 5"),
+        ({"min-cluster": 5}, {"test_fraction": 0.95}, "too few rows: it trains on at least 5"),
         ({"min-sites": 4}, {}, "at least 4"),
         ({}, {"scaling": "minmax"}, "does not disclose the smallest and largest cell"),
         ({}, {"blur": "0"}, "refuses blur=0"),
@@ -112,7 +112,7 @@ def run(settings: Settings, grid: InProcessGrid) -> None:
         (
             {"min-cluster": 5},
             {"probability": True, "cv_folds": 12},
-            "would have 4, and the site wants at least 5",
+            "too few rows for 12 folds: it wants at least 5",
         ),
     ],
     ids=str,

@@ -1,0 +1,24 @@
+"""Texts from elsewhere, made safe to show: in a terminal, a control character is a command."""
+
+import unicodedata
+
+MOST_CHARACTERS = 2000
+"""Longest text from elsewhere that is shown."""
+
+CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")
+"""Unicode categories of control characters, of invisible ones that change the order of others, of halves of pairs, and
+of separators of lines."""
+
+
+def is_printable(text: str) -> bool:
+    """Tell whether a text holds none of :data:`CONTROLS`."""
+    return not any(unicodedata.category(character) in CONTROLS for character in text)
+
+
+def printable(text: str, most: int = MOST_CHARACTERS) -> str:
+    r"""Return a text with its control characters written out, such as ``\x1b``, cut after so many characters."""
+    safe = "".join(
+        character if is_printable(character) else character.encode("unicode_escape").decode()
+        for character in text[:most]
+    )
+    return safe if len(safe) <= most and len(text) <= most else f"{safe[:most]} …"

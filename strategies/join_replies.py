@@ -1,0 +1,123 @@
+"""What a site says of itself when it joins, checked before anything is made of it or shown."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.errors import FederationError
+from flower_pansvm.printable import is_printable
+from flower_pansvm.records import Group
+from flower_pansvm.secure_sum.fixed_point import WIDE_LIMIT
+from flower_pansvm.secure_sum.keys import KEY_BYTES
+
+MOST_NAME = 64
+SITE_NAME = re.compile(rf"[^\s/\\](?:[^/\\]{{0,{MOST_NAME - 2}}}[^\s/\\])?")
+"""A site's name: no path separators, and no blanks around it."""
+
+SIGNATURE_BYTES = (0, 64)
+"""Length of a signature: none without an identity."""
+
+MOST_PUBLISHED_BYTES = 2**16
+MOST_COLUMNS, MOST_CLASSES = 2**20, 1000
+MOST_TEXT = 500
+"""Characters of the name of a column or a class."""
+
+
+def check_join(reply: Group, node: int) -> str:
+    """Check what a site has disclosed on joining and return its name.
+
+    Parameters
+    ----------
+    reply : Group
+        The disclosed results of :data:`flower_pansvm.messages.JOIN`.
+    node : int
+        The site's node id.
+
+    Raises
+    ------
+    FederationError
+        If a part is missing or cannot be. The text names the site, by its node id as long as its name is not known to
+        be one.
+    """
+    name = _name_of(reply, node)
+    for part, lengths in (
+        ("public_key", (KEY_BYTES,)),
+        ("published", range(MOST_PUBLISHED_BYTES + 1)),
+        ("signature", SIGNATURE_BYTES),
+    ):
+        if len(reply.part(part, bytes)) not in lengths:
+            raise _refusal(name, f"its {part.replace('_', ' ')} does not have the length of one")
+    reply.part("absent_is_zero", bool)
+    _check_texts(name, reply, "columns", MOST_COLUMNS)
+    _check_texts(name, reply, "classes", MOST_CLASSES)
+    return name
+
+
+def check_extremes(answers: Mapping[str, Group], shape: tuple[int, ...]) -> None:
+    """Check the smallest and largest cells that sites have disclosed.
+
+    Parameters
+    ----------
+    answers : mapping of site name to Group
+        The disclosed results of :data:`flower_pansvm.messages.EXTREMES`.
+    shape : tuple of int
+        Folds and features.
+
+    Raises
+    ------
+    FederationError
+        If they cannot be; it names the site.
+    """
+    for name, answer in answers.items():
+        low, high = (_floats(name, answer, part, shape) for part in ("low", "high"))
+        # A feature without any cell has the extremes of nothing.
+        nothing = (low == np.inf) & (high == -np.inf)
+        small = np.maximum(np.abs(low), np.abs(high)) <= WIDE_LIMIT
+        if not (nothing | (small & (low <= high))).all():
+            raise _refusal(
+                name, "the smallest cell of a column is above its largest, not a number, or too large"
+            )
+
+
+def _name_of(reply: Group, node: int) -> str:
+    name: str = reply.part("name", str)
+    if not (SITE_NAME.fullmatch(name) and is_printable(name)):
+        raise FederationError(
+            f"The site at node {node} calls itself something that is no name: at most {MOST_NAME} characters, none of "
+            "them a slash, a backslash or a control character, and no blanks around them. Write name='…' into its node "
+            "config."
+        )
+    return name
+
+
+def _check_texts(name: str, reply: Group, part: str, most: int) -> None:
+    values: NDArray[Any] = reply.part(part, np.ndarray)
+    if values.dtype.kind != "U" or values.ndim != 1 or len(values) > most:
+        raise _refusal(name, f"its {part} are not a list of at most {most} texts")
+    texts = values.tolist()
+    if len(set(texts)) < len(texts):
+        raise _refusal(name, f"two of its {part} have the same name")
+    for number, text in enumerate(texts, start=1):
+        if not (0 < len(text) <= MOST_TEXT and is_printable(text)):
+            raise _refusal(
+                name,
+                f"number {number} of its {part} has a name that is empty, longer than {MOST_TEXT} characters, or holds "
+                "a control character",
+            )
+
+
+def _floats(name: str, answer: Group, part: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    values: NDArray[Any] = answer.part(part, np.ndarray)
+    if values.dtype != np.float64 or values.shape != shape:
+        raise _refusal(name, f"'{part}' is not one number for each fold and column")
+    return values
+
+
+def _refusal(name: str, problem: str) -> FederationError:
+    return FederationError(
+        f"What site '{name}' sent cannot be: {problem}. Correct its table if it is that; or it runs another version of "
+        "flower-pansvm, or a changed one."
+    )

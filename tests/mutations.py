@@ -1,0 +1,184 @@
+"""Changes of a message that no program of this project makes; seeded, so that each can be made again."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from flwr.app import Array, ArrayRecord, ConfigRecord, MetricRecord, RecordDict
+
+WRONG_VALUES: list[Any] = [
+    *(0, 1, -1, 2**31, 2**63 - 1, -(2**63), True, False, 0.0, -1.0, 1e308, 5e-324),
+    *(float("nan"), float("inf"), -float("inf"), "", "x" * 3000, "\x1b[2J", "../x", "0", "nan"),
+    *(b"", bytes(31), bytes(32), b"\xff" * 40, [1, 2], [0.5], ["a"], [b""], [True]),
+]
+WRONG_ARRAYS: list[Any] = [
+    *(
+        np.empty(0),
+        np.zeros(()),
+        np.zeros(3),
+        np.full(2, np.nan),
+        np.full((2, 2), np.inf),
+        np.zeros((0, 1000)),
+    ),
+    *(np.array([-1]), np.array([2**62]), np.array([-(2**63)]), np.array([0]), np.array([10**6])),
+    *(
+        np.zeros((2, 3, 4)),
+        np.zeros(5, dtype=np.uint8),
+        np.array([True]),
+        np.array(["north"]),
+        np.array([["a"]]),
+    ),
+]
+DTYPES = ["float64", "int64", "uint8", "bool", "<U5", "<U0", "|V0", "object", "float32", ">f8", "no type"]
+SIDES = [0, 1, -1, 2, 3, 7, 10**10, 2**63 - 1]
+
+Generator = np.random.Generator
+
+
+def copied(content: RecordDict) -> RecordDict:
+    """Return a copy whose records can be changed; the values are shared."""
+    return RecordDict({name: type(record)(dict(record.items())) for name, record in content.items()})
+
+
+def mutate(content: RecordDict, generator: Generator) -> RecordDict:
+    """Return a copy of a message's content with one to three changes."""
+    changed = copied(content)
+    for _ in range(generator.integers(1, 4)):
+        CHANGES[generator.integers(len(CHANGES))](changed, generator)
+    return changed
+
+
+def pick(things: list[Any], generator: Generator) -> Any:
+    return things[generator.integers(len(things))]
+
+
+def a_record(content: RecordDict, generator: Generator, kind: type) -> Any:
+    """Return a record of a kind that holds something, or None."""
+    found = [record for record in content.values() if isinstance(record, kind) and len(record)]
+    return pick(found, generator) if found else None
+
+
+def drop_record(content: RecordDict, generator: Generator) -> None:
+    if content:
+        del content[pick(list(content), generator)]
+
+
+def swap_records(content: RecordDict, generator: Generator) -> None:
+    if content:
+        one, other = pick(list(content), generator), pick(list(content), generator)
+        content[one], content[other] = content[other], content[one]
+
+
+def rename_record(content: RecordDict, generator: Generator) -> None:
+    if content:
+        old = pick(list(content), generator)
+        new = pick(
+            ["broadcast.x.values", "keys./.values", ".values", "sum.arrays", "\x1b.values", old + ".values"],
+            generator,
+        )
+        content[new] = content.pop(old)
+
+
+def other_record(content: RecordDict, generator: Generator) -> None:
+    if content:
+        kinds = [ArrayRecord(), ConfigRecord(), MetricRecord({"a": [1.0, 2.0]})]
+        content[pick(list(content), generator)] = pick(kinds, generator)
+
+
+def drop_part(content: RecordDict, generator: Generator) -> None:
+    record = a_record(content, generator, ArrayRecord | ConfigRecord)  # type: ignore[arg-type]
+    if record is not None:
+        del record[pick(list(record), generator)]
+
+
+def rename_part(content: RecordDict, generator: Generator) -> None:
+    record = a_record(content, generator, ArrayRecord | ConfigRecord)  # type: ignore[arg-type]
+    if record is not None:
+        record[pick(["digest", "x", "payload", "\x1b[2J", ""], generator)] = record.pop(
+            pick(list(record), generator)
+        )
+
+
+def wrong_value(content: RecordDict, generator: Generator) -> None:
+    record = a_record(content, generator, ConfigRecord)
+    if record is not None:
+        record[pick(list(record), generator)] = pick(WRONG_VALUES, generator)
+
+
+def wrong_array(content: RecordDict, generator: Generator) -> None:
+    record = a_record(content, generator, ArrayRecord)
+    if record is not None:
+        record[pick(list(record), generator)] = Array(pick(WRONG_ARRAYS, generator))
+
+
+def wrong_numbers(content: RecordDict, generator: Generator) -> None:
+    """Put wrong numbers into an array that keeps its shape and type."""
+    record = a_record(content, generator, ArrayRecord)
+    if record is None:
+        return
+    name = pick(list(record), generator)
+    try:
+        array = record[name].numpy()
+    except Exception:
+        return  # changed before, and no array any more
+    if array.size and array.dtype.kind in "fi":
+        wrong = (
+            [np.nan, np.inf, -1.0, 1e300, 0.0]
+            if array.dtype.kind == "f"
+            else [-1, 0, 1, 10**6, 2**62, -(2**63)]
+        )
+        array.flat[generator.integers(array.size)] = pick(wrong, generator)
+        record[name] = Array(array)
+
+
+def wrong_header(content: RecordDict, generator: Generator) -> None:
+    """Announce another type or shape than the bytes have, inside of them, outside, or both."""
+    record = a_record(content, generator, ArrayRecord)
+    if record is None:
+        return
+    name = pick(list(record), generator)
+    dtype, shape = (
+        pick(DTYPES, generator),
+        tuple(pick(SIDES, generator) for _ in range(generator.integers(0, 4))),
+    )
+    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
+    data = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + record[name].data[128:]
+    old = record[name]
+    both = [(dtype, shape, data), (dtype, shape, old.data), (old.dtype, old.shape, data)]
+    dtype, shape, data = pick(both, generator)
+    record[name] = Array(dtype, shape, "numpy.ndarray", data)
+
+
+def flip_bytes(content: RecordDict, generator: Generator) -> None:
+    record = a_record(content, generator, ArrayRecord)
+    if record is None:
+        return
+    name = pick(list(record), generator)
+    data = bytearray(record[name].data)
+    for place in generator.integers(max(1, len(data)), size=generator.integers(1, 4)) if data else ():
+        data[place] ^= 1 << generator.integers(8)
+    record[name] = Array(record[name].dtype, record[name].shape, record[name].stype, bytes(data))
+
+
+def cut_bytes(content: RecordDict, generator: Generator) -> None:
+    record = a_record(content, generator, ArrayRecord)
+    if record is not None:
+        name = pick(list(record), generator)
+        old = record[name]
+        data = old.data[: generator.integers(len(old.data) + 1)]
+        record[name] = Array(old.dtype, old.shape, old.stype, data + bytes(int(generator.integers(0, 9))))
+
+
+CHANGES: list[Callable[[RecordDict, Generator], None]] = [
+    *(
+        drop_record,
+        swap_records,
+        rename_record,
+        other_record,
+        drop_part,
+        rename_part,
+        wrong_value,
+        wrong_value,
+    ),
+    *(wrong_array, wrong_array, wrong_numbers, wrong_numbers, wrong_header, flip_bytes, cut_bytes),
+]

@@ -1,0 +1,270 @@
+"""Thousands of mutated messages, to every handler of a site and as replies to the coordinator.
+
+Each is answered, in bounded time and memory; no error tells a cell of the table or how many rows there are; and the
+coordinator's program ends with an error of this project or not at all.
+"""
+
+import copy
+import faulthandler
+import re
+import resource
+import runpy
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from flwr.app import Context, Message, RecordDict
+
+from clients.app import WORK, app
+from flower_pansvm import messages, records
+from flower_pansvm.errors import PanSVMError
+from flower_pansvm.printable import is_printable
+from flower_pansvm.settings import Scalar, Settings
+from simulations.in_process import InProcessGrid
+from strategies.app import STRATEGIES
+
+# In a hospital a warning is no error.
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+mutations = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("mutations.py"))))
+
+CELL = 61.8033
+ROWS = 173
+"""Rows of each table; a number that nothing else in the tests has."""
+
+SECONDS_EACH = 20.0
+GIGABYTES = 4
+
+RUNS: dict[str, dict[str, Any]] = {
+    "training": {"C": "auto", "C_grid": "1,8", "cv_folds": 2, "probability": True},
+    "hops": {"execution": "hops", "landmark_method": "federated-k-means"},
+    "k-secure": {"aggregation": "k-secure", "landmark_method": "random", "scaling": "minmax"},
+    "selection": {"strategy": "svm-t", "cv_folds": 2},
+}
+SMALL: dict[str, Any] = {"sites": 3, "min_cluster": 2, "landmarks": "8", "tol": 0.3, "timeout": 0.05}
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A message of a run, what the site remembered when it came, and its reply."""
+
+    message_type: str
+    content: RecordDict
+    state: RecordDict
+    reply: Message
+
+
+class Recorder(InProcessGrid):
+    """Writes down what each site receives and answers."""
+
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.recorded: dict[int, list[Recorded]] = defaultdict(list)
+
+    def _answer(self, number: str, message: Message) -> Message:
+        node, kind = message.metadata.dst_node_id, message.metadata.message_type
+        content, state = mutations.copied(message.content), copy.deepcopy(self._contexts[node].state)
+        reply = super()._answer(number, message)
+        assert reply.has_content(), reply.error.reason
+        self.recorded[node].append(Recorded(kind, content, state, reply))
+        return reply
+
+
+class Replay(InProcessGrid):
+    """Answers with the replies of a recorded run, one of them mutated; a site that has none left falls silent."""
+
+    def __init__(self, before: Recorder, place: int, generator: np.random.Generator) -> None:
+        super().__init__(before.app, [{}] * 3, {})
+        self.left = {node: list(recorded) for node, recorded in before.recorded.items()}
+        self.place, self.generator = place, generator
+
+    def push_messages(self, asked: Iterable[Message]) -> Iterable[str]:
+        numbers = []
+        for message in asked:
+            number, node = str(next(self._numbers)), message.metadata.dst_node_id
+            numbers.append(number)
+            if not self.left[node] or self.left[node][0].message_type != message.metadata.message_type:
+                continue
+            message.metadata.__dict__["_message_id"] = number
+            content = self.left[node].pop(0).reply.content
+            if node == 3:
+                self.place -= 1
+                if self.place == -1:
+                    content = mutations.mutate(content, self.generator)
+            self._replies[number] = Message(content, reply_to=message)
+        return numbers
+
+
+@pytest.fixture(scope="module")
+def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Tables of three hospitals whose cells would be recognised anywhere."""
+    folder, generator = tmp_path_factory.mktemp("tables"), np.random.default_rng(0)
+    paths = []
+    for number in range(3):
+        X = CELL + np.round(generator.normal(size=(ROWS, 3)), 4)
+        y = np.where(X[:, 0] + X[:, 1] > 2 * CELL, "FEVER", "0")
+        paths.append(folder / f"hospital{number}.csv")
+        pd.DataFrame(X, columns=["age", "dose", "pulse"]).assign(label=y).to_csv(paths[-1], index=False)
+    return paths
+
+
+@pytest.fixture
+def record(tables: list[Path], monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Return a function that records a run.
+
+    Every sum has the same name: otherwise sites would refuse each changed message at once, and only for that.
+    """
+    monkeypatch.setattr(messages, "sum_name", lambda *_, **__: "sum")
+    monkeypatch.setattr("strategies.federation.sum_name", lambda *_, **__: "sum")
+
+    def run(config: dict[str, Any]) -> tuple[Settings, Recorder]:
+        settings = Settings(**{**SMALL, **config})
+        nodes: list[dict[str, Scalar]] = [
+            {"data": str(path), "name": path.stem, "min-cluster": 2, "scaling": settings.scaling}
+            for path in tables
+        ]
+        grid = Recorder(app, nodes, settings.to_config())
+        STRATEGIES[settings.strategy](settings).start(grid)
+        return settings, grid
+
+    return run
+
+
+@pytest.fixture
+def _bounded() -> Iterator[None]:
+    """End the process if the test takes an hour, and let no message take gigabytes."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_AS)
+    used = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    resource.setrlimit(resource.RLIMIT_AS, (used + GIGABYTES * 2**30, hard))
+    faulthandler.dump_traceback_later(3600, exit=True)
+    yield
+    faulthandler.cancel_dump_traceback_later()
+    resource.setrlimit(resource.RLIMIT_AS, (soft, hard))
+
+
+def assert_tells_nothing(reason: str, table: pd.DataFrame) -> None:
+    assert len(reason) <= 2002
+    assert "FEVER" not in reason
+    assert str(CELL)[:4] not in reason
+    assert "MemoryError" not in reason
+    counts = {ROWS, *table["label"].value_counts(), *(round(share * ROWS) for share in (0.2, 0.4, 0.5, 0.8))}
+    for number in re.findall(r"(?<![\w.])\d+(?![\w.])", reason):
+        assert int(number) not in counts, reason
+
+
+MANY = pytest.param(2000, marks=pytest.mark.slow)
+
+
+@pytest.mark.usefixtures("_bounded")
+@pytest.mark.parametrize("count", [60, MANY])
+@pytest.mark.parametrize("run", RUNS)
+def test_sites_answer_every_mutated_message(run: str, count: int, record: Any, tables: list[Path]) -> None:
+    settings, grid = record(RUNS[run])
+    by_type: dict[str, list[Recorded]] = defaultdict(list)
+    for one in grid.recorded[3]:
+        by_type[one.message_type].append(one)
+    generator, table = np.random.default_rng(len(run)), pd.read_csv(tables[1], dtype=str)
+    outcomes: dict[str, int] = defaultdict(int)
+    for _ in range(count):
+        chosen = by_type[mutations.pick(list(by_type), generator)]
+        one = mutations.pick(chosen, generator)
+        content = mutations.mutate(one.content, generator)
+        started = time.monotonic()
+        reply = ask_again(settings, grid, one, content)
+        assert time.monotonic() - started < SECONDS_EACH, (one.message_type, content)
+        outcomes["error" if reply.has_error() else "answer"] += 1
+        if reply.has_error():
+            assert reply.error.code >= PanSVMError.code
+            assert_tells_nothing(reply.error.reason, table)
+            outcomes[
+                reply.error.reason.rpartition(" with ")[2][:30]
+                if " failed at" in reply.error.reason
+                else "ours"
+            ] += 1
+    print(run, dict(outcomes))  # noqa: T201
+    assert outcomes["error"] > 0.3 * count
+
+
+def ask_again(settings: Settings, grid: Recorder, one: Recorded, content: RecordDict) -> Message:
+    """Return the reply of a site to a message, from what it knew when the recorded one came."""
+    # So as if no message had followed.
+    state = {name: part for name, part in mutations.copied(one.state).items() if not name.startswith("turn.")}
+    context = Context(1, 3, grid._contexts[3].node_config, RecordDict(state), {**settings.to_config()})
+    message = Message(content, 3, one.message_type)
+    message.metadata.__dict__["_message_id"] = "1"
+    return app(message, context)
+
+
+@pytest.mark.usefixtures("_bounded")
+@pytest.mark.parametrize(
+    ("kind", "group", "part", "value", "reason"),
+    [
+        ("train.cuts", "inputs", "leading", 10**6, "asked for more than"),
+        ("train.cuts", "inputs", "leading", 2**62, "asked for more than"),
+        ("train.warm_start", "inputs", "rank", 10**9, "asked for more than|not those"),
+        ("train.moments", "broadcast.schema", "folds", 2**31, "too few rows for"),
+        ("train.landmarks", "inputs", "slots_per_site", 2**40, "landmark slots"),
+    ],
+)
+def test_a_few_bytes_do_not_ask_for_gigabytes(
+    kind: str, group: str, part: str, value: int, reason: str, record: Any
+) -> None:
+    settings, grid = record(RUNS["training"])
+    one = next(one for one in grid.recorded[3] if one.message_type == kind)
+    content, values = mutations.copied(one.content), records.get(one.content, group)
+    values[part] = np.full_like(values[part], value) if isinstance(values[part], np.ndarray) else value
+    records.put(content, group, values)
+    reply = ask_again(settings, grid, one, content)
+    assert reply.has_error()
+    assert re.search(reason, reply.error.reason)
+
+
+@pytest.mark.parametrize("run", ["training", "k-secure"])
+def test_large_answers_are_refused_before_there_is_room_for_them(
+    run: str, record: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings, grid = record(RUNS[run])
+    monkeypatch.setattr("clients.sizes.MOST_NUMBERS", 5)
+    refused = set()
+    for one in grid.recorded[3]:
+        reply = ask_again(settings, grid, one, one.content)
+        if reply.has_error():
+            assert "asked for more than 5 numbers at once" in reply.error.reason
+            refused.add(one.message_type)
+    first = "train.box" if run == "k-secure" else "train.landmarks"
+    assert refused == {first, "train.warm_start", "train.cuts", "evaluate.scores"}
+
+
+def test_the_runs_have_every_task(record: Any) -> None:
+    asked = {one.message_type for run in RUNS.values() for one in record(run)[1].recorded[3]}
+    assert asked == {task.message_type for task in WORK if task is not messages.ROWS}
+
+
+@pytest.mark.usefixtures("_bounded")
+@pytest.mark.parametrize("count", [25, pytest.param(500, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("run", RUNS)
+def test_the_coordinator_ends_with_a_clear_error_or_goes_on(run: str, count: int, record: Any) -> None:
+    settings, grid = record(RUNS[run])
+    generator = np.random.default_rng(len(run))
+    types = [one.message_type for one in grid.recorded[3]]
+    outcomes: dict[str, int] = defaultdict(int)
+    for _ in range(count):
+        # Each task is as likely as the others, and of those asked often each message.
+        kind = mutations.pick(sorted(set(types)), generator)
+        place = mutations.pick([i for i, one in enumerate(types) if one == kind], generator)
+        started = time.monotonic()
+        try:
+            STRATEGIES[settings.strategy](settings).start(Replay(grid, place, generator))
+            outcomes["finished"] += 1
+        except PanSVMError as error:
+            outcomes["printable" if is_printable(str(error)) else "not printable"] += 1
+        assert time.monotonic() - started < SECONDS_EACH
+    assert outcomes["not printable"] == 0
+    assert outcomes["printable"] > 0.3 * count
