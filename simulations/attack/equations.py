@@ -16,9 +16,6 @@ from flower_pansvm.cutting_planes.cuts import EVERYWHERE
 from flower_pansvm.cutting_planes.noise import HEIGHT, rows_to_blur
 from simulations.attack.knowledge import Floats, Knowledge
 
-SITES = 5
-"""Sites that rows are blurred at, if nothing else is known."""
-
 JITTER = 0.29
 """Standard deviation of a random weight between 0.5 and 1.5."""
 
@@ -91,15 +88,15 @@ class Equations:
         What the coordinator has.
     sites : int
         Number of sites.
-    use_curvature : bool
-        Whether the curvatures have a part.
+    whiten : bool
+        Whether curvatures are compared in units in which all directions count alike; else coordinate by coordinate.
     """
 
-    def __init__(self, knowledge: Knowledge, sites: int = SITES, use_curvature: bool = True) -> None:
+    def __init__(self, knowledge: Knowledge, sites: int, whiten: bool = True) -> None:
         self.map, noise = knowledge.feature_map, knowledge.noise
         self.landmarks, self.normalization = self.map.landmarks, self.map.normalization
         self.rows, self.features = knowledge.rows, self.landmarks.shape[1]
-        self.curvatures = knowledge.curvatures if use_curvature else []
+        self.curvatures = knowledge.curvatures
         self.points = np.vstack([one.question.points for one in knowledge.asked])
         self.a = np.vstack([one.cuts.a for one in knowledge.asked])
         self.loss = np.concatenate([one.cuts.loss for one in knowledge.asked])
@@ -116,18 +113,19 @@ class Equations:
         self.total, self.square = knowledge.total, knowledge.square
         variance = self.square.mean() / self.rows - np.square(self.landmarks).mean()
         self.spread = float(np.sqrt(max(variance, 0.01)))
-        self._whiten()
+        self._choose_units(whiten)
 
-    def _whiten(self) -> None:
+    def _choose_units(self, whiten: bool) -> None:
         """Find the units in which curvatures are compared: those of their mean, as far as noise does not drown it."""
         if not self.curvatures:
             return
         mean = np.mean([H for _, H in self.curvatures], axis=0)
         scale = np.sqrt(np.maximum(np.diag(mean), np.finfo(np.float64).tiny))
-        values, vectors = np.linalg.eigh(mean / np.outer(scale, scale))
-        floor = max(1e-7, self.share * np.sqrt(len(mean)))
-        white = (vectors / np.sqrt(np.maximum(values, floor))) @ vectors.T
-        self.white = white / scale[:, None]
+        self.white = np.diag(1.0 / scale)
+        if whiten:
+            values, vectors = np.linalg.eigh(mean / np.outer(scale, scale))
+            floor = max(1e-7, self.share * np.sqrt(len(mean)))
+            self.white = self.white @ (vectors / np.sqrt(np.maximum(values, floor))) @ vectors.T
         self.targets = np.array([self.white.T @ H @ self.white for _, H in self.curvatures])
 
     def mapped(self, X: Floats) -> Floats:
@@ -208,6 +206,7 @@ class Equations:
                 losses=np.zeros(len(self.a)),
                 means=np.zeros(len(self.landmarks)),
                 expected=0.0,
+                near=1e-3,
             )
         return Weights(
             1.0 / (self.share**2 + np.square(found.curvature).mean(axis=(1, 2)))
@@ -218,6 +217,7 @@ class Equations:
             1.0 / (MEAN_ERROR**2 + np.square(found.means).mean(axis=1)),
             1.0 / (1e-4 * self.rows + np.square(found.moments).mean(axis=1)),
             1.0,
+            1.0,
         )
 
     def cost(self, guess: Guess, found: Residuals, weights: "Weights") -> float:
@@ -226,7 +226,7 @@ class Equations:
         cost += weights.losses @ np.square(found.losses)
         cost += weights.means @ np.square(found.means).sum(axis=1)
         cost += weights.moments @ np.square(found.moments).sum(axis=1)
-        cost += np.square((guess.X - self.landmarks[guess.cluster]) / self.spread).sum()
+        cost += weights.near * np.square((guess.X - self.landmarks[guess.cluster]) / self.spread).sum()
         if len(found.curvature):
             cost += weights.curvature @ np.square(found.curvature).sum(axis=(1, 2))
             cost += weights.expected * np.square((guess.v - found.expected) / _slack(found.expected)).sum()
@@ -242,13 +242,21 @@ class Equations:
         LinAlgError
             If rounding leaves the matrix not positive definite.
         """
+        if self.curvatures and weights.expected == 0:
+            return self._step_of_free_factors(guess, found, weights, damping)
+        A, gradient, factors = self.reduced(guess, found, weights, damping)
+        moved = cho_solve(cho_factor(A, overwrite_a=True), gradient)
+        changes = [cho_solve((root, True), slope - coupling.T @ moved) for root, coupling, slope in factors]
+        return moved.reshape(guess.X.shape), np.column_stack(changes) if changes else guess.v
+
+    def reduced(
+        self, guess: Guess, found: Residuals, weights: "Weights", damping: float
+    ) -> tuple[Floats, Floats, list[tuple[Floats, Floats, Floats]]]:
+        """Return matrix and right-hand side for the cells when the factors follow, and what the factors follow from."""
         A, gradient = self.normal_equations(guess, found, weights, damping)
-        if not self.curvatures:
-            return cho_solve(cho_factor(A, overwrite_a=True), gradient).reshape(guess.X.shape), np.empty(
-                (0, 0)
-            )
-        G, D = self._white(guess.X)
         factors = []
+        if self.curvatures:
+            G, D = self._white(guess.X)
         for k in range(len(self.curvatures)):
             block, coupling, slope = self._factor_block(k, guess, found, weights, G, D, damping)
             root = cholesky(block, lower=True, overwrite_a=True)
@@ -256,9 +264,32 @@ class Equations:
             A -= half.T @ half
             gradient -= half.T @ solve_triangular(root, slope, lower=True)
             factors.append((root, coupling, slope))
+        return A, gradient, factors
+
+    def _step_of_free_factors(
+        self, guess: Guess, found: Residuals, weights: "Weights", damping: float
+    ) -> tuple[Floats, Floats]:
+        """Return the step where nothing is expected of the factors: then all curvatures share one matrix."""
+        A, gradient = self.normal_equations(guess, found, weights, damping)
+        G, D = self._white(guess.X)
+        n, p = guess.X.shape
+        GG = G @ G.T
+        block = np.square(GG)
+        block[np.diag_indices(n)] *= 1.0 + damping + 1e-9
+        root = cholesky(block, lower=True, overwrite_a=True)
+        coupling = (2.0 * (D.reshape(n * p, -1) @ G.T)).reshape(n, p, n) * GG[:, None, :]
+        half = solve_triangular(root, coupling.reshape(n * p, n).T, lower=True)
+        slopes = np.column_stack([np.einsum("ij,ij->i", G @ R, G) for R in found.curvature])
+        pulled = half.T @ solve_triangular(root, slopes, lower=True)
+        factors = np.repeat(guess.v, p, axis=0)
+        gradient -= (factors * pulled) @ weights.curvature
+        both = (guess.v * weights.curvature) @ guess.v.T
+        for start in range(0, n, BLOCK):
+            rows, cells = slice(start, min(start + BLOCK, n)), slice(start * p, min(start + BLOCK, n) * p)
+            A[cells] -= np.repeat(np.repeat(both[rows], p, axis=0), p, axis=1) * (half[:, cells].T @ half)
         moved = cho_solve(cho_factor(A, overwrite_a=True), gradient)
-        changes = [cho_solve((root, True), slope - coupling.T @ moved) for root, coupling, slope in factors]
-        return moved.reshape(guess.X.shape), np.column_stack(changes)
+        changes = cho_solve((root, True), slopes - coupling.reshape(n * p, n).T @ (factors * moved[:, None]))
+        return moved.reshape(n, p), changes
 
     def normal_equations(
         self, guess: Guess, found: Residuals, weights: "Weights", damping: float
@@ -322,8 +353,8 @@ class Equations:
             by_cell[:, a, :, a] += weights.moments[0] + 4.0 * weights.moments[1] * np.outer(X[:, a], X[:, a])
         gradient += weights.moments[0] * found.moments[0] + 2.0 * weights.moments[1] * X * found.moments[1]
         diagonal = np.arange(n * p)
-        A[diagonal, diagonal] += 1.0 / self.spread**2
-        gradient += (self.landmarks[guess.cluster] - X) / self.spread**2
+        A[diagonal, diagonal] += weights.near / self.spread**2
+        gradient += weights.near * (self.landmarks[guess.cluster] - X) / self.spread**2
 
     def _white(self, X: Floats) -> tuple[Floats, Floats]:
         return self.white_g(self.mapped(X)), self.derivatives(X) @ self.white[:-1]
@@ -357,6 +388,7 @@ class Weights:
     means: Floats
     moments: Floats
     expected: float
+    near: float
 
 
 def _slack(expected: Floats) -> Floats:

@@ -64,7 +64,7 @@ def fit(
     report : callable
         Called with the time, the cost and the guessed rows after each step.
     joint : bool
-        Whether cuts have a part from the beginning. Without, they have in the second half of the time.
+        Whether cuts have a part; without, only what does not ask who is near the margin.
     seed : int
         Seed of the candidates that replace rows.
     """
@@ -72,7 +72,7 @@ def fit(
     begun, damping, slow = time.monotonic(), FIRST_DAMPING, 0
     found = equations.residuals(guess)
     while time.monotonic() - begun < seconds and damping < MOST_DAMPING:
-        weights = equations.weights(found, joint or time.monotonic() - begun > seconds / 2)
+        weights = equations.weights(found, joint)
         before = equations.cost(guess, found, weights)
         try:
             moved, changed = equations.step(guess, found, weights, damping)

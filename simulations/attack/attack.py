@@ -1,0 +1,162 @@
+"""The attack of ``pansvm run --audit=attack``: everything that is tried on a run, and what came of it.
+
+The attacker has only what the coordinator has. The truth, which a simulation has, is used to count what was found, and
+where it says so to begin at it: that is an upper limit.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from threadpoolctl import threadpool_limits
+
+from flower_pansvm.errors import SettingError
+from flower_pansvm.multiclass import signs
+from flower_pansvm.settings import Settings
+from simulations.attack.differences import solve_differences
+from simulations.attack.equations import Equations, Guess
+from simulations.attack.findings import Found, found, landmark_baseline, random_baseline
+from simulations.attack.fit import fit, start_from_landmarks, with_factors
+from simulations.attack.knowledge import Floats, Knowledge, knowledge_of
+from simulations.attack.linearised import determined
+from simulations.audited_sums import SimulatedSites
+from strategies.asked import read_asked
+
+SHARES = {"curvature": 0.45, "jointly": 0.2, "differences": 0.2, "from the truth": 0.15}
+"""How the time is dealt out."""
+
+PROGRESS_SECONDS = 30.0
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What an attack has found.
+
+    Parameters
+    ----------
+    rows, unknown : int
+        Training rows, and their cells.
+    numbers : dict of str to int
+        How many numbers each kind of sum has brought.
+    baselines, attempts : dict of str to Found
+        Rows found without an attack, and by each way of attacking.
+    determined_1, determined_10 : int
+        Rows that the sums determine to 1 and to 10 percent, made linear at the truth.
+    """
+
+    rows: int
+    unknown: int
+    numbers: dict[str, int]
+    baselines: dict[str, Found]
+    attempts: dict[str, Found]
+    determined_1: int
+    determined_10: int
+
+    def __str__(self) -> str:
+        """Return the findings, a line each."""
+        lines = [f"attack on {self.rows} training rows, {self.unknown} unknown cells:"]
+        lines += [f"  without an attack, {name}: {one}" for name, one in self.baselines.items()]
+        lines += [f"  {name}: {one}" for name, one in self.attempts.items()]
+        lines.append(
+            f"  made linear at the truth: {self.determined_1} rows determined to 1 %, {self.determined_10} to 10 %"
+        )
+        lines += [
+            f"  {name}: {count} numbers, {count / self.unknown:.2f} for each unknown cell"
+            for name, count in sorted(self.numbers.items(), key=lambda pair: -pair[1])
+        ]
+        return "\n".join(lines)
+
+
+def attack(settings: Settings, folder: Path, minutes: float, show: Callable[[str], None]) -> Attack:
+    """Attack a run with simulated sites.
+
+    Parameters
+    ----------
+    settings : Settings
+        Settings of the run, with ``audit``.
+    folder : Path
+        The run's folder, with the record of what was asked and what came back.
+    minutes : float
+        Time to take, besides that for the upper limit made linear.
+    show : callable
+        Receives lines of progress.
+
+    Raises
+    ------
+    SettingError
+        If the run is none that the attacker knows how to read.
+    """
+    if settings.kernel != "rbf":
+        raise SettingError(
+            "The attacker fits rows to sums of the rbf kernel only. Leave the setting kernel out."
+        )
+    record = read_asked(folder)
+    knowledge = knowledge_of(settings, record)
+    # BLAS threads on a busy machine wait for each other.
+    with threadpool_limits(limits=1):
+        sites = SimulatedSites(settings).before(record[-1])
+        truth = np.vstack([site.scaled(site.train().X) for site in sites])
+        y = signs(np.concatenate([site.train().classes for site in sites]), knowledge.pair)
+        return _Attacker(knowledge, truth, y, settings.sites, 60.0 * minutes, show).run()
+
+
+class _Attacker:
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        truth: Floats,
+        y: Floats,
+        sites: int,
+        seconds: float,
+        show: Callable[[str], None],
+    ) -> None:
+        self.knowledge, self.truth, self.y, self.sites = knowledge, truth, y, sites
+        self.seconds, self.show = seconds, show
+        self.spread = truth.std(axis=0)
+        self.equations = Equations(knowledge, sites)
+        self.shown = 0.0
+
+    def run(self) -> Attack:
+        """Try everything, and count."""
+        knowledge, equations = self.knowledge, self.equations
+        baselines = {
+            "landmarks": landmark_baseline(self.truth, knowledge.landmarks, self.spread),
+            "random guesses around them": random_baseline(
+                self.truth, knowledge.landmarks, self.spread, equations.spread
+            ),
+        }
+        attempts: dict[str, Found] = {}
+        guess = start_from_landmarks(knowledge, equations, seed=0)
+        for name, joint in (("curvature", False), ("jointly", True)):
+            guess = self._fit(name, guess, joint)
+            attempts[f"fitted, {name}"] = self._count(guess.X)
+        rows = solve_differences(
+            knowledge,
+            equations,
+            SHARES["differences"] * self.seconds,
+            lambda t, X: self._report("differences", t, X),
+        )
+        attempts["differences of cuts"] = self._count(rows)
+        nearest = np.square(self.truth[:, None] - knowledge.landmarks[None]).sum(axis=2).argmin(axis=1)
+        start = with_factors(equations, Guess(self.truth.copy(), self.y, nearest))
+        attempts["upper limit, fitted from the truth"] = self._count(
+            self._fit("from the truth", start, True).X
+        )
+        within_1, within_10 = determined(knowledge, self.truth, self.y, self.sites)
+        return Attack(
+            len(self.truth), self.truth.size, knowledge.numbers, baselines, attempts, within_1, within_10
+        )
+
+    def _fit(self, name: str, guess: Guess, joint: bool) -> Guess:
+        self.shown = 0.0
+        seconds = SHARES[name] * self.seconds
+        return fit(self.equations, guess, seconds, lambda t, _, X: self._report(name, t, X), joint=joint)
+
+    def _report(self, name: str, seconds: float, X: Floats) -> None:
+        if seconds - self.shown >= PROGRESS_SECONDS:
+            self.shown = seconds
+            self.show(f"attack, {name}, {seconds:.0f} s: {self._count(X)}")
+
+    def _count(self, X: Floats) -> Found:
+        return found(self.truth, X, self.spread)
