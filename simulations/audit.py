@@ -22,6 +22,7 @@ from threadpoolctl import threadpool_limits
 
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.settings import Settings
+from simulations.attack.attack import Attack
 from simulations.audited_sums import (
     SimulatedSites,
     factors_by_site,
@@ -129,9 +130,10 @@ class _Findings:
         self.looked_at += looked_at
 
 
-def add_to_result(folder: Path, found: Audit) -> None:
-    """Write the findings into the ``result.json`` of a run's folder."""
+def add_to_result(folder: Path, found: Audit, attacked: Attack | None = None) -> None:
+    """Write the findings of an audit, and of an attack if there was one, into a run's ``result.json``."""
     path = folder / RESULT_FILE
     result = json.loads(path.read_text(encoding="utf-8"))
-    text = json.dumps({**result, "audit": asdict(found)}, indent=2, ensure_ascii=False)
+    findings = {"audit": asdict(found), **({"attack": asdict(attacked)} if attacked else {})}
+    text = json.dumps({**result, **findings}, indent=2, ensure_ascii=False)
     path.write_text(text + "\n", encoding="utf-8")

@@ -25,6 +25,8 @@ cli = typer.Typer(
 
 DEFAULTS = Settings()
 DEFAULT_ENGINE = "simulation"
+DEFAULT_ATTACK_MINUTES = 60.0
+AUDITS = ("sums", "attack")
 
 Label = Annotated[str | None, typer.Option(help="Label column; 'label' if not given.")]
 
@@ -92,9 +94,17 @@ def run(
         ),
     ] = None,
     audit: Annotated[
-        bool,
-        typer.Option("--audit", help="Count the rows that a curious coordinator could have singled out."),
-    ] = DEFAULTS.audit,
+        str,
+        typer.Option(
+            metavar="[sums|attack]",
+            help="Count the rows that a curious coordinator could have singled out: by adding and subtracting sums, "
+            "or by an attack that fits rows to all of them. --audit alone is --audit=sums.",
+            show_default="no audit",
+        ),
+    ] = "",
+    attack_minutes: Annotated[
+        float, typer.Option(min=0.1, help="How long --audit=attack tries; hours are worth it.")
+    ] = DEFAULT_ATTACK_MINUTES,
 ) -> None:
     """Train and evaluate a model.
 
@@ -106,11 +116,13 @@ def run(
     from simulations.sites import join_data  # noqa: PLC0415
 
     check_choice("engine", engine, running.ENGINES)
+    if audit:
+        check_choice("audit", audit, AUDITS)
     show = Console(highlight=False, soft_wrap=True, markup=False).print
     tunes, selects = context.info_name == "tune", context.info_name == "select"
     if resume is not None:
         settings = running.resumed(resume)
-        settings = replace(settings, audit=audit or settings.audit)
+        settings = replace(settings, audit=bool(audit) or settings.audit)
     else:
         options: dict[str, Scalar] = {
             "data": join_data(data or [DEFAULTS.data], data_dir),
@@ -124,7 +136,7 @@ def run(
             "seed": seed,
             "data-dir": str(Path(data_dir).absolute()) if data_dir else "",
             "out": str((out or running.default_folder()).absolute()),
-            "audit": audit,
+            "audit": bool(audit),
         }
         if tunes:
             options |= {"C": "auto", "gamma": "auto"}
@@ -132,7 +144,7 @@ def run(
         settings = running.with_sites_of_data(settings)
         running.check(settings)
     _check_command(settings, tunes, selects)
-    folder = running.run(settings, engine, show)
+    folder = running.run(settings, engine, show, attack_minutes if audit == "attack" else 0.0)
     if tunes:
         _print_choice(folder, context, engine)
     if selects:
@@ -199,8 +211,10 @@ def keygen(
 
 def main() -> None:
     """Run the command line; an error of the user's or of a site's ends it without a traceback."""
+    # An option with a value that may be left out, which typer does not know.
+    arguments = ["--audit=sums" if argument == "--audit" else argument for argument in sys.argv[1:]]
     try:
-        cli()
+        cli(arguments)
     except PanSVMError as error:
         typer.echo(f"Error: {error.with_detail()}", err=True)
         sys.exit(1)

@@ -16,6 +16,7 @@ from clients.terms import simulated_name
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.settings import Scalar, Settings
+from simulations.attack.attack import attack
 from simulations.audit import add_to_result, audit
 from simulations.flower_engine import run_on_flower
 from simulations.in_process import InProcessGrid
@@ -87,7 +88,7 @@ def with_sites_of_data(settings: Settings) -> Settings:
     return Settings.from_config({**settings.to_config(), "sites": sites})
 
 
-def run(settings: Settings, engine: str, show: Callable[[str], None]) -> Path:
+def run(settings: Settings, engine: str, show: Callable[[str], None], attack_minutes: float = 0.0) -> Path:
     """Train, evaluate, audit if the settings say so, and write ``result.json``, ``model.npz`` and ``report.html``.
 
     Parameters
@@ -98,6 +99,8 @@ def run(settings: Settings, engine: str, show: Callable[[str], None]) -> Path:
         Flower's simulation engine, or this process.
     show : callable
         Receives each line of progress.
+    attack_minutes : float
+        How long the audit fits rows to all sums; 0 for not at all.
 
     Returns
     -------
@@ -117,9 +120,12 @@ def run(settings: Settings, engine: str, show: Callable[[str], None]) -> Path:
         run_on_flower(settings.to_config(), settings.sites, show)
     if settings.audit:
         found = audit(settings, folder)
-        add_to_result(folder, found)
-        remove_asked(folder)
         show(str(found))
+        attacked = attack(settings, folder, attack_minutes, show) if attack_minutes else None
+        if attacked is not None:
+            show(str(attacked))
+        add_to_result(folder, found, attacked)
+        remove_asked(folder)
     write_report(folder)
     return folder
 
