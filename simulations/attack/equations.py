@@ -6,7 +6,7 @@ derivatives d_ia, so that no curvature is ever spelt out; the factors, of which 
 eliminated first (Schur complement).
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,8 +22,8 @@ JITTER = 0.29
 EXACT_SHARE, EXACT_SLOPE = 1e-4, 1e-3
 """How far exact sums are trusted: the rest is for what is not modelled, such as selections that are not yet right."""
 
-MEAN_ERROR = 0.05
-"""How far the mean of guessed rows may be off a landmark: who is behind it is only guessed."""
+NEAR = 1e-3
+"""What it counts for that rows are near landmarks: enough to decide where nothing else does."""
 
 BLOCK = 64
 """Rows of the matrix that are made at a time."""
@@ -197,27 +197,20 @@ class Equations:
         """Return what each group of equations counts for: less where it is far from fulfilled, as is no mere noise.
 
         Unless all are to be fulfilled jointly, cuts and expected factors count for nothing: they say who is near the
-        margin, and as long as the rows are far off, that is mostly wrong.
+        margin, and as long as the rows are far off, that is mostly wrong. Who is behind a landmark is a guess
+        throughout, so landmarks are no more than where rows are looked for.
         """
-        if not joint and self.curvatures:
-            return replace(
-                self.weights(found, joint=True),
-                slopes=np.zeros(len(self.a)),
-                losses=np.zeros(len(self.a)),
-                means=np.zeros(len(self.landmarks)),
-                expected=0.0,
-                near=1e-3,
-            )
+        cuts = len(self.a)
         return Weights(
             1.0 / (self.share**2 + np.square(found.curvature).mean(axis=(1, 2)))
             if len(found.curvature)
             else np.empty(0),
-            1.0 / (1.0 + np.square(found.slopes).mean(axis=1)),
-            1.0 / (1.0 + np.square(found.losses)),
-            1.0 / (MEAN_ERROR**2 + np.square(found.means).mean(axis=1)),
+            1.0 / (1.0 + np.square(found.slopes).mean(axis=1)) if joint else np.zeros(cuts),
+            1.0 / (1.0 + np.square(found.losses)) if joint else np.zeros(cuts),
+            np.zeros(len(self.landmarks)),
             1.0 / (1e-4 * self.rows + np.square(found.moments).mean(axis=1)),
-            1.0,
-            1.0,
+            1.0 if joint else 0.0,
+            NEAR,
         )
 
     def cost(self, guess: Guess, found: Residuals, weights: "Weights") -> float:

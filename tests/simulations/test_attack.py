@@ -1,0 +1,170 @@
+"""The attacker: it finds rows in exact sums, counts them rightly, and finds next to none under the default preset."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+from flower_pansvm.errors import SettingError
+from flower_pansvm.multiclass import signs
+from flower_pansvm.settings import Settings
+from simulations import running
+from simulations.attack.attack import attack
+from simulations.attack.equations import Equations, Guess
+from simulations.attack.findings import Found, found, landmark_baseline, random_baseline
+from simulations.attack.fit import fit, start_from_landmarks, with_factors
+from simulations.attack.knowledge import Knowledge, knowledge_of
+from simulations.attack.linearised import determined
+from simulations.audited_sums import SimulatedSites
+from strategies.asked import read_asked
+
+Floats = NDArray[np.float64]
+SITES = 3
+
+
+def run(folder: Path, preset: str, **more: object) -> tuple[Settings, Path]:
+    """Train on 75 rows of three columns, and keep the record of what came back."""
+    generator = np.random.default_rng(1)
+    X = generator.standard_normal((75, 3))
+    label = (X[:, 0] * X[:, 1] + 0.5 * X[:, 2] + 0.3 * generator.standard_normal(75) > 0).astype(int)
+    file = folder / "rows.csv"
+    pd.DataFrame(np.column_stack([X, label]), columns=["a", "b", "c", "label"]).to_csv(file, index=False)
+    out = folder / preset
+    chosen: dict[str, object] = {"sites": SITES, "preset": preset, "C": 4.0, "test_fraction": 0.0, **more}
+    settings = Settings(data=str(file), audit=True, out=str(out), **chosen)  # type: ignore[arg-type]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(running, "remove_asked", lambda _: None)
+        running.run(settings, "in-process", lambda _: None)
+    return settings, out
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Settings, Path]]:
+    folder = tmp_path_factory.mktemp("attack")
+    return {preset: run(folder, preset, landmarks="0.5", min_cluster=2) for preset in ("exact", "private")}
+
+
+def facts(settings: Settings, folder: Path) -> tuple[Knowledge, Floats, Floats]:
+    record = read_asked(folder)
+    knowledge = knowledge_of(settings, record)
+    sites = SimulatedSites(settings).before(record[-1])
+    truth = np.vstack([site.scaled(site.train().X) for site in sites])
+    return knowledge, truth, signs(np.concatenate([site.train().classes for site in sites]), knowledge.pair)
+
+
+def nearest(knowledge: Knowledge, X: Floats) -> NDArray[np.int64]:
+    return np.square(X[:, None] - knowledge.landmarks[None]).sum(axis=2).argmin(axis=1)
+
+
+def test_each_guess_counts_for_one_row_and_constant_columns_for_nothing() -> None:
+    truth = np.array([[0.0, 1.0, 5.0], [0.01, 1.0, 5.0], [3.0, 0.0, 5.0], [9.0, 9.0, 5.0]])
+    spread = np.array([1.0, 1.0, 0.0])
+    assert found(truth, truth[:1], spread) == Found(1, 1, 1)
+    assert found(truth, np.array([[0.0, 1.0, 0.0], [3.05, 0.0, 0.0]]), spread) == Found(1, 1, 2)
+    assert found(truth, np.empty((0, 3)), spread) == Found(0, 0, 0)
+    assert landmark_baseline(truth, truth[2:], spread) == Found(2, 2, 2)
+    assert random_baseline(truth, truth, spread, 0.0).exact == len(truth)
+
+
+def test_what_the_coordinator_has_is_what_the_sites_hold(runs: dict[str, tuple[Settings, Path]]) -> None:
+    knowledge, truth, y = facts(*runs["exact"])
+    assert knowledge.rows == len(truth)
+    assert knowledge.sides() == (int((y > 0).sum()), int((y < 0).sum()))
+    np.testing.assert_allclose(knowledge.total, truth.sum(axis=0), atol=1e-9)
+    np.testing.assert_allclose(knowledge.square, np.square(truth).sum(axis=0), rtol=1e-9)
+    assert knowledge.noise is None
+    assert facts(*runs["private"])[0].noise is not None
+    # At the origin every row is in the cut, but for those that are blurred.
+    origin = knowledge.asked[0]
+    assert not origin.question.points[0].any()
+    F = knowledge.feature_map.transform(truth)
+    blurred = origin.question.blur * SITES
+    assert np.linalg.norm(origin.cuts.a[0] - y @ F) <= blurred
+
+
+def test_the_step_is_made_of_the_derivatives_of_what_is_missed(
+    runs: dict[str, tuple[Settings, Path]],
+) -> None:
+    knowledge, truth, y = facts(*runs["private"])
+    equations = Equations(knowledge, SITES)
+    generator = np.random.default_rng(0)
+    X = truth + 0.1 * generator.standard_normal(truth.shape)
+    guess = with_factors(equations, Guess(X, y, nearest(knowledge, X)))
+    at = equations.residuals(guess)
+    weights = equations.weights(at, joint=True)
+    _, gradient = equations.normal_equations(guess, at, weights, 0.0)
+    gradient = gradient.reshape(X.shape)
+    for row, column in ((0, 0), (10, 2), (40, 1)):
+        costs = []
+        for step in (1e-5, -1e-5):
+            moved = X.copy()
+            moved[row, column] += step
+            tried = replace(guess, X=moved)
+            costs.append(equations.cost(tried, equations.residuals(tried, same=at), weights))
+        assert (costs[0] - costs[1]) / 2e-5 == pytest.approx(-2.0 * gradient[row, column], rel=1e-4, abs=1e-3)
+
+
+def test_a_fit_to_exact_sums_finds_rows_again_and_one_to_noisy_sums_does_not(
+    runs: dict[str, tuple[Settings, Path]],
+) -> None:
+    within = {}
+    for preset in ("exact", "private"):
+        knowledge, truth, y = facts(*runs[preset])
+        equations = Equations(knowledge, SITES)
+        start = truth + 0.3 * np.random.default_rng(0).standard_normal(truth.shape)
+        guess = with_factors(equations, Guess(start, y, nearest(knowledge, truth)))
+        left = fit(equations, guess, 5.0, lambda *_: None, joint=False)
+        spread = truth.std(axis=0)
+        assert found(truth, start, spread).within_10 <= 15
+        within[preset] = found(truth, left.X, spread).within_10
+    assert within["exact"] >= 50
+    assert within["private"] <= 15
+
+
+def test_exact_sums_determine_rows_and_noisy_ones_hardly_any(tmp_path: Path) -> None:
+    """With landmarks as by default; many of them, means of two rows each, would say nearly as much as the rows."""
+    _, exact = determined(*facts(*run(tmp_path, "exact")), SITES)
+    _, private = determined(*facts(*run(tmp_path, "private")), SITES)
+    assert exact >= 60
+    assert private <= 7
+
+
+def test_a_start_at_the_landmarks_knows_nothing_of_the_rows(runs: dict[str, tuple[Settings, Path]]) -> None:
+    knowledge, truth, _ = facts(*runs["exact"])
+    guess = start_from_landmarks(knowledge, Equations(knowledge, SITES), seed=0)
+    assert guess.X.shape == truth.shape
+    assert (guess.y > 0).sum() == knowledge.sides()[0]
+
+
+def test_the_whole_attack_reports_all_it_tried(runs: dict[str, tuple[Settings, Path]]) -> None:
+    lines: list[str] = []
+    report = attack(*runs["private"], 0.05, lines.append)
+    assert set(report.attempts) == {
+        "fitted, curvature", "fitted, jointly", "differences of cuts", "upper limit, fitted from the truth",
+    }  # fmt: skip
+    assert report.rows == 75
+    assert report.unknown == 225
+    assert report.numbers["cuts: curvature"] > 0
+    assert "within 10 %" in str(report)
+    assert "numbers" in str(report)
+
+
+def test_other_kernels_are_refused_before_anything_is_tried(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="rbf"):
+        attack(Settings(kernel="linear"), tmp_path, 1.0, lambda _: None)
+
+
+def test_the_command_line_writes_it_into_the_result(
+    tmp_path: Path, runs: dict[str, tuple[Settings, Path]]
+) -> None:
+    settings = replace(runs["private"][0], out=str(tmp_path / "out"))
+    lines: list[str] = []
+    running.run(settings, "in-process", lines.append, attack_minutes=0.05)
+    result = json.loads((tmp_path / "out" / "result.json").read_text())
+    assert result["attack"]["rows"] == 75
+    assert result["attack"]["attempts"]["fitted, curvature"]["exact"] == 0
+    assert any("made linear at the truth" in line for line in lines)
