@@ -47,6 +47,12 @@ def federation(
 
 
 @pytest.fixture
+def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the coordinator take whatever it opens: one that plays false would not end the run at a strange sum."""
+    monkeypatch.setattr("strategies.federation.check_sum", lambda *_: None)
+
+
+@pytest.fixture
 def ask_moments() -> Callable[[Federation], Sums]:
     """Return a function that asks for the first sum of a run."""
     return lambda federation: federation.secure_sum(messages.MOMENTS, {})

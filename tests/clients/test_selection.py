@@ -44,9 +44,12 @@ def joined(
     Feature map 0 is of the rows themselves, in scaled units; map 1 of the ages only.
     """
 
-    def join(settings: Settings = settings, **node: Scalar) -> Federation:
+    def join(preset: str = "private", **node: Scalar) -> Federation:
         pins = {key.replace("_", "-"): value for key, value in node.items()}
-        federation: Federation = enrol(hospitals(settings, hospital_files, pins), settings)
+        if preset == "exact":
+            pins["exact-sums"] = "agreed"
+        run = replace(settings, preset=preset)
+        federation: Federation = enrol(hospitals(run, hospital_files, pins), run)
         scaling = {"fill": np.zeros((1, 2)), "shift": SHIFT[None], "scale": SCALE[None]}
         federation.broadcast(messages.SCALING, scaling)
         federation.broadcast(messages.landmark_set(0), {"scaling": 0, "landmarks": np.eye(2)})
@@ -172,7 +175,7 @@ BETA = [0.5, 0.3, 0.2]
 def test_sums_over_support_vectors_are_those_of_numpy(
     C: float, joined: Ask, hospital_files: list[Path]
 ) -> None:
-    found = support(joined(blur=0), POINTS, BETA, blur=0, C=C)
+    found = support(joined("exact"), POINTS, BETA, blur=0, C=C)
     parts = [expected_support(file, POINTS, BETA, least=2, C=C) for file in hospital_files]
     assert_sums_are(found, parts)
     assert 0 < found["count"].sum() < 144
@@ -187,7 +190,7 @@ def test_a_side_of_few_support_vectors_is_left_out(joined: Ask, hospital_files: 
     counts = [part["count"][0] for part in everyone]
     assert min(counts) < 7 <= max(counts)
     assert sum(counts) == 20
-    found = support(joined(blur=0, min_cluster=7), points, [1.0], blur=0)
+    found = support(joined("exact", min_cluster=7), points, [1.0], blur=0)
     assert_sums_are(found, [expected_support(file, points, [1.0], 7, TINY) for file in hospital_files])
     assert found["count"][0] == sum(count for count in counts if count >= 7)
 
@@ -235,9 +238,14 @@ def test_hospitals_refuse_sums_without_random_weights_unless_they_agreed(joined:
 
 def test_cutting_planes_are_as_random_as_the_hospital_insists_whatever_is_asked(joined: Ask) -> None:
     """Else the dual variables would be those of cutting planes without random rows."""
-    exact = support(joined(blur=0), POINTS, BETA, blur=0)["weights"]
-    federation = joined()
+    exact, at_most_one = (support(joined("exact"), POINTS, BETA, blur=blur)["weights"] for blur in (0, 1))
+    federation = joined(blur=3)
     problem = pack_problems([Problem("", 2, 144.0, TINY, Pair(1, REST))])
     without = pack_duals([Duals(POINTS, np.zeros(3, dtype=np.int64), np.array(BETA))])
     found = federation.secure_sum(messages.SUPPORT, {**problem, **without, "blur": 1})["weights"][0]
     assert not np.isclose(found, exact).any()
+    assert not np.isclose(found, at_most_one).any()
+    # And as it must be for what the rows could be computed from, if the hospital insists on nothing.
+    found = joined(blur=0).secure_sum(messages.SUPPORT, {**problem, **without, "blur": 1})["weights"][0]
+    assert not np.isclose(found, exact).any()
+    assert np.isclose(found, at_most_one).all()

@@ -17,7 +17,7 @@ from flower_pansvm.cutting_planes.duals import Duals, pack_duals
 from flower_pansvm.cutting_planes.packing import pack_problems
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.settings import Settings
+from flower_pansvm.settings import Scalar, Settings
 from simulations.in_process import InProcessGrid
 from simulations.running import in_process_grid
 from strategies.federation import Federation
@@ -96,16 +96,19 @@ def test_sums_over_support_vectors_differ_in_one_row_only_if_the_hospital_allows
 ) -> None:
     rows = np.vstack([pd.read_csv(file)[["age", "dose"]].to_numpy() for file in hospital_files])
 
-    def stolen(blur: int) -> dict[str, int]:
-        federation = enrol(hospitals(settings, hospital_files, {"blur": blur}), settings)
+    def stolen(preset: str, blur: int) -> dict[str, int]:
+        run = replace(settings, preset=preset)
+        node: dict[str, Scalar] = {"exact-sums": "agreed", "blur": blur}
+        federation = enrol(hospitals(run, hospital_files, node), run)
         ask_moments(federation)
         found = found_between_ages(federation, blur)
         return {
             name: int(np.count_nonzero(distance_to_a_row(own, rows) < 1e-6)) for name, own in found.items()
         }
 
-    assert min(stolen(blur=0).values()) > 20
-    assert stolen(blur=1) == {"weights": 0, "sides": 0, "of two": 0}
+    assert min(stolen("exact", blur=0).values()) > 20
+    for preset in ("exact", "private"):
+        assert stolen(preset, blur=1) == {"weights": 0, "sides": 0, "of two": 0}
 
 
 # More features than rows

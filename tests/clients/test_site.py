@@ -78,7 +78,7 @@ def test_the_folds_cannot_change_within_a_run(
 
 
 def run(config: dict[str, Any]) -> PanSVM:
-    return train_in_process(Settings(landmarks="25", **config))
+    return train_in_process(Settings(landmarks="25", preset="exact", **config))
 
 
 @pytest.mark.parametrize("config", [{}, {"data": "wine"}], ids=str)

@@ -8,12 +8,14 @@ from flwr.app import Context, RecordDict
 
 from clients.terms import agreed_settings, least_blur, least_rows, least_sites
 from flower_pansvm.cutting_planes.cuts import Answer, Draw, Labels, Mapped, Question, cuts_at
+from flower_pansvm.cutting_planes.noise import rows_to_blur
 from flower_pansvm.errors import PanSVMError, SettingError, SumError
 from flower_pansvm.settings import Scalar, Settings
 from simulations.in_process import InProcessGrid
 from strategies.pan_svm import PanSVM
 
 MakeGrid = Callable[..., InProcessGrid]
+AGREED: dict[str, Scalar] = {"exact-sums": "agreed"}
 
 
 def context(node: dict[str, Scalar], **config: object) -> Context:
@@ -86,8 +88,19 @@ def test_patients_are_grouped_by_five_unless_the_hospital_says_otherwise() -> No
     assert least_rows(context({"partition-id": 0, "num-partitions": 3})) == 1
 
 
+@pytest.mark.parametrize("preset", ["exact", "paper"])
+def test_exact_sums_are_for_hospitals_that_have_agreed_to_them(preset: str) -> None:
+    assert agreed_settings(context({"exact-sums": "agreed"}, preset=preset)).preset == preset
+    assert agreed_settings(context({"partition-id": 0, "num-partitions": 3}, preset=preset)).preset == preset
+    for said in ("yes", "Agreed", 1, True, ""):
+        with pytest.raises(SettingError, match=f"Site 'north' refuses the preset '{preset}'"):
+            agreed_settings(context({"exact-sums": said}, preset=preset))
+
+
 def test_one_row_is_blurred_unless_the_hospital_says_otherwise() -> None:
     assert least_blur(context({})) == 1
+    assert least_blur(context({"exact-sums": "agreed"})) == 0
+    assert least_blur(context({"exact-sums": "agreed", "blur": 2})) == 2
     assert least_blur(context({"blur": 4})) == 4
     assert least_blur(context({"blur": 0})) == 0
     assert least_blur(context({"partition-id": 0, "num-partitions": 3})) == 0
@@ -107,7 +120,11 @@ def run(settings: Settings, grid: InProcessGrid) -> None:
         ({"min-sites": 4}, {}, "at least 4"),
         ({}, {"scaling": "minmax"}, "does not disclose the smallest and largest cell"),
         ({}, {"blur": "0"}, "refuses blur=0"),
-        ({}, {"preset": "paper"}, "refuses blur=0"),
+        ({}, {"preset": "paper"}, "refuses the preset 'paper'"),
+        ({}, {"preset": "exact"}, "refuses the preset 'exact'"),
+        ({"blur": 0}, {"preset": "exact", "blur": "0"}, "refuses the preset 'exact'"),
+        ({"exact-sums": "yes"}, {"preset": "exact"}, "refuses the preset 'exact'"),
+        ({"exact-sums": "agreed", "blur": 1}, {"preset": "paper"}, "refuses blur=0"),
         ({"blur": 3}, {"blur": "0"}, "refuses blur=0"),
         (
             {"min-cluster": 5},
@@ -132,45 +149,76 @@ def test_whole_runs_are_refused_with_a_clear_error(
 def test_hospitals_that_agree_disclose_their_extremes(
     hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
-    settings = Settings(sites=3, min_cluster=2, scaling="minmax")
+    settings = Settings(sites=3, min_cluster=2, scaling="minmax", preset="exact")
     strategy = PanSVM(settings)
-    strategy.start(hospitals(settings, hospital_files, {"scaling": "minmax"}))
+    strategy.start(hospitals(settings, hospital_files, {"scaling": "minmax", **AGREED}))
     assert strategy.training.progress[0].gap <= 1e-3
 
 
-@pytest.mark.parametrize("config", [{"blur": "0"}, {"preset": "paper"}], ids=str)
+@pytest.mark.parametrize(
+    ("node", "config"),
+    [
+        ({"blur": 0}, {"blur": "0"}),
+        (AGREED, {"preset": "exact", "blur": "0"}),
+        (AGREED, {"preset": "paper"}),
+    ],
+    ids=str,
+)
 def test_hospitals_that_agree_take_part_without_blur(
-    config: dict[str, str], hospital_files: list[Path], hospitals: MakeGrid
+    node: dict[str, Scalar], config: dict[str, str], hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
     settings = Settings(sites=3, min_cluster=2, tol=0.01, **config)  # type: ignore[arg-type]
     strategy = PanSVM(settings)
-    strategy.start(hospitals(settings, hospital_files, {"blur": 0}))
-    assert strategy.training.progress[0].gap <= 0.01
+    strategy.start(hospitals(settings, hospital_files, node))
+    (progress,) = strategy.training.progress
+    if settings.preset == "private":
+        # There is noise all the same, and how far the bounds come depends on the key.
+        assert progress.noise > 0
+        assert progress.gap <= 0.1
+    else:
+        assert progress.noise == 0
+        assert progress.gap <= 0.01
 
 
-def test_a_hospital_may_insist_on_more_blur_than_the_run_asks_for(
-    hospital_files: list[Path], hospitals: MakeGrid, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("insists", "asked"), [(40, "1"), (1, "1"), (1, "40"), (0, "0")])
+def test_a_hospital_blurs_what_it_insists_on_and_what_rank_and_columns_ask_for(
+    insists: int, asked: str, hospital_files: list[Path], hospitals: MakeGrid, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     blurred: list[int] = []
+    fewest: set[int] = set()
 
     def look(
         mapped: Mapped, labels: list[Labels], questions: list[Question], draw: list[Draw]
     ) -> list[Answer]:
         blurred.extend(question.blur for question in questions)
+        fewest.update(rows_to_blur(len(question.centre) - 1, 2, 3) for question in questions)
         return cuts_at(mapped, labels, questions, draw)
 
     monkeypatch.setattr("clients.pan_svm.cuts_at", look)
-    settings = Settings(sites=3, min_cluster=2, blur="1", tol=0.05)
+    settings = Settings(sites=3, min_cluster=2, blur=asked, tol=0.05)
     strategy = PanSVM(settings)
-    strategy.start(hospitals(settings, hospital_files, {"blur": 3}))
-    assert set(blurred) == {3}
+    strategy.start(hospitals(settings, hospital_files, {"blur": insists}))
+    (least,) = fewest
+    assert 3 < least < 40
+    assert max(blurred) == max(insists, least, int(asked))
+    # The search for points asks for fewer as it goes on.
+    assert min(blurred) >= max(insists, least)
     assert strategy.evaluation.accuracy is not None
     assert strategy.evaluation.accuracy > 0.9
 
 
-def test_whole_runs_that_keep_to_all_pins_train(hospital_files: list[Path], hospitals: MakeGrid) -> None:
-    settings = Settings(sites=3, aggregation="k-secure")
+@pytest.mark.parametrize("preset", ["private", "exact"])
+def test_whole_runs_that_keep_to_all_pins_train(
+    preset: str, hospital_files: list[Path], hospitals: MakeGrid
+) -> None:
+    settings = Settings(sites=3, aggregation="k-secure", preset=preset)
     node = {"aggregation": "k-secure", "execution": "one-shot", "k": 2, "min-sites": 3, "min-cluster": 5}
     strategy = PanSVM(settings)
-    strategy.start(hospitals(settings, hospital_files, node))
-    assert strategy.training.progress[0].gap <= 1e-3
+    strategy.start(hospitals(settings, hospital_files, node if preset == "private" else {**node, **AGREED}))
+    (progress,) = strategy.training.progress
+    if preset == "private":
+        assert progress.noise > 0
+        assert strategy.evaluation.accuracy is not None
+        assert strategy.evaluation.accuracy > 0.9
+    else:
+        assert progress.gap <= 1e-3
