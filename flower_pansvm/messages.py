@@ -86,8 +86,8 @@ def note_name(purpose: str, settings: Settings) -> str:
 
 
 def settings_digest(settings: Settings) -> str:
-    """Return a digest of all settings of a run."""
-    return records.digest(settings.to_config())
+    """Return a digest of all settings of a run, as a site reads them: a 1 that was written for 1.0 is the same."""
+    return records.digest(Settings.from_config(settings.to_config()).to_config())
 
 
 JOIN = Task(

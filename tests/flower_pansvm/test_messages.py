@@ -69,6 +69,15 @@ def test_sites_of_other_settings_share_no_masks_and_no_notes(change: dict[str, A
     assert note_name("slots", other) != note_name("slots", SETTINGS)
 
 
+def test_a_number_written_without_a_point_is_the_same_setting() -> None:
+    """A site reads C = 10.0 from the run config, whatever the coordinator's own program wrote."""
+    own = Settings(C=10, timeout=5)
+    read = Settings.from_config(own.to_config())
+    assert sum_name(CUTS, INPUTS, BOUNDS, TOLD, own) == sum_name(CUTS, INPUTS, BOUNDS, TOLD, read)
+    assert note_name("slots", own) == note_name("slots", read)
+    assert note_name("slots", own) != note_name("slots", Settings(C=11, timeout=5))
+
+
 def test_parts_that_run_into_each_other_are_told_apart() -> None:
     pairs: list[tuple[records.Values, records.Values]] = [
         ({"ab": "c"}, {"a": "bc"}),
