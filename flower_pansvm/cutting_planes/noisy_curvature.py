@@ -30,9 +30,12 @@ class NoisyCurvature:
         self.mean = curvature if self.mean is None else LATEST * curvature + (1.0 - LATEST) * self.mean
         inner = np.append(np.arange(leading), len(curvature) - 1)
         block = self.mean[np.ix_(inner, inner)]
-        scale = np.sqrt(np.maximum(np.diag(block), np.finfo(np.float64).tiny))
+        # Where noise has made the diagonal negative, its size is still the best guess; without any the step would be
+        # far too long.
+        size = np.abs(np.diag(self.mean))
+        scale = np.sqrt(np.maximum(size[inner], np.finfo(np.float64).tiny))
         values, vectors = np.linalg.eigh(block / np.outer(scale, scale))
-        believed = np.diag(np.maximum(np.diag(self.mean), 0.0))
+        believed = np.diag(size)
         believed[np.ix_(inner, inner)] = (
             (vectors * np.maximum(values, LEAST)) @ vectors.T * np.outer(scale, scale)
         )
