@@ -1,6 +1,6 @@
 """The cutting-plane phase: what it asks the sites, the bounds it declares, and what it does when a site is lost."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -13,6 +13,7 @@ from flower_pansvm import messages
 from flower_pansvm.bounds import bounds_of
 from flower_pansvm.cutting_planes import progress, search
 from flower_pansvm.cutting_planes.cuts import Labels, cuts_at
+from flower_pansvm.cutting_planes.noise import Noise, noised
 from flower_pansvm.cutting_planes.packing import pack_answers, unpack_problems, unpack_questions
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.errors import TrainingError
@@ -48,6 +49,8 @@ class Sites:
             )
             for name in self.sites
         }
+        self.noise: Noise | None = None
+        self.slack: dict[str, float] = {}
         self.lose_in = 0
         self.asked: list[str] = []
 
@@ -57,29 +60,55 @@ class Sites:
             np.add.at(counts, self.tables[name][:0:-1], 1.0)
         return counts
 
-    def secure_sum(self, task: Task, inputs: Mapping[str, Any]) -> dict[str, Matrix]:
+    def secure_sum(
+        self, task: Task, inputs: Mapping[str, Any], slack: Mapping[str, float] | None = None
+    ) -> dict[str, Matrix]:
+        self.slack = dict(slack or {})
         self.asked.append(task.name)
         if self.lose_in == len(self.asked):
             self.sites.remove("b")
         if task is messages.ROWS:
             return {"rows": self.rows()}
         parts = [self._cuts(name, inputs) for name in self.sites]
+        if self.noise is not None:
+            self._check_slack(parts, inputs)
         bounds = bounds_of(task, inputs, Settings(), len(self.sites))
         for part in parts:
             for name, values in part.items():
                 assert np.abs(values).max(initial=0.0) <= bounds[name], name
         return {name: np.sum([part[name] for part in parts], axis=0) for name in parts[0]}
 
+    def _check_slack(self, parts: Sequence[Mapping[str, Matrix]], inputs: Mapping[str, Any]) -> None:
+        """Check that the sums are off by noise, and by no more than the strategy lets go."""
+        noise, self.noise = self.noise, None
+        exact = [self._cuts(name, inputs) for name in self.sites]
+        self.noise = noise
+        for name in parts[0]:
+            off = np.abs(
+                np.sum([part[name] - own[name] for part, own in zip(parts, exact, strict=True)], axis=0)
+            )
+            assert 0 < off.max() <= self.slack[name], name
+
     def _cuts(self, name: str, inputs: Mapping[str, Any]) -> dict[str, Matrix]:
         F, classes, folds = self.tables[name]
         answers, rng = [], np.random.default_rng(0)
+
+        def secret(purpose: str, count: int) -> Matrix:
+            return np.random.default_rng([*name.encode(), *purpose.encode()]).random(count)
+
         for problem, question in zip(unpack_problems(inputs), unpack_questions(inputs), strict=True):
             y = signs(classes, problem.pair)
             y[folds == problem.fold] = 0.0
             labels = Labels(y, np.where(y > 0, *problem.weights))
-            answers += cuts_at(
+            (answer,) = cuts_at(
                 lambda rows: F[rows], [labels], [question], [lambda _, count: rng.random(count)]
             )
+            if self.noise is not None:
+                heaviest = max(problem.weights)
+                answer = noised(
+                    answer, question, secret, self.noise, sites=len(self.sites), heaviest=heaviest
+                )
+            answers.append(answer)
         return pack_answers(answers)
 
 
@@ -102,6 +131,7 @@ def training(
             problem.pair,
             fold=problem.fold,
             weights=weights,
+            noise=sites.noise,
         )
         for problem in problems
     ]
@@ -227,6 +257,29 @@ def test_a_problem_that_is_given_up_is_logged_with_its_gap(
 def test_training_that_was_cut_short_is_not_said_to_stand_still(lines: list[str]) -> None:
     training(Sites(0, 60, 4), most_rounds=2).train([np.empty((0, 5))] * 6)
     assert not any("stand still" in line for line in lines)
+
+
+# Secret noise
+
+
+def test_with_noise_bounds_are_off_by_no_more_than_they_are_said_to_be(lines: list[str]) -> None:
+    """`Sites` checks besides that the slack of every sum is as large as the noise in it."""
+    sites = Sites(0, 60, 4)
+    exact = training(sites, tol=1e-6).train([np.empty((0, 5))] * 6)
+    assert sites.slack == {}
+    sites.noise = Noise(np.full(5, 0.3), 0.2)
+    states = training(sites, tol=0.01).train([np.empty((0, 5))] * 6)
+    assert sites.slack["curvature"] == np.inf
+    assert all(0 < size < 200 for name, size in sites.slack.items() if name != "curvature")
+    for state, truth in zip(states, exact, strict=True):
+        assert truth.noise == 0
+        assert truth.honest_gap == max(truth.gap, 0.0) <= 1e-6
+        assert 0 < state.noise < 0.5
+        assert state.honest_gap == max(state.gap, 0.0) + state.noise
+        assert state.lower <= truth.upper + state.noise * state.upper
+        assert truth.lower <= state.upper + state.noise * state.upper
+    noisy = [line for line in lines if "of which" in line]
+    assert len(noisy) == max(state.rounds for state in states)
 
 
 def test_rows_of_a_problem_by_hand() -> None:

@@ -34,6 +34,7 @@ def select(pool: Callable[..., Any]) -> Callable[..., tuple[Elimination, Any]]:
             sites=5,
             step="1",
             min_cluster=1,
+            preset="exact",
             blur="0",
             tol=1e-9,
             filter_fisher=str(kept),

@@ -56,6 +56,7 @@ QUICK: dict[str, Any] = {"data": "wine", "sites": 3, "landmarks": "15", "tol": 0
 JOBS: dict[str, dict[str, Any]] = {
     "training": {},
     "hops": {"aggregation": "k-secure", "execution": "hops"},
+    "exact sums": {"preset": "exact"},
     "the paper's points": {"preset": "paper", "tol": 0.2},
     "extremes": {"scaling": "minmax", "test_fraction": 0.0},
     "one versus one with probabilities": {"multi_class": "ovo", "probability": True, "cv_folds": 2},

@@ -34,6 +34,7 @@ JOBS: dict[str, dict[str, Any]] = {
     "filter and wrapper": {"strategy": "filter-wrapper", "filter_welch": "100%", "filter_scatter": "100%"},
     "federated landmarks": {"landmark_method": "federated-k-means"},
     "random landmarks": {"landmark_method": "random"},
+    "exact sums": {"preset": "exact"},
     "the paper's points": {"preset": "paper"},
 }
 
