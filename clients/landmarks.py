@@ -11,10 +11,15 @@ from clients.sizes import check_size
 from clients.slots import own_slots
 from clients.terms import defends, least_rows
 from flower_pansvm import messages, records
+from flower_pansvm.cutting_planes.cuts import Draw
+from flower_pansvm.cutting_planes.noise import normal
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.landmarks import beyond, cluster_centres, weighted_totals
 from flower_pansvm.records import Value
+
+CENTRE_NOISE = 0.8
+"""Standard deviation of the noise in a centre, as a share of that of the rows around theirs."""
 
 
 @answers(messages.LANDMARKS)
@@ -57,11 +62,30 @@ def own_centres(site: Site, inputs: Inputs, number: int) -> tuple[NDArray[np.flo
     fold = int(inputs["folds"][number])
     X = scaled_without(site, number, fold)
     clusters = min(inputs["slots_per_site"], max(1, round(inputs["shares"][number] * len(X))))
-    weight = None
-    if fold != NO_FOLD or defends(site.context):
-        asked = records.digest(inputs), site.told(messages.SCALING)[DIGEST]
-        weight = weights(draw_for(site, messages.LANDMARKS.name, fold), " ".join(asked), X.shape)
-    return cluster_centres(X, clusters, min_cluster, inputs["seed"], weight)
+    draw = draw_for(site, messages.LANDMARKS.name, fold)
+    asked = " ".join((records.digest(inputs), site.told(messages.SCALING)[DIGEST]))
+    if not defends(site.context):
+        weight = None if fold == NO_FOLD else weights(draw, asked, X.shape)
+        return cluster_centres(X, clusters, min_cluster, inputs["seed"], weight)
+    centres, sizes = cluster_centres(X, clusters, min_cluster, inputs["seed"], weights(draw, asked, X.shape))
+    return centres + _noise(X, centres, draw, asked), sizes
+
+
+def _noise(
+    X: NDArray[np.float64], centres: NDArray[np.float64], draw: Draw, asked: str
+) -> NDArray[np.float64]:
+    """Return secret noise for centres: a share of how far rows are from theirs.
+
+    Whoever has a person's row could else see by a centre nearby that the person is among those it is the mean of.
+    """
+    if not len(centres):
+        return np.empty(centres.shape)
+    from sklearn.metrics import pairwise_distances_argmin  # noqa: PLC0415 - each message may start a process
+
+    left = X - centres[pairwise_distances_argmin(X, centres)]
+    numbers = normal(draw, f"noise {asked}", centres.size).reshape(centres.shape)
+    noise: NDArray[np.float64] = CENTRE_NOISE * np.sqrt(np.square(left).mean(axis=0)) * numbers
+    return noise
 
 
 @answers(messages.ASSIGN)

@@ -56,11 +56,6 @@ def support(site: Site, inputs: Inputs) -> dict[str, Value]:
     """
     problems, duals = asked_problems(site, inputs), unpack_duals(inputs)
     check_blurred(site, inputs["blur"])
-    # From the same cutting planes as in training, which are at least as random as the hospital insists on.
-    duals = [
-        replace(one, blurred=np.maximum(one.blurred, fewest_blurred(site, problem)))
-        for problem, one in zip(problems, duals, strict=True)
-    ]
     parts = [
         _support_of(site, problem, own, bool(inputs["blur"]))
         for problem, own in zip(problems, duals, strict=True)
@@ -83,6 +78,8 @@ def support_vectors(
     """
     labels = labels_of(site, problem)
     draw = draw_of(site, problem)
+    # From the same cutting planes as in training, which are at least as random as the hospital insists on.
+    duals = replace(duals, blurred=np.maximum(duals.blurred, fewest_blurred(site, problem)))
     alpha = row_duals(site.mapped_train(problem.feature_map), labels, duals, draw)
     inside = alpha > SUPPORT_SHARE * problem.C * labels.weight
     sides = np.stack([inside & (labels.y > 0), inside & (labels.y < 0)])

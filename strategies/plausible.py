@@ -128,7 +128,7 @@ def _landmarks(opened: Opened) -> Problems:
     yield from opened.misshapen(centres=cells, filled=cells[:2])
     if opened.broken("filled") or (filled > 1).any():
         yield "'filled' holds something else than a 0 or a 1 for each slot"
-    largest = opened.bounds["centres"] * filled[..., None]
+    largest = np.where(filled[..., None] > 0.5, opened.bounds["centres"], 0.0)
     if (np.abs(opened.sums["centres"]) > largest * (1 + ROUNDING) + opened.off("centres")).any():
         yield "'centres' has a landmark in a slot that is not filled, or one further out than any row"
 

@@ -4,7 +4,8 @@ import itertools
 import json
 import subprocess
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +16,10 @@ from flwr.app import Message
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
-from flower_pansvm.cutting_planes.cuts import curvature_matrix
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question, curvature_matrix
+from flower_pansvm.cutting_planes.noise import HEIGHT, Noise
 from flower_pansvm.cutting_planes.packing import unpack_answers
+from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.settings import Settings
 from simulations.audit import Audit, audit
 from simulations.audited_sums import (
@@ -35,7 +38,8 @@ from strategies.journal import Journal
 from strategies.voted_wrapper import VotedWrapper
 
 Run = Callable[..., tuple[int, str, str]]
-Sums = dict[str, NDArray[np.float64]]
+Matrix = NDArray[np.float64]
+Sums = dict[str, Matrix]
 
 
 class LosingGrid(InProcessGrid):
@@ -95,36 +99,64 @@ def of_run(folder: Path, **settings: Any) -> Audit:
     return audit(chosen, folder)
 
 
-def assert_the_factors_make_up_the_sums(settings: Settings, folder: Path, received: list[Sums]) -> None:
+@dataclass
+class Compared:
+    """The answer to one question, and what it follows from."""
+
+    question: Question
+    answer: Answer
+    feature_map: NystromMap
+    F: Matrix
+    """Mapped training rows of all sites."""
+    factors: Matrix
+
+    @property
+    def expected(self) -> Cuts:
+        """The cuts that the factors make up, without their loss."""
+        c = self.factors[: len(self.question.points)]
+        return Cuts(c @ self.F, c.sum(axis=1), np.abs(c).sum(axis=1), np.empty(0))
+
+    @property
+    def curvatures(self) -> tuple[Matrix, Matrix]:
+        """The curvature that was received, and what the factors make up."""
+        extended, rank = np.column_stack([self.F, np.ones(len(self.F))]), self.F.shape[1]
+        real = curvature_matrix(self.answer.curvature, rank, self.question.leading)
+        return real, (extended * self.factors[-1][:, None]).T @ extended
+
+
+def compared(settings: Settings, folder: Path, received: list[Sums]) -> Iterator[Compared]:
     sites, asked = SimulatedSites(settings), read_asked(folder)
     sums_of_cuts = [one for one in asked if one.task == messages.CUTS.name]
-    assert len(sums_of_cuts) == len(received)
+    assert len(sums_of_cuts) == len(received) > 0
     by_sum: dict[int, list[Any]] = {id(one): [] for one in sums_of_cuts}
-    for told, questions in questions_by_map(sites, asked).items():
+    for questions in questions_by_map(sites, asked).values():
         for one in questions:
-            by_sum[id(one.asked)].append((told, one))
+            by_sum[id(one.asked)].append(one)
     for asked_sum, sums in zip(sums_of_cuts, received, strict=True):
         # By feature map, and within one in the order of the sum.
-        found = sorted(by_sum[id(asked_sum)], key=lambda pair: pair[1].problem.feature_map)
+        found = sorted(by_sum[id(asked_sum)], key=lambda one: one.problem.feature_map)
         order = np.argsort(np.argsort(asked_sum.inputs["feature_map"], kind="stable"), kind="stable")
         in_order = [found[place] for place in order]
-        answers = unpack_answers(sums, [one.question for _, one in in_order])
-        for (told, one), answer in zip(in_order, answers, strict=True):
-            factors = np.hstack(factors_by_site(sites, told, [one]))
+        answers = unpack_answers(sums, [one.question for one in in_order])
+        for one, answer in zip(in_order, answers, strict=True):
+            factors = np.hstack(factors_by_site(sites, [one]))
             parts = []
             for site in sites.before(one.asked):
                 mapped = site.mapped_train(one.problem.feature_map)
                 parts.append(mapped(slice(0, len(site.train().classes))))
-            F, count = np.vstack(parts), len(one.question.points)
-            np.testing.assert_allclose(factors[:count] @ F, answer.cuts.a, atol=1e-6)
-            np.testing.assert_allclose(factors[:count].sum(axis=1), answer.cuts.d, atol=1e-6)
-            np.testing.assert_allclose(np.abs(factors[:count]).sum(axis=1), answer.cuts.m, atol=1e-6)
-            leading = one.question.leading
-            if leading >= 0:
-                extended = np.column_stack([F, np.ones(len(F))])
-                expected = (extended * factors[count][:, None]).T @ extended
-                real = curvature_matrix(answer.curvature, F.shape[1], leading)
-                np.testing.assert_allclose(real[real != 0], expected[real != 0], rtol=1e-3, atol=1e-3)
+            feature_map = sites.before(one.asked)[0].feature_map(one.problem.feature_map)
+            yield Compared(one.question, answer, feature_map, np.vstack(parts), factors)
+
+
+def assert_the_factors_make_up_the_sums(settings: Settings, folder: Path, received: list[Sums]) -> None:
+    for one in compared(settings, folder, received):
+        cuts, expected = one.answer.cuts, one.expected
+        np.testing.assert_allclose(expected.a, cuts.a, atol=1e-6)
+        np.testing.assert_allclose(expected.d, cuts.d, atol=1e-6)
+        np.testing.assert_allclose(expected.m, cuts.m, atol=1e-6)
+        if one.question.leading >= 0:
+            real, made_up = one.curvatures
+            np.testing.assert_allclose(real[real != 0], made_up[real != 0], rtol=1e-3, atol=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -144,14 +176,41 @@ def assert_the_factors_make_up_the_sums(settings: Settings, folder: Path, receiv
 def test_the_factors_make_up_the_sums_that_were_received(
     settings: dict[str, Any], tmp_path: Path, received: list[Sums]
 ) -> None:
-    chosen = Settings(**{"data": "wine", "sites": 3, "audit": True, **settings})
+    chosen = Settings(**{"data": "wine", "sites": 3, "preset": "exact", "audit": True, **settings})
     run(in_process_grid(chosen), chosen, tmp_path)
     assert_the_factors_make_up_the_sums(chosen, tmp_path, received)
 
 
+@pytest.mark.parametrize("settings", [{}, {"data": "wine", "sites": 3, "multi_class": "ovo"}], ids=str)
+def test_by_default_the_factors_make_up_the_sums_but_for_noise_of_the_size_that_is_said(
+    settings: dict[str, Any], tmp_path: Path, received: list[Sums]
+) -> None:
+    chosen = Settings(**{"audit": True, **settings})
+    run(in_process_grid(chosen), chosen, tmp_path)
+    found: dict[str, list[Matrix]] = {name: [] for name in ("a", "d", "m", "curvature")}
+    for one in compared(chosen, tmp_path, received):
+        noise, cuts, expected = Noise.of(one.feature_map), one.answer.cuts, one.expected
+        slope = np.column_stack([cuts.a - expected.a, cuts.d - expected.d])
+        found["a"].append((slope / noise.slope)[:, :-1])
+        found["d"].append((slope / noise.slope)[:, -1])
+        # The cut turns about its point: what its slope is off goes into its height, but for a noise of its own.
+        tilt = (slope * one.question.points).sum(axis=1)
+        found["m"].append((cuts.m - expected.m - tilt) / HEIGHT)
+        real, made_up = one.curvatures
+        diagonal = np.diag(made_up)
+        size = noise.share(one.question, diagonal[-1], 1.0) * np.sqrt(np.outer(diagonal, diagonal))
+        found["curvature"].append(((real - made_up) / size)[np.tril_indices(len(size))])
+    for name, parts in found.items():
+        numbers = np.concatenate([part.ravel() for part in parts])
+        likely = 4.0 / np.sqrt(2 * len(numbers))
+        # The curvature's noise goes with the diagonal at each site, and is a little smaller than with that of the sum.
+        assert numbers.std() == pytest.approx(1.0, abs=max(likely, 0.1 if name == "curvature" else 0.0)), name
+        assert np.abs(numbers).max() < 6.0, name
+
+
 @pytest.mark.parametrize("at", [1, 3])
 def test_a_lost_site_has_no_part_in_later_sums(at: int, tmp_path: Path, received: list[Sums]) -> None:
-    settings = Settings(data="wine", sites=4, timeout=0.05, audit=True)
+    settings = Settings(data="wine", sites=4, timeout=0.05, preset="exact", audit=True)
     strategy = run(LosingGrid(settings, at), settings, tmp_path)
     assert strategy.federation.ledger.dropped == ["site-002"]
     assert_the_factors_make_up_the_sums(settings, tmp_path, received)
@@ -173,14 +232,14 @@ def test_the_default_isolates_nobody(tmp_path: Path) -> None:
 
 
 def test_a_row_that_is_reported_does_follow_from_the_sums(tmp_path: Path, received: list[Sums]) -> None:
-    settings = Settings(blur="0", curvature=0.0, audit=True)
+    settings = Settings(preset="exact", blur="0", curvature=0.0, audit=True)
     strategy = run(in_process_grid(settings), settings, tmp_path)
     found = audit(settings, tmp_path)
     assert found.isolated_by_pairs > 0
     assert found.isolated_by_quads >= found.isolated_by_pairs
     sites = SimulatedSites(settings)
-    ((told, questions),) = questions_by_map(sites, read_asked(tmp_path)).items()
-    rows = isolated_by_pairs(np.hstack(factors_by_site(sites, told, questions)))
+    (questions,) = questions_by_map(sites, read_asked(tmp_path)).values()
+    rows = isolated_by_pairs(np.hstack(factors_by_site(sites, questions)))
     assert len(rows) == found.isolated_by_pairs
     F = np.vstack([site.mapped(site.train().X, 0) for site in sites.before(questions[0].asked)])
     rank = strategy.model.feature_map_.rank
@@ -192,7 +251,8 @@ def test_a_row_that_is_reported_does_follow_from_the_sums(tmp_path: Path, receiv
 
 def test_a_protocol_that_protects_nothing_leaves_each_site_by_itself(tmp_path: Path) -> None:
     protected, not_protected = (
-        of_run(tmp_path / name, data="breast_cancer", aggregation=name) for name in ("ring", "plain")
+        of_run(tmp_path / name, data="breast_cancer", preset="exact", aggregation=name)
+        for name in ("ring", "plain")
     )
     assert protected.isolated_by_pairs == 0
     # The one blurred row of a site is the difference of two of its cuts.
@@ -283,8 +343,8 @@ def test_without_it_nothing_is_kept_or_shown(pansvm: Run, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("from_the_start", [True, False])
 def test_a_resumed_run_has_the_same_audit(from_the_start: bool, pansvm: Run, tmp_path: Path) -> None:
-    whole = of_run(tmp_path / "whole", blur="0")
-    settings = Settings(data="wine", sites=3, blur="0", audit=from_the_start)
+    whole = of_run(tmp_path / "whole", preset="exact", blur="0")
+    settings = Settings(data="wine", sites=3, preset="exact", blur="0", audit=from_the_start)
     with pytest.raises(KeyboardInterrupt):
         run(StoppingGrid(settings, 8), settings, tmp_path / "cut")
     code, out, err = pansvm("run", "--engine", "in-process", "--resume", tmp_path / "cut", "--audit")
@@ -335,7 +395,7 @@ def test_both_engines_give_the_same_audit(tmp_path: Path) -> None:
             str(out),
             "--audit",
         ]
-        command += ["--set", "blur=0"]
+        command += ["--set", "preset=exact", "--set", "blur=0"]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, done.stderr
         assert "audit: smallest cluster 5 rows" in done.stdout
@@ -432,8 +492,10 @@ def test_a_selection_isolates_nobody(settings: dict[str, str], small_table: str,
 
 
 def test_without_random_weights_support_vectors_give_rows_away(tmp_path: Path) -> None:
-    data = write_tables(tmp_path, 12, 2.5)
-    settings = Settings(data=data, sites=3, strategy="svm-rfe", cv_folds=2, blur="0", audit=True)
+    data = write_tables(tmp_path, 20, 2.5)
+    settings = Settings(
+        data=data, sites=3, strategy="svm-rfe", cv_folds=2, preset="exact", blur="0", audit=True
+    )
     run(in_process_grid(settings), settings, tmp_path / "run")
     factors = np.hstack(row_factors_by_site(SimulatedSites(settings), read_asked(tmp_path / "run")))
     by_sums_about_rows = set(isolated_by_quads(factors)[0])

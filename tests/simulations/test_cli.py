@@ -83,7 +83,8 @@ SMALL = ("--data", "wine", "--sites", 3, "--set", "landmarks=20", "--set", "cv-f
 def test_tune_prints_the_grid_and_a_command_that_trains_with_the_best_setting(
     pansvm: Run, tmp_path: Path
 ) -> None:
-    code, out, err = in_process(pansvm, *SMALL, "--set", "C-grid=0.01,1,100", command="tune")
+    exact = ("--set", "preset=exact")
+    code, out, err = in_process(pansvm, *SMALL, *exact, "--set", "C-grid=0.01,1,100", command="tune")
     assert (code, err) == (0, "")
     tuned = json.loads((tmp_path / "out" / "result.json").read_text())
     grid = tuned["chosen"]["grid"]

@@ -30,14 +30,17 @@ MOST_ROUNDS = {
 
 
 @pytest.mark.slow
+@pytest.mark.parametrize(("preset", "more"), [("exact", 0), ("private", 3)])
 @pytest.mark.parametrize("one", NINE, ids=lambda one: one.data)
 def test_few_round_trips_and_no_row_isolated_with_the_papers_settings(
-    one: PaperSet, shared_data: Path, tmp_path: Path
+    one: PaperSet, preset: str, more: int, shared_data: Path, tmp_path: Path
 ) -> None:
-    settings = paper_settings(one, one.data, data_dir=str(shared_data), audit=True, out=str(tmp_path))
+    settings = paper_settings(
+        one, one.data, data_dir=str(shared_data), preset=preset, audit=True, out=str(tmp_path)
+    )
     (state,) = run(in_process_grid(settings), settings, tmp_path).training.progress
-    assert state.gap <= 1e-3
-    assert state.rounds <= MOST_ROUNDS[one.data]
+    assert state.gap <= (1e-3 if preset == "exact" else max(1e-3, min(state.noise, 5e-3)))
+    assert state.rounds <= MOST_ROUNDS[one.data] + more
     found = audit(settings, tmp_path)
     assert (found.isolated_by_pairs, found.isolated_by_quads) == (0, 0)
 
@@ -66,7 +69,7 @@ def test_a9a_takes_at_most_nine_rounds_and_is_as_accurate_as_a_central_svc(share
     ],
 )
 def test_several_classes(data: str, config: dict[str, object], shared_data: Path) -> None:
-    settings = Settings(data=data, data_dir=str(shared_data), **config)  # type: ignore[arg-type]
+    settings = Settings(data=data, data_dir=str(shared_data), preset="exact", **config)  # type: ignore[arg-type]
     strategy = train_in_process(settings)
     # Of 32 rows, hardly more lie on the margin than are blurred.
     assert all(state.gap <= (1e-2 if data == "lung-cancer" else 1e-3) for state in strategy.training.progress)

@@ -41,7 +41,9 @@ def check_against_svc(state: Progress, F: Matrix, y: Matrix, weights: Matrix, to
     ids=["two classes", "one versus all", "one versus one"],
 )
 def test_balanced_classes_weigh_as_in_scikit_learn(config: dict[str, str], pool: Pool) -> None:
-    strategy = train_in_process(Settings(class_weight="balanced", C=2.0, landmarks="40", **config))  # type: ignore[arg-type]
+    strategy = train_in_process(
+        Settings(class_weight="balanced", C=2.0, landmarks="40", preset="exact", **config)
+    )  # type: ignore[arg-type]
     rows = pool(strategy.settings, strategy.model.schema_)
     F = rows.mapped(strategy.model)
     for state in strategy.training.progress:
@@ -67,7 +69,7 @@ def test_balanced_weights_find_more_of_a_rare_class(write_table: Callable[..., s
 
 
 def test_one_versus_one_predicts_as_scikit_learn_does(pool: Pool) -> None:
-    settings = Settings(data="wine", sites=3, multi_class="ovo", C=4.0, landmarks="40")
+    settings = Settings(data="wine", sites=3, multi_class="ovo", C=4.0, landmarks="40", preset="exact")
     strategy = train_in_process(settings)
     model = strategy.model
     rows, new = pool(settings, model.schema_), pool(settings, model.schema_, test=True)
@@ -154,7 +156,7 @@ def test_features_that_are_all_constant_leave_an_rbf_kernel_the_larger_class(
 
 @pytest.mark.parametrize("C", [1e-2, 1e4])
 def test_small_and_large_C_reach_the_tolerance(C: float, pool: Pool) -> None:
-    strategy = train_in_process(Settings(C=C, landmarks="30"))
+    strategy = train_in_process(Settings(C=C, landmarks="30", preset="exact"))
     (state,) = strategy.training.progress
     rows = pool(strategy.settings, strategy.model.schema_)
     y = signs(rows.classes, state.problem.pair)
@@ -164,7 +166,7 @@ def test_small_and_large_C_reach_the_tolerance(C: float, pool: Pool) -> None:
 def test_a_very_large_C_ends_at_a_usable_model_and_says_what_is_missing(
     shared_data: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings = Settings(data="diabetes", data_dir=str(shared_data), C=1e6, landmarks="40")
+    settings = Settings(data="diabetes", data_dir=str(shared_data), C=1e6, landmarks="40", preset="exact")
     with caplog.at_level("WARNING", logger="flwr"):
         strategy = train_in_process(settings)
     (state,) = strategy.training.progress

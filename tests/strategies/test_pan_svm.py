@@ -4,6 +4,7 @@ import json
 import logging
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -71,7 +72,7 @@ def test_the_solution_is_that_of_a_central_solver(
     data: str, config: dict[str, float], request: pytest.FixtureRequest
 ) -> None:
     folder = "" if data == "breast_cancer" else str(request.getfixturevalue("shared_data"))
-    settings = Settings(data=data, data_dir=folder, **config)
+    settings = Settings(data=data, data_dir=folder, preset="exact", **config)
     strategy = train_in_process(settings)
     state = strategy.training.progress[0]
     assert state.gap <= 1e-3
@@ -84,12 +85,39 @@ def test_the_solution_is_that_of_a_central_solver(
     assert state.lower <= best * (1 + 1e-9)
 
 
+@pytest.mark.parametrize(
+    ("data", "config"),
+    [
+        ("breast_cancer", {}),
+        ("heart", {}),
+        ("diabetes", {"C": 10.0}),
+        ("australian", {"C": 2.0, "kernel": "poly", "coef0": 1.0}),
+        ("liver-disorders", {"C": 8.0, "gamma": "0.5"}),
+    ],
+)
+def test_with_noise_the_optimum_is_as_near_as_the_gap_says(
+    data: str, config: dict[str, Any], request: pytest.FixtureRequest
+) -> None:
+    folder = "" if data == "breast_cancer" else str(request.getfixturevalue("shared_data"))
+    settings = Settings(data=data, data_dir=folder, **config)
+    strategy = train_in_process(settings)
+    (state,) = strategy.training.progress
+    assert state.noise > 0
+    F, y = mapped(strategy.model, settings)
+    reached = objective(strategy.model.coef_[0], strategy.model.intercept_[0], F, y, settings.C)
+    svc = SVC(kernel="linear", C=settings.C, tol=1e-6).fit(F, y)
+    best = objective(svc.coef_[0], svc.intercept_[0], F, y, settings.C)
+    assert reached - best <= state.honest_gap * state.upper
+    assert abs(reached - state.upper) <= state.noise * state.upper
+    assert state.lower - best <= state.noise * state.upper
+
+
 def no_draw(purpose: str, count: int) -> NDArray[np.float64]:
     raise AssertionError("nothing is drawn without blur and curvature")
 
 
 def test_distributing_costs_no_accuracy() -> None:
-    settings = Settings(tol=1e-6, landmarks="30")
+    settings = Settings(tol=1e-6, landmarks="30", preset="exact")
     strategy = train_in_process(settings)
     F, y = mapped(strategy.model, settings)
     problem = strategy.training.progress[0].problem
@@ -121,7 +149,7 @@ def test_distributing_costs_no_accuracy() -> None:
 def test_the_number_of_sites_does_not_change_the_objective_reached() -> None:
     uppers = []
     for sites in (3, 8):
-        settings = Settings(sites=sites, scaling="none", gamma="0.0001", C=1.0, min_cluster=1)
+        settings = Settings(sites=sites, scaling="none", gamma="0.0001", C=1.0, min_cluster=1, preset="exact")
         strategy = train_in_process(settings)
         F, y = mapped(strategy.model, settings)
         svc = SVC(kernel="linear", C=1.0, tol=1e-6).fit(F, y)
@@ -191,9 +219,11 @@ def test_the_same_seed_gives_the_same_model_and_another_one_another(trained: Pan
     assert train_in_process(Settings(seed=1)).model.sha256() != trained.model.sha256()
 
 
-def test_without_warm_start_the_optimum_is_the_same(trained: PanSVM) -> None:
-    cold = train_in_process(Settings(warm_start=False))
-    assert cold.training.progress[0].upper == pytest.approx(trained.training.progress[0].upper, rel=1e-3)
+def test_without_warm_start_the_optimum_is_the_same() -> None:
+    warm, cold = (
+        train_in_process(Settings(preset="exact", warm_start=warm_start)) for warm_start in (True, False)
+    )
+    assert cold.training.progress[0].upper == pytest.approx(warm.training.progress[0].upper, rel=1e-3)
     assert "warm_start" not in {entry["task"] for entry in cold.federation.ledger.disclosed()}
 
 
@@ -217,7 +247,7 @@ def test_four_real_hospitals_together_beat_the_mean_of_each_alone(shared_data: P
 
 
 def test_three_classes() -> None:
-    strategy = train_in_process(Settings(data="iris", sites=3))
+    strategy = train_in_process(Settings(data="iris", sites=3, preset="exact"))
     assert [state.problem.name for state in strategy.training.progress] == [
         "class setosa",
         "class versicolor",
@@ -246,6 +276,13 @@ def test_training_on_every_row_reports_no_accuracy(tmp_path: Path) -> None:
     assert (result["rows_train"], result["rows_test"]) == (178, 0)
 
 
+def test_without_noise_the_result_says_so() -> None:
+    settings = Settings(preset="exact")
+    objective = describe(train_in_process(settings), settings)["objective"]
+    assert objective["noise"] == 0
+    assert objective["gap"] <= 1e-3
+
+
 def test_the_result_says_what_happened(trained: PanSVM, tmp_path: Path) -> None:
     write(tmp_path, trained, trained.settings)
     result = json.loads((tmp_path / "result.json").read_text())
@@ -256,7 +293,10 @@ def test_the_result_says_what_happened(trained: PanSVM, tmp_path: Path) -> None:
         114,
         30,
     )
-    assert result["objective"]["gap"] <= 1e-3
+    (state,) = trained.training.progress
+    assert result["converged"]
+    assert result["objective"]["noise"] == state.noise > 0
+    assert result["objective"]["gap"] == pytest.approx(max(state.gap, 0.0) + state.noise)
     assert result["cut_rounds"] == len(result["convergence"][0])
     assert result["round_trips"] == result["cut_rounds"] + 5
     assert PanSVC.load(tmp_path / "model.npz").sha256() == result["model_sha256"]
