@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from clients import memory
 from flower_pansvm import messages
 from flower_pansvm.settings import Settings
 from simulations.in_process import InProcessGrid
@@ -56,3 +57,14 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
 def ask_moments() -> Callable[[Federation], Sums]:
     """Return a function that asks for the first sum of a run."""
     return lambda federation: federation.secure_sum(messages.MOMENTS, {})
+
+
+@pytest.fixture
+def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+    """Return a function after which this process has kept no more than a new one has."""
+
+    def restart() -> None:
+        monkeypatch.setattr(memory, "_kept", type(memory._kept)())
+        monkeypatch.setattr(memory, "_bytes", 0)
+
+    return restart

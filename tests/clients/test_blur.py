@@ -11,13 +11,17 @@ from flwr.app import Context, RecordDict
 from numpy.typing import NDArray
 from scipy.stats import kstest
 
-from clients.blur import SECRET, draw_for, new_secret
+from clients.blur import draw_for, draw_of
+from clients.secret import KEY_FILE, SECRET
 from clients.site import Site
 from flower_pansvm import messages, records
 from flower_pansvm.cutting_planes.cuts import Cuts, Question
+from flower_pansvm.cutting_planes.noise import HEIGHT, Noise, largest_noise
 from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions, unpack_answers
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.settings import Scalar, Settings
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
@@ -80,20 +84,36 @@ def test_numpys_generators_have_no_part_in_them(monkeypatch: pytest.MonkeyPatch)
 
     for name in ("default_rng", "random", "rand", "uniform", "RandomState", "Generator"):
         monkeypatch.setattr(np.random, name, refuse)
-    assert len(draw_for(site(new_secret(context({"name": "north"}))), "told")("blur", 10)) == 10
+    assert len(draw_for(site(), "told")("blur", 10)) == 10
 
 
-def test_a_hospitals_secret_is_new_in_every_run_and_a_simulated_sites_follows_from_the_seed() -> None:
-    hospital = {"name": "north", "data": "table.csv"}
-    secrets = {new_secret(context(hospital, seed=0)) for _ in range(3)}
-    assert len(secrets) == 3
-    assert {len(secret) for secret in secrets} == {32}
+class _Told(Site):
+    """A site that was told the same of every feature map but for its number."""
 
-    def simulated(site: int, seed: int) -> bytes:
-        return new_secret(context({"partition-id": site, "num-partitions": 3}, seed=seed))
+    def told_about(self, number: int) -> tuple[str, ...]:
+        return "schema", f"map {number}"
 
-    assert simulated(0, 0) == simulated(0, 0)
-    assert len({simulated(site, seed) for site in range(3) for seed in range(3)}) == 9
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"weights": (1.0, 2.0)},
+        {"weights": (2.0, 1.0)},
+        {"pair": Pair(0, REST)},
+        {"fold": 0},
+        {"feature_map": 1},
+    ],
+    ids=str,
+)
+def test_another_problem_has_other_numbers(other: dict[str, Any]) -> None:
+    """With other weights of the classes too: of two sums with the same noise, their difference has none."""
+    told = _Told(context({"name": "north"}))
+    told.keep(SECRET, b"a" * 32)
+    problem = Problem("", 2, 144.0, 1.0, Pair(1, REST))
+    usual, another = (draw_of(told, one)("blur", 200) for one in (problem, replace(problem, **other)))
+    assert not np.isin(usual, another).any()
+    again = draw_of(told, replace(problem, name="again", C=2.0, rows=100.0))("blur", 200)
+    assert (usual == again).all()
 
 
 # In a run
@@ -103,6 +123,10 @@ def test_a_hospitals_secret_is_new_in_every_run_and_a_simulated_sites_follows_fr
 def settings(settings: Settings) -> Settings:
     """Return settings with which the rows themselves are a feature map that hospitals accept."""
     return replace(settings, kernel="linear")
+
+
+NOISE = Noise.of(NystromMap(Kernel("linear"), np.eye(2), np.eye(2)))
+"""That of the map below."""
 
 
 def ask_cuts(federation: Federation, points: Draws, blur: int = 2, width: float = 1.0) -> tuple[Cuts, Draws]:
@@ -117,7 +141,9 @@ def ask_cuts(federation: Federation, points: Draws, blur: int = 2, width: float 
         Problem("", 2, 144.0, 1.0, Pair(1, REST)),
         Question(points, blur, points[0], width, leading=2),
     )
-    sums = federation.secure_sum(messages.CUTS, {**pack_problems([problem]), **pack_questions([question])})
+    slack = largest_noise(NOISE, question, 1.0) if federation.settings.preset == "private" else None
+    inputs = {**pack_problems([problem]), **pack_questions([question])}
+    sums = federation.secure_sum(messages.CUTS, inputs, slack=slack)
     (answer,) = unpack_answers(sums, [question])
     return answer.cuts, answer.curvature
 
@@ -139,34 +165,72 @@ def test_the_same_point_gives_the_same_cut_however_often_it_is_asked(
     assert (curvature == other_curvature).all()
 
 
-def test_another_point_another_number_of_rows_and_another_width_are_drawn_for_afresh(
-    federation: Federation, ask_moments: Any
-) -> None:
-    """The same selections otherwise: what differs are the draws of some rows of every site."""
-    ask_moments(federation)
-    first, curvature = ask_cuts(federation, POINT)
-    nearby, _ = ask_cuts(federation, POINT + 1e-9)
-    more, _ = ask_cuts(federation, POINT, blur=3)
-    _, wider = ask_cuts(federation, POINT, width=1.0 + 1e-9)
-    for cuts in (nearby, more):
-        assert cuts.loss == pytest.approx(first.loss, rel=1e-6)
-        assert abs(cuts.m - first.m)[0] > 1e-3
-    assert np.abs(wider - curvature).max() > 1e-3
-
-
-def test_hospitals_draw_anew_in_every_run(
+@pytest.fixture
+def asked(
     settings: Settings,
     hospital_files: list[Path],
     hospitals: Callable[..., InProcessGrid],
     enrol: Callable[..., Federation],
     ask_moments: Any,
-) -> None:
-    found = []
-    for run_id in (1, 2):
-        federation = enrol(hospitals(settings, hospital_files, run_id=run_id), settings)
+) -> Callable[..., Federation]:
+    """Return a function that begins a run of hospitals that agree to exact sums, up to the first cuts."""
+
+    def begin(preset: str, run_id: int = 1) -> Federation:
+        run = replace(settings, preset=preset)
+        federation = enrol(hospitals(run, hospital_files, {"exact-sums": "agreed"}, run_id=run_id), run)
         ask_moments(federation)
-        found.append(ask_cuts(federation, POINT))
-    (first, curvature), (second, other) = found
-    assert first.loss == second.loss
-    assert abs(first.m - second.m)[0] > 1e-3
-    assert np.abs(curvature - other).max() > 1e-3
+        return federation
+
+    return begin
+
+
+@pytest.mark.parametrize("preset", ["private", "exact"])
+def test_another_point_another_number_of_rows_and_another_width_are_drawn_for_afresh(
+    preset: str, asked: Callable[..., Federation]
+) -> None:
+    """The same selections otherwise: what differs are the draws of some rows of every site, and the noise."""
+    federation = asked(preset)
+    first, curvature = ask_cuts(federation, POINT)
+    nearby, _ = ask_cuts(federation, POINT + 1e-9)
+    more, _ = ask_cuts(federation, POINT, blur=3)
+    _, wider = ask_cuts(federation, POINT, width=1.0 + 1e-9)
+    for cuts in (nearby, more):
+        if preset == "exact":
+            assert cuts.loss == pytest.approx(first.loss, rel=1e-6)
+        else:
+            assert 1e-6 < abs(cuts.loss - first.loss)[0] < 10 * HEIGHT
+        assert abs(cuts.m - first.m)[0] > 1e-3
+    assert np.abs(wider - curvature).max() > 1e-3
+
+
+def test_noise_is_in_every_sum_of_a_cut_and_in_every_number_of_a_curvature(
+    asked: Callable[..., Federation],
+) -> None:
+    """The same key and rows, and so the same draws of rows: what differs is the noise."""
+    (exact, curvature), (noisy, other) = (ask_cuts(asked(preset), POINT) for preset in ("exact", "private"))
+    off = {name: np.abs(getattr(noisy, name) - getattr(exact, name)) for name in ("a", "d", "m", "loss")}
+    question = Question(POINT, 2, POINT[0], leading=2)
+    for name, most in largest_noise(NOISE, question, 1.0).items():
+        if name != "curvature":
+            assert (off[name] > 1e-6).all()
+            assert (off[name] < most).all()
+    assert (np.abs(other - curvature) > 1e-6).all()
+
+
+@pytest.mark.parametrize("preset", ["private", "exact"])
+def test_hospitals_draw_the_same_in_every_run_as_long_as_they_have_the_same_key(
+    preset: str, asked: Callable[..., Federation], state_home: Path
+) -> None:
+    """Else a mean over many runs would be without blur and noise."""
+    first, curvature = ask_cuts(asked(preset), POINT)
+    again, same = ask_cuts(asked(preset, run_id=2), POINT)
+    for part in ("a", "d", "m", "loss"):
+        assert (getattr(first, part) == getattr(again, part)).all()
+    assert (curvature == same).all()
+    keys = list(state_home.glob(f"*/{KEY_FILE}"))
+    assert len(keys) == 3
+    for key in keys:
+        key.unlink()
+    other, wider = ask_cuts(asked(preset, run_id=3), POINT)
+    assert abs(first.m - other.m)[0] > 1e-3
+    assert np.abs(curvature - wider).max() > 1e-3
