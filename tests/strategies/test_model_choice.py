@@ -83,6 +83,7 @@ def test_accuracies_are_those_of_a_central_cross_validation(
         gamma_grid="0.01,0.03",
         cv_folds=3,
         landmarks="80",
+        preset="exact",
     )
     strategy = train_in_process(settings)
     rows = pool(settings, strategy.model.schema_)
