@@ -18,8 +18,9 @@ from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.landmarks import beyond, cluster_centres, weighted_totals
 from flower_pansvm.records import Value
 
-CENTRE_NOISE = 0.8
-"""Standard deviation of the noise in a centre, as a share of that of the rows around theirs."""
+CENTRE_NOISE, ROWS_WORTH = 0.8, 4.0
+"""Largest standard deviation of the noise in a centre, as a share of that of the rows around theirs. In the sum of a
+centre's rows it is as much as four rows deviate: centres of many rows have less."""
 
 
 @answers(messages.LANDMARKS)
@@ -68,11 +69,15 @@ def own_centres(site: Site, inputs: Inputs, number: int) -> tuple[NDArray[np.flo
         weight = None if fold == NO_FOLD else weights(draw, asked, X.shape)
         return cluster_centres(X, clusters, min_cluster, inputs["seed"], weight)
     centres, sizes = cluster_centres(X, clusters, min_cluster, inputs["seed"], weights(draw, asked, X.shape))
-    return centres + _noise(X, centres, draw, asked), sizes
+    return centres + _noise(X, centres, sizes, draw, asked), sizes
 
 
 def _noise(
-    X: NDArray[np.float64], centres: NDArray[np.float64], draw: Draw, asked: str
+    X: NDArray[np.float64],
+    centres: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+    draw: Draw,
+    asked: str,
 ) -> NDArray[np.float64]:
     """Return secret noise for centres: a share of how far rows are from theirs.
 
@@ -84,7 +89,8 @@ def _noise(
 
     left = X - centres[pairwise_distances_argmin(X, centres)]
     numbers = normal(draw, f"noise {asked}", centres.size).reshape(centres.shape)
-    noise: NDArray[np.float64] = CENTRE_NOISE * np.sqrt(np.square(left).mean(axis=0)) * numbers
+    share = np.minimum(CENTRE_NOISE, ROWS_WORTH / sizes)[:, None]
+    noise: NDArray[np.float64] = share * np.sqrt(np.square(left).mean(axis=0)) * numbers
     return noise
 
 

@@ -18,6 +18,9 @@ NEGLIGIBLE = 1e-6
 NEARLY = 5.0
 """Factor of the tolerance up to which a gap that may be noise is small enough."""
 
+MOST_NOISE = 0.05
+"""Bounds that noise may have put further off than this, relative to the upper one, have not met."""
+
 
 @dataclass
 class Progress:
@@ -93,8 +96,12 @@ class Progress:
         return max(self.gap, 0.0) + self.noise
 
     def met(self, tol: float) -> bool:
-        """Tell whether the bounds have met: to a tolerance, or nearly and to what may be noise."""
-        return self.gap <= max(tol, min(self.noise, NEARLY * tol))
+        """Tell whether the bounds have met: to a tolerance, or nearly and to what may be noise.
+
+        As long as the cuts are few and far away, noise may bring the bounds together by chance.
+        """
+        noise = self.noise
+        return noise <= MOST_NOISE and self.gap <= max(tol, min(noise, NEARLY * tol))
 
     def learn(self, question: Question, answer: Answer) -> None:
         """Take in the cuts at the points of a question and improve both bounds."""
