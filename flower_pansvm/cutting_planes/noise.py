@@ -160,6 +160,15 @@ def largest_noise(noise: Noise, question: Question, heaviest: float) -> dict[str
     }
 
 
+def likely_error(
+    points: NDArray[np.float64], best: NDArray[np.float64], noise: Noise, heaviest: float
+) -> NDArray[np.float64]:
+    """Return the standard deviation of the noise of each cut at the best point, shape (cuts,); parameters as below."""
+    ways = np.linalg.norm((points - best) * noise.slope, axis=1)
+    error: NDArray[np.float64] = heaviest * np.hypot(ways, HEIGHT)
+    return error
+
+
 def bounds_off(
     points: NDArray[np.float64],
     beta: NDArray[np.float64],

@@ -1,13 +1,13 @@
 """What is known of one binary problem so far: the best point, both bounds, all cutting planes."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
 from flower_pansvm.cutting_planes.master import MasterSolution, solve_master
-from flower_pansvm.cutting_planes.noise import bounds_off
+from flower_pansvm.cutting_planes.noise import bounds_off, likely_error
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import TrainingError
 
@@ -20,6 +20,10 @@ NEARLY = 5.0
 
 MOST_NOISE = 0.05
 """Bounds that noise may have put further off than this, relative to the upper one, have not met."""
+
+FAR, CERTAINLY = 0.01, 10.0
+"""A cut whose noise at the best point is likely to be more than this share of the rows counts as far; it is lowered by
+so many standard deviations."""
 
 
 @dataclass
@@ -103,6 +107,19 @@ class Progress:
         noise = self.noise
         return noise <= MOST_NOISE and self.gap <= max(tol, min(noise, NEARLY * tol))
 
+    def believed_cuts(self) -> Cuts:
+        """Return the cuts, each lowered by what its noise is likely to be at the best point; exact ones as they are.
+
+        One at a far point, such as a master's solution with few cuts often is, is lowered out of the way.
+
+        The highest of many noisy cuts would be too high nearly everywhere, and the more so the more there are.
+        """
+        if self.problem.noise is None:
+            return self.cuts
+        likely = likely_error(self.points, self.best, self.problem.noise, max(self.problem.weights))
+        far = likely > FAR * self.problem.rows
+        return replace(self.cuts, m=self.cuts.m - np.where(far, CERTAINLY * likely, likely))
+
     def learn(self, question: Question, answer: Answer) -> None:
         """Take in the cuts at the points of a question and improve both bounds."""
         C, points, new = self.problem.C, question.points, answer.cuts
@@ -118,13 +135,14 @@ class Progress:
         )
         self.points = np.vstack([self.points, points])
         self.blurred = np.append(self.blurred, np.full(len(points), question.blur))
+        believed = self.believed_cuts()
         beta = self.master.beta
         shared = beta > NEGLIGIBLE * beta.max(initial=0.0)
         likely = np.append(shared, np.ones(len(new.m), dtype=np.bool_))
         self.rounds += 1
         try:
             self.master = solve_master(
-                self.cuts.a, self.cuts.d, self.cuts.m, C, self.problem.rows, likely=likely
+                believed.a, believed.d, believed.m, C, self.problem.rows, likely=likely
             )
         except TrainingError as error:
             self.failure = str(error)

@@ -76,7 +76,9 @@ class PointSearch:
             curvature = curvature_matrix(answer.curvature, problem.rank, question.leading)
             if problem.noise is not None:
                 curvature = self.noisy.take(curvature, question.leading)
-            found = proximal_points(best, progress.cuts, master.beta, curvature, problem.C, problem.rows)
+            found = proximal_points(
+                best, progress.believed_cuts(), master.beta, curvature, problem.C, problem.rows
+            )
             points = np.vstack([points, found])
         return Question(points, self.blurred, best, self.width, leading_coordinates(problem.rank, numbers))
 

@@ -78,12 +78,18 @@ def coordinator(tmp_path: Path) -> Iterator[dict[str, str]]:
         yield {**settings, "ADDRESS": address}
 
 
+def state(name: str, folder: Path) -> Path:
+    """Return the folder in which a hospital keeps what outlives a run."""
+    return folder / f"{name}-state"
+
+
 def hospital(
     name: str, folder: Path, address: str, pins: str = ""
 ) -> AbstractContextManager[subprocess.Popen[str]]:
     """Start the SuperNode of a hospital."""
     supernode = ["flower-supernode", "--insecure", "--superlink", address, "--port", str(free_port())]
-    supernode += ["--node-config", f"data='{folder / name}.csv' label='target' name='{name}' {pins}"]
+    node = f"data='{folder / name}.csv' label='target' name='{name}' state='{state(name, folder)}' {pins}"
+    supernode += ["--node-config", node]
     return running(supernode, folder, environment(folder / name), folder / f"{name}.log")
 
 
@@ -98,8 +104,8 @@ def test_three_supernodes_train_together(coordinator: dict[str, str], tmp_path: 
     write_tables(tmp_path, HOSPITALS[:3])
     with contextlib.ExitStack() as supernodes:
         for name in HOSPITALS[:3]:
-            supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"], "blur=0"))
-        settings = f"sites=3 out='{tmp_path / 'results'}' tol=0.1 blur='0' curvature=0.0"
+            supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"], "exact-sums='agreed'"))
+        settings = f"sites=3 out='{tmp_path / 'results'}' tol=0.1 preset='exact' blur='0' curvature=0.0"
         command = ["flwr", "run", str(APP), "--stream", "--run-config", settings]
         subprocess.run(command, env=coordinator, check=True, timeout=600)
         assert outcome(coordinator) == ["finished:completed"]
@@ -109,7 +115,7 @@ def test_three_supernodes_train_together(coordinator: dict[str, str], tmp_path: 
     assert result["accuracy"] > 0.85
     # The same tables in one process give the same model, but for the hospitals' own random numbers.
     data = join_data([str(tmp_path / f"{name}.csv") for name in HOSPITALS[:3]])
-    same = Settings(data=data, label="target", sites=3, tol=0.1, blur="0", curvature=0.0)
+    same = Settings(data=data, label="target", sites=3, tol=0.1, preset="exact", blur="0", curvature=0.0)
     here = train_in_process(same).model
     X = load_breast_cancer(as_frame=True).data
     there = PanSVC.load(tmp_path / "results" / "model.npz")
@@ -133,6 +139,11 @@ def test_a_killed_supernode_is_left_out(coordinator: dict[str, str], tmp_path: P
             run.wait(timeout=60)
         assert outcome(coordinator) == ["finished:completed"]
     result = json.loads((tmp_path / "results" / "result.json").read_text())
+    for name in HOSPITALS:
+        assert (state(name, tmp_path) / "noise.key").stat().st_mode & 0o777 == 0o600
+        # All pins that these hospitals do without are told in their own logs, and only there.
+        assert "the node config has no 'roster'" in (tmp_path / f"{name}.log").read_text()
+    assert result["objective"]["noise"] > 0
     assert result["dropped_sites"] == [HOSPITALS[-1]]
     assert result["sites"] == 3
     assert result["rows_train"] < 0.8 * ROWS

@@ -58,7 +58,9 @@ def noise() -> Noise:
 def summed(question: Question, noise: Noise, seed: int, heaviest: float = 1.0) -> Answer:
     """Return the sum of five sites with the same rows, as the noise of each is its own."""
     parts = [
-        noised(answer_at(question), question, draw_of(SITES * seed + site), noise, sites=SITES, heaviest=heaviest)  # type: ignore[arg-type]
+        noised(
+            answer_at(question), question, draw_of(SITES * seed + site), noise, sites=SITES, heaviest=heaviest
+        )  # type: ignore[arg-type]
         for site in range(SITES)
     ]
     cuts = Cuts(*(sum(getattr(part.cuts, name) for part in parts) for name in ("a", "d", "m", "loss")))
@@ -97,7 +99,9 @@ def test_a_cut_stays_where_it_touches_the_loss(question: Question, noise: Noise)
     np.testing.assert_allclose(np.std(heights, axis=0), HEIGHT, rtol=0.15)
 
 
-def test_the_same_question_gets_the_same_noise_and_another_one_other(question: Question, noise: Noise) -> None:
+def test_the_same_question_gets_the_same_noise_and_another_one_other(
+    question: Question, noise: Noise
+) -> None:
     first, again = (summed(question, noise, 7) for _ in range(2))
     assert (first.cuts.a == again.cuts.a).all()
     assert (first.curvature == again.curvature).all()
@@ -132,7 +136,9 @@ def test_narrow_tables_have_more_noise_than_wide_ones() -> None:
 
 
 @pytest.mark.parametrize(("rank", "columns", "sites"), [(55, 6, 5), (40, 13, 5), (63, 2, 5), (14, 4026, 3)])
-def test_a_difference_of_two_cuts_is_about_more_than_it_has_numbers(rank: int, columns: int, sites: int) -> None:
+def test_a_difference_of_two_cuts_is_about_more_than_it_has_numbers(
+    rank: int, columns: int, sites: int
+) -> None:
     blur = rows_to_blur(rank, columns, sites)
     assert sites * blur * (columns + 1) >= 2 * (rank + 1)
     assert blur == 1 or sites * (blur - 1) * (columns + 1) < 2 * (rank + 1)
