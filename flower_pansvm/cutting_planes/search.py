@@ -83,7 +83,9 @@ class PointSearch:
         return Question(points, self.blurred, best, self.width, leading_coordinates(problem.rank, numbers))
 
     def _count_idle_rounds(self, distance: float) -> None:
-        if distance <= SHRUNK * self.distance:
+        # Noise may put the lower bound above the upper one; then nothing more can be gained.
+        distance = max(distance, 0.0)
+        if distance < SHRUNK * self.distance:
             self.distance, self.idle = distance, 0
         else:
             self.idle += 1

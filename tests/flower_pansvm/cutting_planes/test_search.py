@@ -128,6 +128,13 @@ def test_a_problem_whose_bounds_stand_still_is_given_up() -> None:
     assert len(questions(still, PointSearch(8, 4))) == PATIENCE + 2
 
 
+@pytest.mark.parametrize("negative", [-0.1, 0.0])
+def test_a_problem_whose_bounds_noise_has_crossed_is_given_up(negative: float) -> None:
+    """Iris once took all 1000 round trips: its noise is too large for its bounds to count as met."""
+    crossed = [1.0, 0.5, *[negative] * (10 * PATIENCE)]
+    assert len(questions(crossed, PointSearch(8, 4))) == PATIENCE + 3
+
+
 def test_the_curvature_follows_the_share_of_the_message() -> None:
     search, progress = PointSearch(8, 1), progress_at(0.5)
     question = search.first(progress, NO_START, curvature_size(RANK, 1))
