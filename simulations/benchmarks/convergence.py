@@ -16,16 +16,18 @@ from simulations.benchmarks.tables import markdown
 from simulations.running import in_process_grid
 from strategies.app import run
 
+EXACT = {"preset": "exact"}
 VARIANTS: Mapping[str, Mapping[str, object]] = {
     "private": {},
-    "without curvature": {"curvature": 0.0},
-    "without warm start": {"warm_start": False},
-    "without blur": {"blur": "0"},
-    "one point on the line": {"points": 1},
-    "none of them": {"curvature": 0.0, "warm_start": False, "blur": "0", "points": 1},
+    "exact": EXACT,
+    "without curvature": {**EXACT, "curvature": 0.0},
+    "without warm start": {**EXACT, "warm_start": False},
+    "without blur": {**EXACT, "blur": "0"},
+    "one point on the line": {**EXACT, "points": 1},
+    "none of them": {**EXACT, "curvature": 0.0, "warm_start": False, "blur": "0", "points": 1},
     "paper": {"preset": "paper"},
 }
-"""The presets, and the private one with one ingredient taken away at a time."""
+"""The presets, and the exact one with one ingredient taken away at a time."""
 
 
 class Training(NamedTuple):
