@@ -310,9 +310,10 @@ def test_a_table_of_constants_is_refused(write_table: Write) -> None:
 def test_of_identical_features_the_later_one_goes_first(strategy: str, write_table: Write) -> None:
     X, y = some_rows(features=4)
     twins = np.column_stack([X[:, 0], X[:, 1], X[:, 0], X[:, 1]])
+    # With noise in the landmarks, columns that are the same in the rows are not there.
     found = [
         select(strategy=strategy, data=write_table(twins, y, name), filter_welch="100%", filter_fisher="100%",
-               filter_scatter="100%").selection
+               filter_scatter="100%", preset="exact").selection
         for name in ("one", "two")
     ]  # fmt: skip
     assert found[0].ranking == found[1].ranking
