@@ -192,7 +192,7 @@ def test_too_few_sites_leave_a_checkpoint(tmp_path: Path) -> None:
                 else (InProcessGrid.push_messages(self, messages))
             )
 
-    settings = Settings(data="wine", sites=3)
+    settings = Settings(data="wine", sites=3, preset="exact")
     with pytest.raises(FederationError, match="Only 2 sites are left"):
         run(Silent(settings, 5), settings, tmp_path)
     assert len(list((tmp_path / FOLDER).glob("*.npz"))) == 4
