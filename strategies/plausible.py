@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 import numpy as np
 
 from flower_pansvm import messages
-from flower_pansvm.cutting_planes.cuts import curvature_diagonal, curvature_size
+from flower_pansvm.cutting_planes.cuts import LARGEST_JITTER, curvature_diagonal, curvature_size
 from flower_pansvm.cutting_planes.packing import unpack_answers, unpack_questions
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import FederationError
@@ -20,9 +20,6 @@ from strategies.opened import ROUNDING, Numbers, Opened
 
 CURVATURE_ROUNDING = 1e-4
 """The same of a curvature, which the sites sum in single precision; relative to its largest number."""
-
-LARGEST_WEIGHT = 1.5
-"""Largest random weight that a site gives a row or a cell."""
 
 Problems = Iterator[str]
 
@@ -117,7 +114,7 @@ def _support(opened: Opened) -> Problems:
     yield from opened.misshapen(weights=(cells[0], -1), count=cells[:2], total=cells, square=cells)
     if opened.negative("count"):
         yield "'count' holds a number of support vectors that is negative"
-    if opened.rows is not None and opened.exceeds("count", LARGEST_WEIGHT * opened.rows.train.sum()):
+    if opened.rows is not None and opened.exceeds("count", LARGEST_JITTER * opened.rows.train.sum()):
         yield "'count' has more support vectors than there are rows"
     yield from _squares(opened)
 
@@ -138,7 +135,7 @@ def _assign(opened: Opened) -> Problems:
     if opened.negative("weights"):
         yield "'weights' holds a weight that is negative"
     if opened.rows is not None:
-        weights, most = opened.sums["weights"].sum(axis=1), LARGEST_WEIGHT * opened.rows.train.sum()
+        weights, most = opened.sums["weights"].sum(axis=1), LARGEST_JITTER * opened.rows.train.sum()
         if (weights > most * (1 + ROUNDING) + opened.sums["weights"].shape[1] * opened.off("weights")).any():
             yield "'weights' has more weight than all rows"
 
