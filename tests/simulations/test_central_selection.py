@@ -126,7 +126,13 @@ def test_several_classes_and_missing_cells(tmp_path: Path) -> None:
 def test_federated_run_with_a_landmark_for_each_row_selects_the_same(settings: Settings) -> None:
     # Then the Nyström kernel is exact but for a cluster of two rows, and PAN-SVM is LIBSVM.
     settings = replace(
-        settings, strategy="svm-rfe", test_fraction=0.5, landmarks="0.999", blur="0", step="0.5"
+        settings,
+        preset="exact",
+        strategy="svm-rfe",
+        test_fraction=0.5,
+        landmarks="0.999",
+        blur="0",
+        step="0.5",
     )
     central, strategy = select(settings), train_in_process(settings)
     assert isinstance(strategy, Elimination)
