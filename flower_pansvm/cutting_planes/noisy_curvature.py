@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-LATEST = 0.5
+LATEST = 0.4
 """Weight of the latest curvature in the mean; the ones before share the rest. The loss bends much the same from round
 to round, and the noise of a mean is smaller."""
 

@@ -23,6 +23,9 @@ TRUST = (0.01, 0.1, 1.0)
 STEPS = (0.1, 0.3, 0.6, 1.0)
 """Shares of the way to each minimiser at which the sites are asked."""
 
+NOISY_TRUST, NOISY_STEPS = (0.03, 0.1, 0.3, 1.0, 3.0), (0.3, 0.6, 1.0)
+"""The same where the curvature holds noise: nobody knows how far it holds, so more is tried."""
+
 NEAREST_CUTS = 30
 """Cuts taken into account besides those that hold up the master's solution: the highest at the best point."""
 
@@ -37,6 +40,8 @@ def proximal_points(
     curvature: NDArray[np.float64],
     C: float,
     rows: float,
+    *,
+    noisy: bool = False,
 ) -> NDArray[np.float64]:
     """Return points on the ways from the best point to the minimisers for every tau.
 
@@ -52,6 +57,8 @@ def proximal_points(
         H, the second derivative of the smoothed loss.
     C, rows : float
         Penalty, and number of rows in the sums.
+    noisy : bool, optional
+        Whether the curvature holds noise.
 
     Returns
     -------
@@ -63,12 +70,13 @@ def proximal_points(
     used = beta > 0
     used[np.argsort(-heights)[:NEAREST_CUTS]] = True
     points = [np.empty((0, len(best)))]
-    for tau in TRUST:
+    trust, steps = (NOISY_TRUST, NOISY_STEPS) if noisy else (TRUST, STEPS)
+    for tau in trust:
         try:
             target = _minimiser(best, slopes[used], heights[used], tau * curvature, C, rows)
         except (LinAlgError, TrainingError):
             continue
-        points.append(best + np.array(STEPS)[:, None] * (target - best))
+        points.append(best + np.array(steps)[:, None] * (target - best))
     return np.vstack(points)
 
 

@@ -74,10 +74,11 @@ class PointSearch:
         points = line_points(best, np.append(master.w, master.b), self.steps if stalled else self.steps[-1:])
         if question.leading >= 0:
             curvature = curvature_matrix(answer.curvature, problem.rank, question.leading)
-            if problem.noise is not None:
+            noisy = problem.noise is not None
+            if noisy:
                 curvature = self.noisy.take(curvature, question.leading)
             found = proximal_points(
-                best, progress.believed_cuts(), master.beta, curvature, problem.C, problem.rows
+                best, progress.believed_cuts(), master.beta, curvature, problem.C, problem.rows, noisy=noisy
             )
             points = np.vstack([points, found])
         return Question(points, self.blurred, best, self.width, leading_coordinates(problem.rank, numbers))

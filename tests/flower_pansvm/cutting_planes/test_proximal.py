@@ -8,7 +8,13 @@ from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes import proximal
 from flower_pansvm.cutting_planes.cuts import Cuts
-from flower_pansvm.cutting_planes.proximal import STEPS, TRUST, proximal_points
+from flower_pansvm.cutting_planes.proximal import (
+    NOISY_STEPS,
+    NOISY_TRUST,
+    STEPS,
+    TRUST,
+    proximal_points,
+)
 from flower_pansvm.errors import TrainingError
 
 Matrix = NDArray[np.float64]
@@ -50,20 +56,24 @@ def test_where_one_cut_is_all_there_is_the_minimiser_is_the_newton_step(C: float
 
 def test_without_cuts_it_is_the_newton_step_of_the_weights_alone() -> None:
     best, curvature = np.array([1.0, -2.0, 3.0]), some_curvature(0, rank=2, rows=10.0)
-    points = proximal_points(best, some_cuts(0, 0, 2, 1.0), np.empty(0), curvature, 2.0, rows=10.0)
+    points = proximal_points(
+        best, some_cuts(0, 0, 2, 1.0), np.empty(0), curvature, 2.0, rows=10.0, noisy=False
+    )
     for i, tau in enumerate(TRUST):
         second = np.diag([1.0, 1.0, 0.0]) + tau * 2.0 * curvature
         newton = best - np.linalg.solve(second, np.append(best[:-1], 0.0))
         assert points[len(STEPS) * (i + 1) - 1] == pytest.approx(newton, rel=1e-4, abs=1e-5)
 
 
-def test_the_points_are_on_the_way_to_each_minimiser() -> None:
+@pytest.mark.parametrize("noisy", [False, True])
+def test_the_points_are_on_the_way_to_each_minimiser(noisy: bool) -> None:
     best = np.random.default_rng(0).normal(size=5)
     curvature, cuts = some_curvature(0, 4, 10.0), some_cuts(0, 6, 4, 10.0)
-    points = proximal_points(best, cuts, np.ones(6), curvature, 1.0, rows=10.0)
-    assert points.shape == (len(TRUST) * len(STEPS), 5)
-    for way in np.split(points, len(TRUST)):
-        assert way == pytest.approx(best + np.array(STEPS)[:, None] * (way[-1] - best), abs=1e-9)
+    points = proximal_points(best, cuts, np.ones(6), curvature, 1.0, rows=10.0, noisy=noisy)
+    trust, steps = (NOISY_TRUST, NOISY_STEPS) if noisy else (TRUST, STEPS)
+    assert points.shape == (len(trust) * len(steps), 5)
+    for way in np.split(points, len(trust)):
+        assert way == pytest.approx(best + np.array(steps)[:, None] * (way[-1] - best), abs=1e-9)
 
 
 @given(
