@@ -13,7 +13,7 @@ has the sums of each site by itself.
 
 import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from threadpoolctl import threadpool_limits
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.settings import Settings
 from simulations.attack.attack import Attack
+from simulations.attack.knowledge import numbers_received, unknown_cells
 from simulations.audited_sums import (
     SimulatedSites,
     factors_by_site,
@@ -54,6 +55,10 @@ class Audit:
     row_sums : int
         How many sums about the rows themselves a feature selection has brought: over the support vectors, and over the
         rows of each class, side and fold. Sums of squares, which are over the same rows, are not counted again.
+    numbers : dict of str to int
+        How many numbers each result has brought the coordinator: each is an equation about the rows.
+    unknown : int
+        How many cells the training rows have together.
     """
 
     smallest_cluster: int | None
@@ -63,9 +68,11 @@ class Audit:
     curvature_sums: int
     looked_at_by_quads: int
     row_sums: int = 0
+    numbers: dict[str, int] = field(default_factory=dict)
+    unknown: int = 0
 
     def __str__(self) -> str:
-        """Return the findings in one line."""
+        """Return the findings in one line, and equations against unknowns in a second."""
         smallest, sums = self.smallest_cluster, self.cut_sums + self.curvature_sums + self.row_sums
         cluster = "no landmark is a mean of rows" if smallest is None else f"smallest cluster {smallest} rows"
         limited = (
@@ -73,7 +80,18 @@ class Audit:
         )
         return (
             f"audit: {cluster}; {self.isolated_by_pairs} rows isolated by pairs of sums, "
-            f"{self.isolated_by_quads} by quads{limited}"
+            f"{self.isolated_by_quads} by quads{limited}{self._ratios()}"
+        )
+
+    def _ratios(self) -> str:
+        if not self.unknown:
+            return ""
+        each = ", ".join(
+            f"{count / self.unknown:.1f} from {name}" for name, count in list(self.numbers.items())[:3]
+        )
+        return (
+            f"\naudit: {sum(self.numbers.values()) / self.unknown:.1f} numbers received for each of {self.unknown} "
+            f"unknown cells ({each}); --audit=attack tries to solve them"
         )
 
 
@@ -107,7 +125,17 @@ def audit(settings: Settings, folder: Path) -> Audit:
         # Those of the rows themselves last: of too many sums, the search for quads looks at the last ones.
         found.look_at([np.vstack(parts[::-1]) for parts in zip(*about_rows, strict=True)])
     pairs, quads = len(found.by_pairs), len(found.by_quads)
-    return Audit(smallest, pairs, quads, cut_sums, curvature_sums, found.looked_at, row_sums)
+    return Audit(
+        smallest,
+        pairs,
+        quads,
+        cut_sums,
+        curvature_sums,
+        found.looked_at,
+        row_sums,
+        numbers_received(asked),
+        unknown_cells(asked),
+    )
 
 
 class _Findings:

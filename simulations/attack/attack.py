@@ -63,7 +63,7 @@ class Attack:
         )
         lines += [
             f"  {name}: {count} numbers, {count / self.unknown:.2f} for each unknown cell"
-            for name, count in sorted(self.numbers.items(), key=lambda pair: -pair[1])
+            for name, count in self.numbers.items()
         ]
         return "\n".join(lines)
 

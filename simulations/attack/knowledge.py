@@ -126,7 +126,7 @@ def knowledge_of(settings: Settings, record: Sequence[AskedSum]) -> Knowledge:
         total=total,
         square=square,
         noise=Noise.of(feature_map) if settings.preset == "private" else None,
-        numbers=_numbers(record),
+        numbers=numbers_received(record),
         min_cluster=settings.min_cluster,
     )
 
@@ -150,11 +150,17 @@ def _scaled_moments(record: Sequence[AskedSum], told: object) -> tuple[Floats, F
     return scaled, (square - 2 * shift * total + rows * np.square(shift)) / np.square(scale)
 
 
-def _numbers(record: Sequence[AskedSum]) -> dict[str, int]:
-    """Return how many numbers each task has brought."""
+def numbers_received(record: Sequence[AskedSum]) -> dict[str, int]:
+    """Return how many numbers each result of each task has brought the coordinator, the largest first."""
     found: dict[str, int] = {}
     for one in record:
         for name, total in one.sums.items():
             kind = f"{one.task}: {name}"
             found[kind] = found.get(kind, 0) + total.size
-    return found
+    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+
+
+def unknown_cells(record: Sequence[AskedSum]) -> int:
+    """Return how many cells all training rows have together; 0 if the record does not say."""
+    moments = [one.sums for one in record if one.task == messages.MOMENTS.name]
+    return int(moments[0]["rows"].sum()) * moments[0]["count"].shape[-1] if moments else 0

@@ -14,8 +14,9 @@ from simulations.attack.findings import ONE, TEN
 from simulations.attack.fit import with_factors
 from simulations.attack.knowledge import Floats, Knowledge
 
-EXACT = 1e-3
-"""Standard deviation that exact sums are taken to have, in the units that noise would have."""
+EXACT = 1e-5
+"""Standard deviation that exact sums are taken to have, in the units that noise would have: at worst they are in
+single precision."""
 
 
 def determined(knowledge: Knowledge, truth: Floats, y: Floats, sites: int) -> tuple[int, int]:

@@ -320,6 +320,13 @@ def test_the_line_says_if_not_all_sums_were_looked_at() -> None:
     assert str(Audit(5, 1, 2, 30, 10, 45, 6)).endswith("2 by quads among 45 of 46 sums")
 
 
+def test_the_second_line_holds_numbers_against_unknowns() -> None:
+    numbers = {"cuts: curvature": 300, "cuts: a": 60, "moments: total": 4, "cuts: d": 2}
+    line = str(Audit(5, 0, 0, 30, 10, 40, 0, numbers, 100)).splitlines()[1]
+    assert line.startswith("audit: 3.7 numbers received for each of 100 unknown cells")
+    assert "(3.0 from cuts: curvature, 0.6 from cuts: a, 0.0 from moments: total)" in line
+
+
 def test_the_command_line_shows_it_and_keeps_it(pansvm: Run, tmp_path: Path) -> None:
     code, out, err = pansvm("run", "--engine", "in-process", "--data", "wine", "--out", "out", "--audit")
     assert (code, err) == (0, "")
@@ -327,6 +334,9 @@ def test_the_command_line_shows_it_and_keeps_it(pansvm: Run, tmp_path: Path) -> 
     found = json.loads((tmp_path / "out" / "result.json").read_text())["audit"]
     assert (found["smallest_cluster"], found["isolated_by_pairs"], found["isolated_by_quads"]) == (5, 0, 0)
     assert found["cut_sums"] > 10
+    assert found["unknown"] == 13 * json.loads((tmp_path / "out" / "result.json").read_text())["rows_train"]
+    assert f"for each of {found['unknown']} unknown cells" in out
+    assert found["numbers"]["moments: total"] == 13
     assert "curious coordinator" in (tmp_path / "out" / "report.html").read_text()
     files = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert files == ["model.npz", "report.html", "result.json"]
