@@ -177,12 +177,20 @@ class CuttingPlanes:
     def _warn_of_gaps(self, states: Sequence[Progress]) -> None:
         """Say which problems were given up because their bounds did not move any more."""
         text = (
-            "%s is left at a gap of %.1e, where its bounds stand still: mostly because fewer rows lie on the margin "
-            "than are blurred. The model is usable; for a smaller gap lower C or blur."
+            "%s is left at a gap of %.1e, where its bounds stand still: mostly because %s. The model is usable; for a "
+            "smaller gap lower C%s."
         )
         for state in states[: self.needed]:
             if not state.met(self.settings.tol) and not state.failure and state.rounds < self.most_rounds:
-                log(DEBUG if self.compared else WARNING, text, state.problem.name, state.gap)
+                exact = state.problem.noise is None
+                cause = (
+                    "fewer rows lie on the margin than are blurred"
+                    if exact
+                    else "the rows are few for the noise"
+                )
+                more = " or blur" if exact else ", or agree on preset=exact"
+                level = DEBUG if self.compared else WARNING
+                log(level, text, state.problem.name, state.honest_gap, cause, more)
 
 
 def _slack(problems: Sequence[Problem], questions: Sequence[Question]) -> dict[str, float]:

@@ -15,8 +15,9 @@ NEGLIGIBLE = 1e-6
 """A cut whose dual variable is below this share of the largest one is not expected in the next solution."""
 
 
-NEARLY = 5.0
-"""Factor of the tolerance up to which a gap that may be noise is small enough."""
+NEARLY, ALMOST_NOISE = 5.0, 1.5
+"""Factor of the tolerance up to which a gap that is hardly more than noise is small enough, and of the noise up to
+which it is: the last bit of a gap that cannot be believed any more takes half of the round trips."""
 
 MOST_NOISE = 0.05
 """Bounds that noise may have put further off than this, relative to the upper one, have not met."""
@@ -100,12 +101,12 @@ class Progress:
         return max(self.gap, 0.0) + self.noise
 
     def met(self, tol: float) -> bool:
-        """Tell whether the bounds have met: to a tolerance, or nearly and to what may be noise.
+        """Tell whether the bounds have met: to a tolerance, or nearly and to little more than noise.
 
         As long as the cuts are few and far away, noise may bring the bounds together by chance.
         """
         noise = self.noise
-        return noise <= MOST_NOISE and self.gap <= max(tol, min(noise, NEARLY * tol))
+        return noise <= MOST_NOISE and self.gap <= max(tol, min(ALMOST_NOISE * noise, NEARLY * tol))
 
     def believed_cuts(self) -> Cuts:
         """Return the cuts, each lowered by what its noise is likely to be at the best point; exact ones as they are.

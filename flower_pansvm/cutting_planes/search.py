@@ -29,6 +29,9 @@ PATIENCE, SHRUNK = 15, 0.9
 """After so many rounds that have not once left less than this share of the distance between the bounds, a problem is
 given up as it is. Where fewer rows lie on the margin than are blurred, no more can be known of its optimum."""
 
+PATIENCE_WITH_NOISE = 5
+"""The same where the gap may be nothing but noise."""
+
 
 class PointSearch:
     """The points of one problem, round after round.
@@ -63,7 +66,8 @@ class PointSearch:
     def next(self, progress: Progress, question: Question, answer: Answer, numbers: int) -> Question | None:
         """Ask on the line to the master's solution and at the proximal points; give up when nothing helps any more."""
         self._count_idle_rounds(progress.upper - progress.lower)
-        if self.idle >= self.patience:
+        nothing_but_noise = progress.gap <= progress.noise
+        if self.idle >= (min(self.patience, PATIENCE_WITH_NOISE) if nothing_but_noise else self.patience):
             return None
         stalled = progress.gap > STALLED * self.gap
         if stalled:

@@ -25,6 +25,10 @@ EXACT_SHARE, EXACT_SLOPE = 1e-4, 1e-3
 NEAR = 1e-3
 """What it counts for that rows are near landmarks: enough to decide where nothing else does."""
 
+LEAST_WHITENED = 1e-2
+"""Directions in which the curvatures are smaller than this share of the mean are not made to count as much as others:
+the fit would follow them before it has found the large ones."""
+
 BLOCK = 64
 """Rows of the matrix that are made at a time."""
 
@@ -124,7 +128,7 @@ class Equations:
         self.white = np.diag(1.0 / scale)
         if whiten:
             values, vectors = np.linalg.eigh(mean / np.outer(scale, scale))
-            floor = max(1e-7, self.share * np.sqrt(len(mean)))
+            floor = max(LEAST_WHITENED, self.share * np.sqrt(len(mean)))
             self.white = self.white @ (vectors / np.sqrt(np.maximum(values, floor))) @ vectors.T
         self.targets = np.array([self.white.T @ H @ self.white for _, H in self.curvatures])
 
@@ -143,6 +147,28 @@ class Equations:
         """Return g of rows in the units of the curvatures."""
         white: Floats = np.hstack([F, np.ones((len(F), 1))]) @ self.white
         return white
+
+    def explained(self, X: Floats, left: Floats) -> tuple[Floats, Floats, Floats]:
+        """Return how much of what is left of the curvatures one more row explains.
+
+        Returns
+        -------
+        tuple of ndarray of shape (rows,), (rows, curvatures) and (rows,)
+            The square of it, the products g^T R_k g, none below 0, and g^T g.
+        """
+        G = self.white_g(self.mapped(X))
+        size = np.square(G).sum(axis=1)
+        gain = np.stack([np.einsum("ij,ij->i", G @ R, G) for R in left], axis=1).clip(0.0)
+        return np.square(gain).sum(axis=1) / np.square(size), gain, size
+
+    def uphill(self, X: Floats, left: Floats) -> Floats:
+        """Return the derivatives of what `explained` returns first by each cell, over itself; shape as X."""
+        G, D = self._white(X)
+        explained, gain, size = self.explained(X, left)
+        by_g = sum(4.0 * gain[:, k, None] * (G @ R) for k, R in enumerate(left)) / np.square(size)[:, None]
+        by_g = by_g - 4.0 * (explained / size)[:, None] * G
+        uphill: Floats = np.einsum("iar,ir->ia", D, by_g) / np.maximum(explained, 1e-300)[:, None]
+        return uphill
 
     def residuals(self, guess: Guess, same: Residuals | None = None) -> Residuals:
         """Hold a guess against all that is known.

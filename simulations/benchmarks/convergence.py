@@ -74,7 +74,7 @@ def markdown_of(found: list[Training]) -> str:
 
 
 def plot(found: list[Training], file: Path) -> None:
-    """Plot the gap after each round trip of both presets, a panel for each data set."""
+    """Plot the gap after each round trip of all presets, a panel for each data set."""
     sets = list(dict.fromkeys(one.data for one in found))
     columns = min(3, len(sets))
     lines = -(-len(sets) // columns)
@@ -83,7 +83,7 @@ def plot(found: list[Training], file: Path) -> None:
     for axes, data in zip(panels, sets, strict=False):
         for variant, colour in (
             ("paper", "#7f7f7f"),
-            ("without curvature", "#ff7f0e"),
+            ("exact", "#ff7f0e"),
             ("private", "#1f77b4"),
         ):
             gaps = next(one.gaps for one in found if (one.data, one.variant) == (data, variant))
@@ -104,8 +104,8 @@ def plot(found: list[Training], file: Path) -> None:
 
 def _train(data: str, variant: str, settings: Settings) -> Training:
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        strategy = run(in_process_grid(settings), replace(settings, out=name), folder)
+        folder, settings = Path(name), replace(settings, out=name)
+        strategy = run(in_process_grid(settings), settings, folder)
         (state,) = strategy.training.progress
         gaps = [(upper - lower) / upper for upper, lower in strategy.training.history[0]]
         return Training(

@@ -20,7 +20,10 @@ from flower_pansvm.cutting_planes.noise import (
     rows_to_blur,
 )
 from flower_pansvm.cutting_planes.noisy_curvature import NoisyCurvature
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.progress import Progress
 from flower_pansvm.kernels import Kernel
+from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
 
 Floats = NDArray[np.float64]
@@ -170,3 +173,24 @@ def test_noisy_curvatures_are_averaged_and_positive_definite() -> None:
         assert np.linalg.eigvalsh(believed).min() > 0
     assert np.abs(believed - true).max() < 1.5
     assert math.isfinite(float(np.linalg.cond(believed)))
+
+
+@pytest.mark.parametrize(
+    ("gap", "noise", "met"),
+    [
+        (9e-4, 0.0, True),
+        (1.1e-3, 0.0, False),
+        (2.9e-3, 2e-3, True),
+        (3.1e-3, 2e-3, False),
+        (5.1e-3, 4e-3, False),
+        (-0.1, 0.04, True),
+        (-0.1, 0.06, False),
+    ],
+)
+def test_bounds_have_met_where_the_gap_is_small_or_little_more_than_little_noise(
+    gap: float, noise: float, met: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    progress = Progress(Problem("", 3, 10.0, 1.0, Pair(1, REST)))
+    progress.upper, progress.lower = 1.0, 1.0 - gap
+    monkeypatch.setattr(Progress, "noise", noise)
+    assert progress.met(1e-3) == met

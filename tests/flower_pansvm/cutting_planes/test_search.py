@@ -17,6 +17,7 @@ from flower_pansvm.cutting_planes.search import (
     FIRST_WIDTH,
     LAST_WIDTH,
     PATIENCE,
+    PATIENCE_WITH_NOISE,
     PointSearch,
     leading_coordinates,
     line_points,
@@ -132,7 +133,7 @@ def test_a_problem_whose_bounds_stand_still_is_given_up() -> None:
 def test_a_problem_whose_bounds_noise_has_crossed_is_given_up(negative: float) -> None:
     """Iris once took all 1000 round trips: its noise is too large for its bounds to count as met."""
     crossed = [1.0, 0.5, *[negative] * (10 * PATIENCE)]
-    assert len(questions(crossed, PointSearch(8, 4))) == PATIENCE + 3
+    assert len(questions(crossed, PointSearch(8, 4))) == PATIENCE_WITH_NOISE + 3
 
 
 def test_the_curvature_follows_the_share_of_the_message() -> None:
