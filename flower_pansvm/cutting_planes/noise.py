@@ -27,7 +27,7 @@ from flower_pansvm.cutting_planes.cuts import (
 )
 from flower_pansvm.nystroem import NystromMap
 
-SLOPE, BEND = 0.7, 0.5
+SLOPE, BEND = 0.7, 1.0
 """Size of the noise in a summed slope (a, d) and in a summed curvature, over the root of the number of columns.
 
 A row of few columns changes more when one of its cells does, and each number of a sum says more about it."""
