@@ -181,7 +181,7 @@ class Openings:
 
 @pytest.mark.parametrize(
     ("job", "stops"),
-    [("training", (1, 1, 1)), ("training", (4, 1, 2)), ("voted wrapper", (5, 1, 2))],
+    [("training", (1, 1, 1)), ("training", (4, 1, 1)), ("voted wrapper", (5, 1, 2))],
     ids=str,
 )
 def test_a_run_resumed_three_times_tells_nothing_new(
