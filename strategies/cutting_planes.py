@@ -22,6 +22,9 @@ from flower_pansvm.settings import Settings
 from strategies.federation import Federation
 
 NUMBERS_PER_MEGABYTE = 125_000
+MUCH = 0.5
+"""Where noise is more than this share of a gap it is why the bounds stand still."""
+
 SHORT_PATIENCE = 4
 """Rounds without progress after which a model that is only compared with others is taken as it is."""
 

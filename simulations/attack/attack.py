@@ -138,6 +138,10 @@ class _Attacker:
             lambda t, X: self._report("differences", t, X),
         )
         attempts["differences of cuts"] = self._count(rows)
+        # They may be more guesses than rows; then some are right by chance.
+        baselines[f"{len(rows)} random guesses, as many as differences give"] = random_baseline(
+            self.truth, knowledge.landmarks, self.spread, equations.spread, len(rows)
+        )
         nearest = np.square(self.truth[:, None] - knowledge.landmarks[None]).sum(axis=2).argmin(axis=1)
         start = with_factors(equations, Guess(self.truth.copy(), self.y, nearest))
         attempts["upper limit, fitted from the truth"] = self._count(

@@ -58,12 +58,14 @@ def landmark_baseline(truth: Floats, landmarks: Floats, spread: Floats) -> Found
     return found(truth, landmarks, spread)
 
 
-def random_baseline(truth: Floats, landmarks: Floats, spread: Floats, width: float) -> Found:
-    """Count the rows found by as many random guesses around the landmarks; the mean of several draws."""
+def random_baseline(
+    truth: Floats, landmarks: Floats, spread: Floats, width: float, guesses: int | None = None
+) -> Found:
+    """Count the rows found by random guesses around the landmarks, by default one for each row; the mean of draws."""
     generator = np.random.default_rng(0)
+    centres = landmarks[np.arange(len(truth) if guesses is None else guesses) % len(landmarks)]
     counts = []
     for _ in range(5):
-        centres = landmarks[np.arange(len(truth)) % len(landmarks)]
         one = found(truth, centres + width * spread * generator.standard_normal(centres.shape), spread)
         counts.append([one.exact, one.within_1, one.within_10])
     return Found(*(round(float(count)) for count in np.mean(counts, axis=0)))
