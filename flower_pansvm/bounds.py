@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from flower_pansvm import messages
-from flower_pansvm.cutting_planes.cuts import EVERYWHERE
+from flower_pansvm.cutting_planes.cuts import EVERYWHERE, LARGEST_JITTER
 from flower_pansvm.cutting_planes.duals import unpack_duals
 from flower_pansvm.errors import FederationError
 from flower_pansvm.messages import Task
@@ -29,9 +29,8 @@ LARGEST_CELL = 2.0**20
 """Largest cell, in units of a scaling that knows its column: standard deviations, of which a cell is at most the square
 root of the number of all rows away from the mean, or half ranges."""
 
-LARGEST_JITTER = 4.5
-"""Largest random weight that a site gives a row or a cell: 1.5, and three times that after columns of weights were
-brought to the same sum."""
+LARGEST_WEIGHT = 3.0 * LARGEST_JITTER
+"""Largest random weight that a site gives a row or a cell after columns of weights were brought to the same sum."""
 
 HEADROOM = 4.0
 """What the bounds leave for secret noise and for rounding."""
@@ -78,20 +77,20 @@ def _cuts(inputs: Mapping[str, Any], settings: Settings, sites: int) -> Bounds: 
             "A request for cutting planes has a width that is not positive. Start a new run."
         )
     rows = HEADROOM * MOST_ROWS * _heaviest(inputs)
-    return {"a": rows, "curvature": LARGEST_JITTER * rows * (1.0 / narrowest + EVERYWHERE)}
+    return {"a": rows, "curvature": LARGEST_WEIGHT * rows * (1.0 / narrowest + EVERYWHERE)}
 
 
 def _support(inputs: Mapping[str, Any], settings: Settings, sites: int) -> Bounds:
     """Bound the sums over support vectors: a dual variable is at most weight times the sum of those of the cuts."""
-    count = HEADROOM * LARGEST_JITTER * MOST_ROWS
+    count = HEADROOM * LARGEST_WEIGHT * MOST_ROWS
     if settings.scaling == "none":
         return {"count": count}
     largest_dual = _heaviest(inputs) * max(float(np.abs(duals.beta).sum()) for duals in unpack_duals(inputs))
     return {
         "weights": HEADROOM * (largest_dual or 1.0) * _total(sites),
         "count": count,
-        "total": HEADROOM * LARGEST_JITTER * _total(sites),
-        "square": HEADROOM * LARGEST_JITTER * MOST_ROWS * sites,
+        "total": HEADROOM * LARGEST_WEIGHT * _total(sites),
+        "square": HEADROOM * LARGEST_WEIGHT * MOST_ROWS * sites,
     }
 
 
@@ -100,10 +99,10 @@ def _landmarks(inputs: Mapping[str, Any], settings: Settings, sites: int) -> Bou
 
 
 def _assign(inputs: Mapping[str, Any], settings: Settings, sites: int) -> Bounds:  # noqa: ARG001
-    weights = {"weights": HEADROOM * LARGEST_JITTER * MOST_ROWS}
+    weights = {"weights": HEADROOM * LARGEST_WEIGHT * MOST_ROWS}
     if settings.scaling == "none":
         return weights
-    return {**weights, "totals": HEADROOM * LARGEST_JITTER * _total(sites)}
+    return {**weights, "totals": HEADROOM * LARGEST_WEIGHT * _total(sites)}
 
 
 def _heaviest(inputs: Mapping[str, Any]) -> float:

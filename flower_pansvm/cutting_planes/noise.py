@@ -39,7 +39,6 @@ at the origin."""
 CERTAIN = 3.0
 """The bounds are said to be off by at most so many standard deviations."""
 
-
 AS_GOOD_AS_CERTAIN = 8.0
 """Noise beyond so many standard deviations does not occur: one number in 10^15 is."""
 
@@ -150,7 +149,7 @@ def largest_noise(noise: Noise, question: Question, heaviest: float) -> dict[str
     noise, question, heaviest
         As in `noised`.
     """
-    tilt = float(np.linalg.norm(question.points * noise.slope, axis=1).max())
+    tilt = float(_tilt(question.points, noise).max())
     slope, height = float(noise.slope.max()), HEIGHT
     sizes = {"a": slope, "d": float(noise.slope[-1]), "m": tilt + height, "loss": height}
     # The noise of a curvature goes with its diagonal, which only the sites know.
@@ -163,9 +162,14 @@ def largest_noise(noise: Noise, question: Question, heaviest: float) -> dict[str
 def likely_error(
     points: NDArray[np.float64], best: NDArray[np.float64], noise: Noise, heaviest: float
 ) -> NDArray[np.float64]:
-    """Return the standard deviation of the noise of each cut at the best point, shape (cuts,); parameters as below."""
-    ways = np.linalg.norm((points - best) * noise.slope, axis=1)
-    error: NDArray[np.float64] = heaviest * np.hypot(ways, HEIGHT)
+    """Return the standard deviation of the noise of each cut at the best point, shape (cuts,).
+
+    Parameters
+    ----------
+    points, best, noise, heaviest
+        As in `bounds_off`.
+    """
+    error: NDArray[np.float64] = heaviest * np.hypot(_tilt(points - best, noise), HEIGHT)
     return error
 
 
@@ -199,10 +203,15 @@ def bounds_off(
     noise, heaviest
         As in `noised`.
     """
-    ways = np.linalg.norm((points - best) * noise.slope, axis=1)
-    ways += np.linalg.norm((solution - best) * noise.slope)
-    tilts = np.square(beta) @ (np.square(ways) + HEIGHT**2)
-    return CERTAIN * heaviest * (math.sqrt(float(tilts)) + C * HEIGHT)
+    tilts = _tilt(points - best, noise) + _tilt(solution - best, noise)
+    variance = np.square(beta) @ (np.square(tilts) + HEIGHT**2)
+    return CERTAIN * heaviest * (math.sqrt(float(variance)) + C * HEIGHT)
+
+
+def _tilt(ways: NDArray[np.float64], noise: Noise) -> NDArray[np.float64]:
+    """Return the standard deviation of what a random slope adds at the end of each way from its point."""
+    tilt: NDArray[np.float64] = np.linalg.norm(ways * noise.slope, axis=-1)
+    return tilt
 
 
 def _noised_curvature(

@@ -14,7 +14,6 @@ from flower_pansvm.errors import TrainingError
 NEGLIGIBLE = 1e-6
 """A cut whose dual variable is below this share of the largest one is not expected in the next solution."""
 
-
 NEARLY, ALMOST_NOISE = 5.0, 1.5
 """Factor of the tolerance up to which a gap that is hardly more than noise is small enough, and of the noise up to
 which it is: the last bit of a gap that cannot be believed any more takes half of the round trips."""
@@ -111,9 +110,8 @@ class Progress:
     def believed_cuts(self) -> Cuts:
         """Return the cuts, each lowered by what its noise is likely to be at the best point; exact ones as they are.
 
-        One at a far point, such as a master's solution with few cuts often is, is lowered out of the way.
-
-        The highest of many noisy cuts would be too high nearly everywhere, and the more so the more there are.
+        The highest of many noisy cuts would be too high nearly everywhere, the more so the more there are. Cuts at far
+        points, such as a master's solution with few cuts often is, are lowered out of the way.
         """
         if self.problem.noise is None:
             return self.cuts

@@ -15,9 +15,10 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.multiclass import signs
 from flower_pansvm.settings import Settings
 from simulations.attack.differences import solve_differences
-from simulations.attack.equations import Equations, Guess
+from simulations.attack.equations import Equations
 from simulations.attack.findings import Found, found, landmark_baseline, random_baseline
 from simulations.attack.fit import fit, start_from_landmarks, with_factors
+from simulations.attack.guess import Guess
 from simulations.attack.knowledge import Floats, Knowledge, knowledge_of
 from simulations.attack.linearised import determined
 from simulations.audited_sums import SimulatedSites

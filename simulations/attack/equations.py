@@ -6,14 +6,12 @@ derivatives d_ia, so that no curvature is ever spelt out; the factors, of which 
 eliminated first (Schur complement).
 """
 
-from dataclasses import dataclass, field
-
 import numpy as np
-from numpy.typing import NDArray
 from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
 
 from flower_pansvm.cutting_planes.cuts import EVERYWHERE
 from flower_pansvm.cutting_planes.noise import HEIGHT, rows_to_blur
+from simulations.attack.guess import Guess, Residuals, Weights
 from simulations.attack.knowledge import Floats, Knowledge
 
 JITTER = 0.29
@@ -31,56 +29,6 @@ the fit would follow them before it has found the large ones."""
 
 BLOCK = 64
 """Rows of the matrix that are made at a time."""
-
-
-@dataclass
-class Guess:
-    """Guessed rows.
-
-    Parameters
-    ----------
-    X : ndarray of shape (rows, features)
-        The rows, scaled.
-    y : ndarray of shape (rows,)
-        Their sides, +1 or -1.
-    cluster : ndarray of shape (rows,)
-        Number of the landmark each is believed to be behind.
-    v : ndarray of shape (rows, curvatures)
-        Their factors in the curvatures.
-    """
-
-    X: Floats
-    y: Floats
-    cluster: NDArray[np.int64]
-    v: Floats = field(default_factory=lambda: np.empty((0, 0)))
-
-
-@dataclass(frozen=True)
-class Residuals:
-    """By how much a guess misses what is known.
-
-    Parameters
-    ----------
-    curvature : ndarray of shape (curvatures, rank + 1, rank + 1)
-        Whitened.
-    slopes : ndarray of shape (cuts, rank)
-        In units of the noise.
-    losses : ndarray of shape (cuts,)
-    means : ndarray of shape (landmarks, features)
-    moments : ndarray of shape (2, features)
-    selected : ndarray of shape (rows, cuts)
-        c times y of each row.
-    expected : ndarray of shape (rows, curvatures)
-        What v is without its random weight.
-    """
-
-    curvature: Floats
-    slopes: Floats
-    losses: Floats
-    means: Floats
-    moments: Floats
-    selected: Floats
-    expected: Floats
 
 
 class Equations:
@@ -148,28 +96,6 @@ class Equations:
         white: Floats = np.hstack([F, np.ones((len(F), 1))]) @ self.white
         return white
 
-    def explained(self, X: Floats, left: Floats) -> tuple[Floats, Floats, Floats]:
-        """Return how much of what is left of the curvatures one more row explains.
-
-        Returns
-        -------
-        tuple of ndarray of shape (rows,), (rows, curvatures) and (rows,)
-            The square of it, the products g^T R_k g, none below 0, and g^T g.
-        """
-        G = self.white_g(self.mapped(X))
-        size = np.square(G).sum(axis=1)
-        gain = np.stack([np.einsum("ij,ij->i", G @ R, G) for R in left], axis=1).clip(0.0)
-        return np.square(gain).sum(axis=1) / np.square(size), gain, size
-
-    def uphill(self, X: Floats, left: Floats) -> Floats:
-        """Return the derivatives of what `explained` returns first by each cell, over itself; shape as X."""
-        G, D = self._white(X)
-        explained, gain, size = self.explained(X, left)
-        by_g = sum(4.0 * gain[:, k, None] * (G @ R) for k, R in enumerate(left)) / np.square(size)[:, None]
-        by_g = by_g - 4.0 * (explained / size)[:, None] * G
-        uphill: Floats = np.einsum("iar,ir->ia", D, by_g) / np.maximum(explained, 1e-300)[:, None]
-        return uphill
-
     def residuals(self, guess: Guess, same: Residuals | None = None) -> Residuals:
         """Hold a guess against all that is known.
 
@@ -219,7 +145,7 @@ class Equations:
             )
         return np.column_stack(columns)
 
-    def weights(self, found: Residuals, joint: bool) -> "Weights":
+    def weights(self, found: Residuals, joint: bool) -> Weights:
         """Return what each group of equations counts for: less where it is far from fulfilled, as is no mere noise.
 
         Unless all are to be fulfilled jointly, cuts and expected factors count for nothing: they say who is near the
@@ -239,7 +165,7 @@ class Equations:
             NEAR,
         )
 
-    def cost(self, guess: Guess, found: Residuals, weights: "Weights") -> float:
+    def cost(self, guess: Guess, found: Residuals, weights: Weights) -> float:
         """Return the weighted sum of squares."""
         cost = weights.slopes @ np.square(found.slopes).sum(axis=1)
         cost += weights.losses @ np.square(found.losses)
@@ -251,9 +177,7 @@ class Equations:
             cost += weights.expected * np.square((guess.v - found.expected) / _slack(found.expected)).sum()
         return float(cost)
 
-    def step(
-        self, guess: Guess, found: Residuals, weights: "Weights", damping: float
-    ) -> tuple[Floats, Floats]:
+    def step(self, guess: Guess, found: Residuals, weights: Weights, damping: float) -> tuple[Floats, Floats]:
         """Return the damped Gauss-Newton step of rows and factors.
 
         Raises
@@ -269,13 +193,13 @@ class Equations:
         return moved.reshape(guess.X.shape), np.column_stack(changes) if changes else guess.v
 
     def reduced(
-        self, guess: Guess, found: Residuals, weights: "Weights", damping: float
+        self, guess: Guess, found: Residuals, weights: Weights, damping: float
     ) -> tuple[Floats, Floats, list[tuple[Floats, Floats, Floats]]]:
         """Return matrix and right-hand side for the cells when the factors follow, and what the factors follow from."""
         A, gradient = self.normal_equations(guess, found, weights, damping)
         factors = []
         if self.curvatures:
-            G, D = self._white(guess.X)
+            G, D = self.white_rows(guess.X)
         for k in range(len(self.curvatures)):
             block, coupling, slope = self._factor_block(k, guess, found, weights, G, D, damping)
             root = cholesky(block, lower=True, overwrite_a=True)
@@ -286,11 +210,11 @@ class Equations:
         return A, gradient, factors
 
     def _step_of_free_factors(
-        self, guess: Guess, found: Residuals, weights: "Weights", damping: float
+        self, guess: Guess, found: Residuals, weights: Weights, damping: float
     ) -> tuple[Floats, Floats]:
         """Return the step where nothing is expected of the factors: then all curvatures share one matrix."""
         A, gradient = self.normal_equations(guess, found, weights, damping)
-        G, D = self._white(guess.X)
+        G, D = self.white_rows(guess.X)
         n, p = guess.X.shape
         GG = G @ G.T
         block = np.square(GG)
@@ -311,7 +235,7 @@ class Equations:
         return moved.reshape(n, p), changes
 
     def normal_equations(
-        self, guess: Guess, found: Residuals, weights: "Weights", damping: float
+        self, guess: Guess, found: Residuals, weights: Weights, damping: float
     ) -> tuple[Floats, Floats]:
         """Return matrix and right-hand side for the rows' cells, the factors held fast."""
         X, v = guess.X, guess.v
@@ -328,7 +252,7 @@ class Equations:
         gradient += loss_D @ (weights.losses * found.losses)
         loss_D = loss_D.reshape(n * p, -1)
         if self.curvatures:
-            G, white_D = self._white(X)
+            G, white_D = self.white_rows(X)
             flat, GG = white_D.reshape(n * p, -1), G @ G.T
             DG = (flat @ G.T).reshape(n, p, n)
             both = (v * weights.curvature) @ v.T
@@ -355,7 +279,7 @@ class Equations:
         return A, gradient.ravel()
 
     def _add_rows_themselves(
-        self, A: Floats, gradient: Floats, guess: Guess, found: Residuals, weights: "Weights"
+        self, A: Floats, gradient: Floats, guess: Guess, found: Residuals, weights: Weights
     ) -> None:
         """Add the equations about cells and not their maps: landmarks, moments, and that rows are near landmarks."""
         X = guess.X
@@ -375,11 +299,12 @@ class Equations:
         A[diagonal, diagonal] += weights.near / self.spread**2
         gradient += weights.near * (self.landmarks[guess.cluster] - X) / self.spread**2
 
-    def _white(self, X: Floats) -> tuple[Floats, Floats]:
+    def white_rows(self, X: Floats) -> tuple[Floats, Floats]:
+        """Return g of rows and its derivatives by each cell in the units of the curvatures."""
         return self.white_g(self.mapped(X)), self.derivatives(X) @ self.white[:-1]
 
     def _factor_block(
-        self, k: int, guess: Guess, found: Residuals, weights: "Weights", G: Floats, D: Floats, damping: float
+        self, k: int, guess: Guess, found: Residuals, weights: Weights, G: Floats, D: Floats, damping: float
     ) -> tuple[Floats, Floats, Floats]:
         """Return, for the factors of one curvature, their matrix, its coupling to the cells, and the slope."""
         n, p = guess.X.shape
@@ -395,19 +320,6 @@ class Equations:
         slope = weight * np.einsum("ij,ij->i", G @ found.curvature[k], G)
         slope += (found.expected[:, k] - guess.v[:, k]) * expected
         return block, coupling.reshape(n * p, n), slope
-
-
-@dataclass(frozen=True)
-class Weights:
-    """What each group of equations counts for, see `Equations.weights`."""
-
-    curvature: Floats
-    slopes: Floats
-    losses: Floats
-    means: Floats
-    moments: Floats
-    expected: float
-    near: float
 
 
 def _slack(expected: Floats) -> Floats:

@@ -1,6 +1,5 @@
 """Fitting rows to everything at once: Levenberg and Marquardt, from several rows at each landmark or from the truth."""
 
-import math
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -8,8 +7,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.linalg import LinAlgError
 
-from simulations.attack.equations import Equations, Guess
+from simulations.attack.equations import Equations
+from simulations.attack.guess import Guess
 from simulations.attack.knowledge import Floats, Knowledge
+from simulations.attack.replacing import replaced
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-9, 1e3
 LARGEST_MOVE = 1.0
@@ -17,12 +18,6 @@ LARGEST_MOVE = 1.0
 
 STALLED, SLOW = 4, 0.05
 """After so many steps that each take less than this share off the cost, some rows are replaced."""
-
-REPLACED, KEPT = 0.15, 0.2
-"""Share of the rows that are replaced at a time, and of the rows, those that matter most, that are not."""
-
-CANDIDATES, BEST, CLIMBS = 1500, 40, 25
-"""A row is replaced by the best of so many candidates, of which the best few are first moved uphill so many times."""
 
 
 def start_from_landmarks(knowledge: Knowledge, equations: Equations, seed: int) -> Guess:
@@ -96,46 +91,6 @@ def fit(
         else:
             slow, damping = slow + 1, damping * 4.0
         if slow >= STALLED and equations.curvatures:
-            guess, slow, damping = _replaced(equations, guess, generator), 0, min(max(damping, 1e-3), 1.0)
+            guess, slow, damping = replaced(equations, guess, generator), 0, min(max(damping, 1e-3), 1.0)
             found = equations.residuals(guess)
     return guess
-
-
-def _replaced(equations: Equations, guess: Guess, generator: np.random.Generator) -> Guess:
-    """Replace some of the rows that matter less to the curvatures by ones where these are least explained.
-
-    Those that matter least alone would always be the same ones, and the others stay where they are wrong.
-    """
-    X, v, y, cluster = guess.X.copy(), guess.v.copy(), guess.y.copy(), guess.cluster.copy()
-    importance = np.square(v).sum(axis=1) * np.square(
-        np.square(equations.white_g(equations.mapped(X))).sum(axis=1)
-    )
-    lesser = np.argsort(importance)[: math.ceil((1.0 - KEPT) * len(X))]
-    chosen = generator.choice(lesser, min(len(lesser), max(2, int(REPLACED * len(X)))), replace=False)
-    v[chosen] = 0.0
-    left = equations.residuals(replace(guess, v=v)).curvature
-    for row in chosen:
-        near = generator.integers(len(equations.landmarks), size=CANDIDATES)
-        candidates = equations.landmarks[near]
-        candidates = candidates + equations.spread * generator.standard_normal(candidates.shape)
-        best = np.argsort(-equations.explained(candidates, left)[0])[:BEST]
-        climbed = _climbed(equations, candidates[best], left)
-        shares, gains, sizes = equations.explained(climbed, left)
-        one = int(np.argmax(shares))
-        X[row], v[row], cluster[row] = climbed[one], 0.7 * gains[one] / sizes[one] ** 2, near[best[one]]
-        g = equations.white_g(equations.mapped(X[row : row + 1]))[0]
-        left = left - v[row][:, None, None] * np.outer(g, g)
-    return replace(guess, X=X, v=v, y=y, cluster=cluster)
-
-
-def _climbed(equations: Equations, X: Floats, left: Floats) -> Floats:
-    """Return points moved to where one row more explains most of what is left, in ever shorter steps."""
-    best, most = X.copy(), equations.explained(X, left)[0]
-    for step in range(CLIMBS):
-        uphill = equations.uphill(X, left)
-        length = np.sqrt(np.square(uphill).mean(axis=1, keepdims=True))
-        X = X + 0.1 * equations.spread * (1.0 - step / CLIMBS) * uphill / np.maximum(length, 1e-300)
-        found = equations.explained(X, left)[0]
-        better = found > most
-        best[better], most[better] = X[better], found[better]
-    return best

@@ -9,9 +9,10 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import cdist
 
-from simulations.attack.equations import JITTER, Equations, Guess, Weights
+from simulations.attack.equations import JITTER, Equations
 from simulations.attack.findings import ONE, TEN
 from simulations.attack.fit import with_factors
+from simulations.attack.guess import Guess, Weights
 from simulations.attack.knowledge import Floats, Knowledge
 
 EXACT = 1e-5

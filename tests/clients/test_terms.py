@@ -203,9 +203,11 @@ def test_a_hospital_blurs_what_it_insists_on_and_what_rank_and_columns_ask_for(
     assert max(blurred) == max(insists, least, int(asked))
     # The search for points asks for fewer as it goes on.
     assert min(blurred) >= max(insists, least)
-    # With 40 of 48 rows random only the direction is sure, the bias is not.
     assert strategy.evaluation.auc is not None
     assert strategy.evaluation.auc > 0.95
+    assert strategy.evaluation.accuracy is not None
+    # With 40 of 48 rows random only the direction is sure, the bias is not.
+    assert strategy.evaluation.accuracy > 0.9 or max(blurred) == 40
 
 
 @pytest.mark.parametrize("preset", ["private", "exact"])
