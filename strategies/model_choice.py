@@ -16,7 +16,6 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.progress import Progress
 from flower_pansvm.errors import SettingError, TrainingError
 from flower_pansvm.kernels import scale_gamma
 from flower_pansvm.multiclass import Pair
@@ -36,6 +35,7 @@ from strategies.binary_problems import (
 from strategies.cutting_planes import CuttingPlanes
 from strategies.federation import Federation
 from strategies.landmarks import gather_landmarks
+from strategies.master.progress import Progress
 from strategies.phases import Trial, score, shares_right
 from strategies.standard import Moments, Standard, tell_scalings
 

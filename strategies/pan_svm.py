@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
-from flower_pansvm.cutting_planes.progress import Progress
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.model import PanSVC
 from flower_pansvm.multiclass import REST, Pair
@@ -30,6 +29,7 @@ from strategies.binary_problems import (
 from strategies.cutting_planes import CuttingPlanes
 from strategies.federation import Federation
 from strategies.landmarks import gather_landmarks
+from strategies.master.progress import Progress
 from strategies.model_choice import Choice, choose
 from strategies.phased import PhasedStrategy
 from strategies.phases import Trial, join, score

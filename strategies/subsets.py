@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
-from flower_pansvm.cutting_planes.progress import Progress
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
@@ -34,6 +33,7 @@ from strategies.binary_problems import (
 from strategies.cutting_planes import CuttingPlanes
 from strategies.federation import Federation
 from strategies.landmarks import gather_landmarks
+from strategies.master.progress import Progress
 from strategies.phases import Trial, score, shares_right
 from strategies.standard import Moments, tell_scalings
 

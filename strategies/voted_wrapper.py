@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm import messages
-from flower_pansvm.cutting_planes.duals import Duals, pack_duals
+from flower_pansvm.cutting_planes.duals import pack_duals
 from flower_pansvm.cutting_planes.packing import pack_problems
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.selection.class_moments import ClassMoments
@@ -63,7 +63,7 @@ class VotedWrapper(Elimination):
             messages.SUPPORT,
             {
                 **pack_problems(problems),
-                **pack_duals([Duals.of(state) for state in states]),
+                **pack_duals([state.duals() for state in states]),
                 "blur": int(self.settings.blurs),
             },
         )

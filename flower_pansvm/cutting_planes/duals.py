@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.cuts import Draw, Labels, Mapped, Question, RowFactors, blocks
-from flower_pansvm.cutting_planes.progress import NEGLIGIBLE, Progress
 
 
 @dataclass(frozen=True)
@@ -33,13 +32,6 @@ class Duals:
     points: NDArray[np.float64]
     blurred: NDArray[np.int64]
     beta: NDArray[np.float64]
-
-    @classmethod
-    def of(cls, progress: Progress) -> "Duals":
-        """Return those of a trained problem; cuts without a share in the solution are left out."""
-        beta = progress.master.beta
-        kept = beta > NEGLIGIBLE * beta.max(initial=0.0)
-        return cls(progress.points[: len(beta)][kept], progress.blurred[: len(beta)][kept], beta[kept])
 
 
 def row_duals(mapped: Mapped, labels: Labels, duals: Duals, draw: Draw) -> NDArray[np.float64]:

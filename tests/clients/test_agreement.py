@@ -21,7 +21,7 @@ from flower_pansvm import messages, records
 from flower_pansvm.bounds import bounds_of
 from flower_pansvm.cutting_planes.cuts import Question
 from flower_pansvm.cutting_planes.duals import Duals, pack_duals
-from flower_pansvm.cutting_planes.noise import Noise, largest_noise
+from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError, TableError
@@ -36,6 +36,7 @@ from flower_pansvm.settings import Scalar, Settings
 from simulations.in_process import InProcessGrid
 from simulations.running import in_process_grid
 from strategies.federation import Federation
+from strategies.master.noise_bounds import largest_noise
 from strategies.pan_svm import PanSVM
 
 MakeGrid = Callable[..., InProcessGrid]

@@ -16,7 +16,7 @@ from clients.secret import KEY_FILE, SECRET
 from clients.site import Site
 from flower_pansvm import messages, records
 from flower_pansvm.cutting_planes.cuts import Cuts, Question
-from flower_pansvm.cutting_planes.noise import HEIGHT, Noise, largest_noise
+from flower_pansvm.cutting_planes.noise import HEIGHT, Noise
 from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions, unpack_answers
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.kernels import Kernel
@@ -25,6 +25,7 @@ from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.settings import Scalar, Settings
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
+from strategies.master.noise_bounds import largest_noise
 
 Draws = NDArray[np.float64]
 

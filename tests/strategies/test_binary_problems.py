@@ -11,12 +11,12 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
 
-from flower_pansvm.cutting_planes.progress import Progress
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.multiclass import signs
 from flower_pansvm.settings import Settings
 from simulations.running import train_in_process
 from simulations.sites import join_data
+from strategies.master.progress import Progress
 
 Pool = Callable[..., Any]
 Matrix = NDArray[np.float64]

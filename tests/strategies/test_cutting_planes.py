@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 
 from flower_pansvm import messages
 from flower_pansvm.bounds import bounds_of
-from flower_pansvm.cutting_planes import progress, search
 from flower_pansvm.cutting_planes.cuts import Labels, cuts_at
 from flower_pansvm.cutting_planes.noise import Noise, noised
 from flower_pansvm.cutting_planes.packing import pack_answers, unpack_problems, unpack_questions
@@ -23,6 +22,7 @@ from flower_pansvm.settings import Settings
 from strategies import cutting_planes
 from strategies.cutting_planes import CuttingPlanes, side_rows, weighted_rows
 from strategies.federation import Federation
+from strategies.master import progress, search
 
 Matrix = NDArray[np.float64]
 

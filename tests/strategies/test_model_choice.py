@@ -307,7 +307,7 @@ def test_a_map_that_fails_leaves_out_its_gamma_only(moons: str, monkeypatch: pyt
 def test_a_program_that_is_not_solved_leaves_out_its_point_only(
     moons: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from flower_pansvm.cutting_planes import progress  # noqa: PLC0415
+    from strategies.master import progress  # noqa: PLC0415
 
     solve = progress.solve_master
 

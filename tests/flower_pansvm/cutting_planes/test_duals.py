@@ -11,11 +11,11 @@ from sklearn.svm import SVC
 
 from flower_pansvm.cutting_planes.cuts import Labels, Question, cuts_at
 from flower_pansvm.cutting_planes.duals import Duals, pack_duals, row_duals, unpack_duals
-from flower_pansvm.cutting_planes.engine import solve
 from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.progress import Progress
-from flower_pansvm.cutting_planes.search import PointSearch
 from flower_pansvm.multiclass import REST, Pair
+from strategies.master.engine import solve
+from strategies.master.progress import Progress
+from strategies.master.search import PointSearch
 
 Matrix = NDArray[np.float64]
 
@@ -55,7 +55,7 @@ def some_rows(seed: int, rows: int, rank: int) -> tuple[Matrix, Labels]:
 def test_they_solve_the_dual_problem(seed: int, blur: int, C: float) -> None:
     F, labels = some_rows(seed, 60, 4)
     progress = solved(F, labels, C, 1e-3, blur)
-    alpha = row_duals(F.__getitem__, labels, Duals.of(progress), draw)
+    alpha = row_duals(F.__getitem__, labels, progress.duals(), draw)
     signed = alpha * labels.y
     assert alpha.min() >= 0
     assert (alpha <= C * labels.weight * (1 + 1e-6)).all()
@@ -76,7 +76,7 @@ def test_with_a_linear_kernel_the_weights_are_those_of_scikit_learns_svc(blur: i
     # Mapped rows need not be the rows: any rotation is as good, and here the features are another space than f.
     F = X @ np.linalg.qr(np.random.default_rng(0).normal(size=(30, 30)))[0]
     progress = solved(F, Labels(y, np.ones(len(y))), 0.1, 1e-8, blur)
-    alpha = row_duals(F.__getitem__, Labels(y, np.ones(len(y))), Duals.of(progress), draw)
+    alpha = row_duals(F.__getitem__, Labels(y, np.ones(len(y))), progress.duals(), draw)
     assert (alpha * y) @ X == pytest.approx(expected, abs=1e-3 * np.abs(expected).max())
     assert np.argsort(np.square((alpha * y) @ X)).tolist() == np.argsort(np.square(expected)).tolist()
 
@@ -85,7 +85,7 @@ def test_support_vectors_are_those_of_scikit_learns_svc() -> None:
     F, labels = some_rows(3, 80, 4)
     labels = Labels(labels.y, np.ones(80))
     progress = solved(F, labels, 1.0, 1e-8, 0)
-    alpha = row_duals(F.__getitem__, labels, Duals.of(progress), draw)
+    alpha = row_duals(F.__getitem__, labels, progress.duals(), draw)
     svc = SVC(kernel="linear", C=1.0, tol=1e-8).fit(F, labels.y)
     assert np.flatnonzero(alpha > 1e-3).tolist() == sorted(svc.support_)
     assert alpha[svc.support_] == pytest.approx(np.abs(svc.dual_coef_[0]), abs=1e-3)
@@ -93,7 +93,7 @@ def test_support_vectors_are_those_of_scikit_learns_svc() -> None:
 
 def test_rows_in_blocks_have_the_same_duals(monkeypatch: pytest.MonkeyPatch) -> None:
     F, labels = some_rows(1, 50, 3)
-    duals = Duals.of(solved(F, labels, 1.0, 1e-3, 2))
+    duals = solved(F, labels, 1.0, 1e-3, 2).duals()
     at_once = row_duals(F.__getitem__, labels, duals, draw)
     monkeypatch.setattr("flower_pansvm.cutting_planes.cuts.BLOCK", 7)
     assert row_duals(F.__getitem__, labels, duals, draw) == pytest.approx(at_once, abs=1e-12)
@@ -102,7 +102,7 @@ def test_rows_in_blocks_have_the_same_duals(monkeypatch: pytest.MonkeyPatch) -> 
 def test_cuts_without_a_share_are_left_out_and_the_others_survive_a_message() -> None:
     F, labels = some_rows(2, 50, 3)
     progress = solved(F, labels, 1.0, 1e-4, 1)
-    duals = [Duals.of(progress), Duals.of(Progress(Problem("", 5, 0.0, 1.0, Pair(1, REST))))]
+    duals = [progress.duals(), Progress(Problem("", 5, 0.0, 1.0, Pair(1, REST))).duals()]
     assert 0 < len(duals[0].beta) < len(progress.cuts.m)
     again = unpack_duals({**pack_duals(duals), "rank": np.array([3, 5])})
     for one, other in zip(duals, again, strict=True):

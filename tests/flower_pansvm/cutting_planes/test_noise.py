@@ -13,18 +13,17 @@ from flower_pansvm.cutting_planes.noise import (
     HEIGHT,
     SLOPE,
     Noise,
-    bounds_off,
-    largest_noise,
     noised,
     normal,
     rows_to_blur,
 )
-from flower_pansvm.cutting_planes.noisy_curvature import NoisyCurvature
 from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.progress import Progress
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
+from strategies.master.noise_bounds import bounds_off, largest_noise
+from strategies.master.noisy_curvature import NoisyCurvature
+from strategies.master.progress import Progress
 
 Floats = NDArray[np.float64]
 RANK, SITES = 4, 5

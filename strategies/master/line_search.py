@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.cuts import Answer, Question
-from flower_pansvm.cutting_planes.progress import Progress
+from strategies.master.progress import Progress
 
 STEP = 0.5
 """Lambda, the step size of Algorithm 3. The paper does not say which it took; of 0.1, 0.2, 0.5 and 1 this one needs the

@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from flower_pansvm.cutting_planes.cuts import Answer, Question
 from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.progress import Progress
+from strategies.master.progress import Progress
 
 MAX_ROUNDS = 1000
 """No training takes more round trips."""

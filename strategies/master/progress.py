@@ -6,10 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
-from flower_pansvm.cutting_planes.master import MasterSolution, solve_master
-from flower_pansvm.cutting_planes.noise import bounds_off, likely_error
+from flower_pansvm.cutting_planes.duals import Duals
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import TrainingError
+from strategies.master.master import MasterSolution, solve_master
+from strategies.master.noise_bounds import bounds_off, likely_error
 
 NEGLIGIBLE = 1e-6
 """A cut whose dual variable is below this share of the largest one is not expected in the next solution."""
@@ -118,6 +119,12 @@ class Progress:
         likely = likely_error(self.points, self.best, self.problem.noise, max(self.problem.weights))
         far = likely > FAR * self.problem.rows
         return replace(self.cuts, m=self.cuts.m - np.where(far, CERTAINLY * likely, likely))
+
+    def duals(self) -> Duals:
+        """Return the cuts that hold up the master's solution; those without a share in it are left out."""
+        beta = self.master.beta
+        kept = beta > NEGLIGIBLE * beta.max(initial=0.0)
+        return Duals(self.points[: len(beta)][kept], self.blurred[: len(beta)][kept], beta[kept])
 
     def learn(self, question: Question, answer: Answer) -> None:
         """Take in the cuts at the points of a question and improve both bounds."""

@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes import proximal
 from flower_pansvm.cutting_planes.cuts import Cuts
-from flower_pansvm.cutting_planes.proximal import (
+from flower_pansvm.errors import TrainingError
+from strategies.master import proximal
+from strategies.master.proximal import (
     NOISY_STEPS,
     NOISY_TRUST,
     STEPS,
     TRUST,
     proximal_points,
 )
-from flower_pansvm.errors import TrainingError
 
 Matrix = NDArray[np.float64]
 

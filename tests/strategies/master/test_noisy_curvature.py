@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.noisy_curvature import LATEST, NoisyCurvature
+from strategies.master.noisy_curvature import LATEST, NoisyCurvature
 
 Matrix = NDArray[np.float64]
 

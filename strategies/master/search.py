@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.cuts import Answer, Question, curvature_matrix, curvature_size
-from flower_pansvm.cutting_planes.noisy_curvature import NoisyCurvature
-from flower_pansvm.cutting_planes.progress import Progress
-from flower_pansvm.cutting_planes.proximal import proximal_points
+from strategies.master.noisy_curvature import NoisyCurvature
+from strategies.master.progress import Progress
+from strategies.master.proximal import proximal_points
 
 FIRST_STEP = 0.02
 """The shortest step on the line; the steps are in geometric progression from it to 1."""

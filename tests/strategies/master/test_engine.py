@@ -14,18 +14,18 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from flower_pansvm.cutting_planes import engine, progress
 from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Draw, Labels, Question, RowFactors, cuts_at
-from flower_pansvm.cutting_planes.engine import Search, solve
-from flower_pansvm.cutting_planes.line_search import LineSearch
-from flower_pansvm.cutting_planes.master import MasterSolution, solve_master
 from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.progress import Progress
-from flower_pansvm.cutting_planes.search import PointSearch
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
+from strategies.master import engine, progress
+from strategies.master.engine import Search, solve
+from strategies.master.line_search import LineSearch
+from strategies.master.master import MasterSolution, solve_master
+from strategies.master.progress import Progress
+from strategies.master.search import PointSearch
 
 Matrix = NDArray[np.float64]
 Rows = tuple[Matrix, Matrix]

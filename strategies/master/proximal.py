@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from flower_pansvm.cutting_planes.cuts import Cuts
-from flower_pansvm.cutting_planes.quadratic_program import minimise
 from flower_pansvm.errors import TrainingError
+from strategies.master.quadratic_program import minimise
 
 TRUST = (0.01, 0.1, 1.0)
 """The factors tau: how far the curvature is believed to hold."""

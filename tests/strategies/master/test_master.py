@@ -7,10 +7,10 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
-from flower_pansvm.cutting_planes import quadratic_program
 from flower_pansvm.cutting_planes.cuts import Labels, Question, cuts_at
-from flower_pansvm.cutting_planes.master import MasterSolution, solve_master
 from flower_pansvm.errors import TrainingError
+from strategies.master import quadratic_program
+from strategies.master.master import MasterSolution, solve_master
 
 Arrays = tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]
 

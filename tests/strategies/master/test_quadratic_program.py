@@ -8,8 +8,8 @@ import piqp
 import pytest
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.quadratic_program import TOLERANCES, minimise
 from flower_pansvm.errors import TrainingError
+from strategies.master.quadratic_program import TOLERANCES, minimise
 
 NOTHING = np.empty(0)
 

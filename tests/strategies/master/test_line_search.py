@@ -9,13 +9,13 @@ from sklearn.datasets import make_moons
 from sklearn.svm import SVC
 
 from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Labels, Question, cuts_at
-from flower_pansvm.cutting_planes.line_search import STEP, LineSearch
-from flower_pansvm.cutting_planes.master import MasterSolution
 from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.progress import Progress
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
+from strategies.master.line_search import STEP, LineSearch
+from strategies.master.master import MasterSolution
+from strategies.master.progress import Progress
 
 Matrix = NDArray[np.float64]
 

@@ -8,11 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question, curvature_size
-from flower_pansvm.cutting_planes.master import MasterSolution
 from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.progress import Progress
-from flower_pansvm.cutting_planes.proximal import STEPS, TRUST
-from flower_pansvm.cutting_planes.search import (
+from flower_pansvm.multiclass import REST, Pair
+from strategies.master.master import MasterSolution
+from strategies.master.progress import Progress
+from strategies.master.proximal import STEPS, TRUST
+from strategies.master.search import (
     FIRST_STEP,
     FIRST_WIDTH,
     LAST_WIDTH,
@@ -22,7 +23,6 @@ from flower_pansvm.cutting_planes.search import (
     leading_coordinates,
     line_points,
 )
-from flower_pansvm.multiclass import REST, Pair
 
 RANK = 3
 PLENTY = 1000
