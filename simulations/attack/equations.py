@@ -7,7 +7,8 @@ eliminated first (Schur complement).
 """
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_triangular
+from scipy.optimize import nnls
 
 from flower_pansvm.cutting_planes.cuts import EVERYWHERE
 from flower_pansvm.cutting_planes.noise import HEIGHT, rows_to_blur
@@ -26,6 +27,9 @@ NEAR = 1e-3
 LEAST_WHITENED = 1e-2
 """Directions in which the curvatures are smaller than this share of the mean are not made to count as much as others:
 the fit would follow them before it has found the large ones."""
+
+ROUNDING = 1e-6
+"""Share by which the diagonal of the factors' matrix is enlarged: rows at the same place would make it singular."""
 
 BLOCK = 64
 """Rows of the matrix that are made at a time."""
@@ -178,7 +182,7 @@ class Equations:
         return float(cost)
 
     def step(self, guess: Guess, found: Residuals, weights: Weights, damping: float) -> tuple[Floats, Floats]:
-        """Return the damped Gauss-Newton step of rows and factors.
+        """Return the damped Gauss-Newton step of rows and factors; free factors are left to `free_factors`.
 
         Raises
         ------
@@ -186,11 +190,11 @@ class Equations:
             If rounding leaves the matrix not positive definite.
         """
         if self.curvatures and weights.expected == 0:
-            return self._step_of_free_factors(guess, found, weights, damping)
+            return self._step_of_free_factors(guess, found, weights, damping), np.zeros(guess.v.shape)
         A, gradient, factors = self.reduced(guess, found, weights, damping)
         moved = cho_solve(cho_factor(A, overwrite_a=True), gradient)
         changes = [cho_solve((root, True), slope - coupling.T @ moved) for root, coupling, slope in factors]
-        return moved.reshape(guess.X.shape), np.column_stack(changes) if changes else guess.v
+        return moved.reshape(guess.X.shape), np.column_stack(changes) if changes else np.zeros(guess.v.shape)
 
     def reduced(
         self, guess: Guess, found: Residuals, weights: Weights, damping: float
@@ -209,30 +213,51 @@ class Equations:
             factors.append((root, coupling, slope))
         return A, gradient, factors
 
+    def free_factors(self, X: Floats) -> Floats:
+        """Return the factors, none below 0, with which rows fulfil the curvatures best, shape (rows, curvatures).
+
+        Raises
+        ------
+        LinAlgError
+            If they are not found.
+        """
+        G = self.white_g(self.mapped(X))
+        root = cholesky(self._factor_matrix(G), lower=True)
+        sizes = np.stack([np.einsum("ij,ij->i", G @ H, G) for H in self.targets])
+        try:
+            found = [nnls(root.T, solve_triangular(root, size, lower=True))[0] for size in sizes]
+        except RuntimeError as error:
+            raise LinAlgError(str(error)) from error
+        return np.column_stack(found)
+
     def _step_of_free_factors(
         self, guess: Guess, found: Residuals, weights: Weights, damping: float
-    ) -> tuple[Floats, Floats]:
-        """Return the step where nothing is expected of the factors: then all curvatures share one matrix."""
+    ) -> Floats:
+        """Return the step of the rows where nothing is expected of the factors, which follow from `free_factors`.
+
+        As long as the step is short, factors of 0 stay so: only the others are eliminated (variable projection).
+        """
         A, gradient = self.normal_equations(guess, found, weights, damping)
         G, D = self.white_rows(guess.X)
         n, p = guess.X.shape
-        GG = G @ G.T
-        block = np.square(GG)
-        block[np.diag_indices(n)] *= 1.0 + damping + 1e-9
-        root = cholesky(block, lower=True, overwrite_a=True)
+        GG, block = G @ G.T, self._factor_matrix(G)
         coupling = (2.0 * (D.reshape(n * p, -1) @ G.T)).reshape(n, p, n) * GG[:, None, :]
-        half = solve_triangular(root, coupling.reshape(n * p, n).T, lower=True)
-        slopes = np.column_stack([np.einsum("ij,ij->i", G @ R, G) for R in found.curvature])
-        pulled = half.T @ solve_triangular(root, slopes, lower=True)
-        factors = np.repeat(guess.v, p, axis=0)
-        gradient -= (factors * pulled) @ weights.curvature
-        both = (guess.v * weights.curvature) @ guess.v.T
-        for start in range(0, n, BLOCK):
-            rows, cells = slice(start, min(start + BLOCK, n)), slice(start * p, min(start + BLOCK, n) * p)
-            A[cells] -= np.repeat(np.repeat(both[rows], p, axis=0), p, axis=1) * (half[:, cells].T @ half)
-        moved = cho_solve(cho_factor(A, overwrite_a=True), gradient)
-        changes = cho_solve((root, True), slopes - coupling.reshape(n * p, n).T @ (factors * moved[:, None]))
-        return moved.reshape(n, p), changes
+        for k, weight in enumerate(weights.curvature):
+            free = np.flatnonzero(guess.v[:, k] > 0)
+            cells = (free[:, None] * p + np.arange(p)).ravel()
+            root = cholesky(block[np.ix_(free, free)], lower=True, overwrite_a=True)
+            own = coupling[free][:, :, free] * guess.v[free, k][:, None, None]
+            half = solve_triangular(root, own.reshape(-1, len(free)).T, lower=True)
+            slope = np.einsum("ij,ij->i", G @ found.curvature[k], G)[free]
+            A[np.ix_(cells, cells)] -= weight * (half.T @ half)
+            gradient[cells] -= weight * (half.T @ solve_triangular(root, slope, lower=True))
+        moved: Floats = cho_solve(cho_factor(A, overwrite_a=True), gradient).reshape(n, p)
+        return moved
+
+    def _factor_matrix(self, G: Floats) -> Floats:
+        block: Floats = np.square(G @ G.T)
+        block[np.diag_indices(len(block))] *= 1.0 + ROUNDING
+        return block
 
     def normal_equations(
         self, guess: Guess, found: Residuals, weights: Weights, damping: float
@@ -274,8 +299,10 @@ class Equations:
                 part += 2.0 * across * both[rows, None, :, None]
             A[cells] = part.reshape(size * p, n * p) + (loss_D[cells] * weights.losses) @ loss_D.T
         self._add_rows_themselves(A, gradient, guess, found, weights)
+        # Rows that hardly matter would else be thrown far away, and rows that matter would hardly move.
         diagonal = np.arange(n * p)
-        A[diagonal, diagonal] *= 1.0 + damping
+        sizes = A[diagonal, diagonal]
+        A[diagonal, diagonal] += damping * np.sqrt(sizes * sizes.mean())
         return A, gradient.ravel()
 
     def _add_rows_themselves(

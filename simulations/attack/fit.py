@@ -67,21 +67,24 @@ def fit(
     seed : int
         Seed of the candidates that replace rows.
     """
-    generator = np.random.default_rng(seed)
+    generator, free = np.random.default_rng(seed), bool(equations.curvatures) and not joint
     begun, damping, slow = time.monotonic(), FIRST_DAMPING, 0
+    if free:
+        guess = replace(guess, v=equations.free_factors(guess.X))
     found = equations.residuals(guess)
     while time.monotonic() - begun < seconds and damping < MOST_DAMPING:
         weights = equations.weights(found, joint)
         before = equations.cost(guess, found, weights)
         try:
             moved, changed = equations.step(guess, found, weights, damping)
+            length = np.sqrt(np.square(moved).mean(axis=1))
+            moved *= np.minimum(1.0, LARGEST_MOVE / np.maximum(length, 1e-12))[:, None]
+            X = guess.X + moved
+            v = equations.free_factors(X) if free else np.maximum(guess.v + changed, 0.0)
         except LinAlgError:
             damping *= 5.0
             continue
-        length = np.sqrt(np.square(moved).mean(axis=1))
-        moved *= np.minimum(1.0, LARGEST_MOVE / np.maximum(length, 1e-12))[:, None]
-        v = np.maximum(guess.v + changed, 0.0) if equations.curvatures else guess.v
-        tried = replace(guess, X=guess.X + moved, v=v)
+        tried = replace(guess, X=X, v=v)
         then = equations.residuals(tried, same=found)
         after = equations.cost(tried, then, weights)
         if after < before:
@@ -92,5 +95,7 @@ def fit(
             slow, damping = slow + 1, damping * 4.0
         if slow >= STALLED and equations.curvatures:
             guess, slow, damping = replaced(equations, guess, generator), 0, min(max(damping, 1e-3), 1.0)
+            if free:
+                guess = replace(guess, v=equations.free_factors(guess.X))
             found = equations.residuals(guess)
     return guess
