@@ -4,7 +4,7 @@ from typing import Any, cast
 
 from flwr.app import ConfigRecord, Context, RecordDict
 
-from clients.memory import cached
+from clients.cache import cached
 from clients.terms import site_name
 from flower_pansvm import messages, records
 from flower_pansvm.errors import FederationError

@@ -14,9 +14,9 @@ from flwr.app import Context
 from numpy.typing import NDArray
 
 from clients.broadcasts import DIGEST, recall
+from clients.cache import cached
 from clients.classes import log_left_out, rows_with_classes
 from clients.membership import Participation
-from clients.memory import cached
 from clients.table import Table, align
 from clients.table_source import open_table, table_identity
 from clients.terms import agreed_settings, least_rows, site_name

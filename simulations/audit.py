@@ -32,8 +32,8 @@ from simulations.audited_sums import (
     smallest_cluster,
 )
 from simulations.isolation import isolated_by_pairs, isolated_by_quads
-from strategies.asked import read_asked
 from strategies.results import RESULT_FILE
+from strategies.transcript import read_transcript
 
 
 @dataclass(frozen=True)
@@ -105,16 +105,16 @@ def audit(settings: Settings, folder: Path) -> Audit:
     folder : Path
         The run's folder, with the record of what was asked.
     """
-    sites, asked = SimulatedSites(settings), read_asked(folder)
+    sites, transcript = SimulatedSites(settings), read_transcript(folder)
     found = _Findings(protocol_of(settings).protected)
     cut_sums = curvature_sums = 0
     # One thread, as at the sites: the same numbers to the last bit.
     with threadpool_limits(limits=1):
-        smallest = smallest_cluster(sites, asked)
-        about_rows = [row_factors_by_site(sites, asked)]
+        smallest = smallest_cluster(sites, transcript)
+        about_rows = [row_factors_by_site(sites, transcript)]
         row_sums = len(about_rows[0][0])
         # One feature map after the other: the factors of all would not fit into memory after model choice.
-        for questions in questions_by_map(sites, asked).values():
+        for questions in questions_by_map(sites, transcript).values():
             by_site = factors_by_site(sites, questions)
             if settings.kernel == "linear":
                 about_rows.append(by_site)
@@ -133,8 +133,8 @@ def audit(settings: Settings, folder: Path) -> Audit:
         curvature_sums,
         found.looked_at,
         row_sums,
-        numbers_received(asked),
-        unknown_cells(asked),
+        numbers_received(transcript),
+        unknown_cells(transcript),
     )
 
 

@@ -27,7 +27,7 @@ from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.landmarks import weighted_totals
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.settings import Settings
-from strategies.asked import AskedSum
+from strategies.transcript import TranscriptSum
 
 Told = tuple[str, ...]
 """Digests of all that mapped rows depend on."""
@@ -37,7 +37,7 @@ Told = tuple[str, ...]
 class CutQuestion:
     """The question of one problem within a sum."""
 
-    asked: AskedSum
+    asked: TranscriptSum
     problem: Problem
     question: Question
 
@@ -56,7 +56,7 @@ class SimulatedSites:
         self._told: object = None
         self._sites: list[Site] = []
 
-    def before(self, asked: AskedSum) -> list[Site]:
+    def before(self, asked: TranscriptSum) -> list[Site]:
         """Return all sites as they were when they were asked for a sum, lost ones too."""
         if asked.told is not self._told:
             content = RecordDict()
@@ -76,10 +76,10 @@ class SimulatedSites:
         return site
 
 
-def smallest_cluster(sites: SimulatedSites, asked: Sequence[AskedSum]) -> int | None:
+def smallest_cluster(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> int | None:
     """Return the fewest rows of one site behind a centre of k-means, local or federated; None if there is no centre."""
     sizes: list[int] = []
-    for one in asked:
+    for one in transcript:
         if one.task in CLUSTER_SIZES:
             for site in sites.before(one):
                 if site.name in one.sites:
@@ -106,10 +106,12 @@ def _assigned_sizes(site: Site, inputs: Inputs) -> list[NDArray[Any]]:
 CLUSTER_SIZES = {messages.LANDMARKS.name: _own_cluster_sizes, messages.ASSIGN.name: _assigned_sizes}
 
 
-def questions_by_map(sites: SimulatedSites, asked: Sequence[AskedSum]) -> dict[Told, list[CutQuestion]]:
+def questions_by_map(
+    sites: SimulatedSites, transcript: Sequence[TranscriptSum]
+) -> dict[Told, list[CutQuestion]]:
     """Return all questions of cutting planes by feature map."""
     found: dict[Told, list[CutQuestion]] = {}
-    for one in asked:
+    for one in transcript:
         if one.task != messages.CUTS.name:
             continue
         problems, questions = unpack_problems(one.inputs), unpack_questions(one.inputs)
@@ -156,7 +158,9 @@ def _factors(site: Site, one: CutQuestion) -> NDArray[np.float64]:
     return np.hstack([signed, v]).T
 
 
-def row_factors_by_site(sites: SimulatedSites, asked: Sequence[AskedSum]) -> list[NDArray[np.float64]]:
+def row_factors_by_site(
+    sites: SimulatedSites, transcript: Sequence[TranscriptSum]
+) -> list[NDArray[np.float64]]:
     """Return what each training row is multiplied by in the sums of a feature selection about the rows themselves.
 
     Support vectors have another weight for each feature; it is looked at the one that is in all sums, so that its cells
@@ -173,25 +177,25 @@ def row_factors_by_site(sites: SimulatedSites, asked: Sequence[AskedSum]) -> lis
     parts: list[list[NDArray[np.float64]]] = [[] for _ in range(sites.settings.sites)]
     sides: dict[tuple[Pair, tuple[float, float]], Problem] = {}
     # Features are only ever removed: one that is in the last sum is in all.
-    for one in [one for one in asked if one.task == messages.SUPPORT.name][-1:]:
+    for one in [one for one in transcript if one.task == messages.SUPPORT.name][-1:]:
         last = unpack_problems(one.inputs)[0].feature_map
         feature = np.flatnonzero(one.told[messages.feature_map(last)]["features"])[:1]
-    for one in asked:
+    for one in transcript:
         if one.task == messages.SUPPORT.name:
             problems = unpack_problems(one.inputs)
             sides.update({(problem.pair, problem.weights): problem for problem in problems})
             for part, site in zip(parts, sites.before(one), strict=True):
                 part.append(_support_factors(site, one, problems, feature))
-    for one in asked:
+    for one in transcript:
         if one.task == messages.CLASS_MOMENTS.name:
             for part, site in zip(parts, sites.before(one), strict=True):
                 part.append(_moment_factors(site, one, list(sides.values()), sites.settings.folds))
-    rows = [len(site.train().classes) for site in sites.before(asked[0])]
+    rows = [len(site.train().classes) for site in sites.before(transcript[0])]
     return [np.vstack([np.empty((0, count)), *part]) for part, count in zip(parts, rows, strict=True)]
 
 
 def _support_factors(
-    site: Site, one: AskedSum, problems: Sequence[Problem], feature: NDArray[np.int64]
+    site: Site, one: TranscriptSum, problems: Sequence[Problem], feature: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return one site's factors in one sum over support vectors, shape (3 * problems, rows)."""
     found = np.zeros((3 * len(problems), len(site.train().classes)))
@@ -206,7 +210,7 @@ def _support_factors(
 
 
 def _moment_factors(
-    site: Site, one: AskedSum, problems: Sequence[Problem], folds: int
+    site: Site, one: TranscriptSum, problems: Sequence[Problem], folds: int
 ) -> NDArray[np.float64]:
     """Return one site's factors in the sums by class, by side of each problem, and by fold, shape (sums, rows)."""
     by_class = site.train().classes == np.arange(len(site.schema().classes))[:, None]

@@ -42,7 +42,7 @@ class InProcessGrid(Grid):
 
     Attributes
     ----------
-    transcript : list of Message
+    replies : list of Message
         Every reply that the coordinator has received, in order.
     """
 
@@ -54,7 +54,7 @@ class InProcessGrid(Grid):
         run_id: int = 1,
     ) -> None:
         self.app = app
-        self.transcript: list[Message] = []
+        self.replies: list[Message] = []
         self._run = Run.create_empty(run_id)
         self._contexts = {
             node_id: Context(run_id, node_id, dict(config), RecordDict(), dict(run_config))
@@ -104,7 +104,7 @@ class InProcessGrid(Grid):
             warnings.filterwarnings("ignore", category=ConvergenceWarning, module="sklearn")
             replies = list(pool.map(self._answer, *zip(*numbered, strict=True))) if numbered else []
         self._replies.update(zip((number for number, _ in numbered), replies, strict=True))
-        self.transcript.extend(replies)
+        self.replies.extend(replies)
         return [number for number, _ in numbered]
 
     def pull_messages(self, message_ids: Iterable[str]) -> Iterable[Message]:

@@ -24,9 +24,9 @@ from simulations.report import write_report
 from simulations.sites import label_place, number_of_sites, table_of
 from strategies.app import STRATEGIES
 from strategies.app import run as run_strategy
-from strategies.asked import remove_asked
-from strategies.journal import config_before
+from strategies.checkpoint import config_before
 from strategies.pan_svm import PanSVM
+from strategies.transcript import remove_transcript
 
 ENGINES = ("simulation", "in-process")
 FLOWER_LOGGER = "flwr"
@@ -125,7 +125,7 @@ def run(settings: Settings, engine: str, show: Callable[[str], None], attack_min
         if attacked is not None:
             show(str(attacked))
         add_to_result(folder, found, attacked)
-        remove_asked(folder)
+        remove_transcript(folder)
     write_report(folder)
     return folder
 

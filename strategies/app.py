@@ -9,11 +9,11 @@ from flwr.serverapp import Grid, ServerApp
 
 from flower_pansvm.errors import PanSVMError, SettingError, TrainingError
 from flower_pansvm.settings import Settings
-from strategies.asked import Asked
+from strategies.checkpoint import Checkpoint
 from strategies.filter_wrapper import FilterWrapper
-from strategies.journal import Journal
 from strategies.pan_svm import PanSVM
 from strategies.results import write
+from strategies.transcript import Transcript
 from strategies.voted_wrapper import Rsvm, SvmRfe, SvmT, VotedWrapper
 
 STRATEGIES: dict[str, type[PanSVM]] = {
@@ -58,21 +58,23 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PanSVM:
     PanSVMError
         If the run fails; its checkpoint stays in the folder.
     """
-    journal = Journal(folder, settings)
-    strategy = STRATEGIES[settings.strategy](settings, journal, Asked(folder) if settings.audit else None)
+    checkpoint = Checkpoint(folder, settings)
+    strategy = STRATEGIES[settings.strategy](
+        settings, checkpoint, Transcript(folder) if settings.audit else None
+    )
     try:
         strategy.start(grid)
     except PanSVMError as error:
         # Settings and sums that lead to an error would lead to it again.
         again = not isinstance(error, SettingError | TrainingError)
-        if again and (journal.written or settings.resume):
+        if again and (checkpoint.written or settings.resume):
             command = "select" if settings.selects else "tune" if settings.tunes else "run"
             log(INFO, "the run stopped; go on with: pansvm %s --resume %s", command, folder)
         elif not settings.resume:
-            journal.remove()
+            checkpoint.remove()
         raise
     write(folder, strategy, settings)
-    journal.remove()
+    checkpoint.remove()
     accuracy = strategy.evaluation.accuracy
     log(INFO, "test accuracy %s", "not measured, no test rows" if accuracy is None else f"{accuracy:.4f}")
     log(INFO, "results are in %s", folder)

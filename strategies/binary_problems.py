@@ -18,7 +18,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.settings import Settings
 from strategies.cutting_planes import side_rows, weighted_rows
 from strategies.federation import Federation
-from strategies.standard import Standard
+from strategies.scaling import ScaledFeatures
 
 
 def kernel_of(settings: Settings, gamma: float) -> Kernel:
@@ -27,7 +27,7 @@ def kernel_of(settings: Settings, gamma: float) -> Kernel:
 
 
 def fit_feature_map(
-    settings: Settings, standard: Standard, landmarks: NDArray[np.float64], features: NDArray[np.bool_]
+    settings: Settings, scaled: ScaledFeatures, landmarks: NDArray[np.float64], features: NDArray[np.bool_]
 ) -> NystromMap:
     """Return the feature map of some features of the landmarks; ``gamma=scale`` is that of these features.
 
@@ -35,7 +35,7 @@ def fit_feature_map(
     ----------
     settings : Settings
         Kernel and its parameters; C and gamma are not to be chosen any more.
-    standard : Standard
+    scaled : ScaledFeatures
         The scaling that the landmarks are in, and what it tells of the rows.
     landmarks : ndarray of shape (landmarks, all features)
         The landmarks.
@@ -43,7 +43,7 @@ def fit_feature_map(
         Mask of the features.
     """
     count = int(np.count_nonzero(features))
-    (gamma,) = settings.gamma_values(scale_gamma(count, standard.variance(features)))
+    (gamma,) = settings.gamma_values(scale_gamma(count, scaled.variance(features)))
     return NystromMap.fit(kernel_of(settings, gamma), landmarks[:, features])
 
 
@@ -91,9 +91,9 @@ def tell_feature_map(
     )
 
 
-def check_kernel(kernel: Kernel, standard: Standard) -> None:
+def check_kernel(kernel: Kernel, scaled: ScaledFeatures) -> None:
     """Check that the kernel can be computed with on every training row; raises SettingError if not."""
-    kernel.self_bound(standard.largest_norm**2)
+    kernel.self_bound(scaled.largest_norm**2)
 
 
 def pairs_of(settings: Settings, schema: Schema) -> tuple[Pair, ...]:

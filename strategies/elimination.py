@@ -40,18 +40,18 @@ class Elimination(PanSVM):
 
     def fit(self, federation: Federation) -> PanSVC:
         """Select features, and train on those that are chosen."""
-        phase, settings = federation.ledger.phase, self.settings
+        phase, settings = federation.costs.phase, self.settings
         schema, moments = self.agree(federation)
         with phase("landmarks"):
             self.subsets = Subsets(federation, self.settings, schema, moments)
-            standard, landmarks = self.subsets.standards[NO_FOLD], self.subsets.landmarks[NO_FOLD]
+            scaled, landmarks = self.subsets.scaled_sets[NO_FOLD], self.subsets.landmarks[NO_FOLD]
             self.landmarks_used = len(landmarks)
         with phase("selection"):
-            self.trail = Trail(schema, federation.ledger)
+            self.trail = Trail(schema, federation.costs)
             self.eliminate(federation)
             self.selection = self.trail.outcome(settings.select_tolerance, settings.features_wanted)
         chosen = self.mask(self.selection.selected)
-        return self.train(federation, schema, moments, standard, landmarks, chosen, self._start)
+        return self.train(federation, schema, moments, scaled, landmarks, chosen, self._start)
 
     def join(self, federation: Federation) -> Schema:
         """Phase 1, and whether there are as many features as are wanted, before anything is trained."""

@@ -11,7 +11,7 @@ from flwr.serverapp import Grid
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError, error_class
 from flower_pansvm.printable import printable
-from strategies.ledger import Ledger
+from strategies.costs import Costs
 
 POLL_SECONDS = 0.02
 """First wait before asking Flower for replies; each is a quarter longer than the last, up to SLOWEST_POLL_SECONDS."""
@@ -19,7 +19,7 @@ POLL_SECONDS = 0.02
 SLOWEST_POLL_SECONDS = 0.25
 
 
-def exchange(grid: Grid, messages: Iterable[Message], timeout: float, ledger: Ledger) -> dict[int, Message]:
+def exchange(grid: Grid, messages: Iterable[Message], timeout: float, costs: Costs) -> dict[int, Message]:
     """Send messages and return the replies; this is one round trip.
 
     Parameters
@@ -30,7 +30,7 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout: float, ledger: Le
         At most one for each node.
     timeout : float
         Seconds to wait. What arrives later, or a second time, is never looked at.
-    ledger : Ledger
+    costs : Costs
         Counts the round trip and its bytes.
 
     Returns
@@ -45,8 +45,8 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout: float, ledger: Le
     """
     messages = list(messages)
     node_of = _push(grid, messages)
-    ledger.round_trips += 1
-    ledger.bytes_down += sum(records.size(message.content) for message in messages)
+    costs.round_trips += 1
+    costs.bytes_down += sum(records.size(message.content) for message in messages)
     replies: dict[int, Message] = {}
     faults: list[tuple[int, str]] = []
     waiting = set(node_of)
@@ -63,7 +63,7 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout: float, ledger: Le
                 faults.append((FederationError.code, f"Node {node} answered in the name of another node."))
             elif reply.has_content():
                 replies[node] = reply
-                ledger.bytes_up += records.size(reply.content)
+                costs.bytes_up += records.size(reply.content)
             elif reply.error.code >= PanSVMError.code:
                 faults.append((reply.error.code, printable(reply.error.reason or "")))
             else:

@@ -26,7 +26,8 @@ from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
 from flower_pansvm.settings import Settings
-from strategies.asked import Asked
+from strategies.checkpoint import Checkpoint
+from strategies.costs import Costs
 from strategies.envelope import (
     Contact,
     Request,
@@ -38,10 +39,9 @@ from strategies.envelope import (
     unpack,
 )
 from strategies.exchange import exchange
-from strategies.journal import Journal
-from strategies.ledger import Ledger
 from strategies.opened import KnownRows, Opened
 from strategies.plausible import check_sum
+from strategies.transcript import Transcript
 
 
 class SitesLostError(Exception):
@@ -64,16 +64,16 @@ class Federation:
     strategy : Strategy
         Flower's hooks: who is asked (``configure_train``, ``configure_evaluate``), and what becomes of the replies
         (``aggregate_train``, ``aggregate_evaluate``).
-    journal : Journal or None
+    checkpoint : Checkpoint or None
         Where the sums are written down, and taken from by a run that resumes.
-    asked : Asked or None
+    transcript : Transcript or None
         Where it is written down what the sites were asked, for an audit.
 
     Attributes
     ----------
     sites : dict of str to Contact
         The sites that take part, by name, in ring order.
-    ledger : Ledger
+    costs : Costs
         What the run cost.
     """
 
@@ -82,21 +82,21 @@ class Federation:
         grid: Grid,
         settings: Settings,
         strategy: Strategy,
-        journal: Journal | None = None,
-        asked: Asked | None = None,
+        checkpoint: Checkpoint | None = None,
+        transcript: Transcript | None = None,
     ) -> None:
         self.grid = grid
         self.settings = settings
         self.strategy = strategy
-        self.journal = journal
-        self.asked = asked
+        self.checkpoint = checkpoint
+        self.transcript = transcript
         self.run = str(grid.run.run_id)
         self.protocol = protocol_of(settings)
         if not self.protocol.protected:
             text = "NOTHING IS PROTECTED: with '%s' the coordinator sees every site's numbers; for comparison only"
             log(WARNING, text, settings.aggregation)
         self.sites: dict[str, Contact] = {}
-        self.ledger = Ledger()
+        self.costs = Costs()
         self._joined: dict[str, Contact] = {}
         self._riders: dict[str, Values] = {}
         self._told: dict[str, str] = {}
@@ -131,14 +131,14 @@ class Federation:
         PanSVMError
             If a site reports an error, fewer than ``min-sites`` sites are left, or a sum cannot be.
         """
-        entry = self.journal.next(task.name) if self.journal else None
+        entry = self.checkpoint.next(task.name) if self.checkpoint else None
         sums = self._replay(*entry) if entry else self._sum_of_all_left(task, inputs, slack or {})
         sites = tuple(self.sites)
         self._learn_rows(task, sums, sites)
-        if self.journal:
-            self.journal.write(task.name, sites, sums)
-        if self.asked:
-            self.asked.add_sum(task, inputs, sites, sums)
+        if self.checkpoint:
+            self.checkpoint.write(task.name, sites, sums)
+        if self.transcript:
+            self.transcript.add_sum(task, inputs, sites, sums)
         if entry and task is MOMENTS:
             # Asked all the same, for what the sites hand on to each other with it: keys do not outlive a run.
             self._sum_of_all_left(task, inputs, slack or {})
@@ -148,7 +148,7 @@ class Federation:
         self, task: Task, inputs: Values, slack: Mapping[str, float]
     ) -> dict[str, NDArray[np.float64]]:
         """Ask for a sum, and again without the sites that are lost, until all that are left have answered."""
-        round_trip = self.ledger.round_trips + 1
+        round_trip = self.costs.round_trips + 1
         keys = keys_digest({name: site.public_key + site.published for name, site in self._joined.items()})
         attempt = 0
         while True:
@@ -190,15 +190,15 @@ class Federation:
             node: records.get(reply.content, "disclosed", senders[node]) for node, reply in replies.items()
         }
         for name in task.disclosed:
-            self.ledger.note_departure(task, "disclosed", name, np.size(next(iter(results.values()))[name]))
+            self.costs.note_departure(task, "disclosed", name, np.size(next(iter(results.values()))[name]))
         return results
 
     def broadcast(self, name: str, values: Values) -> None:
         """Give every site values to keep; they travel with the next messages."""
         self._riders[name] = values
         self._told[name] = records.digest(values)
-        if self.asked:
-            self.asked.add_told(name, values)
+        if self.transcript:
+            self.transcript.add_told(name, values)
 
     def enrol(self, contacts: Mapping[str, Contact]) -> None:
         """Take in the sites that have joined; their order by name is the ring's."""
@@ -215,11 +215,11 @@ class Federation:
         """
         for name in names:
             log(WARNING, "site '%s' does not answer and is left out from now on", name)
-            self.ledger.dropped.append(name)
+            self.costs.dropped.append(name)
         if left < self.settings.min_sites:
             raise FederationError(
                 f"Only {left} sites are left and min-sites is {self.settings.min_sites}; lost: "
-                f"{', '.join(self.ledger.dropped)}. See that their SuperNodes run and whether their logs show an "
+                f"{', '.join(self.costs.dropped)}. See that their SuperNodes run and whether their logs show an "
                 "error, then start the run again."
             )
         log(INFO, "going on with %d sites", left)
@@ -257,7 +257,7 @@ class Federation:
         check_sum(self._opened(sums, this.roster))
         for name, total in sums.items():
             how = "summed" if self.protocol.protected else "disclosed"
-            self.ledger.note_departure(task, how, name, total.size)
+            self.costs.note_departure(task, how, name, total.size)
         return sums
 
     def _opened(self, sums: Mapping[str, NDArray[np.float64]], sites: tuple[str, ...]) -> Opened:
@@ -286,7 +286,7 @@ class Federation:
     def _replay(
         self, sites: tuple[str, ...], sums: dict[str, NDArray[np.float64]]
     ) -> dict[str, NDArray[np.float64]]:
-        """Return the sums of a journal's entry, after leaving out the sites that were lost by then."""
+        """Return the sums of a checkpoint's entry, after leaving out the sites that were lost by then."""
         missing = [name for name in sites if name not in self.sites]
         if missing:
             raise FederationError(
@@ -309,7 +309,7 @@ class Federation:
         messages = list(configure(this.round_trip, arrays, config, self.grid))
         for message in messages:
             self._dress(message.content, self._name_of(message.metadata.dst_node_id))
-        replies = exchange(self.grid, messages, self.settings.timeout, self.ledger)
+        replies = exchange(self.grid, messages, self.settings.timeout, self.costs)
         self._check_all_answered(this.roster, replies)
         sums = self._aggregate(this.round_trip, list(replies.values()), evaluating)
         self._riders.clear()
@@ -353,7 +353,7 @@ class Federation:
         messages = [
             Message(content, node, task.message_type, ttl=timeout) for node, content in contents.items()
         ]
-        return exchange(self.grid, messages, timeout, self.ledger)
+        return exchange(self.grid, messages, timeout, self.costs)
 
     def _check_all_answered(self, names: Iterable[str], replies: Mapping[int, Message]) -> None:
         lost = [name for name in names if self.sites[name].node_id not in replies]

@@ -15,7 +15,7 @@ from flower_pansvm import messages
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.settings import Settings
 from strategies.federation import Federation
-from strategies.standard import Standard
+from strategies.scaling import ScaledFeatures
 
 SPARE_SLOTS = 2
 """Landmark slots per site, in shares of an equal split: a site with more rows than others has more centres."""
@@ -32,7 +32,9 @@ MARGIN = 1.01
 Landmarks = list[NDArray[np.float64]]
 
 
-def gather_landmarks(federation: Federation, settings: Settings, standards: Sequence[Standard]) -> Landmarks:
+def gather_landmarks(
+    federation: Federation, settings: Settings, scaled_sets: Sequence[ScaledFeatures]
+) -> Landmarks:
     """Return the landmarks of each scaling, shape (landmarks, features).
 
     They are sorted, so that the same landmarks always give the same model.
@@ -42,12 +44,12 @@ def gather_landmarks(federation: Federation, settings: Settings, standards: Sequ
     TrainingError
         If no site has enough rows for a single landmark.
     """
-    methods: dict[str, Callable[[Federation, Settings, Sequence[Standard]], Landmarks]] = {
+    methods: dict[str, Callable[[Federation, Settings, Sequence[ScaledFeatures]], Landmarks]] = {
         "k-means": local_k_means,
         "federated-k-means": federated_k_means,
         "random": random_in_box,
     }
-    found = methods[settings.landmark_method](federation, settings, standards)
+    found = methods[settings.landmark_method](federation, settings, scaled_sets)
     if min(map(len, found)) == 0:
         raise TrainingError(
             f"No site has the {settings.min_cluster} rows that a landmark needs. Lower min-cluster if all "
@@ -56,19 +58,21 @@ def gather_landmarks(federation: Federation, settings: Settings, standards: Sequ
     return [_sorted(landmarks) for landmarks in found]
 
 
-def local_k_means(federation: Federation, settings: Settings, standards: Sequence[Standard]) -> Landmarks:
+def local_k_means(
+    federation: Federation, settings: Settings, scaled_sets: Sequence[ScaledFeatures]
+) -> Landmarks:
     """Return the union of the sites' own k-means centres (Lu 2016, Algorithm 1, line 1), sorted, by one round trip.
 
     They come back in an order that says nothing about the sites, and that differs from run to run.
     """
-    wanted = [settings.landmark_count(standard.rows) for standard in standards]
+    wanted = [settings.landmark_count(scaled.rows) for scaled in scaled_sets]
     most, sites = max(wanted), len(federation.sites)
     sums = federation.secure_sum(
         messages.LANDMARKS,
         {
-            "folds": _folds(standards),
+            "folds": _folds(scaled_sets),
             "shares": np.array(
-                [count / standard.rows for count, standard in zip(wanted, standards, strict=True)]
+                [count / scaled.rows for count, scaled in zip(wanted, scaled_sets, strict=True)]
             ),
             "slots_per_site": min(most, SPARE_SLOTS * math.ceil(most / sites)),
             "min_cluster": settings.min_cluster,
@@ -80,19 +84,21 @@ def local_k_means(federation: Federation, settings: Settings, standards: Sequenc
     ]
 
 
-def federated_k_means(federation: Federation, settings: Settings, standards: Sequence[Standard]) -> Landmarks:
+def federated_k_means(
+    federation: Federation, settings: Settings, scaled_sets: Sequence[ScaledFeatures]
+) -> Landmarks:
     """Return centres that are means over the rows of all hospitals: Lloyd's k-means, each step one secure sum.
 
     It begins with the centres of :func:`local_k_means`. A centre that is left without rows is dropped.
     """
-    centres = local_k_means(federation, settings, standards)
+    centres = local_k_means(federation, settings, scaled_sets)
     for _ in range(K_MEANS_STEPS):
         most = max(map(len, centres))
         padded = [np.pad(own, ((0, most - len(own)), (0, 0))) for own in centres]
         sums = federation.secure_sum(
             messages.ASSIGN,
             {
-                "folds": _folds(standards),
+                "folds": _folds(scaled_sets),
                 "centres": np.stack(padded),
                 "counts": np.array([len(own) for own in centres]),
                 "min_cluster": settings.min_cluster,
@@ -106,19 +112,21 @@ def federated_k_means(federation: Federation, settings: Settings, standards: Seq
     return centres
 
 
-def random_in_box(federation: Federation, settings: Settings, standards: Sequence[Standard]) -> Landmarks:
+def random_in_box(
+    federation: Federation, settings: Settings, scaled_sets: Sequence[ScaledFeatures]
+) -> Landmarks:
     """Return uniformly random points of the federated bounding box; no record has a part in any of them.
 
     The box is known to the next of 64 steps, and from numbers of sites only: how many have a row beyond a step.
     """
-    deviation = math.sqrt(min(standard.variance() for standard in standards))
-    steps = np.geomspace(SMALLEST_STEP * (deviation or 1.0), _largest_cell(standards), BOX_STEPS)
-    sums = federation.secure_sum(messages.BOX, {"folds": _folds(standards), "steps": steps})
+    deviation = math.sqrt(min(scaled.variance() for scaled in scaled_sets))
+    steps = np.geomspace(SMALLEST_STEP * (deviation or 1.0), _largest_cell(scaled_sets), BOX_STEPS)
+    sums = federation.secure_sum(messages.BOX, {"folds": _folds(scaled_sets), "steps": steps})
     landmarks = []
-    for standard, below, above in zip(standards, sums["below"], sums["above"], strict=True):
+    for scaled, below, above in zip(scaled_sets, sums["below"], sums["above"], strict=True):
         low, high = (steps[np.minimum((side > 0).sum(axis=1), len(steps) - 1)] for side in (below, above))
-        generator = np.random.default_rng([settings.seed, standard.fold + 1])
-        count = settings.landmark_count(standard.rows)
+        generator = np.random.default_rng([settings.seed, scaled.fold + 1])
+        count = settings.landmark_count(scaled.rows)
         landmarks.append(generator.uniform(-low, high, size=(count, len(low))))
     return landmarks
 
@@ -127,10 +135,10 @@ def _sorted(landmarks: NDArray[np.float64]) -> NDArray[np.float64]:
     return landmarks[np.lexsort(landmarks.T[::-1])]
 
 
-def _folds(standards: Sequence[Standard]) -> NDArray[np.int64]:
-    return np.array([standard.fold for standard in standards])
+def _folds(scaled_sets: Sequence[ScaledFeatures]) -> NDArray[np.int64]:
+    return np.array([scaled.fold for scaled in scaled_sets])
 
 
-def _largest_cell(standards: Sequence[Standard]) -> float:
+def _largest_cell(scaled_sets: Sequence[ScaledFeatures]) -> float:
     """Return a bound on every scaled cell."""
-    return MARGIN * max(standard.largest_norm for standard in standards)
+    return MARGIN * max(scaled.largest_norm for scaled in scaled_sets)

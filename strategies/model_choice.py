@@ -36,8 +36,8 @@ from strategies.cutting_planes import CuttingPlanes
 from strategies.federation import Federation
 from strategies.landmarks import gather_landmarks
 from strategies.master.progress import Progress
-from strategies.phases import Trial, score, shares_right
-from strategies.standard import Moments, Standard, tell_scalings
+from strategies.scaling import Moments, ScaledFeatures, tell_scalings
+from strategies.scoring import Trial, score, shares_right
 
 ROUGH, MOST_ROUNDS = 1e-2, 12
 """Models that are only compared are not trained to a smaller gap than this, nor for more round trips."""
@@ -135,13 +135,13 @@ def choose(federation: Federation, settings: Settings, schema: Schema, moments: 
     Choice
         A point that could not be tried is in it with the reason.
     """
-    standards = [moments.standard(fold) for fold in moments.folds]
-    tell_scalings(federation, standards)
-    landmarks = gather_landmarks(federation, settings, standards)
-    gammas = settings.gamma_values(scale_gamma(landmarks[0].shape[1], moments.standard().variance()))
-    maps, failures = _feature_maps(federation, settings, landmarks, standards, gammas)
+    scaled_sets = [moments.scaled(fold) for fold in moments.folds]
+    tell_scalings(federation, scaled_sets)
+    landmarks = gather_landmarks(federation, settings, scaled_sets)
+    gammas = settings.gamma_values(scale_gamma(landmarks[0].shape[1], moments.scaled().variance()))
+    maps, failures = _feature_maps(federation, settings, landmarks, scaled_sets, gammas)
     usable = [point for point in product(settings.C_values, gammas) if point[1] not in failures]
-    log(INFO, "trying %d settings on %d folds", len(usable), len(standards))
+    log(INFO, "trying %d settings on %d folds", len(usable), len(scaled_sets))
     pairs = pairs_of(settings, schema)
     states: dict[tuple[float, float], list[Progress]] = {}
     cut_rounds = 0
@@ -157,7 +157,7 @@ def choose(federation: Federation, settings: Settings, schema: Schema, moments: 
         )
         solved = training.train(warm_start(federation, settings, problems))
         cut_rounds = max(state.rounds for state in solved)
-        per_point = len(standards) * len(pairs)
+        per_point = len(scaled_sets) * len(pairs)
         states = {point: solved[i * per_point : (i + 1) * per_point] for i, point in enumerate(usable)}
     accuracies = _accuracies(federation, states, pairs)
     points = []
@@ -176,7 +176,7 @@ def _feature_maps(
     federation: Federation,
     settings: Settings,
     landmarks: Sequence[NDArray[np.float64]],
-    standards: Sequence[Standard],
+    scaled_sets: Sequence[ScaledFeatures],
     gammas: Sequence[float],
 ) -> tuple[dict[tuple[float, int], NystromMap], dict[float, str]]:
     """Tell the sites the feature map of every gamma and fold.
@@ -193,13 +193,13 @@ def _feature_maps(
     for gamma in gammas:
         try:
             kernel = kernel_of(settings, gamma)
-            for fold, standard in enumerate(standards):
-                check_kernel(kernel, standard)
+            for fold, scaled in enumerate(scaled_sets):
+                check_kernel(kernel, scaled)
                 maps[gamma, fold] = NystromMap.fit(kernel, landmarks[fold])
         except (TrainingError, SettingError) as error:
             failures[gamma] = str(error)
     maps = {key: feature_map for key, feature_map in maps.items() if key[0] not in failures}
-    for fold in range(len(standards)):
+    for fold in range(len(scaled_sets)):
         tell_landmarks(federation, fold, landmarks[fold], scaling=fold)
     for number, ((_, fold), feature_map) in enumerate(maps.items()):
         tell_feature_map(federation, number, feature_map, landmark_set=fold)

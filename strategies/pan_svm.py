@@ -28,12 +28,13 @@ from strategies.binary_problems import (
 )
 from strategies.cutting_planes import CuttingPlanes
 from strategies.federation import Federation
+from strategies.joining import join
 from strategies.landmarks import gather_landmarks
 from strategies.master.progress import Progress
 from strategies.model_choice import Choice, choose
-from strategies.phased import PhasedStrategy
-from strategies.phases import Trial, join, score
-from strategies.standard import Moments, Standard, learn_moments, tell_scalings
+from strategies.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
+from strategies.scoring import Trial, score
+from strategies.strategy import PhasedStrategy
 
 SPREAD = 0.3
 """How far decision values lie apart, in shares of the largest distance that is to be expected."""
@@ -68,14 +69,14 @@ class PanSVM(PhasedStrategy):
     def fit(self, federation: Federation) -> PanSVC:
         """Train the model; one phase after the other as in the paper's figure 3.1."""
         schema, moments = self.agree(federation)
-        with federation.ledger.phase("landmarks"):
-            standard = self.standardise(federation, moments)
-            landmarks = self.gather_landmarks(federation, standard)
-        return self.train(federation, schema, moments, standard, landmarks)
+        with federation.costs.phase("landmarks"):
+            scaled = self.scale(federation, moments)
+            landmarks = self.gather_landmarks(federation, scaled)
+        return self.train(federation, schema, moments, scaled, landmarks)
 
     def agree(self, federation: Federation) -> tuple[Schema, Moments]:
         """Run phases 1 and 2, and choose C and gamma if the settings leave that to cross-validation."""
-        phase = federation.ledger.phase
+        phase = federation.costs.phase
         with phase("join"):
             schema = self.join(federation)
         with phase("scaling"):
@@ -90,7 +91,7 @@ class PanSVM(PhasedStrategy):
         federation: Federation,
         schema: Schema,
         moments: Moments,
-        standard: Standard,
+        scaled: ScaledFeatures,
         landmarks: NDArray[np.float64],
         features: NDArray[np.bool_] | None = None,
         start: Callable[[NystromMap], list[NDArray[np.float64]]] | None = None,
@@ -101,7 +102,7 @@ class PanSVM(PhasedStrategy):
         ----------
         federation : Federation
             The sites, which have been told the scaling.
-        schema, moments, standard
+        schema, moments, scaled
             What they have agreed on, and what is known of their rows.
         landmarks : ndarray of shape (landmarks, all features)
             The landmarks.
@@ -110,14 +111,14 @@ class PanSVM(PhasedStrategy):
         start : callable, optional
             Gives the points to begin with for each binary problem of the model, instead of a warm start at the sites.
         """
-        phase = federation.ledger.phase
+        phase = federation.costs.phase
         if features is None:
             features = np.ones(landmarks.shape[1], dtype=np.bool_)
         with phase("feature map"):
-            feature_map = self.build_feature_map(federation, standard, landmarks, features)
+            feature_map = self.build_feature_map(federation, scaled, landmarks, features)
         pairs = pairs_of(self.settings, schema)
         problems = self.binary_problems(schema, pairs, feature_map, moments)
-        check_kernel(feature_map.kernel, standard)
+        check_kernel(feature_map.kernel, scaled)
         with phase("warm start"):
             if start is None:
                 starts = self.warm_start(federation, problems)
@@ -129,7 +130,7 @@ class PanSVM(PhasedStrategy):
         weights = np.stack([state.best for state in solved[: len(pairs)]])
         columns = tuple(name for name, kept in zip(schema.columns, features, strict=True) if kept)
         return PanSVC.from_parts(
-            replace(schema, columns=columns), standard.scaling.of(features), feature_map, weights, pairs
+            replace(schema, columns=columns), scaled.scaling.of(features), feature_map, weights, pairs
         )
 
     def join(self, federation: Federation) -> Schema:
@@ -149,27 +150,27 @@ class PanSVM(PhasedStrategy):
         )
         self.settings = replace(self.settings, C=best.C, gamma=repr(best.gamma))
 
-    def standardise(self, federation: Federation, moments: Moments) -> Standard:
+    def scale(self, federation: Federation, moments: Moments) -> ScaledFeatures:
         """Phase 2, end: scale the features."""
-        standard = moments.standard()
-        tell_scalings(federation, [standard])
-        return standard
+        scaled = moments.scaled()
+        tell_scalings(federation, [scaled])
+        return scaled
 
-    def gather_landmarks(self, federation: Federation, standard: Standard) -> NDArray[np.float64]:
+    def gather_landmarks(self, federation: Federation, scaled: ScaledFeatures) -> NDArray[np.float64]:
         """Phase 3: landmarks (Algorithm 1, line 1), shape (landmarks, features)."""
-        (landmarks,) = gather_landmarks(federation, self.settings, [standard])
+        (landmarks,) = gather_landmarks(federation, self.settings, [scaled])
         self.landmarks_used = len(landmarks)
         return landmarks
 
     def build_feature_map(
         self,
         federation: Federation,
-        standard: Standard,
+        scaled: ScaledFeatures,
         landmarks: NDArray[np.float64],
         features: NDArray[np.bool_],
     ) -> NystromMap:
         """Phase 4: decompose the landmarks' kernel matrix (equation 3.6) and tell the sites the map."""
-        feature_map = fit_feature_map(self.settings, standard, landmarks, features)
+        feature_map = fit_feature_map(self.settings, scaled, landmarks, features)
         log(INFO, "%d landmarks, feature map of rank %d", len(landmarks), feature_map.rank)
         tell_landmarks(federation, 0, landmarks, scaling=0)
         tell_feature_map(federation, 0, feature_map, landmark_set=0, features=features)

@@ -28,12 +28,12 @@ def describe(strategy: PanSVM, settings: Settings) -> dict[str, Any]:
     Parameters
     ----------
     strategy : PanSVM
-        The strategy after :meth:`~strategies.phased.PhasedStrategy.start`.
+        The strategy after :meth:`~strategies.strategy.PhasedStrategy.start`.
     settings : Settings
         The run's settings.
     """
     federation, model, evaluation = strategy.federation, strategy.model, strategy.evaluation
-    ledger = federation.ledger
+    costs = federation.costs
     solved = strategy.training.progress[: len(model.pairs_)]
     objectives = [
         {
@@ -68,13 +68,13 @@ def describe(strategy: PanSVM, settings: Settings) -> dict[str, Any]:
             if isinstance(strategy, Elimination)
             else {}
         ),
-        "round_trips": ledger.round_trips,
+        "round_trips": costs.round_trips,
         "cut_rounds": max(state.rounds for state in strategy.training.progress),
-        "bytes_up": ledger.bytes_up,
-        "bytes_down": ledger.bytes_down,
-        "seconds": {phase: round(seconds, 3) for phase, seconds in ledger.seconds.items()},
-        "disclosed": ledger.disclosed(),
-        "dropped_sites": ledger.dropped,
+        "bytes_up": costs.bytes_up,
+        "bytes_down": costs.bytes_down,
+        "seconds": {phase: round(seconds, 3) for phase, seconds in costs.seconds.items()},
+        "disclosed": costs.disclosed(),
+        "dropped_sites": costs.dropped,
         "model_sha256": model.sha256(),
         "versions": {"python": platform.python_version(), **_versions()},
         "config": settings.to_config(),

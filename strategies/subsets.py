@@ -34,8 +34,8 @@ from strategies.cutting_planes import CuttingPlanes
 from strategies.federation import Federation
 from strategies.landmarks import gather_landmarks
 from strategies.master.progress import Progress
-from strategies.phases import Trial, score, shares_right
-from strategies.standard import Moments, tell_scalings
+from strategies.scaling import Moments, tell_scalings
+from strategies.scoring import Trial, score, shares_right
 
 MOST_ROUNDS = 50
 """Round trips after which a model that is only compared is compared as it is."""
@@ -115,7 +115,7 @@ class Subsets:
 
     Attributes
     ----------
-    standards, landmarks : dict of int to Standard, of int to ndarray
+    scaled_sets, landmarks : dict of int to ScaledFeatures, of int to ndarray
         Scaling and landmarks by the fold they have not seen, `NO_FOLD` for all rows.
     """
 
@@ -123,9 +123,9 @@ class Subsets:
         self.federation, self.settings, self.moments = federation, settings, moments
         self.schema, self.pairs = schema, pairs_of(settings, schema)
         self.folds = [NO_FOLD, *moments.folds]
-        self.standards = {fold: moments.standard(fold) for fold in self.folds}
-        tell_scalings(federation, list(self.standards.values()))
-        gathered = gather_landmarks(federation, settings, list(self.standards.values()))
+        self.scaled_sets = {fold: moments.scaled(fold) for fold in self.folds}
+        tell_scalings(federation, list(self.scaled_sets.values()))
+        gathered = gather_landmarks(federation, settings, list(self.scaled_sets.values()))
         self.landmarks = dict(zip(self.folds, gathered, strict=True))
         for number, fold in enumerate(self.folds):
             tell_landmarks(federation, number, self.landmarks[fold], scaling=number)
@@ -159,7 +159,7 @@ class Subsets:
             problems += self._problems(into, fold)
         # The kernel's largest value does not grow when features are dropped.
         for (into, _, _), fold in jobs:
-            check_kernel(into.maps[fold].kernel, self.standards[fold])
+            check_kernel(into.maps[fold].kernel, self.scaled_sets[fold])
         starts = self._starts(jobs, problems)
         training = CuttingPlanes(
             self.federation,
@@ -195,7 +195,7 @@ class Subsets:
     def _fit(self, features: Mask, fold: int) -> NystromMap:
         landmarks = self.landmarks[fold]
         try:
-            return fit_feature_map(self.settings, self.standards[fold], landmarks, features)
+            return fit_feature_map(self.settings, self.scaled_sets[fold], landmarks, features)
         except TrainingError:
             # With a linear kernel, features that are the same in all landmarks of a fold have no map. That is no reason
             # to end a selection: nearly all rows are predicted alike then, as these features deserve.

@@ -12,7 +12,7 @@ from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.selection.choice import choose
 from flower_pansvm.selection.outcome import Point, Screening, Selection, Step, decided_by
-from strategies.ledger import Ledger
+from strategies.costs import Costs
 from strategies.subsets import Mask, Score, Trained
 
 MOST_NAMES = 3
@@ -26,18 +26,18 @@ class Trail:
     ----------
     schema : Schema
         Names of the features.
-    ledger : Ledger
+    costs : Costs
         Counts round trips and bytes.
     """
 
-    def __init__(self, schema: Schema, ledger: Ledger) -> None:
-        self.schema, self.ledger = schema, ledger
+    def __init__(self, schema: Schema, costs: Costs) -> None:
+        self.schema, self.costs = schema, costs
         self.points: list[Point] = []
         self.steps: list[Step] = []
         self.screening: Screening | None = None
         self.screened: list[int] = []
         self._solutions: dict[int, tuple[NystromMap, NDArray[np.float64]]] = {}
-        self._cost = ledger.round_trips, ledger.bytes_up
+        self._cost = costs.round_trips, costs.bytes_up
 
     def add_point(self, trained: Trained, score: Score) -> None:
         """Write down how good the models of a subset are, and keep those on all rows."""
@@ -62,7 +62,7 @@ class Trail:
         removed: Sequence[int],
     ) -> None:
         """Write down what a step has removed, and what it cost; parameters as in :class:`Step`."""
-        before, self._cost = self._cost, (self.ledger.round_trips, self.ledger.bytes_up)
+        before, self._cost = self._cost, (self.costs.round_trips, self.costs.bytes_up)
         step = Step(
             features=int(np.count_nonzero(features)),
             candidates={name: tuple(map(int, own)) for name, own in candidates.items()},

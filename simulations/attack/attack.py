@@ -22,7 +22,7 @@ from simulations.attack.guess import Guess
 from simulations.attack.knowledge import Floats, Knowledge, knowledge_of
 from simulations.attack.linearised import determined
 from simulations.audited_sums import SimulatedSites
-from strategies.asked import read_asked
+from strategies.transcript import read_transcript
 
 SHARES = {"curvature": 0.45, "jointly": 0.2, "differences": 0.2, "from the truth": 0.15}
 """How the time is dealt out."""
@@ -92,7 +92,7 @@ def attack(settings: Settings, folder: Path, minutes: float, show: Callable[[str
         raise SettingError(
             "The attacker fits rows to sums of the rbf kernel only. Leave the setting kernel out."
         )
-    record = read_asked(folder)
+    record = read_transcript(folder)
     knowledge = knowledge_of(settings, record)
     # BLAS threads on a busy machine wait for each other.
     with threadpool_limits(limits=1):

@@ -20,13 +20,13 @@ from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import Pair, signs
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.settings import Settings
-from strategies.asked import AskedSum
+from strategies.transcript import TranscriptSum
 
 Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Asked:
+class AskedCuts:
     """One question of the problem, and the sums that came back."""
 
     question: Question
@@ -42,7 +42,7 @@ class Knowledge:
     ----------
     feature_map : NystromMap
         The model's feature map; all features, in scaled units.
-    asked : sequence of Asked
+    asked : sequence of AskedCuts
         Questions of one binary problem over all training rows, in order.
     pair : Pair
         Its two sides.
@@ -59,7 +59,7 @@ class Knowledge:
     """
 
     feature_map: NystromMap
-    asked: Sequence[Asked]
+    asked: Sequence[AskedCuts]
     pair: Pair
     class_rows: Floats
     total: Floats
@@ -89,7 +89,7 @@ class Knowledge:
         return int(self.class_rows[side > 0].sum()), int(self.class_rows[side < 0].sum())
 
 
-def knowledge_of(settings: Settings, record: Sequence[AskedSum]) -> Knowledge:
+def knowledge_of(settings: Settings, record: Sequence[TranscriptSum]) -> Knowledge:
     """Return what a coordinator with the record of a run knows.
 
     Raises
@@ -99,7 +99,7 @@ def knowledge_of(settings: Settings, record: Sequence[AskedSum]) -> Knowledge:
     """
     cuts = [one for one in record if one.task == messages.CUTS.name]
     wanted = None
-    asked: list[Asked] = []
+    asked: list[AskedCuts] = []
     for one in cuts:
         problems, questions = unpack_problems(one.inputs), unpack_questions(one.inputs)
         answers = unpack_answers(one.sums, questions)
@@ -111,7 +111,7 @@ def knowledge_of(settings: Settings, record: Sequence[AskedSum]) -> Knowledge:
             curvature = None
             if question.leading >= 0:
                 curvature = curvature_matrix(answer.curvature, problem.rank, question.leading)
-            asked.append(Asked(question, answer.cuts, curvature))
+            asked.append(AskedCuts(question, answer.cuts, curvature))
     if wanted is None:
         raise SettingError("The record holds no training on all rows. Attack a run of 'pansvm run'.")
     told = cuts[-1].told
@@ -138,7 +138,7 @@ def _feature_map(told: object, number: int) -> NystromMap:
     return NystromMap(kernel, landmarks[:, values["features"]], values["normalization"])
 
 
-def _scaled_moments(record: Sequence[AskedSum], told: object) -> tuple[Floats, Floats]:
+def _scaled_moments(record: Sequence[TranscriptSum], told: object) -> tuple[Floats, Floats]:
     """Return sum and sum of squares of the scaled cells; missing ones are filled with the mean."""
     (moments,) = (one for one in record if one.task == messages.MOMENTS.name)
     count, total, square = (moments.sums[name].sum(axis=0) for name in ("count", "total", "square"))
@@ -150,7 +150,7 @@ def _scaled_moments(record: Sequence[AskedSum], told: object) -> tuple[Floats, F
     return scaled, (square - 2 * shift * total + rows * np.square(shift)) / np.square(scale)
 
 
-def numbers_received(record: Sequence[AskedSum]) -> dict[str, int]:
+def numbers_received(record: Sequence[TranscriptSum]) -> dict[str, int]:
     """Return how many numbers each result of each task has brought the coordinator, the largest first."""
     found: dict[str, int] = {}
     for one in record:
@@ -160,7 +160,7 @@ def numbers_received(record: Sequence[AskedSum]) -> dict[str, int]:
     return dict(sorted(found.items(), key=lambda pair: -pair[1]))
 
 
-def unknown_cells(record: Sequence[AskedSum]) -> int:
+def unknown_cells(record: Sequence[TranscriptSum]) -> int:
     """Return how many cells all training rows have together; 0 if the record does not say."""
     moments = [one.sums for one in record if one.task == messages.MOMENTS.name]
     return int(moments[0]["rows"].sum()) * moments[0]["count"].shape[-1] if moments else 0

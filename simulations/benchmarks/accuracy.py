@@ -77,7 +77,7 @@ def five_folds(data_dir: Path, show: Callable[[str], None], sets: Sequence[Paper
                 for method, changes in METHODS.items():
                     strategy = train_in_process(paper_settings(one, file, **changes))
                     ours[method].append(_score(strategy, X.iloc[test], labels.iloc[test]))
-                    trips[method].append(strategy.federation.ledger.round_trips)
+                    trips[method].append(strategy.federation.costs.round_trips)
         found.append(
             Folds(
                 one.data,

@@ -113,7 +113,7 @@ def _train(data: str, variant: str, settings: Settings) -> Training:
             variant,
             state.problem.rank,
             state.rounds,
-            strategy.federation.ledger.round_trips,
+            strategy.federation.costs.round_trips,
             gaps,
             audit(settings, folder),
         )

@@ -34,8 +34,8 @@ from flower_pansvm.records import Value
 from flower_pansvm.settings import Settings
 from strategies.exchange import POLL_SECONDS
 from strategies.federation import Federation
+from strategies.joining import join
 from strategies.pan_svm import PanSVM
-from strategies.phases import join
 
 VALUES = 10_000
 SUMS = 15

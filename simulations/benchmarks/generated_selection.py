@@ -102,7 +102,7 @@ def select(method: str, seed: int, C: float, folder: Path) -> Found:
         selection.points[0].accuracy,
         by_count[len(selection.selected)],
         float(np.mean([bool(step.accuracies) for step in selection.steps])),
-        strategy.federation.ledger.round_trips / sum(len(step.removed) for step in selection.steps),
+        strategy.federation.costs.round_trips / sum(len(step.removed) for step in selection.steps),
     )
 
 

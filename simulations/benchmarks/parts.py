@@ -125,7 +125,5 @@ def _train(settings: Settings, choice: Choice) -> Run:
     started = time.process_time()
     strategy = train_in_process(Settings.from_config(config))
     seconds = time.process_time() - started
-    ledger = strategy.federation.ledger
-    return Run(
-        choice, seconds, ledger.round_trips, ledger.bytes_up, ledger.bytes_down, strategy.model.sha256()
-    )
+    costs = strategy.federation.costs
+    return Run(choice, seconds, costs.round_trips, costs.bytes_up, costs.bytes_down, strategy.model.sha256())

@@ -156,8 +156,8 @@ def run_one(data: str, settings: Settings, classifier: str, scheme: str) -> Run:
         strategy = train_in_process(settings)
         assert isinstance(strategy, Elimination)
         selection = strategy.selection
-        ledger = strategy.federation.ledger
-        round_trips, megabytes = ledger.round_trips, ledger.bytes_up / settings.sites / 1e6
+        costs = strategy.federation.costs
+        round_trips, megabytes = costs.round_trips, costs.bytes_up / settings.sites / 1e6
     return Run(
         data=data,
         method=settings.strategy,

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from clients import memory
+from clients import cache
 from flower_pansvm import messages
 from flower_pansvm.settings import Settings
 from simulations.in_process import InProcessGrid
@@ -64,7 +64,7 @@ def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Return a function after which this process has kept no more than a new one has."""
 
     def restart() -> None:
-        monkeypatch.setattr(memory, "_kept", type(memory._kept)())
-        monkeypatch.setattr(memory, "_bytes", 0)
+        monkeypatch.setattr(cache, "_kept", type(cache._kept)())
+        monkeypatch.setattr(cache, "_bytes", 0)
 
     return restart

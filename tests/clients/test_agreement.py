@@ -130,7 +130,7 @@ def _added_up(federation: Federation) -> NDArray[np.float64]:
 
     meddle(federation, rename)
     federation.secure_sum(messages.ROWS, {})
-    others = [reply for reply in grid.transcript[-5:] if reply.metadata.src_node_id != 2]
+    others = [reply for reply in grid.replies[-5:] if reply.metadata.src_node_id != 2]
     payloads = [cast(NDArray[np.uint8], records.get(reply.content, "sum")["payload"]) for reply in others]
     words = np.sum([from_bytes(payload.tobytes(), "") for payload in payloads], axis=0, dtype=np.uint64)
     return decode(words, (2,), messages.COUNT, 5)
@@ -501,4 +501,4 @@ def test_an_open_state_folder_ends_the_run_before_anything_is_sent(
     grid = hospitals(settings, hospital_files, {"state": str(tmp_path / "open")})
     with pytest.raises(PanSVMError, match="state folder of site 'hospital1' is open to other accounts"):
         enrol(grid, settings)
-    assert all(reply.has_error() for reply in grid.transcript)
+    assert all(reply.has_error() for reply in grid.replies)

@@ -439,6 +439,6 @@ def test_a_class_that_one_hospital_alone_has_tells_its_rows(
     frame.to_csv(hospital_files[1], index=False)
     grid = hospitals(settings, hospital_files)
     sums = ask_moments(enrol(grid, settings))
-    named = [list(records.get(reply.content, "disclosed")["classes"]) for reply in grid.transcript[:3]]  # type: ignore[arg-type]
+    named = [list(records.get(reply.content, "disclosed")["classes"]) for reply in grid.replies[:3]]  # type: ignore[arg-type]
     assert named == [["0", "1"], ["0", "1", "2"], ["0", "1"]]
     assert sums["rows"][0, 2] == 8

@@ -39,7 +39,7 @@ def ask_to_join(tmp_path: Path) -> Ask:
         grid.push_messages(
             [grid.create_message(content, f"{messages.JOIN.category}.{messages.JOIN.name}", node, "1")]
         )
-        return grid.transcript[0]
+        return grid.replies[0]
 
     return ask
 

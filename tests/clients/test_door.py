@@ -79,7 +79,7 @@ def test_a_value_that_does_not_fit_leaves_nothing_behind_in_a_run(
     federation = enrol(grid, settings)
     with pytest.raises(SumError, match="'total' holds a value whose magnitude is above the agreed bound"):
         federation.secure_sum(messages.MOMENTS, {})
-    answers = grid.transcript[3:]
+    answers = grid.replies[3:]
     assert len(answers) == 3
     assert all(reply.has_error() for reply in answers)
 

@@ -76,7 +76,7 @@ def test_signatures_travel_and_differ_from_run_to_run(identified: Nodes) -> None
         grid = InProcessGrid(app, identified, SETTINGS.to_config(), run_id)
         strategy = PanSVM(SETTINGS)
         strategy.join(Federation(grid, SETTINGS, strategy))
-        seen |= {bytes(records.get(reply.content, "disclosed")["signature"]) for reply in grid.transcript}  # type: ignore[arg-type]
+        seen |= {bytes(records.get(reply.content, "disclosed")["signature"]) for reply in grid.replies}  # type: ignore[arg-type]
     assert len(seen) == 6
     assert {len(signature) for signature in seen} == {64}
 
@@ -112,7 +112,7 @@ def test_with_a_roster_a_coordinator_that_swaps_keys_is_refused(victim: int, ide
     in_the_middle(grid, victim)
     with pytest.raises(SumError, match="not signed by the identity in the roster file"):
         ask_moments(grid)
-    answered = {reply.metadata.src_node_id for reply in grid.transcript[3:] if reply.has_content()}
+    answered = {reply.metadata.src_node_id for reply in grid.replies[3:] if reply.has_content()}
     assert victim not in answered
 
 
@@ -135,7 +135,7 @@ def test_without_a_roster_a_coordinator_that_swaps_keys_reads_the_first_sum(
 
     keys = {
         records.get(reply.content, "disclosed")["name"]: records.get(reply.content, "disclosed")["public_key"]
-        for reply in grid.transcript[:3]
+        for reply in grid.replies[:3]
     }
     handed_out = {
         **dict.fromkeys(NAMES, false.public_key().public_bytes_raw()),
@@ -145,7 +145,7 @@ def test_without_a_roster_a_coordinator_that_swaps_keys_reads_the_first_sum(
         *("1", str(sent["task"]), int(sent["round_trip"]), int(sent["attempt"]), NAMES),  # type: ignore[call-overload]
         keys_digest(handed_out),  # type: ignore[arg-type]
     )
-    payload = records.get(grid.transcript[4].content, "sum")["payload"]
+    payload = records.get(grid.replies[4].content, "sum")["payload"]
     words = np.frombuffer(payload.tobytes(), dtype="<u8").copy()  # type: ignore[union-attr]
     for giver, taker, other in (
         ("hospital0", "hospital1", "hospital0"),

@@ -19,8 +19,8 @@ from flower_pansvm.settings import Scalar, Settings
 from simulations.in_process import InProcessGrid
 from simulations.running import resumed
 from strategies.app import STRATEGIES, run
-from strategies.asked import Asked, AskedSum, read_asked
 from strategies.federation import Federation
+from strategies.transcript import Transcript, TranscriptSum, read_transcript
 
 Sums = Mapping[str, NDArray[np.float64]]
 Bits = dict[str, tuple[tuple[int, ...], bytes]]
@@ -83,11 +83,11 @@ def question(task: str, inputs: Mapping[str, Any], told: Mapping[str, records.Va
 # Runs that are started again
 
 
-def record_of_a_run(nodes: list[Node], settings: Settings, run_id: int, folder: Path) -> list[AskedSum]:
+def record_of_a_run(nodes: list[Node], settings: Settings, run_id: int, folder: Path) -> list[TranscriptSum]:
     """Return all that the coordinator has asked and learned in a run."""
-    strategy = STRATEGIES[settings.strategy](settings, None, Asked(folder))
+    strategy = STRATEGIES[settings.strategy](settings, None, Transcript(folder))
     strategy.start(InProcessGrid(app, nodes, settings.to_config(), run_id))
-    return read_asked(folder)
+    return read_transcript(folder)
 
 
 @pytest.mark.parametrize("runs", [3, pytest.param(10, marks=pytest.mark.slow)])

@@ -177,7 +177,7 @@ def test_many_more_features_than_rows_tell_the_rows_if_a_row_has_one_weight(
         monkeypatch.setattr("clients.landmarks.draw_for", of_rows)
     settings, rows = wide
     subsets = gather(replace(settings, preset=preset))
-    scaling = subsets.standards[NO_FOLD].scaling
+    scaling = subsets.scaled_sets[NO_FOLD].scaling
     moments, federation = subsets.moments, subsets.federation
     by_class = federation.secure_sum(messages.CLASS_MOMENTS, {})
     count = moments.count
@@ -187,7 +187,7 @@ def test_many_more_features_than_rows_tell_the_rows_if_a_row_has_one_weight(
     groups += zip(by_class["count"], by_class["total"], by_class["square"], strict=True)
     landmarks = [
         (subsets.landmarks[fold] * own.scaling.scale + own.scaling.shift - scaling.shift) / scaling.scale
-        for fold, own in subsets.standards.items()
+        for fold, own in subsets.scaled_sets.items()
     ]
     found = rows_in_the_span(np.vstack(landmarks), groups) * scaling.scale + scaling.shift
     read = np.count_nonzero(distance_to_a_row(rows, found) < 1e-3)

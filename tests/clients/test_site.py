@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from clients import memory
+from clients import cache
 from clients import site as site_module
 from clients.site import fold_numbers
 from clients.site import test_rows as held_out
@@ -116,27 +116,27 @@ def test_what_was_made_is_not_made_again() -> None:
         return np.zeros(3)
 
     key = ("only in this test", 1)
-    assert memory.cached(key, make) is memory.cached(key, make)
+    assert cache.cached(key, make) is cache.cached(key, make)
     assert len(made) == 1
 
 
 def test_of_too_much_what_was_used_longest_ago_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "BUDGET", 3000)
-    monkeypatch.setattr(memory, "_kept", type(memory._kept)())
-    monkeypatch.setattr(memory, "_bytes", 0)
+    monkeypatch.setattr(cache, "BUDGET", 3000)
+    monkeypatch.setattr(cache, "_kept", type(cache._kept)())
+    monkeypatch.setattr(cache, "_bytes", 0)
     for number in range(3):
-        memory.cached(number, lambda: np.zeros(100))
-    memory.cached(0, lambda: pytest.fail("is still there"))
-    memory.cached(3, lambda: (np.zeros(100), "a text"))
-    assert list(memory._kept) == [2, 0, 3]
+        cache.cached(number, lambda: np.zeros(100))
+    cache.cached(0, lambda: pytest.fail("is still there"))
+    cache.cached(3, lambda: (np.zeros(100), "a text"))
+    assert list(cache._kept) == [2, 0, 3]
 
 
 def test_a_value_larger_than_all_is_kept_until_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(memory, "BUDGET", 10)
-    monkeypatch.setattr(memory, "_kept", type(memory._kept)())
-    assert memory.cached("large", lambda: np.zeros(100)).shape == (100,)
-    memory.cached("next", lambda: np.zeros(100))
-    assert list(memory._kept) == ["next"]
+    monkeypatch.setattr(cache, "BUDGET", 10)
+    monkeypatch.setattr(cache, "_kept", type(cache._kept)())
+    assert cache.cached("large", lambda: np.zeros(100)).shape == (100,)
+    cache.cached("next", lambda: np.zeros(100))
+    assert list(cache._kept) == ["next"]
 
 
 def test_two_feature_maps_of_one_site_are_not_mistaken_for_each_other(

@@ -22,7 +22,7 @@ from simulations.attack.guess import Guess
 from simulations.attack.knowledge import Knowledge, knowledge_of
 from simulations.attack.linearised import determined
 from simulations.audited_sums import SimulatedSites
-from strategies.asked import read_asked
+from strategies.transcript import read_transcript
 
 Floats = NDArray[np.float64]
 SITES = 3
@@ -43,7 +43,7 @@ def run(folder: Path, preset: str, **more: object) -> tuple[Settings, Path]:
     chosen: dict[str, object] = {"sites": SITES, "preset": preset, "C": 4.0, "test_fraction": 0.0, **more}
     settings = Settings(data=str(file), audit=True, out=str(out), **chosen)  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "remove_asked", lambda _: None)
+        patch.setattr(running, "remove_transcript", lambda _: None)
         running.run(settings, "in-process", lambda _: None)
     return settings, out
 
@@ -55,7 +55,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Settings, 
 
 
 def facts(settings: Settings, folder: Path) -> tuple[Knowledge, Floats, Floats]:
-    record = read_asked(folder)
+    record = read_transcript(folder)
     knowledge = knowledge_of(settings, record)
     sites = SimulatedSites(settings).before(record[-1])
     truth = np.vstack([site.scaled(site.train().X) for site in sites])

@@ -33,8 +33,8 @@ from simulations.in_process import InProcessGrid
 from simulations.isolation import isolated_by_pairs, isolated_by_quads
 from simulations.running import in_process_grid
 from strategies.app import run
-from strategies.asked import read_asked
-from strategies.journal import Journal
+from strategies.checkpoint import Checkpoint
+from strategies.transcript import read_transcript
 from strategies.voted_wrapper import VotedWrapper
 
 Run = Callable[..., tuple[int, str, str]]
@@ -81,14 +81,14 @@ class StoppingGrid(InProcessGrid):
 def received(monkeypatch: pytest.MonkeyPatch) -> list[Sums]:
     """Return a list that gets the sums of cutting planes that the coordinator receives from now on."""
     sums: list[Sums] = []
-    write = Journal.write
+    write = Checkpoint.write
 
-    def note(self: Journal, task: str, sites: tuple[str, ...], found: Sums) -> None:
+    def note(self: Checkpoint, task: str, sites: tuple[str, ...], found: Sums) -> None:
         if task == messages.CUTS.name:
             sums.append(found)
         write(self, task, sites, found)
 
-    monkeypatch.setattr(Journal, "write", note)
+    monkeypatch.setattr(Checkpoint, "write", note)
     return sums
 
 
@@ -125,7 +125,7 @@ class Compared:
 
 
 def compared(settings: Settings, folder: Path, received: list[Sums]) -> Iterator[Compared]:
-    sites, asked = SimulatedSites(settings), read_asked(folder)
+    sites, asked = SimulatedSites(settings), read_transcript(folder)
     sums_of_cuts = [one for one in asked if one.task == messages.CUTS.name]
     assert len(sums_of_cuts) == len(received) > 0
     by_sum: dict[int, list[Any]] = {id(one): [] for one in sums_of_cuts}
@@ -212,7 +212,7 @@ def test_by_default_the_factors_make_up_the_sums_but_for_noise_of_the_size_that_
 def test_a_lost_site_has_no_part_in_later_sums(at: int, tmp_path: Path, received: list[Sums]) -> None:
     settings = Settings(data="wine", sites=4, timeout=0.05, preset="exact", audit=True)
     strategy = run(LosingGrid(settings, at), settings, tmp_path)
-    assert strategy.federation.ledger.dropped == ["site-002"]
+    assert strategy.federation.costs.dropped == ["site-002"]
     assert_the_factors_make_up_the_sums(settings, tmp_path, received)
     found = audit(settings, tmp_path)
     assert found.isolated_by_pairs == found.isolated_by_quads == 0
@@ -238,7 +238,7 @@ def test_a_row_that_is_reported_does_follow_from_the_sums(tmp_path: Path, receiv
     assert found.isolated_by_pairs > 0
     assert found.isolated_by_quads >= found.isolated_by_pairs
     sites = SimulatedSites(settings)
-    (questions,) = questions_by_map(sites, read_asked(tmp_path)).values()
+    (questions,) = questions_by_map(sites, read_transcript(tmp_path)).values()
     rows = isolated_by_pairs(np.hstack(factors_by_site(sites, questions)))
     assert len(rows) == found.isolated_by_pairs
     F = np.vstack([site.mapped(site.train().X, 0) for site in sites.before(questions[0].asked)])
@@ -305,7 +305,7 @@ def test_the_smallest_cluster(
 def test_in_federated_k_means_a_step_may_have_the_smallest_cluster(tmp_path: Path) -> None:
     settings = Settings(data="wine", sites=3, landmark_method="federated-k-means", min_cluster=2, audit=True)
     run(in_process_grid(settings), settings, tmp_path)
-    sites, asked = SimulatedSites(settings), read_asked(tmp_path)
+    sites, asked = SimulatedSites(settings), read_transcript(tmp_path)
     first = smallest_cluster(sites, [one for one in asked if one.task == messages.LANDMARKS.name])
     later = smallest_cluster(sites, [one for one in asked if one.task == messages.ASSIGN.name])
     assert first is not None
@@ -348,7 +348,7 @@ def test_without_it_nothing_is_kept_or_shown(pansvm: Run, tmp_path: Path) -> Non
     assert "audit" not in out
     assert "audit" not in json.loads((tmp_path / "out" / "result.json").read_text())
     assert "curious coordinator" not in (tmp_path / "out" / "report.html").read_text()
-    assert not (tmp_path / "out" / "asked").exists()
+    assert not (tmp_path / "out" / "transcript").exists()
 
 
 @pytest.mark.parametrize("from_the_start", [True, False])
@@ -410,7 +410,7 @@ def test_both_engines_give_the_same_audit(tmp_path: Path) -> None:
         assert done.returncode == 0, done.stderr
         assert "audit: smallest cluster 5 rows" in done.stdout
         found.append(json.loads((out / "result.json").read_text())["audit"])
-        assert not (out / "asked").exists()
+        assert not (out / "transcript").exists()
     assert found[0] == found[1]
     assert found[0]["isolated_by_pairs"] > 0
 
@@ -447,14 +447,14 @@ def received_of_rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Sums]]:
     found: dict[str, list[Sums]] = {
         task.name: [] for task in (messages.SUPPORT, messages.CLASS_MOMENTS, messages.MOMENTS)
     }
-    write = Journal.write
+    write = Checkpoint.write
 
-    def note(self: Journal, task: str, sites: tuple[str, ...], sums: Sums) -> None:
+    def note(self: Checkpoint, task: str, sites: tuple[str, ...], sums: Sums) -> None:
         if task in found:
             found[task].append(sums)
         write(self, task, sites, sums)
 
-    monkeypatch.setattr(Journal, "write", note)
+    monkeypatch.setattr(Checkpoint, "write", note)
     return found
 
 
@@ -466,7 +466,7 @@ def test_the_factors_make_up_the_sums_of_a_selection(
         data=small_table, sites=3, strategy="voted-wrapper", blur=blur, class_weight="balanced", audit=True
     )
     strategy = run(in_process_grid(settings), settings, tmp_path / "run")
-    sites, asked = SimulatedSites(settings), read_asked(tmp_path / "run")
+    sites, asked = SimulatedSites(settings), read_transcript(tmp_path / "run")
     factors = np.hstack(row_factors_by_site(sites, asked))
     assert isinstance(strategy, VotedWrapper)
     feature, sums = strategy.selection.ranking[0], received_of_rows
@@ -507,7 +507,7 @@ def test_without_random_weights_support_vectors_give_rows_away(tmp_path: Path) -
         data=data, sites=3, strategy="svm-rfe", cv_folds=2, preset="exact", blur="0", audit=True
     )
     run(in_process_grid(settings), settings, tmp_path / "run")
-    factors = np.hstack(row_factors_by_site(SimulatedSites(settings), read_asked(tmp_path / "run")))
+    factors = np.hstack(row_factors_by_site(SimulatedSites(settings), read_transcript(tmp_path / "run")))
     by_sums_about_rows = set(isolated_by_quads(factors)[0])
     assert by_sums_about_rows
     assert audit(settings, tmp_path / "run").isolated_by_quads >= len(by_sums_about_rows)
@@ -518,7 +518,7 @@ def test_a_site_that_is_lost_has_no_part_in_later_sums_of_a_selection(tmp_path: 
         data="wine", sites=4, timeout=0.05, audit=True, strategy="svm-rfe", step="0.8", C=0.1, landmarks="20"
     )
     run(LosingGrid(settings, 1), settings, tmp_path)
-    by_site = row_factors_by_site(SimulatedSites(settings), read_asked(tmp_path))
+    by_site = row_factors_by_site(SimulatedSites(settings), read_transcript(tmp_path))
     assert [bool(factors[:9].any()) for factors in by_site] == [True, True, False, True]
 
 

@@ -17,7 +17,7 @@ from flower_pansvm.model import PanSVC
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from strategies.journal import Journal
+from strategies.checkpoint import Checkpoint
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -238,16 +238,16 @@ def test_a_selection_that_was_stopped_goes_on(
     in_process(pansvm, *arguments, command="select")
     whole = json.loads((tmp_path / "out" / "result.json").read_text())
 
-    write, written = Journal.write, []
+    write, written = Checkpoint.write, []
 
-    def stop(journal: Journal, task: str, *rest: object) -> None:
-        write(journal, task, *rest)  # type: ignore[arg-type]
+    def stop(checkpoint: Checkpoint, task: str, *rest: object) -> None:
+        write(checkpoint, task, *rest)  # type: ignore[arg-type]
         written.append(task)
         if written.count("support") == 2:
             raise FederationError("The second step is as far as it goes.")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Journal, "write", stop)
+        patch.setattr(Checkpoint, "write", stop)
         code, _, err = in_process(pansvm, *arguments, command="select")
     assert (code, err) == (1, "Error: The second step is as far as it goes.\n")
     code, out, err = pansvm("select", "--engine", "in-process", "--resume", "out")

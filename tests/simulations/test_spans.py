@@ -20,8 +20,8 @@ from flower_pansvm.settings import Settings
 from simulations.audited_sums import SimulatedSites
 from simulations.running import in_process_grid
 from strategies.app import run
-from strategies.asked import read_asked
-from strategies.journal import Journal
+from strategies.checkpoint import Checkpoint
+from strategies.transcript import read_transcript
 
 Matrix = NDArray[np.float64]
 FOUND = 0.01
@@ -33,16 +33,16 @@ class Received:
 
     def __init__(self, settings: Settings, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         sums: list[dict[str, Matrix]] = []
-        write = Journal.write
+        write = Checkpoint.write
 
-        def note(journal: Journal, task: str, sites: tuple[str, ...], found: dict[str, Matrix]) -> None:
+        def note(checkpoint: Checkpoint, task: str, sites: tuple[str, ...], found: dict[str, Matrix]) -> None:
             if task == messages.CUTS.name:
                 sums.append(found)
-            write(journal, task, sites, found)
+            write(checkpoint, task, sites, found)
 
-        monkeypatch.setattr(Journal, "write", note)
+        monkeypatch.setattr(Checkpoint, "write", note)
         self.model = run(in_process_grid(settings), settings, folder).model
-        asked = [one for one in read_asked(folder) if one.task == messages.CUTS.name]
+        asked = [one for one in read_transcript(folder) if one.task == messages.CUTS.name]
         self.answers: list[tuple[Question, Answer]] = []
         for one, found in zip(asked, sums, strict=True):
             (question,) = unpack_questions(one.inputs)

@@ -89,9 +89,9 @@ def test_statistics_of_five_sites_are_those_of_the_pooled_rows(
     strategy = OnlyMoments(settings)
     with pytest.raises(Learned):
         strategy.start(in_process_grid(settings))
-    schema, standard = strategy.subsets.schema, strategy.subsets.standards[-1]
+    schema, scaled = strategy.subsets.schema, strategy.subsets.scaled_sets[-1]
     rows = pool(settings, schema)
-    X, pairs = standard.scaling.transform(rows.X), one_versus_all(len(schema.classes))
+    X, pairs = scaled.scaling.transform(rows.X), one_versus_all(len(schema.classes))
     scores = by_classes(strategy.classes, pairs)
     groups = [X[rows.classes == one] for one in range(len(schema.classes))]
     means = np.stack([group.mean(axis=0) for group in groups])
@@ -176,7 +176,7 @@ def test_accuracies_by_number_of_features_are_those_of_models_on_other_rows(tabl
     right = []
     for fold in (0, 1):
         inside = rows.folds == fold
-        X = strategy.subsets.standards[fold].scaling.transform(rows.X[inside])[:, mask]
+        X = strategy.subsets.scaled_sets[fold].scaling.transform(rows.X[inside])[:, mask]
         best = trained.states[fold][0].best
         decisions = trained.maps[fold].transform(X) @ best[:-1] + best[-1]
         right.append(np.mean((decisions > 0) == rows.classes[inside]))
@@ -282,7 +282,7 @@ def test_more_features_than_there_are_are_refused_before_anything_is_trained(tab
     grid = in_process_grid(settings)
     with pytest.raises(SettingError, match="features is 7, but the table has 6"):
         STRATEGIES["voted-wrapper"](settings).start(grid)
-    assert {reply.metadata.message_type for reply in grid.transcript} == {"query.join"}
+    assert {reply.metadata.message_type for reply in grid.replies} == {"query.join"}
 
 
 def test_no_feature_passes_all_filters(write_table: Write) -> None:
@@ -376,7 +376,7 @@ def test_an_error_loses_nothing(table: str, tmp_path: Path, monkeypatch: pytest.
 
 def test_what_leaves_a_site_is_sums(table: str) -> None:
     strategy = select(strategy="voted-wrapper", data=table)
-    left = strategy.federation.ledger.disclosed()
+    left = strategy.federation.costs.disclosed()
     summed = {entry["task"] for entry in left if entry["how"] == "summed"}
     assert {"moments", "landmarks", "class_moments", "support", "cuts", "scores"} <= summed
     assert {entry["task"] for entry in left if entry["how"] == "disclosed"} == {"join"}

@@ -47,7 +47,7 @@ def select(pool: Callable[..., Any]) -> Callable[..., tuple[Elimination, Any]]:
         subsets = trained.subsets
         rows = pool(settings, subsets.schema)
         order = [NO_FOLD, *range(reference.FOLDS)]
-        scalings = [subsets.standards[fold].scaling for fold in order]
+        scalings = [subsets.scaled_sets[fold].scaling for fold in order]
         return trained, reference.Pooled(
             X=rows.X,
             y=np.where(rows.classes == subsets.pairs[0].positive, 1.0, -1.0),

@@ -25,7 +25,7 @@ from flower_pansvm.settings import Scalar, Settings
 from simulations.in_process import InProcessGrid
 from simulations.running import train_in_process
 from simulations.sites import table_of
-from strategies import phases
+from strategies import joining
 from strategies.pan_svm import PanSVM
 
 MakeGrid = Callable[..., InProcessGrid]
@@ -203,7 +203,7 @@ def test_two_sites_of_the_same_name(hospital_files: list[Path], hospitals: MakeG
 def test_too_few_sites_connected(
     hospital_files: list[Path], hospitals: MakeGrid, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(phases, "JOIN_SECONDS", 0.0)
+    monkeypatch.setattr(joining, "JOIN_SECONDS", 0.0)
     settings = three(sites=5)
     with pytest.raises(FederationError, match="3 of 5 sites"):
         start(settings, hospitals(settings, hospital_files))
@@ -238,9 +238,7 @@ def test_an_unexpected_error_at_a_site_travels_without_its_text(
     ) as caught:
         start(settings, grid)
     assert "SECRETVALUE" not in str(caught.value)
-    assert not any(
-        "SECRETVALUE" in (reply.error.reason or "") for reply in grid.transcript if reply.has_error()
-    )
+    assert not any("SECRETVALUE" in (reply.error.reason or "") for reply in grid.replies if reply.has_error())
 
 
 class UnreliableGrid(InProcessGrid):
@@ -272,7 +270,7 @@ def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost
     nodes = [{"partition-id": site, "num-partitions": 5} for site in range(5)]
     grid = UnreliableGrid(app, nodes, settings.to_config(), lost=lost, task=task, at=at)
     strategy = start(settings, grid)
-    assert strategy.federation.ledger.dropped == [f"site-{lost - 2:03d}"]
+    assert strategy.federation.costs.dropped == [f"site-{lost - 2:03d}"]
     assert len(strategy.federation.sites) == 4
     assert strategy.evaluation.accuracy is not None
     assert strategy.evaluation.accuracy > 0.85
@@ -297,7 +295,7 @@ def test_model_choice_goes_on_without_a_site_that_falls_silent(task: str, at: in
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     grid = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task=task, at=at)
     strategy = start(settings, grid)
-    assert strategy.federation.ledger.dropped == ["site-001"]
+    assert strategy.federation.costs.dropped == ["site-001"]
     assert strategy.choice is not None
     assert not any(point.failure for point in strategy.choice.points)
     assert strategy.choice.best.accuracy > 0.85
@@ -314,7 +312,7 @@ def test_federated_k_means_goes_on_without_a_site_that_falls_silent() -> None:
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     grid = UnreliableGrid(app, nodes, settings.to_config(), lost=2, task="assign", at=4)
     strategy = start(settings, grid)
-    assert strategy.federation.ledger.dropped == ["site-000"]
+    assert strategy.federation.costs.dropped == ["site-000"]
     assert strategy.evaluation.accuracy is not None
     assert strategy.evaluation.accuracy > 0.85
 
@@ -341,7 +339,7 @@ def test_late_and_repeated_answers_are_ignored() -> None:
     settings = Settings(data="wine", sites=4, timeout=0.05)
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     strategy = start(settings, Postman(app, nodes, settings.to_config()))  # type: ignore[arg-type]
-    assert strategy.federation.ledger.dropped == ["site-001"]
+    assert strategy.federation.costs.dropped == ["site-001"]
     silent = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="cuts", at=1)
     assert strategy.model.sha256() == start(settings, silent).model.sha256()
 

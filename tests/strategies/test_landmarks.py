@@ -18,22 +18,22 @@ from strategies import landmarks as methods
 from strategies.federation import Federation
 from strategies.landmarks import gather_landmarks
 from strategies.pan_svm import PanSVM
-from strategies.standard import Standard, tell_scalings
+from strategies.scaling import ScaledFeatures, tell_scalings
 
 Matrix = NDArray[np.float64]
 Pool = Callable[..., Any]
 
 
-def gathered(settings: Settings, folds: bool = False) -> tuple[list[Matrix], list[Standard], PanSVM]:
+def gathered(settings: Settings, folds: bool = False) -> tuple[list[Matrix], list[ScaledFeatures], PanSVM]:
     """Return the landmarks of a run, or those of each of its folds, with their scalings."""
     strategy = PanSVM(settings)
     federation = Federation(in_process_grid(settings), settings, strategy)
     strategy.federation = federation
     strategy.join(federation)
     moments = strategy.learn_moments(federation)
-    standards = [moments.standard(fold) for fold in moments.folds] if folds else [moments.standard()]
-    tell_scalings(federation, standards)
-    return gather_landmarks(federation, settings, standards), standards, strategy
+    scaled_sets = [moments.scaled(fold) for fold in moments.folds] if folds else [moments.scaled()]
+    tell_scalings(federation, scaled_sets)
+    return gather_landmarks(federation, settings, scaled_sets), scaled_sets, strategy
 
 
 def inertia(X: Matrix, centres: Matrix) -> float:
@@ -62,9 +62,9 @@ def test_federated_centres_fit_the_rows_better_than_each_sites_own(sites: int, p
     fits = {}
     for method in ("k-means", "federated-k-means"):
         settings = Settings(data="wine", sites=sites, landmarks="15", landmark_method=method, min_cluster=2)
-        (centres,), (standard,), strategy = gathered(settings)
+        (centres,), (scaled,), strategy = gathered(settings)
         schema = strategy.join(Federation(in_process_grid(settings), settings, strategy))
-        X = standard.scaling.transform(pool(settings, schema).X)
+        X = scaled.scaling.transform(pool(settings, schema).X)
         fits[method] = inertia(X, centres)
     assert fits["federated-k-means"] <= 1.02 * fits["k-means"]
 
@@ -80,9 +80,9 @@ def test_federated_steps_are_lloyds_on_the_pooled_rows(pool: Pool, monkeypatch: 
     settings = Settings(
         data="wine", sites=4, landmarks="12", landmark_method="federated-k-means", min_cluster=1
     )
-    (found,), (standard,), strategy = gathered(settings)
+    (found,), (scaled,), strategy = gathered(settings)
     (start,), _, _ = gathered(replace(settings, landmark_method="k-means"))
-    X = standard.scaling.transform(
+    X = scaled.scaling.transform(
         pool(settings, strategy.join(Federation(in_process_grid(settings), settings, strategy))).X
     )
     centres = start
@@ -97,11 +97,11 @@ def test_federated_steps_are_lloyds_on_the_pooled_rows(pool: Pool, monkeypatch: 
 
 def test_centres_lie_among_the_rows_whatever_the_secret_weights() -> None:
     settings = Settings(data="wine", sites=3, landmarks="10", landmark_method="federated-k-means")
-    (centres,), (standard,), strategy = gathered(settings)
-    X = standard.scaling.transform(load_wine().data)
+    (centres,), (scaled,), strategy = gathered(settings)
+    X = scaled.scaling.transform(load_wine().data)
     assert (centres >= X.min(axis=0) - 1e-9).all()
     assert (centres <= X.max(axis=0) + 1e-9).all()
-    assert strategy.federation.ledger.round_trips == 1 + 1 + 1 + methods.K_MEANS_STEPS
+    assert strategy.federation.costs.round_trips == 1 + 1 + 1 + methods.K_MEANS_STEPS
 
 
 @pytest.mark.parametrize("method", ["k-means", "federated-k-means", "random"])
@@ -126,7 +126,7 @@ def test_random_landmarks_depend_on_no_row_within_the_box(
     X = whole_numbers()
     settings = Settings(data=numbers(X), sites=4, landmarks="25", landmark_method="random", test_fraction=0.0)
     (before,), _, strategy = gathered(settings)
-    assert strategy.federation.ledger.round_trips == 3
+    assert strategy.federation.costs.round_trips == 3
     rng = np.random.default_rng(1)
     shuffled = X.copy()
     sites = site_of_each_row(settings, X)
@@ -152,9 +152,9 @@ def site_of_each_row(settings: Settings, X: NDArray[np.int64]) -> NDArray[np.int
 
 def test_random_landmarks_lie_in_a_box_that_holds_all_rows(pool: Pool) -> None:
     settings = Settings(data="wine", sites=3, landmarks="100", landmark_method="random")
-    (landmarks,), (standard,), strategy = gathered(settings)
+    (landmarks,), (scaled,), strategy = gathered(settings)
     schema = strategy.join(Federation(in_process_grid(settings), settings, strategy))
-    X = standard.scaling.transform(pool(settings, schema).X)
+    X = scaled.scaling.transform(pool(settings, schema).X)
     width, box = np.ptp(X, axis=0), np.ptp(landmarks, axis=0)
     # The box is known to the next of 64 steps in geometric progression.
     assert (box > 0.8 * width).all()
@@ -189,8 +189,8 @@ def test_what_is_told_of_the_box_is_numbers_of_sites() -> None:
 @pytest.mark.parametrize("method", ["k-means", "federated-k-means", "random"])
 def test_each_fold_has_landmarks_of_its_own(method: str) -> None:
     settings = Settings(data="wine", sites=3, landmarks="12", landmark_method=method, C="auto", cv_folds=3)
-    found, standards, _ = gathered(settings, folds=True)
-    assert len(found) == len(standards) == 3
+    found, scaled_sets, _ = gathered(settings, folds=True)
+    assert len(found) == len(scaled_sets) == 3
     assert all(0 < len(landmarks) <= 12 for landmarks in found)
     assert not any(np.isin(found[0], other).any() for other in found[1:])
 
@@ -200,14 +200,14 @@ def test_model_choice_gives_no_row_away_by_two_centres_that_differ_in_it(
 ) -> None:
     """A mean of n + 1 rows and one of n of them give the other row; cross-validation would bring many such pairs."""
     settings = Settings(data="diabetes", data_dir=str(shared_data), C="auto", cv_folds=5)
-    by_fold, standards, strategy = gathered(settings, folds=True)
+    by_fold, scaled_sets, strategy = gathered(settings, folds=True)
     (all_rows,), (whole,), _ = gathered(settings)
     schema = strategy.join(Federation(in_process_grid(settings), settings, strategy))
     rows = pool(settings, schema).X
     unit = rows.std(axis=0)
     means = all_rows * whole.scaling.scale + whole.scaling.shift
-    for centres, standard in zip(by_fold, standards, strict=True):
-        others = centres * standard.scaling.scale + standard.scaling.shift
+    for centres, scaled in zip(by_fold, scaled_sets, strict=True):
+        others = centres * scaled.scaling.scale + scaled.scaling.shift
         for size in range(5, 12):
             guesses = ((size + 1) * means[:, None] - size * others[None]).reshape(-1, rows.shape[1])
             distances = pairwise_distances_argmin_min(guesses / unit, rows / unit)[1]
@@ -232,7 +232,7 @@ def test_the_first_site_writes_the_seed_of_the_slots_to_each_other_and_the_coord
     (seed,) = seeds
     sent = b"".join(
         bytes(note)
-        for reply in grid.transcript
+        for reply in grid.replies
         for note in records.get(reply.content, "notes").values()  # type: ignore[arg-type]
     )
     assert len(seed) == 32

@@ -164,7 +164,7 @@ def test_the_whole_grid_takes_few_round_trips(preset: str, more: int, moons: str
             Settings(data=moons, C="auto", C_grid=C_grid, cv_folds=2, landmarks="20", tol=0.02, preset=preset)
         )
         trips[C_grid] = chosen(strategy).cut_rounds
-        own = strategy.federation.ledger.round_trips - max(s.rounds for s in strategy.training.progress)
+        own = strategy.federation.costs.round_trips - max(s.rounds for s in strategy.training.progress)
         # Landmarks, warm start and scores of all folds, and the six of every run.
         assert own - trips[C_grid] == 8
     assert trips["0.25,1,4,16"] <= trips["1"] + more

@@ -209,9 +209,9 @@ def test_plain_and_ring_give_the_same_model_and_plain_says_that_it_protects_noth
     with caplog.at_level(logging.WARNING, logger="flwr"):
         plain = train_in_process(Settings(aggregation="plain"))
     assert "NOTHING IS PROTECTED" in caplog.text
-    assert {entry["how"] for entry in plain.federation.ledger.disclosed()} == {"disclosed"}
+    assert {entry["how"] for entry in plain.federation.costs.disclosed()} == {"disclosed"}
     assert plain.model.sha256() == trained.model.sha256()
-    assert plain.federation.ledger.round_trips == trained.federation.ledger.round_trips
+    assert plain.federation.costs.round_trips == trained.federation.costs.round_trips
 
 
 def test_the_same_seed_gives_the_same_model_and_another_one_another(trained: PanSVM) -> None:
@@ -224,7 +224,7 @@ def test_without_warm_start_the_optimum_is_the_same() -> None:
         train_in_process(Settings(preset="exact", warm_start=warm_start)) for warm_start in (True, False)
     )
     assert cold.training.progress[0].upper == pytest.approx(warm.training.progress[0].upper, rel=1e-3)
-    assert "warm_start" not in {entry["task"] for entry in cold.federation.ledger.disclosed()}
+    assert "warm_start" not in {entry["task"] for entry in cold.federation.costs.disclosed()}
 
 
 def test_four_real_hospitals_together_beat_the_mean_of_each_alone(shared_data: Path) -> None:
@@ -260,7 +260,7 @@ def test_three_classes() -> None:
 
 def test_minmax_discloses_the_extremes_and_says_so() -> None:
     strategy = train_in_process(Settings(scaling="minmax"))
-    how = {entry["result"]: entry["how"] for entry in strategy.federation.ledger.disclosed()}
+    how = {entry["result"]: entry["how"] for entry in strategy.federation.costs.disclosed()}
     assert how["low"] == how["high"] == "disclosed"
     X, _ = pooled(strategy.settings)
     scaled = strategy.model.scaling_.transform(X)

@@ -64,7 +64,7 @@ def test_they_cost_no_round_trip(config: dict[str, Any]) -> None:
         strategy = train_in_process(Settings(probability=probability, landmarks="40", **config))
         rounds = max(state.rounds for state in strategy.training.progress if state.problem.fold == NO_FOLD)
         # How many rounds the model itself needs differs a little: folds or not, the blur's draws are others.
-        trips[probability] = strategy.federation.ledger.round_trips - rounds
+        trips[probability] = strategy.federation.costs.round_trips - rounds
     assert trips[True] == trips[False] == 5
 
 

@@ -27,7 +27,7 @@ def test_round_trips_per_feature_and_accuracy_after_the_selection(
 ) -> None:
     found = selected(data=data, data_dir=str(shared_data), strategy=strategy, step="1")
     removed = sum(len(step.removed) for step in found.selection.steps)
-    assert found.federation.ledger.round_trips <= 25 * removed
+    assert found.federation.costs.round_trips <= 25 * removed
     accuracies = {point.features: point.accuracy for point in found.selection.points}
     assert accuracies[len(found.selection.selected)] >= found.selection.points[0].accuracy
 
@@ -48,7 +48,7 @@ def test_a_step_of_thousands_of_genes_sends_a_few_megabytes(strategy: str, share
     sites = len(found.federation.sites)
     assert max(step.bytes_up / sites for step in found.selection.steps) < 4e6
     assert max(point.accuracy for point in found.selection.points) > 0.9
-    left = found.federation.ledger.disclosed()
+    left = found.federation.costs.disclosed()
     assert {entry["task"] for entry in left if entry["how"] == "disclosed"} == {"join"}
 
 

@@ -1,174 +1,47 @@
-"""What the coordinator sees of a ring run: nothing of a single site's that is not noise."""
+"""The record of what the sites were asked: what is read is what was written, in order."""
 
-from collections import defaultdict
-from typing import Any
+from pathlib import Path
 
 import numpy as np
-import pytest
-from flwr.app import Message
-from numpy.typing import NDArray
-from scipy.stats import chi2
 
-from clients.app import app
 from flower_pansvm import messages, records
-from flower_pansvm.messages import Task
-from flower_pansvm.settings import Settings
-from simulations.in_process import InProcessGrid
-from simulations.running import train_in_process
-from strategies.pan_svm import PanSVM
-
-TASKS = [value for value in vars(messages).values() if isinstance(value, Task)]
-FALSE_ALARM = 1e-6
-"""Probability that a test of truly uniform bytes fails; there are some hundreds of such tests."""
+from strategies.transcript import FOLDER, Transcript, read_transcript, remove_transcript
 
 
-JOBS: dict[str, dict[str, Any]] = {
-    "training": {},
-    "everything": {
-        "C": "auto",
-        "C_grid": "1,8",
-        "cv_folds": 2,
-        "probability": True,
-        "multi_class": "ovo",
-        "landmark_method": "federated-k-means",
-        "tol": 0.05,
-    },
-    "random landmarks": {"landmark_method": "random", "test_fraction": 0.3},
-}
+def test_values_come_back_as_they_were(tmp_path: Path) -> None:
+    values = {
+        "a": np.arange(6.0).reshape(2, 3), "names": np.array(["x ", "", "ü"]), "none": np.empty((0, 4)),
+        "kernel": "rbf", "seed": 3, "share": 0.1, "on": True,
+    }  # fmt: skip
+    transcript = Transcript(tmp_path)
+    transcript.add_told("scaling", values)
+    transcript.add_sum(messages.CUTS, values, ("north", "south"), {"a": np.ones((2, 3))})
+    (found,) = read_transcript(tmp_path)
+    assert (found.task, found.sites) == ("cuts", ("north", "south"))
+    assert list(found.sums) == ["a"]
+    np.testing.assert_array_equal(found.sums["a"], np.ones((2, 3)))
+    # The sites' draws depend on these digests.
+    assert records.digest(found.inputs) == records.digest(found.told["scaling"]) == records.digest(values)
 
 
-def run(aggregation: str, run_id: int, job: str = "training") -> InProcessGrid:
-    """Run one training and return the grid with everything that the coordinator has received."""
-    settings = Settings(data="wine", sites=4, aggregation=aggregation, landmarks="30", **JOBS[job])
-    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
-    grid = InProcessGrid(app, nodes, settings.to_config(), run_id)  # type: ignore[arg-type]
-    PanSVM(settings).start(grid)
-    return grid
+def test_a_sum_knows_the_latest_broadcast_of_each_name_before_it(tmp_path: Path) -> None:
+    transcript = Transcript(tmp_path)
+    transcript.add_told("feature_map.0", {"gamma": 1.0})
+    transcript.add_told("feature_map.1", {"gamma": 2.0})
+    transcript.add_sum(messages.ROWS, {}, ("a", "b"), {"rows": np.ones(2)})
+    transcript.add_sum(messages.ROWS, {}, ("a",), {"rows": np.ones(2)})
+    transcript.add_told("feature_map.0", {"gamma": 3.0})
+    transcript.add_sum(messages.ROWS, {}, ("a",), {"rows": np.ones(2)})
+    first, second, third = read_transcript(tmp_path)
+    assert second.told is first.told
+    assert first.told == {"feature_map.0": {"gamma": 1.0}, "feature_map.1": {"gamma": 2.0}}
+    assert third.told == {"feature_map.0": {"gamma": 3.0}, "feature_map.1": {"gamma": 2.0}}
 
 
-def payload(message: Message) -> bytes:
-    return records.get(message.content, "sum")["payload"].tobytes()  # type: ignore[union-attr]
-
-
-def summed(grid: InProcessGrid) -> list[Message]:
-    """Return the replies to secure sums."""
-    return [reply for reply in grid.transcript if reply.metadata.message_type != messages.JOIN.message_type]
-
-
-def chi_square(data: bytes) -> float:
-    """Return the statistic of the 256 byte values against the uniform distribution."""
-    counts = np.bincount(np.frombuffer(data, dtype=np.uint8), minlength=256)
-    expected = len(data) / 256
-    return float(np.square(counts - expected).sum() / expected)
-
-
-def limit() -> float:
-    return float(chi2.ppf(1 - FALSE_ALARM, 255))
-
-
-def by_site(grid: InProcessGrid) -> dict[int, bytes]:
-    """Return all masked vectors of each site, one after the other."""
-    sent: dict[int, bytes] = defaultdict(bytes)
-    for reply in summed(grid):
-        sent[reply.metadata.src_node_id] += payload(reply)
-    return dict(sent)
-
-
-def long_enough(data: bytes) -> bool:
-    """Tell whether chi-square holds: five bytes of each value expected."""
-    return len(data) >= 256 * 5
-
-
-@pytest.fixture(scope="module", params=JOBS)
-def job(request: pytest.FixtureRequest) -> str:
-    return str(request.param)
-
-
-@pytest.fixture(scope="module")
-def ring(job: str) -> InProcessGrid:
-    return run("ring", run_id=11, job=job)
-
-
-def test_every_masked_vector_is_uniform(ring: InProcessGrid) -> None:
-    sites = by_site(ring)
-    assert len(sites) == 4
-    for data in sites.values():
-        assert chi_square(data) < limit()
-    long_ones = [payload(reply) for reply in summed(ring) if long_enough(payload(reply))]
-    assert len(long_ones) >= 16
-    assert max(map(chi_square, long_ones)) < limit()
-
-
-def test_high_and_low_bytes_of_the_words_are_uniform_too(ring: InProcessGrid) -> None:
-    words = np.frombuffer(b"".join(by_site(ring).values()), dtype="<u8").view(np.uint8).reshape(-1, 8)
-    for place in range(8):
-        assert chi_square(words[:, place].tobytes()) < limit()
-
-
-def test_the_test_notices_what_is_not_masked() -> None:
-    plain = by_site(run("plain", run_id=11))
-    assert all(chi_square(data) > limit() for data in plain.values())
-
-
-def test_the_same_inputs_sent_twice_give_unrelated_messages(ring: InProcessGrid, job: str) -> None:
-    again = run("ring", run_id=11, job=job)
-    for first, second in zip(summed(ring), summed(again), strict=True):
-        assert payload(first) != payload(second)
-    for site, data in by_site(again).items():
-        before = np.frombuffer(by_site(ring)[site], dtype="<u8")
-        after = np.frombuffer(data, dtype="<u8")
-        assert chi_square((after - before).tobytes()) < limit()
-        assert chi_square((after ^ before).tobytes()) < limit()
-
-
-def test_what_two_sites_send_is_uniform_when_added(ring: InProcessGrid) -> None:
-    words: list[NDArray[np.uint64]] = [np.frombuffer(data, dtype="<u8") for data in by_site(ring).values()]
-    for one in range(4):
-        for other in range(one):
-            assert chi_square((words[one] + words[other]).tobytes()) < limit()
-
-
-def test_a_reply_holds_nothing_but_its_declared_parts(ring: InProcessGrid) -> None:
-    declared = {task.message_type: task for task in TASKS}
-    for reply in ring.transcript:
-        task = declared[reply.metadata.message_type]
-        groups = {name.rsplit(".", 1)[0] for name in reply.content}
-        assert groups == {"disclosed", "notes"} | ({"sum", "shapes"} if task.summed else set())
-        assert set(records.get(reply.content, "disclosed")) == set(task.disclosed)
-        assert set(records.get(reply.content, "shapes")) == (set(task.summed) if task.summed else set())
-        if task.summed:
-            assert set(records.get(reply.content, "sum")) == {"payload"}
-
-
-@pytest.mark.parametrize("aggregation", ["ring", "plain"])
-def test_the_result_names_all_that_left_the_sites(aggregation: str, job: str) -> None:
-    settings = Settings(data="wine", sites=3, aggregation=aggregation, landmarks="20", **JOBS[job])
-    strategy = train_in_process(settings)
-    told = strategy.federation.ledger.disclosed()
-    by_task = {task.name: task for task in TASKS}
-    asked = {reply.metadata.message_type.split(".")[1] for reply in grid_of(strategy).transcript}
-    assert {entry["task"] for entry in told} == asked
-    for entry in told:
-        task = by_task[entry["task"]]
-        if aggregation == "ring":
-            declared = {"summed": task.summed, "disclosed": task.disclosed}[entry["how"]]
-            assert entry["result"] in declared
-        else:
-            assert entry["how"] == "disclosed"
-    named = {(entry["task"], entry["result"]) for entry in told}
-    assert named == {
-        (name, result) for name in asked for result in (*by_task[name].summed, *by_task[name].disclosed)
-    }
-
-
-def grid_of(strategy: PanSVM) -> InProcessGrid:
-    grid = strategy.federation.grid
-    assert isinstance(grid, InProcessGrid)
-    return grid
-
-
-def test_notes_between_sites_look_random_and_differ(ring: InProcessGrid) -> None:
-    notes = [note for reply in ring.transcript for note in records.get(reply.content, "notes").values()]
-    assert len(notes) == 3  # the first site writes the seed of the slots to the three others
-    assert len(set(notes)) == 3
-    assert len({bytes(note)[:8] for note in notes}) == 3  # type: ignore[arg-type]
+def test_a_new_record_replaces_an_old_one_and_it_can_be_removed(tmp_path: Path) -> None:
+    Transcript(tmp_path).add_sum(messages.ROWS, {}, ("a",), {"rows": np.ones(2)})
+    Transcript(tmp_path)
+    assert read_transcript(tmp_path) == []
+    remove_transcript(tmp_path)
+    remove_transcript(tmp_path)
+    assert not (tmp_path / FOLDER).exists()

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from flower_pansvm.messages import Task
 from flower_pansvm.records import Values
 
-FOLDER = "asked"
+FOLDER = "transcript"
 ROSTER = "sites"
 TOLD, SUM = "told", "sum"
 """Kinds of entries."""
@@ -25,7 +25,7 @@ LEARNED = "learned."
 
 
 @dataclass(frozen=True)
-class AskedSum:
+class TranscriptSum:
     """A sum that the coordinator has learned.
 
     Parameters
@@ -50,19 +50,19 @@ class AskedSum:
     sums: Mapping[str, NDArray[np.float64]]
 
 
-class Asked:
+class Transcript:
     """Writes down what is asked and told; an earlier record in the folder is removed.
 
     Parameters
     ----------
     folder : Path
-        The run's folder; the record is the folder ``asked`` in it.
+        The run's folder; the record is the folder ``transcript`` in it.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / FOLDER
         self.written = 0
-        remove_asked(folder)
+        remove_transcript(folder)
         self.folder.mkdir(parents=True)
 
     def add_told(self, name: str, values: Values) -> None:
@@ -81,9 +81,9 @@ class Asked:
         np.savez(self.folder / f"{self.written:05d}-{name}.npz", **dict(values))  # type: ignore[arg-type]
 
 
-def read_asked(folder: Path) -> list[AskedSum]:
+def read_transcript(folder: Path) -> list[TranscriptSum]:
     """Return the sums of the record in a run's folder, in order."""
-    found: list[AskedSum] = []
+    found: list[TranscriptSum] = []
     told: dict[str, Values] = {}
     for path in sorted((folder / FOLDER).glob("*.npz")):
         _, kind, name = path.stem.split("-", 2)
@@ -96,11 +96,11 @@ def read_asked(folder: Path) -> list[AskedSum]:
             sums = {
                 key.removeprefix(LEARNED): values.pop(key) for key in list(values) if key.startswith(LEARNED)
             }
-            found.append(AskedSum(name, values, told, sites, sums))
+            found.append(TranscriptSum(name, values, told, sites, sums))
     return found
 
 
-def remove_asked(folder: Path) -> None:
+def remove_transcript(folder: Path) -> None:
     """Delete the record in a run's folder, if there is one."""
     for path in (folder / FOLDER).glob("*.npz"):
         path.unlink()

@@ -12,9 +12,9 @@ from flwr.serverapp.strategy import Result, Strategy
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.model import PanSVC
 from flower_pansvm.settings import Settings
-from strategies.asked import Asked
+from strategies.checkpoint import Checkpoint
 from strategies.federation import Federation
-from strategies.journal import Journal
+from strategies.transcript import Transcript
 
 
 class PhasedStrategy(Strategy):
@@ -29,9 +29,9 @@ class PhasedStrategy(Strategy):
     ----------
     settings : Settings
         Settings of the run.
-    journal : Journal, optional
+    checkpoint : Checkpoint, optional
         Checkpoint of the run.
-    asked : Asked, optional
+    transcript : Transcript, optional
         Record of what the sites were asked, for an audit.
 
     Attributes
@@ -45,11 +45,11 @@ class PhasedStrategy(Strategy):
     """
 
     def __init__(
-        self, settings: Settings, journal: Journal | None = None, asked: Asked | None = None
+        self, settings: Settings, checkpoint: Checkpoint | None = None, transcript: Transcript | None = None
     ) -> None:
         self.settings = settings
-        self.journal = journal
-        self.asked = asked
+        self.checkpoint = checkpoint
+        self.transcript = transcript
         self.federation: Federation
         self.model: PanSVC
         self.evaluation: Evaluation
@@ -95,11 +95,11 @@ class PhasedStrategy(Strategy):
             If a phase cannot be completed.
         """
         self.summary()
-        self.federation = Federation(grid, self.settings, self, self.journal, self.asked)
+        self.federation = Federation(grid, self.settings, self, self.checkpoint, self.transcript)
         self.model = self.fit(self.federation)
-        with self.federation.ledger.phase("evaluation"):
+        with self.federation.costs.phase("evaluation"):
             self.evaluation = self.evaluate(self.federation)
-        trips = self.federation.ledger.round_trips
+        trips = self.federation.costs.round_trips
         result = Result(arrays=ArrayRecord([self.model.coef_, self.model.intercept_]))
         figures = {
             name: value

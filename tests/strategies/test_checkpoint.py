@@ -17,7 +17,7 @@ from flower_pansvm.settings import Settings
 from simulations.in_process import InProcessGrid
 from simulations.running import in_process_grid, resumed
 from strategies.app import run
-from strategies.journal import FOLDER
+from strategies.checkpoint import FOLDER
 
 
 class StoppedError(Exception):
@@ -84,7 +84,7 @@ JOBS: dict[str, dict[str, Any]] = {
 def test_a_run_killed_at_any_time_is_resumed_to_the_same_model(job: str, stops: int, tmp_path: Path) -> None:
     settings = Settings(**{**QUICK, **JOBS[job]})
     whole = run(in_process_grid(settings), settings, tmp_path / "whole")
-    trips = whole.federation.ledger.round_trips
+    trips = whole.federation.costs.round_trips
     for stop in range(2, trips, max(1, trips // stops)):
         folder = tmp_path / str(stop)
         stop_before(stop, settings, folder)
@@ -96,11 +96,11 @@ def test_a_run_killed_at_any_time_is_resumed_to_the_same_model(job: str, stops: 
 @pytest.mark.parametrize("method", ["k-means", "federated-k-means", "random"])
 def test_what_was_learned_is_not_asked_again(method: str, tmp_path: Path) -> None:
     settings = Settings(**{**QUICK, "landmark_method": method})
-    trips = run(in_process_grid(settings), settings, tmp_path / "whole").federation.ledger.round_trips
+    trips = run(in_process_grid(settings), settings, tmp_path / "whole").federation.costs.round_trips
     stop_before(trips - 1, settings, tmp_path)
     grid = in_process_grid(resumed(tmp_path))
     run(grid, resumed(tmp_path), tmp_path)
-    asked = [reply.metadata.message_type.split(".")[1] for reply in grid.transcript[:: settings.sites]]
+    asked = [reply.metadata.message_type.split(".")[1] for reply in grid.replies[:: settings.sites]]
     # Keys do not outlive a run, and with the moments the sites share a secret.
     assert asked[:2] == ["join", "moments"]
     assert not {"landmarks", "assign", "box", "warm_start"} & set(asked)
@@ -152,12 +152,12 @@ class LosingGrid(StoppingGrid):
 def test_a_site_that_was_lost_before_the_run_was_killed_stays_lost(tmp_path: Path) -> None:
     settings = Settings(**{**QUICK, "min_sites": 2, "timeout": 0.05})
     whole = run(LosingGrid(settings, 10_000), settings, tmp_path / "whole")
-    assert whole.federation.ledger.dropped == ["site-001"]
+    assert whole.federation.costs.dropped == ["site-001"]
     with pytest.raises(StoppedError):
-        run(LosingGrid(settings, whole.federation.ledger.round_trips - 1), settings, tmp_path / "cut")
+        run(LosingGrid(settings, whole.federation.costs.round_trips - 1), settings, tmp_path / "cut")
     again = resumed(tmp_path / "cut")
     strategy = run(in_process_grid(again), again, tmp_path / "cut")
-    assert strategy.federation.ledger.dropped == ["site-001"]
+    assert strategy.federation.costs.dropped == ["site-001"]
     assert strategy.model.sha256() == whole.model.sha256()
 
 
@@ -178,7 +178,7 @@ def test_a_resumption_that_fails_at_once_loses_nothing(uninterrupted: str, tmp_p
     stop_before(0, again, tmp_path)
     grid = in_process_grid(again)
     assert run(grid, again, tmp_path).model.sha256() == uninterrupted
-    assert "train.landmarks" not in {reply.metadata.message_type for reply in grid.transcript}
+    assert "train.landmarks" not in {reply.metadata.message_type for reply in grid.replies}
 
 
 def test_too_few_sites_leave_a_checkpoint(tmp_path: Path) -> None:

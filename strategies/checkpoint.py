@@ -1,8 +1,8 @@
 """The checkpoint of a run: every sum the coordinator has learned, written down as soon as it is known.
 
 The coordinator's own computation is deterministic, so these sums are all that a run has to keep. A run that
-resumes joins the sites anew, with new keys, and then takes the sums of the journal instead of asking for them,
-as far as they go. A journal holds nothing that the coordinator has not seen anyway.
+resumes joins the sites anew, with new keys, and then takes the sums of the checkpoint instead of asking for them,
+as far as they go. A checkpoint holds nothing that the coordinator has not seen anyway.
 """
 
 import json
@@ -44,21 +44,21 @@ def config_before(folder: Path) -> dict[str, Scalar]:
     return config
 
 
-class Journal:
+class Checkpoint:
     """Writes a run's sums to a folder and, for a run that resumes, hands them out again.
 
     Parameters
     ----------
     folder : Path
-        The run's folder; the journal is the folder ``checkpoint`` in it.
+        The run's folder; the checkpoint is the folder ``checkpoint`` in it.
     settings : Settings
-        The run's settings. Without ``resume`` an earlier journal in the folder is removed; with it, its files stay
+        The run's settings. Without ``resume`` an earlier checkpoint in the folder is removed; with it, its files stay
         until the same entries are written over them.
 
     Raises
     ------
     SettingError
-        If the journal to resume from is missing, damaged, or of a run with other settings.
+        If the checkpoint to resume from is missing, damaged, or of a run with other settings.
     """
 
     def __init__(self, folder: Path, settings: Settings) -> None:
@@ -97,7 +97,7 @@ class Journal:
         unfinished.replace(path)
 
     def remove(self) -> None:
-        """Delete the journal: the run has left its results, or begins anew."""
+        """Delete the checkpoint: the run has left its results, or begins anew."""
         for path in [*self.folder.glob("*-*.npz"), *self.folder.glob("*.part"), self.folder / SETTINGS_FILE]:
             path.unlink(missing_ok=True)
         if self.folder.is_dir() and not any(self.folder.iterdir()):

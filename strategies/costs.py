@@ -13,7 +13,7 @@ from flower_pansvm.messages import Task
 
 
 @dataclass
-class Ledger:
+class Costs:
     """Counts kept by :class:`strategies.federation.Federation` and reported in ``result.json``.
 
     Attributes

@@ -14,7 +14,7 @@ from flower_pansvm.settings import Settings
 from simulations.running import in_process_grid
 from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
-from strategies.standard import Moments
+from strategies.scaling import Moments
 
 SITES, FOLDS = 5, 4
 
@@ -50,17 +50,17 @@ def test_the_scaling_without_a_fold_is_that_of_the_pooled_other_rows(
     schema, moments = learned(settings)
     rows = pool(settings, schema)
     others = rows.folds != fold
-    standard = moments.standard(fold)
+    scaled = moments.scaled(fold)
     scaler = StandardScaler().fit(rows.X[others][:, :5])
-    assert standard.scaling.shift[:5] == pytest.approx(scaler.mean_, rel=1e-9)
-    assert standard.scaling.scale[:5] == pytest.approx(scaler.scale_, rel=1e-9)
-    assert (standard.scaling.shift[5], standard.scaling.scale[5]) == (0.0, 1.0)
-    assert standard.rows == others.sum()
+    assert scaled.scaling.shift[:5] == pytest.approx(scaler.mean_, rel=1e-9)
+    assert scaled.scaling.scale[:5] == pytest.approx(scaler.scale_, rel=1e-9)
+    assert (scaled.scaling.shift[5], scaled.scaling.scale[5]) == (0.0, 1.0)
+    assert scaled.rows == others.sum()
     assert moments.class_rows(fold).tolist() == np.bincount(rows.classes[others]).tolist()
-    scaled = standard.scaling.transform(rows.X)
-    assert standard.squares == pytest.approx(np.square(scaled[others]).sum(axis=0))
-    assert standard.variance() == pytest.approx(scaled[others].var())
-    assert standard.largest_norm >= np.linalg.norm(scaled, axis=1).max()
+    cells = scaled.scaling.transform(rows.X)
+    assert scaled.squares == pytest.approx(np.square(cells[others]).sum(axis=0))
+    assert scaled.variance() == pytest.approx(cells[others].var())
+    assert scaled.largest_norm >= np.linalg.norm(cells, axis=1).max()
 
 
 def test_minmax_without_a_fold_uses_the_extremes_of_the_other_rows(
@@ -73,9 +73,9 @@ def test_minmax_without_a_fold_uses_the_extremes_of_the_other_rows(
         others = rows.folds != fold
         columns = [0, 1, 2, 3]
         expected = MinMaxScaler((-1, 1)).fit(rows.X[others][:, columns]).transform(rows.X[:, columns])
-        scaled = moments.standard(fold).scaling.transform(rows.X)[:, columns]
+        cells = moments.scaled(fold).scaling.transform(rows.X)[:, columns]
         present = ~np.isnan(expected)
-        assert scaled[present] == pytest.approx(expected[present])
+        assert cells[present] == pytest.approx(expected[present])
 
 
 def test_without_folds_there_is_one_fold_of_all_rows(data: str, pool: Callable[..., Any]) -> None:

@@ -17,7 +17,7 @@ from strategies.join_replies import check_extremes
 
 
 @dataclass(frozen=True)
-class Standard:
+class ScaledFeatures:
     """The scaling of the features and what it tells about the rows of the federation.
 
     Parameters
@@ -89,7 +89,7 @@ class Moments:
         """Return the training rows of each class without those of a fold, shape (classes,)."""
         return cast("NDArray[np.float64]", self.rows[self._others(fold)].sum(axis=0))
 
-    def standard(self, fold: int = NO_FOLD) -> Standard:
+    def scaled(self, fold: int = NO_FOLD) -> ScaledFeatures:
         """Return the scaling that the rows outside of a fold give."""
         others = self._others(fold)
         rows = float(self.class_rows(fold).sum())
@@ -104,7 +104,7 @@ class Moments:
         squares, sums = _scaled_sums(scaling, rows, count, total, square)
         every = (part.sum(axis=0) for part in (self.count, self.total, self.square))
         all_squares, _ = _scaled_sums(scaling, float(self.rows.sum()), *every)
-        return Standard(
+        return ScaledFeatures(
             scaling=scaling,
             fold=fold,
             rows=int(rows),
@@ -153,12 +153,12 @@ def learn_moments(federation: Federation, settings: Settings) -> Moments:
     )
 
 
-def tell_scalings(federation: Federation, standards: Sequence[Standard]) -> None:
+def tell_scalings(federation: Federation, scaled_sets: Sequence[ScaledFeatures]) -> None:
     """Tell the sites the scalings; from now on they go by their place in the list."""
     federation.broadcast(
         messages.SCALING,
         {
-            part: np.stack([getattr(standard.scaling, part) for standard in standards])
+            part: np.stack([getattr(scaled.scaling, part) for scaled in scaled_sets])
             for part in ("fill", "shift", "scale")
         },
     )
