@@ -8,7 +8,7 @@ from flwr.app import Context, RecordDict
 
 from clients import broadcasts
 from clients.run_keys import make_run_keys, member_of
-from clients.terms import agreed_settings, is_simulated, least_sites, site_name, warn_of_missing_pins
+from clients.terms import agreed_terms, is_simulated, least_sites, site_name, warn_of_missing_pins
 from clients.value_refusals import check_value_refusals
 from flower_pansvm import messages, records
 from flower_pansvm.bounds import bounds_of
@@ -19,7 +19,7 @@ from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
 from flower_pansvm.secure_sum.keys import seal, unseal
 from flower_pansvm.secure_sum.refusals import Memory, admit
 from flower_pansvm.secure_sum.wire import keys_digest
-from flower_pansvm.settings import Settings
+from flower_pansvm.terms import Terms
 
 STATE = "sums"
 WITHDRAWN = "withdrawn"
@@ -37,8 +37,8 @@ class Participation:
         Which sum it is.
     member : Member
         This site's keys and the others' public keys.
-    settings : Settings
-        The run's settings.
+    terms : Terms
+        The run's terms.
     bounds : dict of str to float
         Largest absolute value any site may hold, for each result; infinite if unknown.
     memory : Memory
@@ -48,7 +48,7 @@ class Participation:
     protocol: SecureSum
     this: SumRound
     member: Member
-    settings: Settings
+    terms: Terms
     bounds: dict[str, float]
     memory: Memory
 
@@ -64,8 +64,7 @@ def join_run(context: Context) -> dict[str, bytes]:
     check_value_refusals(context)
     warn_of_missing_pins(context)
     public = make_run_keys(context, protocol_of(context))
-    settings = messages.settings_digest(agreed_settings(context))
-    _keep(context, Memory(run=str(context.run_id), settings=settings), b"")
+    _keep(context, Memory(run=str(context.run_id), settings=agreed_terms(context).digest), b"")
     return public
 
 
@@ -78,7 +77,7 @@ def protocol_of(context: Context) -> SecureSum:
         If the hospital insists on another one; or if it does not protect the site, or not without trust in other
         sites and the coordinator, and the hospital has not agreed to that in its node config.
     """
-    protocol = selection.protocol_of(agreed_settings(context))
+    protocol = selection.protocol_of(agreed_terms(context))
     agreed = is_simulated(context) or "aggregation" in context.node_config
     if not (protocol.protected or agreed):
         raise SumError(
@@ -117,18 +116,18 @@ def take_part(context: Context, content: RecordDict, task: Task) -> Participatio
             f"Site '{site_name(context)}' has reported an error in this run and answers nothing more. See that "
             "error; then start a new run."
         )
-    settings, (memory, _) = agreed_settings(context), _kept(context)
+    terms, (memory, _) = agreed_terms(context), _kept(context)
     this, member = _sum_of(context, content), _member_of(context, content)
     memory = admit(memory, this, member.name, _publics(content), least_sites(context))
     inputs, told = records.get(content, "inputs"), broadcasts.told(context, content)
-    bounds = bounds_of(task, inputs, settings, len(this.roster))
-    if this.task != messages.sum_name(task, inputs, bounds, told, settings):
+    bounds = bounds_of(task, inputs, terms, len(this.roster))
+    if this.task != messages.sum_name(task, inputs, bounds, told, terms.digest):
         raise SumError(
             f"Site '{site_name(context)}' was asked something else for task '{task.name}' than the coordinator says it "
             "asks of all sites. Does it run the same version, with the settings of the run config? If so, it does not "
             "follow the protocol."
         )
-    return Participation(protocol_of(context), this, member, settings, bounds, memory)
+    return Participation(protocol_of(context), this, member, terms, bounds, memory)
 
 
 def remember(context: Context, participation: Participation, kept: bytes) -> None:
@@ -189,7 +188,7 @@ def _of_the_run(participation: Participation, purpose: str) -> SumRound:
 
     And with fewer sites; so it holds the settings and all sites' keys, but no roster.
     """
-    name = messages.note_name(purpose, participation.settings)
+    name = messages.note_name(purpose, participation.terms.digest)
     return SumRound(participation.this.run, name, 0, 0, roster=(), keys=participation.this.keys)
 
 
@@ -231,7 +230,7 @@ def _kept(context: Context) -> tuple[Memory, bytes]:
     if not state:
         raise SumError(f"Site '{site_name(context)}' has not joined this run. Start the run again.")
     memory = Memory.from_json(str(state["memory"]))
-    if memory.settings != messages.settings_digest(agreed_settings(context)):
+    if memory.settings != agreed_terms(context).digest:
         raise SumError(
             f"The settings of the run are not those that site '{site_name(context)}' has joined it with. Start a new "
             "run."

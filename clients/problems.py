@@ -2,7 +2,7 @@
 
 from clients.answering import Inputs
 from clients.site import Site
-from clients.terms import agreed_settings
+from clients.terms import agreed_terms
 from flower_pansvm.cutting_planes.packing import unpack_problems
 from flower_pansvm.cutting_planes.problem import LARGEST_WEIGHT, LEAST_WEIGHT, Problem
 from flower_pansvm.errors import SettingError
@@ -17,7 +17,7 @@ def asked_problems(site: Site, inputs: Inputs) -> list[Problem]:
         If the weights of the classes are not those that the run's ``class-weight`` allows. A class of weight 0 has no
         part in cuts and loss, but in the rows nearest the margin, so it would use up the blur.
     """
-    balanced = agreed_settings(site.context).class_weight == "balanced"
+    balanced = agreed_terms(site.context).class_weight == "balanced"
     least, largest = (LEAST_WEIGHT, LARGEST_WEIGHT) if balanced else (1.0, 1.0)
     problems = unpack_problems(inputs)
     if not all(least <= weight <= largest for problem in problems for weight in problem.weights):

@@ -19,7 +19,7 @@ from clients.classes import log_left_out, rows_with_classes
 from clients.membership import Participation
 from clients.table import Table, align
 from clients.table_source import open_table, table_identity
-from clients.terms import agreed_settings, least_rows, site_name
+from clients.terms import agreed_terms, least_rows, site_name
 from flower_pansvm import messages, records
 from flower_pansvm.bounds import MOST_ROWS
 from flower_pansvm.cutting_planes.cuts import Mapped, blocks
@@ -228,7 +228,7 @@ class Site:
         kernel = Kernel(values["kernel"], values["gamma"], values["degree"], values["coef0"])
         landmarks = self._landmark_set(number)["landmarks"][:, values["features"]]
         feature_map = NystromMap(kernel, landmarks, values["normalization"])
-        agreed = agreed_settings(self.context).kernel
+        agreed = agreed_terms(self.context).kernel
         key = ("sound map", agreed, *self.told_about(number))
         if not cached(key, lambda: kernel.name in (agreed, "rbf") and feature_map.is_normalized()):
             raise FederationError(

@@ -6,7 +6,6 @@ has a ``partition-id`` and no table of its own, takes its rows from the data set
 
 import importlib
 from collections.abc import Hashable
-from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import cast
@@ -16,7 +15,6 @@ from flwr.app import Context
 from clients.table import LABEL, Table
 from clients.table_cache import cache_folder, read_through_cache
 from flower_pansvm.errors import TableError
-from flower_pansvm.settings import Settings
 
 
 def table_identity(context: Context) -> Hashable:
@@ -56,8 +54,8 @@ def open_table(context: Context) -> Table:
             "This site's node config names no table. Start the SuperNode with "
             '--node-config \'data="/path/to/table.csv" label="COLUMN" name="SITE"\'.'
         )
-    settings = replace(Settings.from_config(context.run_config), sites=int(cast(int, node["num-partitions"])))
-    return cast(Table, _simulated().table_of(settings, int(cast(int, node["partition-id"]))))
+    number, sites = (int(cast(int, node[key])) for key in ("partition-id", "num-partitions"))
+    return cast(Table, _simulated().table_of_node(context.run_config, number, sites))
 
 
 def label_place(context: Context) -> str:
@@ -65,8 +63,9 @@ def label_place(context: Context) -> str:
     node = context.node_config
     if "data" in node:
         return f"column '{node.get('label') or LABEL}' of '{Path(str(node['data'])).name}'"
-    settings = Settings.from_config(context.run_config)
-    return cast(str, _simulated().label_place(settings, int(cast(int, node["partition-id"]))))
+    return cast(
+        str, _simulated().label_place_of_node(context.run_config, int(cast(int, node["partition-id"])))
+    )
 
 
 def _simulated() -> ModuleType:

@@ -13,7 +13,7 @@ from flwr.common.logger import log
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label
 from flower_pansvm.setting_values import near_matches
-from flower_pansvm.settings import Settings
+from flower_pansvm.terms import Terms
 
 KEYS = (
     *("data", "label", "classes", "cache", "state", "name", "identity", "roster"),
@@ -22,7 +22,7 @@ KEYS = (
 )
 """Everything a node config may hold; the last two are those of a node of Flower's simulation engine."""
 
-LEAST_ROWS = Settings().min_cluster
+LEAST_ROWS = 5
 """A hospital's ``min-cluster`` unless its node config says otherwise."""
 
 LEAST_SITES = 3
@@ -56,48 +56,48 @@ def site_name(context: Context) -> str:
     return f"node-{context.node_id}"
 
 
-def agreed_settings(context: Context) -> Settings:
-    """Return the settings of the run, after checking that this hospital accepts them.
+def agreed_terms(context: Context) -> Terms:
+    """Return the terms of the run, after checking that this hospital accepts them.
 
     Raises
     ------
     SettingError
-        If the run config or the node config holds something unknown. A pin with a misspelt name would protect
-        nobody.
+        If the node config holds something unknown, or a term of the run cannot work. A pin with a misspelt name
+        would protect nobody.
     SumError
         If the run's ``aggregation``, ``execution``, ``scaling`` or ``k`` is not what the node config insists on.
     """
-    settings, node = Settings.from_config(context.run_config), context.node_config
+    terms, node = Terms.from_config(context.run_config), context.node_config
     for key in node:
         if key not in KEYS:
             raise SettingError(
                 f"The node config of site '{site_name(context)}' has an unknown key '{key}'. {near_matches(key, KEYS)}"
             )
     for key in ("aggregation", "execution", "scaling"):
-        asked = getattr(settings, key)
+        asked = getattr(terms, key)
         if node.get(key, asked) != asked:
             raise SumError(
                 f"Site '{site_name(context)}' refuses the {key} '{asked}': its node config insists on '{node[key]}'. "
                 f"Start the run with {key}={node[key]}, or change the node config if the hospital agrees."
             )
-    if settings.preset != "private" and not agrees_to_exact_sums(context):
+    if terms.preset != "private" and not agrees_to_exact_sums(context):
         raise SettingError(
-            f"Site '{site_name(context)}' refuses the preset '{settings.preset}': from its exact sums whoever runs the "
+            f"Site '{site_name(context)}' refuses the preset '{terms.preset}': from its exact sums whoever runs the "
             "coordinator can compute most rows of a small table. Start the run with preset=private; or, if the "
             "hospital agrees that its rows may become known, write exact-sums='agreed' into the site's node config."
         )
     least_k = _count(context, "k", 0)
-    if settings.aggregation == "k-secure" and 0 < settings.k < least_k:
+    if terms.aggregation == "k-secure" and 0 < terms.k < least_k:
         raise SumError(
-            f"Site '{site_name(context)}' refuses k={settings.k}: its node config insists on at least {least_k}. "
+            f"Site '{site_name(context)}' refuses k={terms.k}: its node config insists on at least {least_k}. "
             "Start the run with a larger k, or with k=0 for the number of sites."
         )
-    return settings
+    return terms
 
 
 def defends(context: Context) -> bool:
     """Tell whether this site hides its rows in the sums: by random rows, random weights and noise of its own."""
-    return agreed_settings(context).preset == "private"
+    return agreed_terms(context).preset == "private"
 
 
 def agrees_to_exact_sums(context: Context) -> bool:
@@ -114,7 +114,7 @@ def check_extremes_agreed(context: Context) -> None:
         If not. The smallest and the largest cell of a column are cells of single patients.
     """
     agreed = is_simulated(context) or "scaling" in context.node_config
-    if not agreed or agreed_settings(context).scaling != "minmax":
+    if not agreed or agreed_terms(context).scaling != "minmax":
         raise SettingError(
             f"Site '{site_name(context)}' does not disclose the smallest and largest cell of its columns: they are "
             "single patients' values. Choose scaling=standard; or, if the hospital agrees, start the run with "
@@ -124,7 +124,7 @@ def check_extremes_agreed(context: Context) -> None:
 
 def warn_of_missing_pins(context: Context) -> None:
     """Write into a hospital's own log which of the pins it should have are missing; nothing at a simulated site."""
-    k_matters = Settings.from_config(context.run_config).aggregation == "k-secure"
+    k_matters = Terms.from_config(context.run_config).aggregation == "k-secure"
     for key, risk in RISKS.items():
         missing = key not in context.node_config and (key != "k" or k_matters)
         if missing and not is_simulated(context):
@@ -137,7 +137,7 @@ def least_sites(context: Context) -> int:
     A hospital whose node config does not say asks for three, whatever the run says.
     """
     least = _count(context, "min-sites", 0 if is_simulated(context) else LEAST_SITES)
-    return max(Settings.from_config(context.run_config).min_sites, least)
+    return max(Terms.from_config(context.run_config).min_sites, least)
 
 
 def least_rows(context: Context) -> int:

@@ -17,7 +17,7 @@ from flower_pansvm.cutting_planes.cuts import EVERYWHERE, LARGEST_JITTER
 from flower_pansvm.cutting_planes.duals import unpack_duals
 from flower_pansvm.errors import FederationError
 from flower_pansvm.messages import Task
-from flower_pansvm.settings import Settings
+from flower_pansvm.terms import Terms
 
 WILD = math.inf
 """Bound of results of unknown size."""
@@ -38,7 +38,7 @@ HEADROOM = 4.0
 Bounds = dict[str, float]
 
 
-def bounds_of(task: Task, inputs: Mapping[str, Any], settings: Settings, sites: int) -> Bounds:
+def bounds_of(task: Task, inputs: Mapping[str, Any], terms: Terms, sites: int) -> Bounds:
     """Return the largest absolute value that a site may hold in each of a task's sums; infinite if unknown.
 
     Parameters
@@ -47,8 +47,8 @@ def bounds_of(task: Task, inputs: Mapping[str, Any], settings: Settings, sites: 
         The task.
     inputs : mapping
         The request.
-    settings : Settings
-        The run's settings.
+    terms : Terms
+        The run's terms.
     sites : int
         Number of sites in the sum.
 
@@ -57,19 +57,19 @@ def bounds_of(task: Task, inputs: Mapping[str, Any], settings: Settings, sites: 
     FederationError
         If the request is one that no coordinator of this version makes.
     """
-    made: dict[str, Callable[[Mapping[str, Any], Settings, int], Bounds]] = {
+    made: dict[str, Callable[[Mapping[str, Any], Terms, int], Bounds]] = {
         messages.CUTS.name: _cuts,
         messages.SUPPORT.name: _support,
         messages.LANDMARKS.name: _landmarks,
         messages.ASSIGN.name: _assign,
     }
-    own = made[task.name](inputs, settings, sites) if task.name in made else {}
+    own = made[task.name](inputs, terms, sites) if task.name in made else {}
     return {name: own.get(name, task.bounds.get(name, WILD)) for name in task.summed}
 
 
-def _cuts(inputs: Mapping[str, Any], settings: Settings, sites: int) -> Bounds:  # noqa: ARG001
+def _cuts(inputs: Mapping[str, Any], terms: Terms, sites: int) -> Bounds:  # noqa: ARG001
     """Bound cuts of the RBF kernel: ||f||^2 <= k(x, x) = 1, as each site checks of the map it is told."""
-    if settings.kernel != "rbf":
+    if terms.kernel != "rbf":
         return {}
     narrowest = float(np.min(inputs["width"]))
     if not narrowest > 0:
@@ -80,10 +80,10 @@ def _cuts(inputs: Mapping[str, Any], settings: Settings, sites: int) -> Bounds: 
     return {"a": rows, "curvature": LARGEST_WEIGHT * rows * (1.0 / narrowest + EVERYWHERE)}
 
 
-def _support(inputs: Mapping[str, Any], settings: Settings, sites: int) -> Bounds:
+def _support(inputs: Mapping[str, Any], terms: Terms, sites: int) -> Bounds:
     """Bound the sums over support vectors: a dual variable is at most weight times the sum of those of the cuts."""
     count = HEADROOM * LARGEST_WEIGHT * MOST_ROWS
-    if settings.scaling == "none":
+    if terms.scaling == "none":
         return {"count": count}
     largest_dual = _heaviest(inputs) * max(float(np.abs(duals.beta).sum()) for duals in unpack_duals(inputs))
     return {
@@ -94,13 +94,13 @@ def _support(inputs: Mapping[str, Any], settings: Settings, sites: int) -> Bound
     }
 
 
-def _landmarks(inputs: Mapping[str, Any], settings: Settings, sites: int) -> Bounds:  # noqa: ARG001
-    return {} if settings.scaling == "none" else {"centres": LARGEST_CELL}
+def _landmarks(inputs: Mapping[str, Any], terms: Terms, sites: int) -> Bounds:  # noqa: ARG001
+    return {} if terms.scaling == "none" else {"centres": LARGEST_CELL}
 
 
-def _assign(inputs: Mapping[str, Any], settings: Settings, sites: int) -> Bounds:  # noqa: ARG001
+def _assign(inputs: Mapping[str, Any], terms: Terms, sites: int) -> Bounds:  # noqa: ARG001
     weights = {"weights": HEADROOM * LARGEST_WEIGHT * MOST_ROWS}
-    if settings.scaling == "none":
+    if terms.scaling == "none":
         return weights
     return {**weights, "totals": HEADROOM * LARGEST_WEIGHT * _total(sites)}
 

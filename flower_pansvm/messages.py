@@ -11,7 +11,6 @@ from typing import Literal
 
 from flower_pansvm import records
 from flower_pansvm.records import Values
-from flower_pansvm.settings import Settings
 
 COUNT = 2.0**40
 """Bound for numbers of rows: no federation holds more."""
@@ -49,7 +48,7 @@ class Task:
 
 
 def sum_name(
-    task: Task, inputs: Values, bounds: Mapping[str, float], told: Mapping[str, str], settings: Settings
+    task: Task, inputs: Values, bounds: Mapping[str, float], told: Mapping[str, str], settings: str
 ) -> str:
     """Return the name under which a secure sum is made: its task, and a digest of all that the sites were given.
 
@@ -68,26 +67,21 @@ def sum_name(
         The bound of each result (:func:`flower_pansvm.bounds.bounds_of`).
     told : mapping of str to str
         Digest of each broadcast so far (:func:`flower_pansvm.records.digest`), by name.
-    settings : Settings
-        All settings of the run, with protocol, execution and k among them.
+    settings : str
+        Digest of all settings of the run, with protocol, execution and k among them (`flower_pansvm.terms.Terms`).
     """
     parts = {
         "inputs": records.digest(inputs),
         "bounds": records.digest(bounds),
         "told": records.digest(told),
-        "settings": settings_digest(settings),
+        "settings": settings,
     }
     return f"{task.name} {records.digest(parts)}"
 
 
-def note_name(purpose: str, settings: Settings) -> str:
+def note_name(purpose: str, settings: str) -> str:
     """Return the name under which a note from site to site is sealed that is valid for a whole run."""
-    return f"{purpose} {settings_digest(settings)}"
-
-
-def settings_digest(settings: Settings) -> str:
-    """Return a digest of all settings of a run, as a site reads them: a 1 that was written for 1.0 is the same."""
-    return records.digest(Settings.from_config(settings.to_config()).to_config())
+    return f"{purpose} {settings}"
 
 
 JOIN = Task(

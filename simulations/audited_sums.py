@@ -26,7 +26,7 @@ from flower_pansvm.cutting_planes.packing import unpack_problems, unpack_questio
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.landmarks import weighted_totals
 from flower_pansvm.multiclass import Pair
-from flower_pansvm.settings import Settings
+from strategies.settings import Settings
 from strategies.transcript import TranscriptSum
 
 Told = tuple[str, ...]

@@ -20,16 +20,16 @@ from flower_pansvm.metrics import winners
 from flower_pansvm.multiclass import Pair, one_versus_all, signs
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema, class_names
-from flower_pansvm.selection.choice import choose
-from flower_pansvm.selection.class_moments import ClassMoments
-from flower_pansvm.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
-from flower_pansvm.selection.filters import by_classes
-from flower_pansvm.selection.outcome import Point, Selection, Step
-from flower_pansvm.selection.schedule import parse_schedule
-from flower_pansvm.selection.thresholds import filter_order, screen
-from flower_pansvm.selection.voting import best_spared, least_important, vote
-from flower_pansvm.settings import Settings
 from simulations.sites import table_of
+from strategies.selection.choice import choose
+from strategies.selection.class_moments import ClassMoments
+from strategies.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
+from strategies.selection.filters import by_classes
+from strategies.selection.outcome import Point, Selection, Step
+from strategies.selection.schedule import parse_schedule
+from strategies.selection.thresholds import filter_order, screen
+from strategies.selection.voting import best_spared, least_important, vote
+from strategies.settings import Settings
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

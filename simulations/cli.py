@@ -13,8 +13,9 @@ from rich.table import Table
 
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.setting_values import check_choice
-from flower_pansvm.settings import SELECTING, Scalar, Settings
+from flower_pansvm.terms import Scalar
 from simulations import selecting
+from strategies.settings import SELECTING, Settings
 
 cli = typer.Typer(
     help="Train one non-linear SVM over the rows of several hospitals; no row leaves its hospital.",

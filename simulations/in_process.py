@@ -16,7 +16,7 @@ from flwr.supercore.task_identity import TaskIdentity
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
-from flower_pansvm.settings import Scalar
+from flower_pansvm.terms import Scalar
 
 COORDINATOR = 1
 """Node id of the coordinator, as in Flower."""

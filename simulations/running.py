@@ -15,7 +15,7 @@ from clients.classes import check_labels
 from clients.terms import simulated_name
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.secure_sum.selection import protocol_of
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
 from simulations.audit import add_to_result, audit
 from simulations.flower_engine import run_on_flower
@@ -26,6 +26,7 @@ from strategies.app import STRATEGIES
 from strategies.app import run as run_strategy
 from strategies.checkpoint import config_before
 from strategies.pan_svm import PanSVM
+from strategies.settings import Settings
 from strategies.transcript import remove_transcript
 
 ENGINES = ("simulation", "in-process")
@@ -57,7 +58,7 @@ def check(settings: Settings) -> None:
         If a table cannot be read, the tables do not fit together, the split cannot be made, or the protocol is
         unknown.
     """
-    protocol_of(settings)
+    protocol_of(settings.terms)
     columns, classes, absent_is_zero = {}, {}, []
     positive, by_place = settings.positive_labels, defaultdict(list)
     for number in range(settings.sites):

@@ -11,7 +11,7 @@ from typing import Any
 
 from rich.table import Table
 
-from flower_pansvm.selection import outcome
+from strategies.selection import outcome
 
 DEFAULT_STRATEGY = "voted-wrapper"
 """What ``pansvm select`` runs unless it is told otherwise: the paper's PPFSVW."""

@@ -4,15 +4,17 @@ A simulated ClientApp may run in any process and keeps nothing from message to m
 again each time. The same settings always give the same tables; a cache spares the reading and dealing out.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 from clients.table import LABEL, Table
 from flower_pansvm.errors import SettingError
-from flower_pansvm.settings import Settings
+from flower_pansvm.terms import Scalar
 from simulations.datasets import load_dataset, locate
 from simulations.partition import partition
+from strategies.settings import Settings
 
 SEPARATOR = "|"
 """Between the files in the setting ``data``. Windows forbids it in file names, elsewhere it is all but unused, and it
@@ -78,6 +80,16 @@ def table_of(settings: Settings, site: int) -> Table:
         site=site,
         data_dir=settings.data_dir,
     )
+
+
+def table_of_node(config: Mapping[str, Scalar], site: int, sites: int) -> Table:
+    """Return the table of a node of the simulation engine, which knows the run config only."""
+    return table_of(replace(Settings.from_config(config), sites=sites), site)
+
+
+def label_place_of_node(config: Mapping[str, Scalar], site: int) -> str:
+    """Return the same as `label_place` for a node of the simulation engine, which knows the run config only."""
+    return label_place(Settings.from_config(config), site)
 
 
 def label_place(settings: Settings, site: int) -> str:

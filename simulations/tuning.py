@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.table import Table
 
-from flower_pansvm.settings import Settings
 from simulations.sites import SEPARATOR
+from strategies.settings import Settings
 
 NOT_REPEATED = ("C-grid", "gamma-grid", "out", "resume", "audit")
 """Settings without a meaning when C and gamma are given, or that belong to one run only."""

@@ -8,11 +8,11 @@ from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 
 from flower_pansvm.errors import PanSVMError, SettingError, TrainingError
-from flower_pansvm.settings import Settings
 from strategies.checkpoint import Checkpoint
 from strategies.filter_wrapper import FilterWrapper
 from strategies.pan_svm import PanSVM
 from strategies.results import write
+from strategies.settings import Settings
 from strategies.transcript import Transcript
 from strategies.voted_wrapper import Rsvm, SvmRfe, SvmT, VotedWrapper
 

@@ -15,10 +15,10 @@ from flower_pansvm.kernels import Kernel, scale_gamma
 from flower_pansvm.multiclass import REST, Pair, one_versus_all, one_versus_one
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from flower_pansvm.settings import Settings
 from strategies.cutting_planes import side_rows, weighted_rows
 from strategies.federation import Federation
 from strategies.scaling import ScaledFeatures
+from strategies.settings import Settings
 
 
 def kernel_of(settings: Settings, gamma: float) -> Kernel:

@@ -15,7 +15,8 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
+from strategies.settings import Settings
 
 FOLDER = "checkpoint"
 SETTINGS_FILE = "settings.json"

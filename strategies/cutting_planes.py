@@ -13,13 +13,13 @@ from flower_pansvm.cutting_planes.cuts import Answer, Question
 from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions, unpack_answers
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.multiclass import REST
-from flower_pansvm.settings import Settings
 from strategies.federation import Federation
 from strategies.master.engine import MAX_ROUNDS, Search, solve
 from strategies.master.line_search import LineSearch
 from strategies.master.noise_bounds import largest_noise
 from strategies.master.progress import Progress
 from strategies.master.search import PATIENCE, PointSearch
+from strategies.settings import Settings
 
 NUMBERS_PER_MEGABYTE = 125_000
 MUCH = 0.5

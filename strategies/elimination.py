@@ -12,11 +12,11 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.model import PanSVC
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from flower_pansvm.selection.class_moments import ClassMoments
-from flower_pansvm.selection.outcome import Selection
-from flower_pansvm.selection.schedule import parse_schedule
 from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
+from strategies.selection.class_moments import ClassMoments
+from strategies.selection.outcome import Selection
+from strategies.selection.schedule import parse_schedule
 from strategies.subsets import Mask, Score, Subsets, Trained, Wanted
 from strategies.trail import Trail
 

@@ -25,7 +25,6 @@ from flower_pansvm.records import Group, Values
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
-from flower_pansvm.settings import Settings
 from strategies.checkpoint import Checkpoint
 from strategies.costs import Costs
 from strategies.envelope import (
@@ -41,6 +40,7 @@ from strategies.envelope import (
 from strategies.exchange import exchange
 from strategies.opened import KnownRows, Opened
 from strategies.plausible import check_sum
+from strategies.settings import Settings
 from strategies.transcript import Transcript
 
 
@@ -91,7 +91,8 @@ class Federation:
         self.checkpoint = checkpoint
         self.transcript = transcript
         self.run = str(grid.run.run_id)
-        self.protocol = protocol_of(settings)
+        self.terms = settings.terms
+        self.protocol = protocol_of(self.terms)
         if not self.protocol.protected:
             text = "NOTHING IS PROTECTED: with '%s' the coordinator sees every site's numbers; for comparison only"
             log(WARNING, text, settings.aggregation)
@@ -153,8 +154,8 @@ class Federation:
         attempt = 0
         while True:
             roster = tuple(self.sites)
-            bounds = bounds_of(task, inputs, self.settings, len(roster))
-            name = sum_name(task, inputs, bounds, self._told, self.settings)
+            bounds = bounds_of(task, inputs, self.terms, len(roster))
+            name = sum_name(task, inputs, bounds, self._told, self.terms.digest)
             this = SumRound(self.run, name, round_trip, attempt, roster, keys)
             self._request = Request(this, task, inputs, bounds, slack)
             try:

@@ -5,11 +5,11 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.selection.filters import by_classes
-from flower_pansvm.selection.thresholds import filter_order, screen
-from flower_pansvm.selection.voting import best_spared, least_important
 from strategies.elimination import Elimination, check_wanted
 from strategies.federation import Federation
+from strategies.selection.filters import by_classes
+from strategies.selection.thresholds import filter_order, screen
+from strategies.selection.voting import best_spared, least_important
 from strategies.subsets import Trained, Wanted, without
 
 

@@ -10,10 +10,10 @@ from flower_pansvm import messages
 from flower_pansvm.errors import FederationError
 from flower_pansvm.records import Group, texts
 from flower_pansvm.schema import Schema
-from flower_pansvm.settings import Settings
 from strategies.envelope import Contact
 from strategies.federation import Federation
 from strategies.join_replies import check_join
+from strategies.settings import Settings
 
 JOIN_SECONDS = 120.0
 """How long the coordinator waits for the sites to connect; a SuperNode may be started after the run."""

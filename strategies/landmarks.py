@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from flower_pansvm import messages
 from flower_pansvm.errors import TrainingError
-from flower_pansvm.settings import Settings
 from strategies.federation import Federation
 from strategies.scaling import ScaledFeatures
+from strategies.settings import Settings
 
 SPARE_SLOTS = 2
 """Landmark slots per site, in shares of an equal split: a site with more rows than others has more centres."""

@@ -21,7 +21,6 @@ from flower_pansvm.kernels import scale_gamma
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from flower_pansvm.settings import Settings
 from strategies.binary_problems import (
     check_kernel,
     kernel_of,
@@ -38,6 +37,7 @@ from strategies.landmarks import gather_landmarks
 from strategies.master.progress import Progress
 from strategies.scaling import Moments, ScaledFeatures, tell_scalings
 from strategies.scoring import Trial, score, shares_right
+from strategies.settings import Settings
 
 ROUGH, MOST_ROUNDS = 1e-2, 12
 """Models that are only compared are not trained to a smaller gap than this, nor for more round trips."""

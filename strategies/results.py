@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from flower_pansvm.schema import Schema
-from flower_pansvm.selection.outcome import Selection
-from flower_pansvm.settings import Settings
 from strategies.elimination import Elimination
 from strategies.model_choice import Choice
 from strategies.pan_svm import PanSVM
+from strategies.selection.outcome import Selection
+from strategies.settings import Settings
 
 MODEL_FILE = "model.npz"
 RESULT_FILE = "result.json"

@@ -11,9 +11,9 @@ from flower_pansvm import messages
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import TableError
 from flower_pansvm.scaling import Scaling, mean_and_variance
-from flower_pansvm.settings import Settings
 from strategies.federation import Federation
 from strategies.join_replies import check_extremes
+from strategies.settings import Settings
 
 
 @dataclass(frozen=True)

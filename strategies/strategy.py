@@ -11,9 +11,9 @@ from flwr.serverapp.strategy import Result, Strategy
 
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.model import PanSVC
-from flower_pansvm.settings import Settings
 from strategies.checkpoint import Checkpoint
 from strategies.federation import Federation
+from strategies.settings import Settings
 from strategies.transcript import Transcript
 
 

@@ -18,7 +18,6 @@ from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from flower_pansvm.settings import Settings
 from strategies.binary_problems import (
     check_kernel,
     fit_feature_map,
@@ -36,6 +35,7 @@ from strategies.landmarks import gather_landmarks
 from strategies.master.progress import Progress
 from strategies.scaling import Moments, tell_scalings
 from strategies.scoring import Trial, score, shares_right
+from strategies.settings import Settings
 
 MOST_ROUNDS = 50
 """Round trips after which a model that is only compared is compared as it is."""

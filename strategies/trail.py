@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from flower_pansvm.selection.choice import choose
-from flower_pansvm.selection.outcome import Point, Screening, Selection, Step, decided_by
 from strategies.costs import Costs
+from strategies.selection.choice import choose
+from strategies.selection.outcome import Point, Screening, Selection, Step, decided_by
 from strategies.subsets import Mask, Score, Trained
 
 MOST_NAMES = 3
@@ -79,7 +79,7 @@ class Trail:
         log(INFO, text, step.features, accuracy, gone, how, *trips, step.bytes_up / 1e6)
 
     def outcome(self, tolerance: float, wanted: int | None) -> Selection:
-        """Return what was found: the ranking, and the chosen subset (:func:`flower_pansvm.selection.choice.choose`)."""
+        """Return what was found: the ranking, and the chosen subset (:func:`strategies.selection.choice.choose`)."""
         everything = range(len(self.schema.columns))
         gone = [feature for step in self.steps for feature in step.removed]
         (last,) = set(everything) - set(gone) - set(self.screened)

@@ -9,11 +9,11 @@ from flower_pansvm import messages
 from flower_pansvm.cutting_planes.duals import pack_duals
 from flower_pansvm.cutting_planes.packing import pack_problems
 from flower_pansvm.cutting_planes.problem import NO_FOLD
-from flower_pansvm.selection.class_moments import ClassMoments
-from flower_pansvm.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
-from flower_pansvm.selection.voting import least_important, vote
 from strategies.elimination import Elimination
 from strategies.federation import Federation
+from strategies.selection.class_moments import ClassMoments
+from strategies.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
+from strategies.selection.voting import least_important, vote
 from strategies.subsets import Score, Trained, Wanted, without
 
 

@@ -26,9 +26,10 @@ from clients.app import WORK, app
 from flower_pansvm import messages, records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from strategies.app import STRATEGIES
+from strategies.settings import Settings
 
 # In a hospital a warning is no error.
 pytestmark = pytest.mark.filterwarnings("ignore")

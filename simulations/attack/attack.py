@@ -13,7 +13,6 @@ from threadpoolctl import threadpool_limits
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.multiclass import signs
-from flower_pansvm.settings import Settings
 from simulations.attack.differences import solve_differences
 from simulations.attack.equations import Equations
 from simulations.attack.findings import Found, found, landmark_baseline, random_baseline
@@ -22,6 +21,7 @@ from simulations.attack.guess import Guess
 from simulations.attack.knowledge import Floats, Knowledge, knowledge_of
 from simulations.attack.linearised import determined
 from simulations.audited_sums import SimulatedSites
+from strategies.settings import Settings
 from strategies.transcript import read_transcript
 
 SHARES = {"curvature": 0.45, "jointly": 0.2, "differences": 0.2, "from the truth": 0.15}

@@ -19,7 +19,7 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import Pair, signs
 from flower_pansvm.nystroem import NystromMap
-from flower_pansvm.settings import Settings
+from strategies.settings import Settings
 from strategies.transcript import TranscriptSum
 
 Floats = NDArray[np.float64]

@@ -19,11 +19,11 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC, LinearSVC
 
-from flower_pansvm.settings import Settings
 from simulations.benchmarks.paper_data import NINE, PaperSet, paper_settings, read
 from simulations.benchmarks.tables import markdown
 from simulations.running import train_in_process
 from strategies.pan_svm import PanSVM
+from strategies.settings import Settings
 
 METHODS: Mapping[str, Mapping[str, object]] = {
     "k-means, min-cluster 1 (paper)": {},

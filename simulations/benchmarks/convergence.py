@@ -9,12 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from flower_pansvm.settings import Settings
 from simulations.audit import Audit, audit
 from simulations.benchmarks.paper_data import NINE, PaperSet, paper_settings
 from simulations.benchmarks.tables import markdown
 from simulations.running import in_process_grid
 from strategies.app import run
+from strategies.settings import Settings
 
 EXACT = {"preset": "exact"}
 VARIANTS: Mapping[str, Mapping[str, object]] = {

@@ -31,11 +31,11 @@ from clients.site import Site
 from flower_pansvm import messages
 from flower_pansvm.messages import Task
 from flower_pansvm.records import Value
-from flower_pansvm.settings import Settings
 from strategies.exchange import POLL_SECONDS
 from strategies.federation import Federation
 from strategies.joining import join
 from strategies.pan_svm import PanSVM
+from strategies.settings import Settings
 
 VALUES = 10_000
 SUMS = 15

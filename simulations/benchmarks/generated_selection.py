@@ -13,10 +13,10 @@ import pandas as pd
 import typer
 from sklearn.datasets import make_classification
 
-from flower_pansvm.settings import Settings
 from simulations.benchmarks.tables import markdown
 from simulations.running import train_in_process
 from strategies.elimination import Elimination
+from strategies.settings import Settings
 
 ROWS, FEATURES, USEFUL = 800, 100, 20
 BEST = 15

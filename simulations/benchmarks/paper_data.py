@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from flower_pansvm.settings import Settings
+from strategies.settings import Settings
 
 
 @dataclass(frozen=True)

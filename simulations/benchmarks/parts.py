@@ -14,10 +14,10 @@ from flower_pansvm.secure_sum import paillier
 from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.fixed_point import encode
 from flower_pansvm.secure_sum.rehearsal import gather_members
-from flower_pansvm.settings import Settings
 from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Choice, random_vector
 from simulations.benchmarks.turns import seconds_of, take_turns
 from simulations.running import FLOWER_LOGGER, train_in_process
+from strategies.settings import Settings
 
 MASKED = (PLAIN, Choice("ring", "one-shot"), Choice("k-secure", "one-shot"))
 PHE_VALUES = 5

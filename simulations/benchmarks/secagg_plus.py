@@ -14,9 +14,9 @@ from typing import Annotated, Any
 import tomli_w
 import typer
 
-from flower_pansvm.settings import Settings
 from simulations.benchmarks import flower_app, tables
 from simulations.flower_engine import PACKAGES, build_app, run_app, temporary_folder
+from strategies.settings import Settings
 
 SITES = (5, 10)
 LONGEST_SECONDS = 300.0

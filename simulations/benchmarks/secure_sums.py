@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from flower_pansvm.settings import Settings
 from simulations.benchmarks import parts, sum_costs, tables
+from strategies.settings import Settings
 
 SITES = (3, 5, 10, 20)
 LENGTHS = (100, 1_000, 10_000, 100_000, 1_000_000)

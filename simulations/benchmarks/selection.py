@@ -19,8 +19,6 @@ import numpy as np
 import pandas as pd
 import typer
 
-from flower_pansvm.selection.outcome import Selection
-from flower_pansvm.settings import Settings
 from simulations import central_selection
 from simulations.benchmarks.paper_data import (
     LIBSVM,
@@ -37,6 +35,8 @@ from simulations.benchmarks.selection_tables import METHODS, as_markdown, plot, 
 from simulations.benchmarks.tables import machine
 from simulations.running import FLOWER_LOGGER, train_in_process
 from strategies.elimination import Elimination
+from strategies.selection.outcome import Selection
+from strategies.settings import Settings
 
 PAPER, SCALE = "paper", "scale"
 

@@ -8,8 +8,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flower_pansvm.selection.outcome import Point
 from simulations.benchmarks.paper_data import SEPARATE, SIX
+from strategies.selection.outcome import Point
 
 
 @dataclass(frozen=True)

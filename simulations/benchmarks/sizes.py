@@ -14,10 +14,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from flower_pansvm.settings import Settings
 from simulations.benchmarks.tables import markdown
 from simulations.running import train_in_process
 from simulations.sites import join_data
+from strategies.settings import Settings
 
 BASE = {"rows": 100_000, "sites": 10, "landmarks": 200, "features": 20}
 SERIES: Mapping[str, Sequence[int]] = {

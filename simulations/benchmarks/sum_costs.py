@@ -14,7 +14,7 @@ from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound
 from flower_pansvm.secure_sum.fixed_point import encode
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.selection import protocol_of
-from flower_pansvm.settings import Settings
+from flower_pansvm.terms import Terms
 from simulations.benchmarks.turns import take_turns
 
 LONGEST_SECONDS = 30.0
@@ -35,7 +35,7 @@ class Choice(NamedTuple):
 
     def protocol(self) -> SecureSum:
         """Return the protocol with default settings: k the number of sites, a Paillier key of 3072 bits."""
-        return protocol_of(Settings(aggregation=self.aggregation, execution=self.execution))
+        return protocol_of(Terms(aggregation=self.aggregation, execution=self.execution))
 
 
 PLAIN = Choice("plain", "one-shot")

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from clients import cache
 from flower_pansvm import messages
-from flower_pansvm.settings import Settings
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
+from strategies.settings import Settings
 
 Sums = dict[str, NDArray[np.float64]]
 

@@ -32,12 +32,13 @@ from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.fixed_point import decode
 from flower_pansvm.secure_sum.mask_graph import partners
 from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from simulations.running import in_process_grid
 from strategies.federation import Federation
 from strategies.master.noise_bounds import largest_noise
 from strategies.pan_svm import PanSVM
+from strategies.settings import Settings
 
 MakeGrid = Callable[..., InProcessGrid]
 Join = Callable[[InProcessGrid, Settings], Federation]
@@ -124,8 +125,8 @@ def _added_up(federation: Federation) -> NDArray[np.float64]:
 
     def rename(message: Message) -> None:
         settings = TOLD[str(grid._contexts[message.metadata.dst_node_id].node_config["name"])]
-        bounds = bounds_of(messages.ROWS, {}, settings, 5)
-        name = messages.sum_name(messages.ROWS, {}, bounds, schema, settings)
+        bounds = bounds_of(messages.ROWS, {}, settings.terms, 5)
+        name = messages.sum_name(messages.ROWS, {}, bounds, schema, settings.terms.digest)
         records.put(message.content, "sum", {**records.get(message.content, "sum"), "task": name})
 
     meddle(federation, rename)
@@ -149,7 +150,7 @@ def test_they_would_if_the_settings_were_not_in_the_name(
     five_files: list[Path], hospitals: MakeGrid, enrol: Join, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The attack itself works: the test above does not pass because of a fault in it."""
-    monkeypatch.setattr("flower_pansvm.messages.settings_digest", lambda _: "")
+    monkeypatch.setattr("flower_pansvm.terms.config_digest", lambda _: "")
     assert (sum_of_four(five_files, hospitals, enrol) == rows_of(five_files[1:])).all()
 
 
@@ -328,7 +329,7 @@ def test_a_map_that_makes_rows_longer_than_agreed_is_refused(
 def test_a_width_that_is_not_positive_is_refused(width: float, federation: Federation) -> None:
     request = {"width": np.array([1.0, width]), "positive_weight": np.ones(1), "negative_weight": np.ones(1)}
     with pytest.raises(FederationError, match="width that is not positive"):
-        bounds_of(messages.CUTS, request, federation.settings, 3)
+        bounds_of(messages.CUTS, request, federation.terms, 3)
 
 
 @pytest.mark.parametrize("ask", [ask_cuts, ask_support, ask_warm_start])

@@ -19,9 +19,10 @@ from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions, 
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.errors import FederationError, SettingError, SumError, TableError
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
+from strategies.settings import Settings
 
 MakeGrid = Callable[..., InProcessGrid]
 VICTIM = 3
@@ -46,8 +47,8 @@ def meddle(federation: Federation, change: Callable[[Message], None]) -> None:
 
 def sum_name_of(federation: Federation, task: messages.Task, told: dict[str, str]) -> str:
     """Return what sites that were told so call a sum without inputs."""
-    bounds = bounds_of(task, {}, federation.settings, len(federation.sites))
-    return messages.sum_name(task, {}, bounds, told, federation.settings)
+    bounds = bounds_of(task, {}, federation.terms, len(federation.sites))
+    return messages.sum_name(task, {}, bounds, told, federation.terms.digest)
 
 
 def training_rows(file: Path) -> NDArray[np.float64]:

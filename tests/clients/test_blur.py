@@ -22,10 +22,11 @@ from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
 from strategies.master.noise_bounds import largest_noise
+from strategies.settings import Settings
 
 Draws = NDArray[np.float64]
 

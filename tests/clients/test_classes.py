@@ -16,8 +16,9 @@ from clients.site import Site
 from clients.terms import allowed_classes
 from flower_pansvm import messages, records
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
+from strategies.settings import Settings
 
 Ask = Callable[..., Message]
 

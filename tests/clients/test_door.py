@@ -21,9 +21,10 @@ from flower_pansvm.secure_sum import make
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.refusals import Memory
 from flower_pansvm.secure_sum.rehearsal import gather_members
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
+from strategies.settings import Settings
 
 TASK = Task("weigh", "train", summed=("weights",), disclosed=("names",))
 
@@ -117,7 +118,7 @@ def request_without_inputs(task: Task) -> RecordDict:
     """Return a request that is right but for what the task needs: no inputs, no broadcasts, keys of zeros."""
     content = RecordDict()
     which: dict[str, records.Value] = {
-        "task": messages.sum_name(task, {}, {}, {}, Settings(sites=3)),
+        "task": messages.sum_name(task, {}, {}, {}, Settings(sites=3).terms.digest),
         "round_trip": 1,
         "attempt": 0,
         "roster": records.texts(["east", "north", "south"]),

@@ -16,10 +16,11 @@ from flower_pansvm.secure_sum.fixed_point import decode, words_needed
 from flower_pansvm.secure_sum.identities import create_identity
 from flower_pansvm.secure_sum.keys import apply_mask
 from flower_pansvm.secure_sum.wire import keys_digest
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
+from strategies.settings import Settings
 
 SETTINGS = Settings(sites=3, min_cluster=2)
 NAMES = ("hospital0", "hospital1", "hospital2")

@@ -15,11 +15,12 @@ from numpy.typing import NDArray
 from clients.app import app
 from clients.secret import KEY_FILE
 from flower_pansvm import records
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from simulations.running import resumed
 from strategies.app import STRATEGIES, run
 from strategies.federation import Federation
+from strategies.settings import Settings
 from strategies.transcript import Transcript, TranscriptSum, read_transcript
 
 Sums = Mapping[str, NDArray[np.float64]]

@@ -15,7 +15,8 @@ from clients import table_cache
 from clients.secret import KEY_FILE, secret_of
 from clients.site import Site
 from flower_pansvm.errors import SettingError
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
+from strategies.settings import Settings
 
 Node = dict[str, Scalar]
 
@@ -61,7 +62,7 @@ def test_it_is_the_same_after_a_restart(node: Node, forget: Callable[[], None]) 
         "from flwr.app import Context, RecordDict\n"
         "from clients.secret import secret_of\n"
         "from clients.site import Site\n"
-        "from flower_pansvm.settings import Settings\n"
+        "from strategies.settings import Settings\n"
         f"context = Context(3, 4, {node!r}, RecordDict(), Settings().to_config())\n"
         "print(secret_of(Site(context)).hex())"
     )

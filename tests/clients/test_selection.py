@@ -17,9 +17,10 @@ from flower_pansvm.cutting_planes.packing import pack_problems
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
+from strategies.settings import Settings
 
 Sums = dict[str, NDArray[np.float64]]
 Ask = Callable[..., Federation]

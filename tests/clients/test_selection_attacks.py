@@ -17,11 +17,12 @@ from flower_pansvm.cutting_planes.duals import Duals, pack_duals
 from flower_pansvm.cutting_planes.packing import pack_problems
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from simulations.running import in_process_grid
 from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
+from strategies.settings import Settings
 from strategies.subsets import Subsets
 
 Floats = NDArray[np.float64]

@@ -17,9 +17,9 @@ from flower_pansvm import messages
 from flower_pansvm.cutting_planes import cuts
 from flower_pansvm.errors import FederationError, TableError
 from flower_pansvm.nystroem import NystromMap
-from flower_pansvm.settings import Settings
 from simulations.running import train_in_process
 from strategies.pan_svm import PanSVM
+from strategies.settings import Settings
 
 # Folds
 

@@ -7,9 +7,10 @@ import pytest
 from flwr.app import Context, RecordDict
 
 from clients.state_folder import state_folder
-from clients.terms import agreed_settings
+from clients.terms import agreed_terms
 from flower_pansvm.errors import SettingError
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
+from strategies.settings import Settings
 
 
 def context(node: dict[str, Scalar]) -> Context:
@@ -39,7 +40,7 @@ def test_without_a_name_the_folder_does_not_change_with_the_number_of_the_node(s
 
 def test_the_node_config_names_another_folder(tmp_path: Path) -> None:
     node: dict[str, Scalar] = {"name": "north", "state": str(tmp_path / "kept" / "here")}
-    agreed_settings(context(node))  # the key is known
+    agreed_terms(context(node))  # the key is known
     assert state_folder(context(node)) == tmp_path / "kept" / "here"
 
 

@@ -20,9 +20,10 @@ from clients.table import Table, align
 from clients.table_cache import cache_folder, read_through_cache
 from clients.table_reading import read_table
 from clients.table_source import open_table
-from clients.terms import agreed_settings
+from clients.terms import agreed_terms
 from flower_pansvm.errors import SettingError, TableError
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
+from strategies.settings import Settings
 
 Parse = list[Path]
 CSV = "age,dose,outcome\n63,0.5,größe\n,-2,yes\n1e5,NA,no\n"
@@ -475,7 +476,7 @@ def test_a_misspelt_none_is_an_error_and_no_folder(value: Scalar, ward: Path) ->
 
 def test_a_hospitals_large_table_is_read_once(ward: Path, folder: Path, parsed: Parse) -> None:
     node = context({"data": str(ward), "label": "outcome", "cache": str(folder)})
-    agreed_settings(node)
+    agreed_terms(node)
     assert_same(open_table(node), open_table(node))
     assert parsed == [ward]
 

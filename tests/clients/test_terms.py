@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 from flwr.app import Context, RecordDict
 
-from clients.terms import agreed_settings, least_blur, least_rows, least_sites
+from clients.terms import agreed_terms, least_blur, least_rows, least_sites
 from flower_pansvm.cutting_planes.cuts import Answer, Draw, Labels, Mapped, Question, cuts_at
 from flower_pansvm.cutting_planes.noise import rows_to_blur
 from flower_pansvm.errors import PanSVMError, SettingError, SumError
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from strategies.pan_svm import PanSVM
+from strategies.settings import Settings
 
 MakeGrid = Callable[..., InProcessGrid]
 AGREED: dict[str, Scalar] = {"exact-sums": "agreed"}
@@ -36,7 +37,7 @@ def context(node: dict[str, Scalar], **config: object) -> Context:
     ids=str,
 )
 def test_a_run_that_keeps_to_the_pins_is_accepted(node: dict[str, Scalar], config: dict[str, object]) -> None:
-    assert agreed_settings(context(node, **config)) == Settings(**config)  # type: ignore[arg-type]
+    assert agreed_terms(context(node, **config)) == Settings(**config).terms  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -55,20 +56,20 @@ def test_a_run_that_does_not_is_refused(
     node: dict[str, Scalar], config: dict[str, object], message: str
 ) -> None:
     with pytest.raises(SumError, match=f"Site 'north' {message}"):
-        agreed_settings(context(node, **config))
+        agreed_terms(context(node, **config))
 
 
 @pytest.mark.parametrize("key", ["min_sites", "agregation", "Roster", "min-cluster "])
 def test_a_misspelt_pin_is_an_error_and_not_ignored(key: str) -> None:
     with pytest.raises(SettingError, match=f"unknown key '{key}'"):
-        agreed_settings(context({key: 3}))
+        agreed_terms(context({key: 3}))
 
 
 @pytest.mark.parametrize("key", ["min-sites", "min-cluster", "blur", "k"])
 def test_a_pin_that_is_no_number_is_an_error(key: str) -> None:
     here = context({key: "three"}, aggregation="k-secure", k=2)
     with pytest.raises(SettingError, match=f"says {key}=three"):
-        (agreed_settings(here), least_rows(here), least_sites(here), least_blur(here))
+        (agreed_terms(here), least_rows(here), least_sites(here), least_blur(here))
 
 
 def test_a_hospital_asks_for_three_sites_unless_it_says_otherwise_whatever_the_run_says() -> None:
@@ -90,11 +91,11 @@ def test_patients_are_grouped_by_five_unless_the_hospital_says_otherwise() -> No
 
 @pytest.mark.parametrize("preset", ["exact", "paper"])
 def test_exact_sums_are_for_hospitals_that_have_agreed_to_them(preset: str) -> None:
-    assert agreed_settings(context({"exact-sums": "agreed"}, preset=preset)).preset == preset
-    assert agreed_settings(context({"partition-id": 0, "num-partitions": 3}, preset=preset)).preset == preset
+    assert agreed_terms(context({"exact-sums": "agreed"}, preset=preset)).preset == preset
+    assert agreed_terms(context({"partition-id": 0, "num-partitions": 3}, preset=preset)).preset == preset
     for said in ("yes", "Agreed", 1, True, ""):
         with pytest.raises(SettingError, match=f"Site 'north' refuses the preset '{preset}'"):
-            agreed_settings(context({"exact-sums": said}, preset=preset))
+            agreed_terms(context({"exact-sums": said}, preset=preset))
 
 
 def test_one_row_is_blurred_unless_the_hospital_says_otherwise() -> None:

@@ -16,7 +16,7 @@ from flwr.app import Context, Message, RecordDict
 from clients.turns import FOLDER, turn
 from flower_pansvm import messages, records
 from flower_pansvm.errors import FederationError
-from flower_pansvm.settings import Settings
+from strategies.settings import Settings
 
 
 def context_of(folder: Path, simulated: bool = False) -> Context:

@@ -19,7 +19,8 @@ from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.secure_sum.fixed_point import scale_exponent
-from flower_pansvm.settings import Settings
+from flower_pansvm.terms import Terms
+from strategies.settings import Settings
 
 
 def request(
@@ -39,49 +40,48 @@ def test_every_sum_of_every_task_has_a_bound_that_survives_the_journey(
     task: messages.Task, scaling: str, kernel: str
 ) -> None:
     settings = Settings(scaling=scaling, kernel=kernel)
-    bounds = bounds_of(task, request(), settings, 5)
+    bounds = bounds_of(task, request(), settings.terms, 5)
     assert set(bounds) == set(task.summed)
     assert all(bound > 0 for bound in bounds.values())
     content = RecordDict()
     records.put(content, "inputs", request())
-    assert bounds_of(task, records.get(content, "inputs"), settings, 5) == bounds
+    assert bounds_of(task, records.get(content, "inputs"), settings.terms, 5) == bounds
 
 
 def test_a_task_of_somebody_elses_is_without_bounds_unless_it_declares_them() -> None:
     task = messages.Task("own", "train", summed=("values", "more"), bounds={"values": 2.0})
-    assert bounds_of(task, {}, Settings(), 3) == {"values": 2.0, "more": WILD}
+    assert bounds_of(task, {}, Terms(), 3) == {"values": 2.0, "more": WILD}
 
 
 def test_what_is_large_takes_one_word_a_number_by_default() -> None:
     """Without a bound, landmarks of many columns and curvature would be five times as many bytes."""
-    settings = Settings()
     one_word = {"centres", "filled"}, {"a", "curvature"}, {"weights", "count", "total", "square"}
     tasks = (messages.LANDMARKS, messages.CUTS, messages.SUPPORT)
     for task, names in zip(tasks, one_word, strict=True):
-        bounds = bounds_of(task, request(), settings, 5)
+        bounds = bounds_of(task, request(), Terms(), 5)
         assert {name for name in names if bounds[name] < WILD} == names
 
 
 def test_sums_are_exact_enough_to_train_to_a_gap_of_1e_9() -> None:
     """The step between two numbers of the sum, with what bounds leave for noise and many rows."""
-    bounds = bounds_of(messages.CUTS, request(), Settings(), 5)
+    bounds = bounds_of(messages.CUTS, request(), Terms(), 5)
     assert 2.0 ** -scale_exponent(bounds["a"], 5) < 2e-10
     assert bounds["d"] == bounds["m"] == bounds["loss"] == WILD
-    centres = bounds_of(messages.LANDMARKS, {}, Settings(), 20)["centres"]
+    centres = bounds_of(messages.LANDMARKS, {}, Terms(), 20)["centres"]
     assert 2.0 ** -scale_exponent(centres, 20) < 1e-11
-    totals = bounds_of(messages.ASSIGN, {}, Settings(), 20)["totals"]
+    totals = bounds_of(messages.ASSIGN, {}, Terms(), 20)["totals"]
     assert 2.0 ** -scale_exponent(totals, 20) < 1e-8
 
 
 def test_curvature_keeps_its_digits_however_narrow_the_bump() -> None:
     for width in (1.0, 1e-3, 1e-9):
-        bound = bounds_of(messages.CUTS, request(width=width), Settings(), 5)["curvature"]
+        bound = bounds_of(messages.CUTS, request(width=width), Terms(), 5)["curvature"]
         assert 2.0 ** -scale_exponent(bound, 5) * width < 1e-8
 
 
 @pytest.mark.parametrize("weights", [(1.0, 1.0), (0.5, 1000.0), (3.0, 0.6)])
 def test_bounds_leave_room_for_the_most_rows_and_noise(weights: tuple[float, float]) -> None:
-    bounds = bounds_of(messages.CUTS, request(weights, width=0.25), Settings(), 5)
+    bounds = bounds_of(messages.CUTS, request(weights, width=0.25), Terms(), 5)
     assert bounds["a"] >= 4 * MOST_ROWS * max(weights)
     assert bounds["curvature"] >= 4 * MOST_ROWS * max(weights) * 1.5 * (1 / 0.25 + 0.1)
 
@@ -89,7 +89,7 @@ def test_bounds_leave_room_for_the_most_rows_and_noise(weights: tuple[float, flo
 @pytest.mark.parametrize("width", [0.0, -1e-3, float("nan")])
 def test_a_width_that_is_not_positive_is_an_error(width: float) -> None:
     with pytest.raises(FederationError, match="width that is not positive"):
-        bounds_of(messages.CUTS, request(width=width), Settings(), 3)
+        bounds_of(messages.CUTS, request(width=width), Terms(), 3)
 
 
 @given(
@@ -115,6 +115,6 @@ def test_no_honest_row_breaks_the_bounds_of_scaled_cells(
 
 
 def test_dual_variables_of_both_signs_count() -> None:
-    one = bounds_of(messages.SUPPORT, request(beta=1.0), Settings(), 5)["weights"]
-    assert bounds_of(messages.SUPPORT, request(beta=100.0), Settings(), 5)["weights"] == 100 * one
-    assert bounds_of(messages.SUPPORT, request(beta=0.0), Settings(), 5)["weights"] > 0
+    one = bounds_of(messages.SUPPORT, request(beta=1.0), Terms(), 5)["weights"]
+    assert bounds_of(messages.SUPPORT, request(beta=100.0), Terms(), 5)["weights"] == 100 * one
+    assert bounds_of(messages.SUPPORT, request(beta=0.0), Terms(), 5)["weights"] > 0

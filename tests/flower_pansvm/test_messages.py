@@ -9,7 +9,7 @@ from flwr.app import RecordDict
 
 from flower_pansvm import records
 from flower_pansvm.messages import CUTS, ROWS, note_name, sum_name
-from flower_pansvm.settings import Settings
+from strategies.settings import Settings
 
 INPUTS: dict[str, Any] = {"points": np.arange(6.0).reshape(2, 3), "C": 1.0, "name": "rbf"}
 BOUNDS = {"a": 2.0, "d": float("inf")}
@@ -18,11 +18,11 @@ SETTINGS = Settings(aggregation="k-secure", k=3)
 
 
 def test_the_name_begins_with_the_task_and_does_not_depend_on_the_order() -> None:
-    name = sum_name(CUTS, INPUTS, BOUNDS, TOLD, SETTINGS)
+    name = sum_name(CUTS, INPUTS, BOUNDS, TOLD, SETTINGS.terms.digest)
     assert name.startswith("cuts ")
     turned = (dict(reversed(part.items())) for part in (INPUTS, BOUNDS, TOLD))
     same = Settings.from_config(dict(reversed(SETTINGS.to_config().items())))
-    assert sum_name(CUTS, *turned, same) == name
+    assert sum_name(CUTS, *turned, same.terms.digest) == name
 
 
 @pytest.mark.parametrize(
@@ -43,9 +43,9 @@ def test_the_name_begins_with_the_task_and_does_not_depend_on_the_order() -> Non
 def test_the_name_changes_with_everything(
     inputs: dict[str, Any], bounds: dict[str, float], told: dict[str, str]
 ) -> None:
-    name = sum_name(CUTS, INPUTS, BOUNDS, TOLD, SETTINGS)
+    name = sum_name(CUTS, INPUTS, BOUNDS, TOLD, SETTINGS.terms.digest)
     assert sum_name(CUTS, inputs, bounds, told, SETTINGS) != name
-    assert sum_name(ROWS, INPUTS, BOUNDS, TOLD, SETTINGS) != name
+    assert sum_name(ROWS, INPUTS, BOUNDS, TOLD, SETTINGS.terms.digest) != name
 
 
 @pytest.mark.parametrize(
@@ -64,18 +64,18 @@ def test_the_name_changes_with_everything(
 )
 def test_sites_of_other_settings_share_no_masks_and_no_notes(change: dict[str, Any]) -> None:
     other = replace(SETTINGS, **change)
-    one = sum_name(CUTS, INPUTS, BOUNDS, TOLD, SETTINGS)
-    assert sum_name(CUTS, INPUTS, BOUNDS, TOLD, other) != one
-    assert note_name("slots", other) != note_name("slots", SETTINGS)
+    one = sum_name(CUTS, INPUTS, BOUNDS, TOLD, SETTINGS.terms.digest)
+    assert sum_name(CUTS, INPUTS, BOUNDS, TOLD, other.terms.digest) != one
+    assert note_name("slots", other.terms.digest) != note_name("slots", SETTINGS.terms.digest)
 
 
 def test_a_number_written_without_a_point_is_the_same_setting() -> None:
     """A site reads C = 10.0 from the run config, whatever the coordinator's own program wrote."""
     own = Settings(C=10, timeout=5)
-    read = Settings.from_config(own.to_config())
-    assert sum_name(CUTS, INPUTS, BOUNDS, TOLD, own) == sum_name(CUTS, INPUTS, BOUNDS, TOLD, read)
-    assert note_name("slots", own) == note_name("slots", read)
-    assert note_name("slots", own) != note_name("slots", Settings(C=11, timeout=5))
+    read, digest = Settings.from_config(own.to_config()).terms.digest, own.terms.digest
+    assert sum_name(CUTS, INPUTS, BOUNDS, TOLD, digest) == sum_name(CUTS, INPUTS, BOUNDS, TOLD, read)
+    assert note_name("slots", digest) == note_name("slots", read)
+    assert digest != Settings(C=11, timeout=5).terms.digest
 
 
 def test_parts_that_run_into_each_other_are_told_apart() -> None:

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.multiclass import signs
-from flower_pansvm.settings import Settings
 from simulations import running
 from simulations.attack.attack import attack
 from simulations.attack.equations import Equations
@@ -22,6 +21,7 @@ from simulations.attack.guess import Guess
 from simulations.attack.knowledge import Knowledge, knowledge_of
 from simulations.attack.linearised import determined
 from simulations.audited_sums import SimulatedSites
+from strategies.settings import Settings
 from strategies.transcript import read_transcript
 
 Floats = NDArray[np.float64]

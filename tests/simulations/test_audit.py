@@ -20,7 +20,6 @@ from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question, curvature_
 from flower_pansvm.cutting_planes.noise import HEIGHT, Noise
 from flower_pansvm.cutting_planes.packing import unpack_answers
 from flower_pansvm.nystroem import NystromMap
-from flower_pansvm.settings import Settings
 from simulations.audit import Audit, audit
 from simulations.audited_sums import (
     SimulatedSites,
@@ -34,6 +33,7 @@ from simulations.isolation import isolated_by_pairs, isolated_by_quads
 from simulations.running import in_process_grid
 from strategies.app import run
 from strategies.checkpoint import Checkpoint
+from strategies.settings import Settings
 from strategies.transcript import read_transcript
 from strategies.voted_wrapper import VotedWrapper
 

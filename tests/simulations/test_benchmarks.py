@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from flower_pansvm.errors import SumError
-from flower_pansvm.settings import Settings
 from simulations.benchmarks import flower_app, parts, secagg_plus, sum_costs, tables, turns
 from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Bench, Choice, Cost
+from strategies.settings import Settings
 
 RING = Choice("ring", "one-shot")
 HOPS = Choice("ring", "hops")

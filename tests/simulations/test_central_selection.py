@@ -11,8 +11,6 @@ from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from flower_pansvm.selection.outcome import Point
-from flower_pansvm.settings import Settings
 from simulations.benchmarks import selection as benchmark
 from simulations.benchmarks.paper_data import LIBSVM, PAN_SVM, SEPARATE, WHOLE
 from simulations.benchmarks.selection_runs import Figures, Run, add_run, read_runs
@@ -20,6 +18,8 @@ from simulations.benchmarks.selection_tables import as_markdown, tables_of, writ
 from simulations.central_selection import pooled, select
 from simulations.running import train_in_process
 from strategies.elimination import Elimination
+from strategies.selection.outcome import Point
+from strategies.settings import Settings
 
 INFORMATIVE = {0, 1, 2}
 MakeRun = Callable[..., Run]

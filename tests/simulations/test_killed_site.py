@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from flower_pansvm.errors import EngineError
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
 from simulations.flower_engine import PACKAGES, build_app, run_app, temporary_folder
+from strategies.settings import Settings
 
 SITES = 4
 # All sites of Flower's simulation share two worker processes, and Flower gives the messages of other sites to one

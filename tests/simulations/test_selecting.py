@@ -11,9 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 
-from flower_pansvm.settings import Settings
 from simulations import selecting
 from simulations.report import headline, write_report
+from strategies.settings import Settings
 
 
 def step(features: int, removed: list[str], votes: bool = True) -> dict[str, Any]:

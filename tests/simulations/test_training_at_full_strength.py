@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_svmlight_file
 
-from flower_pansvm.settings import Settings
 from simulations.audit import audit
 from simulations.benchmarks import training
 from simulations.benchmarks.paper_data import NINE, PaperSet, paper_settings
@@ -15,6 +14,7 @@ from simulations.benchmarks.sizes import generate
 from simulations.running import in_process_grid, train_in_process
 from simulations.sites import join_data
 from strategies.app import run
+from strategies.settings import Settings
 
 MOST_ROUNDS = {
     "australian": 32,

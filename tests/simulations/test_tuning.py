@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.settings import Settings
 from simulations import running, tuning
+from strategies.settings import Settings
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -13,8 +13,8 @@ from clients.site import fold_numbers
 from clients.site import test_rows as held_out
 from flower_pansvm.model import PanSVC
 from flower_pansvm.schema import Schema, class_names
-from flower_pansvm.settings import Settings
 from simulations.sites import table_of
+from strategies.settings import Settings
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ from sklearn.svm import SVC
 
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.multiclass import signs
-from flower_pansvm.settings import Settings
 from simulations.running import train_in_process
 from simulations.sites import join_data
 from strategies.master.progress import Progress
+from strategies.settings import Settings
 
 Pool = Callable[..., Any]
 Matrix = NDArray[np.float64]

@@ -13,11 +13,11 @@ import pytest
 from flwr.app import Message
 
 from flower_pansvm.errors import FederationError, SettingError
-from flower_pansvm.settings import Settings
 from simulations.in_process import InProcessGrid
 from simulations.running import in_process_grid, resumed
 from strategies.app import run
 from strategies.checkpoint import FOLDER
+from strategies.settings import Settings
 
 
 class StoppedError(Exception):

@@ -18,11 +18,11 @@ from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.messages import Task
 from flower_pansvm.multiclass import REST, Pair, one_versus_all, signs
-from flower_pansvm.settings import Settings
 from strategies import cutting_planes
 from strategies.cutting_planes import CuttingPlanes, side_rows, weighted_rows
 from strategies.federation import Federation
 from strategies.master import progress, search
+from strategies.settings import Settings
 
 Matrix = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ class Sites:
         parts = [self._cuts(name, inputs) for name in self.sites]
         if self.noise is not None:
             self._check_slack(parts, inputs)
-        bounds = bounds_of(task, inputs, Settings(), len(self.sites))
+        bounds = bounds_of(task, inputs, Settings().terms, len(self.sites))
         for part in parts:
             for name, values in part.items():
                 assert np.abs(values).max(initial=0.0) <= bounds[name], name

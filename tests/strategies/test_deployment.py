@@ -16,10 +16,10 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from flower_pansvm.model import PanSVC
-from flower_pansvm.settings import Settings
 from simulations.processes import free_port, kill_group, running
 from simulations.running import train_in_process
 from simulations.sites import join_data
+from strategies.settings import Settings
 
 APP = Path(__file__).parents[2]
 HOSPITALS = ("hospital-a", "hospital-b", "hospital-c", "hospital-d")

@@ -15,13 +15,13 @@ from clients.site import test_rows as held_out
 from flower_pansvm.errors import FederationError, SettingError, TrainingError
 from flower_pansvm.model import PanSVC
 from flower_pansvm.multiclass import one_versus_all
-from flower_pansvm.selection.filters import by_classes
-from flower_pansvm.settings import SELECTING, Settings
 from simulations.running import in_process_grid, train_in_process
 from simulations.sites import SEPARATOR
 from strategies.app import STRATEGIES, run
 from strategies.elimination import Elimination
 from strategies.federation import Federation
+from strategies.selection.filters import by_classes
+from strategies.settings import SELECTING, Settings
 
 Write = Callable[..., str]
 Pool = Callable[..., Any]

@@ -12,9 +12,9 @@ from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.svm import SVC
 
 from flower_pansvm.cutting_planes.problem import NO_FOLD
-from flower_pansvm.settings import Settings
 from simulations.running import train_in_process
 from strategies.elimination import Elimination
+from strategies.settings import Settings
 
 # Test folders are no packages, so a module beside a test cannot be imported.
 reference = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("selection_reference.py"))))

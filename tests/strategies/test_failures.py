@@ -21,12 +21,13 @@ from flower_pansvm.errors import (
     TableError,
     TrainingError,
 )
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from simulations.running import train_in_process
 from simulations.sites import table_of
 from strategies import joining
 from strategies.pan_svm import PanSVM
+from strategies.settings import Settings
 
 MakeGrid = Callable[..., InProcessGrid]
 

@@ -12,10 +12,10 @@ from flower_pansvm import messages, records
 from flower_pansvm.errors import FederationError, PanSVMError
 from flower_pansvm.messages import Task
 from flower_pansvm.records import Group, texts
-from flower_pansvm.settings import Settings
 from simulations.in_process import InProcessGrid
 from strategies.join_replies import check_extremes
 from strategies.pan_svm import PanSVM
+from strategies.settings import Settings
 
 MakeGrid = Callable[..., InProcessGrid]
 Change = Callable[[RecordDict], None]

@@ -9,11 +9,12 @@ import pandas as pd
 import pytest
 
 from flower_pansvm.errors import TableError
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from simulations.running import STRATEGIES, check, train_in_process
 from simulations.sites import table_of
 from strategies.pan_svm import PanSVM
+from strategies.settings import Settings
 
 MakeGrid = Callable[..., InProcessGrid]
 Nodes = dict[str, Scalar]

@@ -11,7 +11,6 @@ from sklearn.datasets import load_wine, make_moons
 from sklearn.metrics import pairwise_distances_argmin_min
 
 from flower_pansvm import messages, records
-from flower_pansvm.settings import Settings
 from simulations.in_process import InProcessGrid
 from simulations.running import in_process_grid, train_in_process
 from strategies import landmarks as methods
@@ -19,6 +18,7 @@ from strategies.federation import Federation
 from strategies.landmarks import gather_landmarks
 from strategies.pan_svm import PanSVM
 from strategies.scaling import ScaledFeatures, tell_scalings
+from strategies.settings import Settings
 
 Matrix = NDArray[np.float64]
 Pool = Callable[..., Any]

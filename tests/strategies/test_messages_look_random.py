@@ -12,10 +12,10 @@ from scipy.stats import chi2
 from clients.app import app
 from flower_pansvm import messages, records
 from flower_pansvm.messages import Task
-from flower_pansvm.settings import Settings
 from simulations.in_process import InProcessGrid
 from simulations.running import train_in_process
 from strategies.pan_svm import PanSVM
+from strategies.settings import Settings
 
 TASKS = [value for value in vars(messages).values() if isinstance(value, Task)]
 FALSE_ALARM = 1e-6

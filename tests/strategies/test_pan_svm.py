@@ -20,13 +20,13 @@ from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import Answer, Labels, Question, cuts_at
 from flower_pansvm.model import PanSVC
 from flower_pansvm.schema import class_names
-from flower_pansvm.settings import Settings
 from simulations.running import train_in_process
 from simulations.sites import join_data, table_of
 from strategies.master.engine import solve
 from strategies.master.search import PointSearch
 from strategies.pan_svm import PanSVM
 from strategies.results import describe, write
+from strategies.settings import Settings
 
 
 def rows(settings: Settings, site: int, *, test: bool) -> tuple[NDArray[np.float64], NDArray[np.str_]]:

@@ -13,10 +13,10 @@ from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import curvature_diagonal, curvature_matrix, curvature_size
 from flower_pansvm.errors import FederationError
 from flower_pansvm.messages import Task
-from flower_pansvm.settings import Settings
 from simulations.running import train_in_process
 from strategies.opened import KnownRows, Opened
 from strategies.plausible import check_sum
+from strategies.settings import Settings
 
 LIAR = "site-001"
 

@@ -13,8 +13,8 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
 
 from flower_pansvm.cutting_planes.problem import NO_FOLD
-from flower_pansvm.settings import Settings
 from simulations.running import train_in_process
+from strategies.settings import Settings
 
 Pool = Callable[..., Any]
 

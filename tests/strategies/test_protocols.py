@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 
-from flower_pansvm.settings import Settings
 from simulations.running import train_in_process
+from strategies.settings import Settings
 
 RING = {"aggregation": "ring", "execution": "one-shot"}
 OTHERS = [

@@ -10,11 +10,11 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.schema import Schema
-from flower_pansvm.settings import Settings
 from simulations.running import in_process_grid
 from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
 from strategies.scaling import Moments
+from strategies.settings import Settings
 
 SITES, FOLDS = 5, 4
 

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from flower_pansvm.settings import Settings
 from simulations.benchmarks.generated_selection import select
 from simulations.running import train_in_process
 from strategies.elimination import Elimination
+from strategies.settings import Settings
 
 pytestmark = pytest.mark.slow
 

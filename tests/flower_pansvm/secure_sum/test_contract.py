@@ -21,7 +21,7 @@ from flower_pansvm.secure_sum.plain import Plain
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.secure_sum.wire import add_all, from_bytes, to_bytes
-from flower_pansvm.settings import Settings
+from flower_pansvm.terms import Terms
 
 DOCS = Path(__file__).parents[3] / "docs" / "secure-sums.md"
 
@@ -319,7 +319,7 @@ def test_a_user_registers_an_own_protocol(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_the_example_of_the_docs_is_chosen_by_a_setting_and_hides_each_vector() -> None:
-    assert isinstance(protocol_of(Settings(aggregation="all-pairs")), EXAMPLE)
+    assert isinstance(protocol_of(Terms(aggregation="all-pairs")), EXAMPLE)
     this = a_round(4)
     vectors = random_vectors(this.roster, 100, seed=10)
     rehearsal = rehearse("all-pairs", {}, this.roster)

@@ -9,10 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Self
 
+from flower_pansvm import terms
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
-from flower_pansvm.selection.schedule import parse_schedule
-from flower_pansvm.selection.thresholds import parse_threshold
 from flower_pansvm.setting_values import (
     check_choice,
     convert,
@@ -22,26 +21,23 @@ from flower_pansvm.setting_values import (
     to_positive,
     to_positives,
 )
-
-Scalar = str | int | float | bool
+from flower_pansvm.terms import Scalar, Terms
+from strategies.selection.schedule import parse_schedule
+from strategies.selection.thresholds import parse_threshold
 
 SELECTING = ("voted-wrapper", "filter-wrapper", "svm-rfe", "rsvm", "svm-t")
 """Strategies that select features."""
 
 CHOICES = {
+    **terms.CHOICES,
     "strategy": ("pan-svm", *SELECTING),
-    "preset": ("private", "exact", "paper"),
     "multi_class": ("ovr", "ovo"),
-    "class_weight": ("none", "balanced"),
     "landmark_method": ("k-means", "federated-k-means", "random"),
-    "execution": ("one-shot", "hops"),
-    "kernel": ("rbf", "linear", "poly"),
-    "scaling": ("standard", "minmax", "none"),
 }
 
 LEAST = {
+    **terms.LEAST,
     "sites": 2,
-    "min_sites": 2,
     "min_cluster": 1,
     "points": 1,
     "curvature": 0.0,
@@ -51,7 +47,6 @@ LEAST = {
     "degree": 1,
     "seed": 0,
     "coef0": 0.0,
-    "k": 0,
 }
 """The least that a number may be."""
 
@@ -125,23 +120,23 @@ class Settings:
     sites: int = 5
     data_dir: str = ""
     strategy: str = "pan-svm"
-    aggregation: str = "ring"
-    execution: str = "one-shot"
-    k: int = 0
-    key_bits: int = 3072
-    min_sites: int = 3
+    aggregation: str = Terms.aggregation
+    execution: str = Terms.execution
+    k: int = Terms.k
+    key_bits: int = Terms.key_bits
+    min_sites: int = Terms.min_sites
     test_fraction: float = 0.2
     seed: int = 0
-    scaling: str = "standard"
+    scaling: str = Terms.scaling
     landmarks: str = "auto"
     min_cluster: int = 5
-    kernel: str = "rbf"
+    kernel: str = Terms.kernel
     gamma: str = "scale"
     degree: int = 3
     coef0: float = 0.0
     C: float | str = 1.0
     landmark_method: str = "k-means"
-    class_weight: str = "none"
+    class_weight: str = Terms.class_weight
     multi_class: str = "ovr"
     probability: bool = False
     cv_folds: int = 5
@@ -155,7 +150,7 @@ class Settings:
     filter_welch: str = "p=0.01"
     filter_scatter: str = "75%"
     tol: float = 1e-3
-    preset: str = "private"
+    preset: str = Terms.preset
     points: int = 8
     curvature: float = 16.0
     blur: str = "auto"
@@ -192,6 +187,11 @@ class Settings:
     def to_config(self) -> dict[str, Scalar]:
         """Return the settings as a run config, names with ``-``."""
         return {_key(field.name): getattr(self, field.name) for field in fields(self)}
+
+    @property
+    def terms(self) -> Terms:
+        """What the sites read of the settings."""
+        return Terms.from_config(self.to_config())
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():

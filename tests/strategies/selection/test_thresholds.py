@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from scipy.stats import rankdata
 
 from flower_pansvm.errors import SettingError, TrainingError
-from flower_pansvm.selection.filters import FilterScores
-from flower_pansvm.selection.thresholds import filter_order, parse_threshold, screen
+from strategies.selection.filters import FilterScores
+from strategies.selection.thresholds import filter_order, parse_threshold, screen
 
 SCORES = np.array([0.5, 3.0, 0.0, 1.0, 2.0])
 ANYTHING = {"fisher": "100%", "welch": "100%", "scatter": "100%"}

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.selection.choice import choose
-from flower_pansvm.selection.outcome import Point
+from strategies.selection.choice import choose
+from strategies.selection.outcome import Point
 
 
 def points(*accuracies: tuple[int, float]) -> list[Point]:

@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import SettingError, TrainingError
-from flower_pansvm.selection.filters import FilterScores
-from flower_pansvm.selection.outcome import Screening
-from flower_pansvm.selection.voting import EQUAL, least_important
+from strategies.selection.filters import FilterScores
+from strategies.selection.outcome import Screening
+from strategies.selection.voting import EQUAL, least_important
 
 FILTERS = ("fisher", "welch", "scatter")
 """The filters; the setting of a filter's threshold is "filter-" and its name."""

@@ -12,8 +12,8 @@ from sklearn.preprocessing import scale
 
 from flower_pansvm.multiclass import REST, Pair, one_versus_all
 from flower_pansvm.scaling import moments
-from flower_pansvm.selection.class_moments import ClassMoments
-from flower_pansvm.selection.filters import (
+from strategies.selection.class_moments import ClassMoments
+from strategies.selection.filters import (
     FilterScores,
     by_classes,
     fisher_score,

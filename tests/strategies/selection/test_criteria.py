@@ -10,9 +10,9 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
 from flower_pansvm.scaling import moments
-from flower_pansvm.selection.class_moments import ClassMoments
-from flower_pansvm.selection.criteria import rsvm, svm_rfe, svm_t
-from flower_pansvm.selection.voting import least_important
+from strategies.selection.class_moments import ClassMoments
+from strategies.selection.criteria import rsvm, svm_rfe, svm_t
+from strategies.selection.voting import least_important
 
 
 def sides_of(X: NDArray[np.float64], positive: NDArray[np.bool_]) -> ClassMoments:

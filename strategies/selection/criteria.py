@@ -8,8 +8,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.selection.class_moments import ClassMoments
-from flower_pansvm.selection.filters import welch_t
+from strategies.selection.class_moments import ClassMoments
+from strategies.selection.filters import welch_t
 
 CRITERIA = ("svm-rfe", "rsvm", "svm-t")
 """Names of the criteria, in the order in which they are asked."""

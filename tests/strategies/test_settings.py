@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.setting_values import check_choice, near_matches
-from flower_pansvm.settings import Scalar, Settings
+from flower_pansvm.terms import Scalar
+from strategies.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 

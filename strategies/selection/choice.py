@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.selection.outcome import Point
+from strategies.selection.outcome import Point
 
 ROUNDING = 1e-9
 """Accuracies that differ by less are equal."""

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.selection.schedule import parse_schedule
+from strategies.selection.schedule import parse_schedule
 
 TEXTS = ("1", "0.1", "0.5", "0.999", "auto", "1000:0.5,100:0.1,1", "10:1,0.5")
 

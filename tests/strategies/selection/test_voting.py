@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from flower_pansvm.selection.voting import least_important, vote
+from strategies.selection.voting import least_important, vote
 
 ALL = np.ones(5, dtype=bool)
 

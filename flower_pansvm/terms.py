@@ -1,0 +1,108 @@
+"""The terms of a run: what a site reads of the run config, and a digest of all the rest.
+
+How the coordinator searches, chooses and stops is its own affair, and a site knows nothing of these settings. But all
+sites' masks are made from a digest of the whole run config, so that nobody can be told other settings than the others.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Self
+
+from flower_pansvm import records
+from flower_pansvm.errors import SettingError
+from flower_pansvm.setting_values import check_choice, convert
+
+Scalar = str | int | float | bool
+
+CHOICES = {
+    "execution": ("one-shot", "hops"),
+    "preset": ("private", "exact", "paper"),
+    "scaling": ("standard", "minmax", "none"),
+    "kernel": ("rbf", "linear", "poly"),
+    "class_weight": ("none", "balanced"),
+}
+"""What a text may be."""
+
+LEAST = {"k": 0, "min_sites": 2}
+"""The least that a number may be."""
+
+
+@dataclass(frozen=True)
+class Terms:
+    """What a site checks and needs of a run's settings.
+
+    Parameters
+    ----------
+    aggregation, execution, k, key_bits, min_sites
+        The secure sum: its protocol; whether ring and k-secure take one round trip or go from site to site; the k of
+        k-secure, 0 for the number of sites; length of a Paillier key; fewest sites.
+    preset
+        ``private``, with secret noise in all sums that rows could be computed from; ``exact`` or ``paper``, without.
+    scaling, kernel, class_weight
+        What the request's numbers may be: see :class:`strategies.settings.Settings`.
+    digest
+        Digest of the whole run config.
+    """
+
+    aggregation: str = "ring"
+    execution: str = "one-shot"
+    k: int = 0
+    key_bits: int = 3072
+    min_sites: int = 3
+    preset: str = "private"
+    scaling: str = "standard"
+    kernel: str = "rbf"
+    class_weight: str = "none"
+    digest: str = ""
+
+    @classmethod
+    def from_config(cls, config: Mapping[str, Scalar]) -> Self:
+        """Read the terms from a run config, names with ``-``; what is the coordinator's own is not looked at.
+
+        Raises
+        ------
+        SettingError
+            If a term has a value that cannot work.
+
+        Examples
+        --------
+        >>> Terms.from_config({"k": 2, "landmarks": "500"}).k
+        2
+        """
+        named = {field.name.replace("_", "-"): field for field in fields(cls) if field.name != "digest"}
+        values = {
+            field.name: convert(key, config[key], type(field.default))
+            for key, field in named.items()
+            if key in config
+        }
+        return cls(**values, digest=config_digest(config))  # type: ignore[arg-type]
+
+    def __post_init__(self) -> None:
+        for name, choices in CHOICES.items():
+            check_choice(name.replace("_", "-"), getattr(self, name), choices)
+        for name, least in LEAST.items():
+            if not getattr(self, name) >= least:
+                raise SettingError(
+                    f"{name.replace('_', '-')} is {getattr(self, name)}, but it must be at least {least}."
+                )
+
+
+def config_digest(config: Mapping[str, Scalar]) -> str:
+    """Return a digest of a run config. A number is the same however it is written, as text or 1 for 1.0.
+
+    Examples
+    --------
+    >>> config_digest({"C": 10, "landmarks": "20"}) == config_digest({"C": 10.0, "landmarks": 20})
+    True
+    """
+    return records.digest({key: _written_alike(value) for key, value in config.items()})
+
+
+def _written_alike(value: Scalar) -> str:
+    text = str(value)
+    if text.lower() in ("true", "false"):
+        return text.lower()
+    try:
+        return repr(float(text))
+    except ValueError:
+        return text
