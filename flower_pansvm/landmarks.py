@@ -1,7 +1,7 @@
 """Landmarks: k-means centres, none of which is the mean of too few records, or points of the bounding box.
 
-Paper: Lu 2016, section 3.2.2.1 and Algorithm 1, line 1. The floor on the cluster size is ours (DESIGN,
-section 5.3): with the paper's 25 % of landmarks, up to half of the centres are single patient records.
+Paper: Lu 2016, section 3.2.2.1 and Algorithm 1, line 1. The floor on the cluster size is ours: with the paper's 25 % of
+landmarks, up to half of the centres are single patient records.
 """
 
 import warnings

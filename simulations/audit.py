@@ -1,4 +1,4 @@
-"""What a curious coordinator can find out from what it received in a run: ``pansvm run --audit`` (DESIGN, section 5).
+"""What a curious coordinator can find out from what it received in a run: ``pansvm run --audit``.
 
 A cut is a sum Σ c y f over the mapped rows f of all sites, a curvature Σ v f f^T; its last line, which belongs to the
 bias, is Σ v f. The coordinator does not know c and v, but it can subtract sums from one another, and where all rows but
@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from flower_pansvm import messages
 from flower_pansvm.secure_sum.selection import protocol_of
 from simulations.attack.attack import Attack
 from simulations.attack.knowledge import numbers_received, unknown_cells
@@ -34,6 +35,12 @@ from simulations.isolation import isolated_by_pairs, isolated_by_quads
 from strategies.results import RESULT_FILE
 from strategies.settings import Settings
 from strategies.transcript import read_transcript
+
+EXAMINED = {
+    task.name
+    for task in (messages.LANDMARKS, messages.ASSIGN, messages.CUTS, messages.CLASS_MOMENTS, messages.SUPPORT)
+}
+"""Tasks whose sums are looked at: landmarks for how many rows are behind each, the others for single rows."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +66,8 @@ class Audit:
         How many numbers each result has brought the coordinator: each is an equation about the rows.
     unknown : int
         How many cells the training rows have together.
+    not_examined : list of str
+        Tasks whose sums the coordinator has received and nobody has looked at.
     """
 
     smallest_cluster: int | None
@@ -70,9 +79,10 @@ class Audit:
     row_sums: int = 0
     numbers: dict[str, int] = field(default_factory=dict)
     unknown: int = 0
+    not_examined: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
-        """Return the findings in one line, and equations against unknowns in a second."""
+        """Return the findings in one line, then equations against unknowns, and what was not looked at."""
         smallest, sums = self.smallest_cluster, self.cut_sums + self.curvature_sums + self.row_sums
         cluster = "no landmark is a mean of rows" if smallest is None else f"smallest cluster {smallest} rows"
         limited = (
@@ -80,8 +90,11 @@ class Audit:
         )
         return (
             f"audit: {cluster}; {self.isolated_by_pairs} rows isolated by pairs of sums, "
-            f"{self.isolated_by_quads} by quads{limited}{self._ratios()}"
+            f"{self.isolated_by_quads} by quads{limited}{self._ratios()}{self._left_out()}"
         )
+
+    def _left_out(self) -> str:
+        return f"\naudit: not examined: {', '.join(self.not_examined)}" if self.not_examined else ""
 
     def _ratios(self) -> str:
         if not self.unknown:
@@ -135,6 +148,7 @@ def audit(settings: Settings, folder: Path) -> Audit:
         row_sums,
         numbers_received(transcript),
         unknown_cells(transcript),
+        sorted({one.task for one in transcript} - EXAMINED),
     )
 
 

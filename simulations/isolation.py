@@ -1,4 +1,4 @@
-"""Rows that a curious coordinator can single out from the sums it received (DESIGN, section 5)."""
+"""Rows that a curious coordinator can single out from the sums it received."""
 
 import itertools
 

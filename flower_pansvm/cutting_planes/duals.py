@@ -1,4 +1,4 @@
-"""From the dual variables of cutting planes to those of rows: alpha_i = sum_t beta_t c_i(t) (DESIGN, section 6).
+"""From the dual variables of cutting planes to those of rows: alpha_i = sum_t beta_t c_i(t).
 
 The master's solution is w = sum_t beta_t a_t, and a_t = sum_i c_i(t) y_i f_i. So w = sum_i alpha_i y_i f_i with this
 alpha, which satisfies 0 <= alpha_i <= C weight_i and sum_i alpha_i y_i = 0: it is a solution of the SVM's dual problem,

@@ -327,6 +327,11 @@ def test_the_second_line_holds_numbers_against_unknowns() -> None:
     assert "(3.0 from cuts: curvature, 0.6 from cuts: a, 0.0 from moments: total)" in line
 
 
+def test_what_nobody_has_looked_at_is_named_and_not_counted_as_0() -> None:
+    found = Audit(5, 0, 0, 30, 10, 40, not_examined=["scores", "warm_start"])
+    assert str(found).splitlines()[-1] == "audit: not examined: scores, warm_start"
+
+
 def test_the_command_line_shows_it_and_keeps_it(pansvm: Run, tmp_path: Path) -> None:
     code, out, err = pansvm("run", "--engine", "in-process", "--data", "wine", "--out", "out", "--audit")
     assert (code, err) == (0, "")
@@ -337,6 +342,9 @@ def test_the_command_line_shows_it_and_keeps_it(pansvm: Run, tmp_path: Path) -> 
     assert found["unknown"] == 13 * json.loads((tmp_path / "out" / "result.json").read_text())["rows_train"]
     assert f"for each of {found['unknown']} unknown cells" in out
     assert found["numbers"]["moments: total"] == 13
+    assert found["not_examined"] == ["moments", "scores", "warm_start"]
+    assert "not examined: moments, scores, warm_start" in out
+    assert "sums that were not examined" in (tmp_path / "out" / "report.html").read_text()
     assert "curious coordinator" in (tmp_path / "out" / "report.html").read_text()
     files = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert files == ["model.npz", "report.html", "result.json"]
