@@ -24,7 +24,13 @@ from simulations.audited_sums import SimulatedSites
 from strategies.settings import Settings
 from strategies.transcript import read_transcript
 
-SHARES = {"curvature": 0.45, "jointly": 0.2, "differences": 0.2, "from the truth": 0.15}
+SHARES = {
+    "curvature": 0.45,
+    "jointly": 0.2,
+    "differences": 0.2,
+    "curvature from the truth": 0.08,
+    "jointly from the truth": 0.07,
+}
 """How the time is dealt out."""
 
 PROGRESS_SECONDS = 30.0
@@ -44,6 +50,11 @@ class Attack:
         Rows found without an attack, and by each way of attacking.
     determined_1, determined_10 : int
         Rows that the sums determine to 1 and to 10 percent, made linear at the truth.
+    test_rows : int
+        Rows that had no part in the training.
+    by_chance : dict of str to Found
+        How many of these the attempts have found, which can only be by chance: where as large a share of them is found
+        as of the training rows, an attempt knows where rows are many, and no single one.
     """
 
     rows: int
@@ -53,12 +64,16 @@ class Attack:
     attempts: dict[str, Found]
     determined_1: int
     determined_10: int
+    test_rows: int
+    by_chance: dict[str, Found]
 
     def __str__(self) -> str:
         """Return the findings, a line each."""
         lines = [f"attack on {self.rows} training rows, {self.unknown} unknown cells:"]
         lines += [f"  without an attack, {name}: {one}" for name, one in self.baselines.items()]
-        lines += [f"  {name}: {one}" for name, one in self.attempts.items()]
+        for name, one in self.attempts.items():
+            chance = f"; of {self.test_rows} test rows: {self.by_chance[name]}" if self.test_rows else ""
+            lines.append(f"  {name}: {one}{chance}")
         lines.append(
             f"  made linear at the truth: {self.determined_1} rows determined to 1 %, {self.determined_10} to 10 %"
         )
@@ -99,7 +114,8 @@ def attack(settings: Settings, folder: Path, minutes: float, show: Callable[[str
         sites = SimulatedSites(settings).before(record[-1])
         truth = np.vstack([site.scaled(site.train().X) for site in sites])
         y = signs(np.concatenate([site.train().classes for site in sites]), knowledge.pair)
-        return _Attacker(knowledge, truth, y, settings.sites, 60.0 * minutes, show).run()
+        test = np.vstack([site.scaled(site.test().X) for site in sites])
+        return _Attacker(knowledge, truth, test, y, settings.sites, 60.0 * minutes, show).run()
 
 
 class _Attacker:
@@ -107,12 +123,13 @@ class _Attacker:
         self,
         knowledge: Knowledge,
         truth: Floats,
+        test: Floats,
         y: Floats,
         sites: int,
         seconds: float,
         show: Callable[[str], None],
     ) -> None:
-        self.knowledge, self.truth, self.y, self.sites = knowledge, truth, y, sites
+        self.knowledge, self.truth, self.test, self.y, self.sites = knowledge, truth, test, y, sites
         self.seconds, self.show = seconds, show
         self.spread = truth.std(axis=0)
         self.equations = Equations(knowledge, sites)
@@ -127,30 +144,37 @@ class _Attacker:
                 self.truth, knowledge.landmarks, self.spread, equations.spread
             ),
         }
-        attempts: dict[str, Found] = {}
+        guesses: dict[str, Floats] = {}
         guess = start_from_landmarks(knowledge, equations, seed=0)
         for name, joint in (("curvature", False), ("jointly", True)):
             guess = self._fit(name, guess, joint)
-            attempts[f"fitted, {name}"] = self._count(guess.X)
+            guesses[f"fitted, {name}"] = guess.X
         rows = solve_differences(
             knowledge,
             equations,
             SHARES["differences"] * self.seconds,
             lambda t, X: self._report("differences", t, X),
         )
-        attempts["differences of cuts"] = self._count(rows)
+        guesses["differences of cuts"] = rows
         # They may be more guesses than rows; then some are right by chance.
         baselines[f"{len(rows)} random guesses, as many as differences give"] = random_baseline(
             self.truth, knowledge.landmarks, self.spread, equations.spread, len(rows)
         )
         nearest = np.square(self.truth[:, None] - knowledge.landmarks[None]).sum(axis=2).argmin(axis=1)
         start = with_factors(equations, Guess(self.truth.copy(), self.y, nearest))
-        attempts["upper limit, fitted from the truth"] = self._count(
-            self._fit("from the truth", start, True).X
-        )
+        for name, joint in (("curvature from the truth", False), ("jointly from the truth", True)):
+            guesses[f"upper limit, fitted, {name}"] = self._fit(name, start, joint).X
         within_1, within_10 = determined(knowledge, self.truth, self.y, self.sites)
         return Attack(
-            len(self.truth), self.truth.size, knowledge.numbers, baselines, attempts, within_1, within_10
+            len(self.truth),
+            self.truth.size,
+            knowledge.numbers,
+            baselines,
+            {name: self._count(X) for name, X in guesses.items()},
+            within_1,
+            within_10,
+            len(self.test),
+            {name: found(self.test, X, self.spread) for name, X in guesses.items()},
         )
 
     def _fit(self, name: str, guess: Guess, joint: bool) -> Guess:

@@ -158,13 +158,29 @@ def test_the_whole_attack_reports_all_it_tried(runs: dict[str, tuple[Settings, P
     lines: list[str] = []
     report = attack(*runs["private"], 0.05, lines.append)
     assert set(report.attempts) == {
-        "fitted, curvature", "fitted, jointly", "differences of cuts", "upper limit, fitted from the truth",
+        "fitted, curvature", "fitted, jointly", "differences of cuts",
+        "upper limit, fitted, curvature from the truth", "upper limit, fitted, jointly from the truth",
     }  # fmt: skip
     assert report.rows == 75
     assert report.unknown == 225
     assert report.numbers["cuts: curvature"] > 0
     assert "within 10 %" in str(report)
+    assert report.test_rows == 0
+    assert "test rows" not in str(report)
     assert "numbers" in str(report)
+
+
+def test_rows_that_had_no_part_are_counted_beside(tmp_path: Path) -> None:
+    """What is found of them is found by chance."""
+    report = attack(*run(tmp_path, "exact", test_fraction=0.2), 0.05, lambda _: None)
+    assert report.rows + report.test_rows == 75
+    assert report.test_rows == 15
+    assert set(report.by_chance) == set(report.attempts)
+    assert not any(one.exact for one in report.by_chance.values())
+    best = "upper limit, fitted, curvature from the truth"
+    assert report.attempts[best].within_10 >= 50
+    assert report.by_chance[best].within_10 <= 3
+    assert f"; of {report.test_rows} test rows: 0 exact" in str(report)
 
 
 def test_other_kernels_are_refused_before_anything_is_tried(tmp_path: Path) -> None:
