@@ -36,7 +36,7 @@ Mask = NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
-class Rows:
+class PooledRows:
     """Some rows of all sites together, one site after the other.
 
     Parameters
@@ -51,12 +51,12 @@ class Rows:
     classes: NDArray[np.int64]
     folds: NDArray[np.int64]
 
-    def of(self, chosen: Mask) -> "Rows":
+    def of(self, chosen: Mask) -> "PooledRows":
         """Return some of the rows, which a mask of shape (rows,) picks."""
-        return Rows(self.X[chosen], self.classes[chosen], self.folds[chosen])
+        return PooledRows(self.X[chosen], self.classes[chosen], self.folds[chosen])
 
 
-class Split:
+class PooledSplit:
     """Training rows and the rows that models of them are tried on, both scaled by the training rows alone.
 
     Parameters
@@ -65,11 +65,13 @@ class Split:
         Scaling, C and gamma.
     pairs : tuple of Pair
         The binary problems.
-    train, held_out : Rows
+    train, held_out : PooledRows
         The rows.
     """
 
-    def __init__(self, settings: Settings, pairs: tuple[Pair, ...], train: Rows, held_out: Rows) -> None:
+    def __init__(
+        self, settings: Settings, pairs: tuple[Pair, ...], train: PooledRows, held_out: PooledRows
+    ) -> None:
         self.settings, self.pairs = settings, pairs
         scaling = _scaling(settings.scaling, train.X)
         self.X, self.classes = scaling.transform(train.X), train.classes
@@ -109,9 +111,9 @@ class Pool:
         train, test, schema = pooled(settings)
         pairs = one_versus_all(len(schema.classes))
         self.pairs, self.columns = pairs, schema.columns
-        self.whole = Split(settings, pairs, train, test)
+        self.whole = PooledSplit(settings, pairs, train, test)
         self.folds = [
-            Split(settings, pairs, train.of(train.folds != fold), train.of(train.folds == fold))
+            PooledSplit(settings, pairs, train.of(train.folds != fold), train.of(train.folds == fold))
             for fold in range(settings.cv_folds)
         ]
         present = np.where(np.isnan(train.X), np.nan, self.whole.X)
@@ -128,7 +130,7 @@ class Pool:
         return Point(int(kept.sum()), float(by_fold.mean()), float(by_fold.std()), test)
 
 
-def pooled(settings: Settings) -> tuple[Rows, Rows, Schema]:
+def pooled(settings: Settings) -> tuple[PooledRows, PooledRows, Schema]:
     """Return training rows and test rows of all simulated sites, and what the columns and classes are."""
     tables = [table_of(settings, site) for site in range(settings.sites)]
     names = [
@@ -146,7 +148,7 @@ def pooled(settings: Settings) -> tuple[Rows, Rows, Schema]:
         left_out = test_rows(own, settings.test_fraction, settings.seed)
         folds = np.full(len(own), NO_FOLD)
         folds[~left_out] = fold_numbers(classes[~left_out], settings.cv_folds, settings.seed)
-        rows = Rows(align(table, schema.columns).X, classes, folds)
+        rows = PooledRows(align(table, schema.columns).X, classes, folds)
         train.append(rows.of(~left_out))
         test.append(rows.of(left_out))
     return _joined(train), _joined(test), schema
@@ -242,7 +244,7 @@ def _scaling(kind: str, X: Floats) -> Scaling:
     return scaling
 
 
-def _joined(parts: Sequence[Rows]) -> Rows:
-    return Rows(
+def _joined(parts: Sequence[PooledRows]) -> PooledRows:
+    return PooledRows(
         *(np.concatenate([getattr(part, name) for part in parts]) for name in ("X", "classes", "folds"))
     )

@@ -24,7 +24,7 @@ from pathlib import Path
 import tomli_w
 
 from flower_pansvm.errors import EngineError
-from simulations.processes import exit_on_signals, free_port, kill_group, running
+from simulations.processes import exit_on_signals, free_port, kill_group, started_process
 
 PACKAGES = ("flower_pansvm", "clients", "strategies", "simulations")
 START_SECONDS = 60.0
@@ -119,8 +119,8 @@ def run_app(folder: Path, sites: int, show: Callable[[str], None], timeout: floa
     app = folder / "app"
     with (
         exit_on_signals(),
-        running(link_command, app, environment, link_log) as superlink,
-        running(exec_command, app, environment, folder / "superexec.log"),
+        started_process(link_command, app, environment, link_log) as superlink,
+        started_process(exec_command, app, environment, folder / "superexec.log"),
     ):
         _wait_until_listening(superlink, port, link_log)
         log = _submit(app, sites, environment, show, timeout)
@@ -202,7 +202,7 @@ def _submit(
     engine = f"num-supernodes={sites} client-resources-num-cpus=1 init-args-num-cpus={workers}"
     command = ["flwr", "run", ".", "--stream", "--federation-config", engine]
     log: list[str] = []
-    with running(command, app, environment) as run:
+    with started_process(command, app, environment) as run:
         assert run.stdout is not None
         seconds = threading.TIMEOUT_MAX if timeout is None else timeout
         deadline = time.monotonic() + seconds

@@ -16,7 +16,7 @@ END_SECONDS = 1.0
 
 
 @contextlib.contextmanager
-def running(
+def started_process(
     command: list[str], folder: Path, environment: Mapping[str, str], log: Path | None = None
 ) -> Iterator[subprocess.Popen[str]]:
     """Run a command for the length of a ``with`` block, and then kill it and all its descendants.
@@ -62,7 +62,7 @@ def running(
 
 
 def kill_group(process: subprocess.Popen[str]) -> None:
-    """Kill a process of :func:`running` and its descendants, and wait until they are gone.
+    """Kill a process of :func:`started_process` and its descendants, and wait until they are gone.
 
     Only then can their files be removed.
     """

@@ -61,3 +61,14 @@ def test_only_the_paillier_protocol_imports_phe() -> None:
         if any(name.split(".")[0] == "phe" for name in modules_named(file.read_text()))
     }
     assert users <= {"flower_pansvm/secure_sum/paillier.py"}
+
+
+def test_no_two_classes_have_one_name() -> None:
+    names = [
+        node.name
+        for room in ALLOWED
+        for file in (ROOT / room).rglob("*.py")
+        for node in ast.parse(file.read_text()).body
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert {name for name in names if names.count(name) > 1} == set()

@@ -44,7 +44,7 @@ class Folds(NamedTuple):
     round_trips: dict[str, float]
 
 
-class Point(NamedTuple):
+class Reading(NamedTuple):
     """One model of the curve over the number of landmarks."""
 
     data: str
@@ -113,7 +113,7 @@ def landmark_curve(
     show: Callable[[str], None],
     names: Mapping[str, Mapping[str, object]],
     counts: Sequence[int],
-) -> list[Point]:
+) -> list[Reading]:
     """Train on a fifth left out with more and more landmarks.
 
     Parameters
@@ -136,12 +136,12 @@ def landmark_curve(
             seconds = time.perf_counter() - started
             accuracy = strategy.evaluation.accuracy or 0.0
             rounds = max(state.rounds for state in strategy.training.progress)
-            found.append(Point(data, count, accuracy, rounds, seconds))
+            found.append(Reading(data, count, accuracy, rounds, seconds))
             show(f"{data}, {count} landmarks: {accuracy:.4f}, {rounds} rounds, {seconds:.1f} s")
     return found
 
 
-def curve_markdown(found: Sequence[Point]) -> str:
+def curve_markdown(found: Sequence[Reading]) -> str:
     """Return the curves as a table."""
     rows = [
         [one.data, str(one.landmarks), f"{100 * one.accuracy:.2f}", str(one.cut_rounds), f"{one.seconds:.1f}"]
@@ -152,7 +152,7 @@ def curve_markdown(found: Sequence[Point]) -> str:
     )
 
 
-def plot_curve(found: Sequence[Point], file: Path) -> None:
+def plot_curve(found: Sequence[Reading], file: Path) -> None:
     """Plot accuracy against the number of landmarks."""
     figure = Figure(figsize=(6, 4), layout="constrained")
     axes = figure.subplots()

@@ -22,7 +22,7 @@ ROWS, FEATURES, USEFUL = 800, 100, 20
 BEST = 15
 
 
-class Found(NamedTuple):
+class FoundFeatures(NamedTuple):
     """What one selection has found.
 
     Parameters
@@ -68,12 +68,12 @@ def main(
             typer.echo(str(found[-1]))
     lines = [[str(round(cell, 3)) for cell in one if not isinstance(cell, str)] for one in found]
     table = markdown(
-        list(Found._fields), [[one.method, *line] for one, line in zip(found, lines, strict=True)]
+        list(FoundFeatures._fields), [[one.method, *line] for one, line in zip(found, lines, strict=True)]
     )
     (out / "generated.md").write_text(table + "\n", encoding="utf-8")
 
 
-def select(method: str, seed: int, C: float, folder: Path) -> Found:
+def select(method: str, seed: int, C: float, folder: Path) -> FoundFeatures:
     """Select features of the generated rows of a seed; all rows take part (CV1), one feature goes at a time."""
     X, y = make_classification(
         ROWS,
@@ -93,7 +93,7 @@ def select(method: str, seed: int, C: float, folder: Path) -> Found:
     assert isinstance(strategy, Elimination)
     selection = strategy.selection
     by_count = {point.features: point.accuracy for point in selection.points}
-    return Found(
+    return FoundFeatures(
         method,
         seed,
         sum(one < USEFUL for one in selection.ranking[:BEST]),

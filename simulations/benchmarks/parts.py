@@ -14,20 +14,20 @@ from flower_pansvm.secure_sum import paillier
 from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.fixed_point import encode
 from flower_pansvm.secure_sum.rehearsal import gather_members
-from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Choice, random_vector
+from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Variant, random_vector
 from simulations.benchmarks.turns import seconds_of, take_turns
 from simulations.running import FLOWER_LOGGER, train_in_process
 from strategies.settings import Settings
 
-MASKED = (PLAIN, Choice("ring", "one-shot"), Choice("k-secure", "one-shot"))
+MASKED = (PLAIN, Variant("ring", "one-shot"), Variant("k-secure", "one-shot"))
 PHE_VALUES = 5
 """Values that one repeat of the loop over phe's ``encrypt`` takes; each costs dozens of milliseconds."""
 
 
-class Run(NamedTuple):
+class TimedRun(NamedTuple):
     """A whole training run with one protocol."""
 
-    choice: Choice
+    choice: Variant
     seconds: float
     round_trips: int
     bytes_up: int
@@ -78,7 +78,7 @@ def masking(values: int, sites: int, repeats: int) -> dict[str, float]:
 
 def packing(values: int, repeats: int) -> Packing:
     """Compare a site's packed Paillier encryption with a loop over phe's ``encrypt``, under the same key."""
-    paillier_sum = Choice("paillier", "one-shot")
+    paillier_sum = Variant("paillier", "one-shot")
     roster = ("site-0", "site-1", "site-2")
     protocol = paillier_sum.protocol()
     members = gather_members(protocol, roster)
@@ -100,7 +100,7 @@ def packing(values: int, repeats: int) -> Packing:
     return Packing(values, seconds["packed"] / values, seconds["loop"] / PHE_VALUES, preparation)
 
 
-def whole_runs(settings: Settings, repeats: int) -> list[Run]:
+def whole_runs(settings: Settings, repeats: int) -> list[TimedRun]:
     """Train with each protocol in this process; seconds are medians."""
     logger = logging.getLogger(FLOWER_LOGGER)
     usual, logger.level = logger.level, logging.WARNING
@@ -113,17 +113,19 @@ def whole_runs(settings: Settings, repeats: int) -> list[Run]:
     ]
 
 
-def _contribution(choice: Choice, roster: tuple[str, ...], vector: Words) -> Callable[[], object]:
+def _contribution(choice: Variant, roster: tuple[str, ...], vector: Words) -> Callable[[], object]:
     protocol = choice.protocol()
     member = gather_members(protocol, roster)[roster[0]]
     numbers = itertools.count(1)
     return lambda: protocol.contribute(vector, SumRound("run", "task", next(numbers), 0, roster), member)
 
 
-def _train(settings: Settings, choice: Choice) -> Run:
+def _train(settings: Settings, choice: Variant) -> TimedRun:
     config = {**settings.to_config(), "aggregation": choice.aggregation, "execution": choice.execution}
     started = time.process_time()
     strategy = train_in_process(Settings.from_config(config))
     seconds = time.process_time() - started
     costs = strategy.federation.costs
-    return Run(choice, seconds, costs.round_trips, costs.bytes_up, costs.bytes_down, strategy.model.sha256())
+    return TimedRun(
+        choice, seconds, costs.round_trips, costs.bytes_up, costs.bytes_down, strategy.model.sha256()
+    )

@@ -30,7 +30,7 @@ from simulations.benchmarks.paper_data import (
     paper_settings,
     read,
 )
-from simulations.benchmarks.selection_runs import Figures, Run, add_run, read_runs
+from simulations.benchmarks.selection_runs import Figures, SelectionRun, add_run, read_runs
 from simulations.benchmarks.selection_tables import METHODS, as_markdown, plot, tables_of, write_csv
 from simulations.benchmarks.tables import machine
 from simulations.running import FLOWER_LOGGER, train_in_process
@@ -146,7 +146,7 @@ def settings_of(
     return paper_settings(one, prepared, **more)
 
 
-def run_one(data: str, settings: Settings, classifier: str, scheme: str) -> Run:
+def run_one(data: str, settings: Settings, classifier: str, scheme: str) -> SelectionRun:
     """Run one selection and return what it found and cost."""
     started = time.perf_counter()
     round_trips, megabytes = 0, 0.0
@@ -158,7 +158,7 @@ def run_one(data: str, settings: Settings, classifier: str, scheme: str) -> Run:
         selection = strategy.selection
         costs = strategy.federation.costs
         round_trips, megabytes = costs.round_trips, costs.bytes_up / settings.sites / 1e6
-    return Run(
+    return SelectionRun(
         data=data,
         method=settings.strategy,
         classifier=classifier,
@@ -183,7 +183,7 @@ def write_figures(figures: Figures, out: Path) -> None:
                 plot(figures, classifier, scheme, out / f"selection-{name}-{scheme.lower()}.png")
 
 
-def _show(run: Run) -> None:
+def _show(run: SelectionRun) -> None:
     best = max(run.points, key=lambda point: point.accuracy)
     sys.stderr.write(
         f"{run.data}, {METHODS[run.method]}, {run.classifier}, {run.scheme}, seed {run.seed}: "

@@ -13,7 +13,7 @@ from strategies.selection.outcome import Point
 
 
 @dataclass(frozen=True)
-class Run:
+class SelectionRun:
     """One selection.
 
     Parameters
@@ -60,14 +60,16 @@ class Run:
         return max(point.features for point in self.points)
 
 
-def read_runs(file: Path) -> list[Run]:
+def read_runs(file: Path) -> list[SelectionRun]:
     """Return the runs of a file, none if there is no file."""
     lines = file.read_text(encoding="utf-8").splitlines() if file.exists() else []
     found = [json.loads(line) for line in lines]
-    return [Run(**{**one, "points": tuple(Point(**point) for point in one["points"])}) for one in found]
+    return [
+        SelectionRun(**{**one, "points": tuple(Point(**point) for point in one["points"])}) for one in found
+    ]
 
 
-def add_run(run: Run, file: Path) -> None:
+def add_run(run: SelectionRun, file: Path) -> None:
     """Write a run to the end of a file."""
     with file.open("a", encoding="utf-8") as stream:
         stream.write(json.dumps(asdict(run)) + "\n")
@@ -92,15 +94,15 @@ class Figures:
 
     Parameters
     ----------
-    runs : sequence of Run
+    runs : sequence of SelectionRun
         All runs with one kernel.
     """
 
-    def __init__(self, runs: Sequence[Run]) -> None:
+    def __init__(self, runs: Sequence[SelectionRun]) -> None:
         self.runs = list(runs)
         self.sets = [one.data for one in SIX if any(run.data == one.data for run in self.runs)]
 
-    def of(self, data: str, method: str, classifier: str, scheme: str) -> list[Run]:
+    def of(self, data: str, method: str, classifier: str, scheme: str) -> list[SelectionRun]:
         """Return the runs of one kind, one for each seed."""
         kind = (data, method, classifier, scheme)
         return [run for run in self.runs if (run.data, run.method, run.classifier, run.scheme) == kind]

@@ -19,7 +19,7 @@ from simulations.benchmarks.paper_data import (
     VOTED,
     WHOLE,
 )
-from simulations.benchmarks.selection_runs import Figures, Run
+from simulations.benchmarks.selection_runs import Figures, SelectionRun
 from simulations.benchmarks.tables import markdown
 
 METHODS = {
@@ -34,7 +34,7 @@ WRAPPERS = ("svm-rfe", "rsvm", "svm-t", "voted-wrapper")
 NOT_RUN = "–"
 
 
-class Table(NamedTuple):
+class TextTable(NamedTuple):
     """A table; a cell is what was measured and what the paper says, which may be nothing."""
 
     title: str
@@ -42,7 +42,7 @@ class Table(NamedTuple):
     rows: list[tuple[str, list[tuple[str, str]]]]
 
 
-def tables_of(figures: Figures) -> list[Table]:
+def tables_of(figures: Figures) -> list[TextTable]:
     """Return the paper's tables as far as there are runs for them, and what the paper does not have."""
     kinds = [(PAN_SVM, SEPARATE), (PAN_SVM, WHOLE), (LIBSVM, SEPARATE), (LIBSVM, WHOLE)]
     gains = [
@@ -66,7 +66,7 @@ def tables_of(figures: Figures) -> list[Table]:
     return [table for table in found if any(cell[0] != NOT_RUN for _, cells in table.rows for cell in cells)]
 
 
-def as_markdown(tables: Iterable[Table]) -> str:
+def as_markdown(tables: Iterable[TextTable]) -> str:
     """Return the tables as text, the paper's figures in brackets."""
     parts = []
     for table in tables:
@@ -78,7 +78,7 @@ def as_markdown(tables: Iterable[Table]) -> str:
     return "\n".join(parts)
 
 
-def write_csv(tables: Iterable[Table], file: Path) -> None:
+def write_csv(tables: Iterable[TextTable], file: Path) -> None:
     """Write every cell of every table as a line: what was measured and what the paper says."""
     with file.open("w", encoding="utf-8", newline="") as stream:
         writer = csv.writer(stream)
@@ -116,7 +116,7 @@ def plot(figures: Figures, classifier: str, scheme: str, file: Path) -> None:
     figure.savefig(file, dpi=130)
 
 
-def _voted_table(figures: Figures, number: str, classifier: str) -> Table:
+def _voted_table(figures: Figures, number: str, classifier: str) -> TextTable:
     """PPFSVW before and after, by the best point of the curve as in the paper, and by the choice without test rows."""
     rows = []
     for place, data in _places(figures):
@@ -134,31 +134,33 @@ def _voted_table(figures: Figures, number: str, classifier: str) -> Table:
         cells.append((_one(figures.chosen(data, "voted-wrapper", classifier, SEPARATE)), ""))
         rows.append((data, cells))
     header = ["data", "CV2 before", "CV2 best", "CV1 before", "CV1 best", "CV2 chosen"]
-    return Table(f"Table {number}: accuracy of {classifier} before and after PPFSVW, %", header, rows)
+    return TextTable(f"Table {number}: accuracy of {classifier} before and after PPFSVW, %", header, rows)
 
 
-def _gain_table(figures: Figures, title: str, classifier: str, scheme: str) -> Table:
+def _gain_table(figures: Figures, title: str, classifier: str, scheme: str) -> TextTable:
     def gain(place: int, data: str, method: str) -> tuple[float, float]:
         return figures.best_gain(data, method, classifier, scheme), GAINS[classifier, scheme][method][place]
 
-    return Table(title, ["data", *(METHODS[method] for method in WRAPPERS)], _summed(figures, WRAPPERS, gain))
+    return TextTable(
+        title, ["data", *(METHODS[method] for method in WRAPPERS)], _summed(figures, WRAPPERS, gain)
+    )
 
 
-def _filter_gain_table(figures: Figures, kinds: Sequence[tuple[str, str]]) -> Table:
+def _filter_gain_table(figures: Figures, kinds: Sequence[tuple[str, str]]) -> TextTable:
     names = {f"{classifier} {scheme}": (classifier, scheme) for classifier, scheme in kinds}
 
     def gain(place: int, data: str, name: str) -> tuple[float, float]:
         paper = GAINS[names[name]]["filter-wrapper"][place]
         return figures.best_gain(data, "filter-wrapper", *names[name]), paper
 
-    return Table(
+    return TextTable(
         "Table 6.2: percentage points gained by PPFSIFW",
         ["data", *names],
         _summed(figures, tuple(names), gain),
     )
 
 
-def _both_table(figures: Figures) -> Table:
+def _both_table(figures: Figures) -> TextTable:
     names = {
         f"{scheme} {METHODS[method]}": (method, scheme)
         for scheme in (SEPARATE, WHOLE)
@@ -170,10 +172,10 @@ def _both_table(figures: Figures) -> Table:
         return figures.best_gain(data, method, PAN_SVM, scheme), GAINS[PAN_SVM, scheme][method][place]
 
     title = "Tables 6.3 and 6.5: percentage points gained by both, PAN-SVM"
-    return Table(title, ["data", *names], _summed(figures, tuple(names), gain))
+    return TextTable(title, ["data", *names], _summed(figures, tuple(names), gain))
 
 
-def _feature_table(figures: Figures, number: str, scheme: str, methods: Sequence[str]) -> Table:
+def _feature_table(figures: Figures, number: str, scheme: str, methods: Sequence[str]) -> TextTable:
     rows = []
     for place, data in _places(figures):
         cells = []
@@ -183,20 +185,20 @@ def _feature_table(figures: Figures, number: str, scheme: str, methods: Sequence
             cells.append((str(curve.best[0]) if curve else NOT_RUN, paper))
         rows.append((data, cells))
     title = f"{number}: features of the best point, PAN-SVM, {scheme}"
-    return Table(title, ["data", *(METHODS[method] for method in methods)], rows)
+    return TextTable(title, ["data", *(METHODS[method] for method in methods)], rows)
 
 
-def _chosen_table(figures: Figures, classifier: str) -> Table:
+def _chosen_table(figures: Figures, classifier: str) -> TextTable:
     """CV2 with the subset chosen by cross-validation of the training rows: what a user may expect."""
     rows = []
     for _, data in _places(figures):
         cells = [(_chosen(figures.of(data, method, classifier, SEPARATE)), "") for method in METHODS]
         rows.append((data, cells))
     title = f"Chosen within the training rows, CV2, {classifier}: accuracy before and after, %, and features"
-    return Table(title, ["data", *METHODS.values()], rows)
+    return TextTable(title, ["data", *METHODS.values()], rows)
 
 
-def _chosen(runs: Sequence[Run]) -> str:
+def _chosen(runs: Sequence[SelectionRun]) -> str:
     if not runs:
         return NOT_RUN
     accuracies = [run.accuracy(run.chosen) for run in runs]
@@ -205,7 +207,7 @@ def _chosen(runs: Sequence[Run]) -> str:
     return f"{before:.1f} → {np.mean(accuracies):.1f}{spread}, {count:.0f}"
 
 
-def _cost_table(figures: Figures) -> Table:
+def _cost_table(figures: Figures) -> TextTable:
     rows = []
     for _, data in _places(figures):
         for method, name in METHODS.items():
@@ -223,7 +225,7 @@ def _cost_table(figures: Figures) -> Table:
                 ]
                 rows.append((f"{data}, {name}", [(cell, "") for cell in cells]))
     header = ["data", "runs", "steps", "round trips", "per step", "MB a site sends", "seconds"]
-    return Table("What a selection costs, PAN-SVM, CV2", header, rows)
+    return TextTable("What a selection costs, PAN-SVM, CV2", header, rows)
 
 
 def _summed(

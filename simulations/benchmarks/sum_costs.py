@@ -21,7 +21,7 @@ LONGEST_SECONDS = 30.0
 """A sum that would take longer is not run; its seconds are estimated from the next shorter vector."""
 
 
-class Choice(NamedTuple):
+class Variant(NamedTuple):
     """A protocol and the way it is executed, as the settings name them."""
 
     aggregation: str
@@ -38,14 +38,14 @@ class Choice(NamedTuple):
         return protocol_of(Terms(aggregation=self.aggregation, execution=self.execution))
 
 
-PLAIN = Choice("plain", "one-shot")
+PLAIN = Variant("plain", "one-shot")
 CHOICES = (
     PLAIN,
-    Choice("ring", "one-shot"),
-    Choice("ring", "hops"),
-    Choice("k-secure", "one-shot"),
-    Choice("k-secure", "hops"),
-    Choice("paillier", "one-shot"),
+    Variant("ring", "one-shot"),
+    Variant("ring", "hops"),
+    Variant("k-secure", "one-shot"),
+    Variant("k-secure", "hops"),
+    Variant("paillier", "one-shot"),
 )
 
 
@@ -55,7 +55,7 @@ class Cost:
 
     Parameters
     ----------
-    choice : Choice
+    choice : Variant
         The protocol.
     sites, values : int
         Number of sites, and of values in each site's vector.
@@ -71,7 +71,7 @@ class Cost:
         False if the sum was not run: then ``seconds`` is an estimate and the other figures are 0.
     """
 
-    choice: Choice
+    choice: Variant
     sites: int
     values: int
     seconds: float
@@ -113,7 +113,7 @@ class SiteClock(SecureSum):
 class Bench:
     """A protocol with its sites, ready for one sum after the other."""
 
-    choice: Choice
+    choice: Variant
     roster: tuple[str, ...]
     rehearsal: Rehearsal = field(init=False)
     sums: int = 0
@@ -188,7 +188,7 @@ def random_vector(values: int, sites: int) -> Words:
 
 
 def _one_length(
-    benches: Sequence[Bench], values: int, expected_seconds: Mapping[Choice, float], repeats: int
+    benches: Sequence[Bench], values: int, expected_seconds: Mapping[Variant, float], repeats: int
 ) -> list[Cost]:
     roster = benches[0].roster
     vectors = {name: random_vector(values, len(roster)) for name in roster}

@@ -9,10 +9,10 @@ from pathlib import Path
 
 from matplotlib.figure import Figure
 
-from simulations.benchmarks.parts import Packing, Run
-from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Choice, Cost
+from simulations.benchmarks.parts import Packing, TimedRun
+from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Cost, Variant
 
-Cells = dict[tuple[Choice, int, int], Cost]
+Cells = dict[tuple[Variant, int, int], Cost]
 
 COLOURS = {"plain": "#7f7f7f", "ring": "#1f77b4", "k-secure": "#2ca02c", "paillier": "#d62728"}
 COLUMNS = (
@@ -127,7 +127,7 @@ def packing_markdown(packing: Packing) -> str:
     return f"{markdown(header, rows)}\n{note}"
 
 
-def runs_markdown(runs: Sequence[Run], data: str) -> str:
+def runs_markdown(runs: Sequence[TimedRun], data: str) -> str:
     """Return a table of whole training runs."""
     plain = next(run for run in runs if run.choice == PLAIN)
     rows = [
@@ -177,28 +177,28 @@ def _cells(costs: Iterable[Cost]) -> Cells:
     return {(cost.choice, cost.sites, cost.values): cost for cost in costs}
 
 
-def _seconds(cells: Cells, choice: Choice, sites: int, values: int) -> str:
+def _seconds(cells: Cells, choice: Variant, sites: int, values: int) -> str:
     cost, plain = cells[choice, sites, values], cells[PLAIN, sites, values]
     if not cost.measured:
         return f"not run, about {cost.seconds:.0f} s"
     return _with_ratio(cost.seconds, plain.seconds, _time(cost.seconds))
 
 
-def _site_seconds(cells: Cells, choice: Choice, sites: int, values: int) -> str:
+def _site_seconds(cells: Cells, choice: Variant, sites: int, values: int) -> str:
     seconds = cells[choice, sites, values].site_seconds
     return _with_ratio(seconds, cells[PLAIN, sites, values].site_seconds, _time(seconds))
 
 
-def _bytes(cells: Cells, choice: Choice, sites: int, values: int) -> str:
+def _bytes(cells: Cells, choice: Variant, sites: int, values: int) -> str:
     sent = cells[choice, sites, values].bytes_all
     return _with_ratio(sent, cells[PLAIN, sites, values].bytes_all, f"{sent / 1000:,.0f}")
 
 
-def _bytes_per_site(cells: Cells, choice: Choice, sites: int, values: int) -> str:
+def _bytes_per_site(cells: Cells, choice: Variant, sites: int, values: int) -> str:
     return f"{cells[choice, sites, values].bytes_all / sites / 1000:,.0f}"
 
 
-def _round_trips(cells: Cells, choice: Choice, sites: int, values: int) -> str:
+def _round_trips(cells: Cells, choice: Variant, sites: int, values: int) -> str:
     return str(cells[choice, sites, values].round_trips)
 
 

@@ -9,14 +9,14 @@ import pytest
 
 from flower_pansvm.errors import SumError
 from simulations.benchmarks import flower_app, parts, secagg_plus, sum_costs, tables, turns
-from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Bench, Choice, Cost
+from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Bench, Cost, Variant
 from strategies.settings import Settings
 
-RING = Choice("ring", "one-shot")
-HOPS = Choice("ring", "hops")
-K_SECURE = Choice("k-secure", "one-shot")
-K_SECURE_HOPS = Choice("k-secure", "hops")
-PAILLIER = Choice("paillier", "one-shot")
+RING = Variant("ring", "one-shot")
+HOPS = Variant("ring", "hops")
+K_SECURE = Variant("k-secure", "one-shot")
+K_SECURE_HOPS = Variant("k-secure", "hops")
+PAILLIER = Variant("paillier", "one-shot")
 
 
 @pytest.fixture(scope="module")

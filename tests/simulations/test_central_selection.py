@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 
 from simulations.benchmarks import selection as benchmark
 from simulations.benchmarks.paper_data import LIBSVM, PAN_SVM, SEPARATE, WHOLE
-from simulations.benchmarks.selection_runs import Figures, Run, add_run, read_runs
+from simulations.benchmarks.selection_runs import Figures, SelectionRun, add_run, read_runs
 from simulations.benchmarks.selection_tables import as_markdown, tables_of, write_csv
 from simulations.central_selection import pooled, select
 from simulations.running import train_in_process
@@ -22,7 +22,7 @@ from strategies.selection.outcome import Point
 from strategies.settings import Settings
 
 INFORMATIVE = {0, 1, 2}
-MakeRun = Callable[..., Run]
+MakeRun = Callable[..., SelectionRun]
 
 
 @pytest.fixture
@@ -145,10 +145,10 @@ def test_federated_run_with_a_landmark_for_each_row_selects_the_same(settings: S
 
 @pytest.fixture
 def make_run() -> MakeRun:
-    def make(accuracies: dict[int, float], seed: int = 0, chosen: int = 2, **more: str) -> Run:
+    def make(accuracies: dict[int, float], seed: int = 0, chosen: int = 2, **more: str) -> SelectionRun:
         kind = {"data": "diabetes", "method": "voted-wrapper", "classifier": PAN_SVM, "scheme": SEPARATE}
         points = tuple(Point(count, 0.5, 0.0, accuracy) for count, accuracy in accuracies.items())
-        return Run(
+        return SelectionRun(
             **{**kind, **more},
             seed=seed,
             points=points,
@@ -205,7 +205,7 @@ def test_tables_have_the_papers_figures_and_gaps_where_nothing_was_run(
 
 
 def test_benchmark_runs_only_what_is_missing(tmp_path: Path) -> None:
-    def run() -> list[Run]:
+    def run() -> list[SelectionRun]:
         benchmark.main(tmp_path, tmp_path, "breast_cancer", 1, benchmark.SCALE, LIBSVM, "svm-rfe", SEPARATE)
         return read_runs(tmp_path / "scale" / "runs.jsonl")
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from simulations.processes import exit_on_signals, free_port, running
+from simulations.processes import exit_on_signals, free_port, started_process
 
 PARENT = """
 import subprocess, sys, time
@@ -36,7 +36,7 @@ def assert_ended(pid: int) -> None:
 
 
 def test_process_and_its_child_end_with_the_block(tmp_path: Path) -> None:
-    with running([sys.executable, "-c", PARENT], tmp_path, os.environ) as process:
+    with started_process([sys.executable, "-c", PARENT], tmp_path, os.environ) as process:
         assert process.stdout is not None
         child = int(process.stdout.readline())
         assert exists(child)
@@ -45,7 +45,7 @@ def test_process_and_its_child_end_with_the_block(tmp_path: Path) -> None:
 
 
 def test_child_ends_even_if_its_parent_has_gone(tmp_path: Path) -> None:
-    with running(
+    with started_process(
         [sys.executable, "-c", PARENT.removesuffix("time.sleep(60)\n")], tmp_path, os.environ
     ) as process:
         assert process.stdout is not None
@@ -57,7 +57,7 @@ def test_child_ends_even_if_its_parent_has_gone(tmp_path: Path) -> None:
 
 def test_output_goes_to_the_log(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    with running([sys.executable, "-c", "print('hello')"], tmp_path, os.environ, log) as process:
+    with started_process([sys.executable, "-c", "print('hello')"], tmp_path, os.environ, log) as process:
         process.wait(timeout=10)
     assert log.read_text() == "hello\n"
 

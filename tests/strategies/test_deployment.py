@@ -16,7 +16,7 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from flower_pansvm.model import PanSVC
-from simulations.processes import free_port, kill_group, running
+from simulations.processes import free_port, kill_group, started_process
 from simulations.running import train_in_process
 from simulations.sites import join_data
 from strategies.settings import Settings
@@ -70,11 +70,11 @@ def coordinator(tmp_path: Path) -> Iterator[dict[str, str]]:
     superlink += ["--isolation", "process"]
     superexec = ["flower-superexec", "--insecure", "--runtime-api-address", address]
     with (
-        running(superlink, tmp_path, settings, tmp_path / "superlink.log"),
+        started_process(superlink, tmp_path, settings, tmp_path / "superlink.log"),
         contextlib.ExitStack() as rest,
     ):
         wait_for(port)
-        rest.enter_context(running(superexec, tmp_path, settings, tmp_path / "superexec.log"))
+        rest.enter_context(started_process(superexec, tmp_path, settings, tmp_path / "superexec.log"))
         yield {**settings, "ADDRESS": address}
 
 
@@ -90,7 +90,7 @@ def hospital(
     supernode = ["flower-supernode", "--insecure", "--superlink", address, "--port", str(free_port())]
     node = f"data='{folder / name}.csv' label='target' name='{name}' state='{state(name, folder)}' {pins}"
     supernode += ["--node-config", node]
-    return running(supernode, folder, environment(folder / name), folder / f"{name}.log")
+    return started_process(supernode, folder, environment(folder / name), folder / f"{name}.log")
 
 
 def outcome(coordinator: dict[str, str]) -> list[str]:
