@@ -9,7 +9,7 @@ from simulations.attack.equations import Equations
 from simulations.attack.guess import Guess
 from simulations.attack.knowledge import Floats
 
-REPLACED, KEPT = 0.15, 0.2
+REPLACED, KEPT = 0.08, 0.2
 """Share of the rows that are replaced at a time, and of the rows, those that matter most, that are not."""
 
 CANDIDATES, BEST, CLIMBS = 1500, 40, 25
