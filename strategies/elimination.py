@@ -2,6 +2,8 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +54,36 @@ class Elimination(PanSVM):
             self.selection = self.trail.outcome(settings.select_tolerance, settings.features_wanted)
         chosen = self.mask(self.selection.selected)
         return self.train(federation, schema, moments, scaled, landmarks, chosen, self._start)
+
+    def figures(self) -> dict[str, Any]:
+        """Return what training has found, and ranking, steps and choice of the features, by their names."""
+        found, columns = self.selection, self.subsets.schema.columns
+
+        def names(features: Iterable[int]) -> list[str]:
+            return [columns[one] for one in features]
+
+        screening = found.screening
+        return {
+            **super().figures(),
+            "ranking": names(found.ranking),
+            "selected": names(found.selected),
+            "accuracy_by_count": [asdict(point) for point in found.points],
+            "votes": [
+                {
+                    **asdict(step),
+                    "candidates": {name: names(own) for name, own in step.candidates.items()},
+                    "removed": names(step.removed),
+                }
+                for step in found.steps
+            ],
+            "filters": None
+            if screening is None
+            else {
+                "thresholds": dict(screening.thresholds),
+                "passed": dict(screening.passed),
+                "kept": names(screening.kept),
+            },
+        }
 
     def join(self, federation: Federation) -> Schema:
         """Phase 1, and whether there are as many features as are wanted, before anything is trained."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from logging import INFO, WARNING
+from typing import Any
 
 import numpy as np
 from flwr.common.logger import log
@@ -114,6 +115,21 @@ class Choice:
                 f"Every point of the grid failed; the first, C={first.C:g} gamma={first.gamma:g}: {first.failure}"
             )
         return first
+
+    def figures(self, kernel: str) -> dict[str, Any]:
+        """Return all points, best first, ready for JSON; one that failed has no accuracy but the reason."""
+        grid = [
+            {
+                "C": point.C,
+                "gamma": None if kernel == "linear" else point.gamma,
+                "accuracy": None if point.failure else point.accuracy,
+                "deviation": None if point.failure else point.deviation,
+                "gap": None if point.failure else point.gap,
+                "failure": point.failure,
+            }
+            for point in self.ranked
+        ]
+        return {"C": grid[0]["C"], "gamma": grid[0]["gamma"], "cut_rounds": self.cut_rounds, "grid": grid}
 
 
 def choose(federation: Federation, settings: Settings, schema: Schema, moments: Moments) -> Choice:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from logging import INFO
+from typing import Any
 
 import numpy as np
 from flwr.common.logger import log
@@ -235,6 +236,31 @@ class PanSVM(PhasedStrategy):
                 model.schema_, model.scaling_, model.feature_map_, weights[: len(pairs)], pairs, calibration
             )
         return Evaluation.from_counts(confusion[0], histograms[0])
+
+    def figures(self) -> dict[str, Any]:
+        """Return landmarks, bounds of each binary problem, and what cross-validation has found."""
+        pairs = len(self.model.pairs_)
+        solved = self.training.progress[:pairs]
+        objectives = [
+            {
+                "problem": state.problem.name,
+                "upper": state.upper,
+                "lower": state.lower,
+                "gap": state.honest_gap,
+                "noise": state.noise,
+            }
+            for state in solved
+        ]
+        return {
+            "rows_train": int(self.training.rows.sum()),
+            "landmarks": self.landmarks_used,
+            "rank": self.model.feature_map_.rank,
+            "objective": objectives[0] if len(objectives) == 1 else objectives,
+            "converged": all(state.met(self.settings.tol) for state in solved),
+            "convergence": self.training.history[:pairs],
+            "cut_rounds": max(state.rounds for state in self.training.progress),
+            "chosen": None if self.choice is None else self.choice.figures(self.settings.kernel),
+        }
 
 
 def _frame(model: PanSVC) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

@@ -3,6 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from logging import INFO
+from typing import Any
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.common.logger import log
@@ -61,6 +62,10 @@ class PhasedStrategy(Strategy):
     @abstractmethod
     def evaluate(self, federation: Federation) -> Evaluation:
         """Try the model on the sites' test rows; run by the coordinator after :meth:`fit`."""
+
+    @abstractmethod
+    def figures(self) -> dict[str, Any]:
+        """Return what is worth knowing of this strategy's run, ready for JSON; what all have is known already."""
 
     def start(
         self,
