@@ -13,7 +13,7 @@ from flwr.common.logger import log
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label
 from flower_pansvm.setting_values import near_matches
-from flower_pansvm.terms import Terms
+from flower_pansvm.terms import MIN_CLUSTER, Terms
 
 KEYS = (
     *("data", "label", "classes", "cache", "state", "name", "identity", "roster"),
@@ -21,9 +21,6 @@ KEYS = (
     *("partition-id", "num-partitions"),
 )
 """Everything a node config may hold; the last two are those of a node of Flower's simulation engine."""
-
-LEAST_ROWS = 5
-"""A hospital's ``min-cluster`` unless its node config says otherwise."""
 
 LEAST_SITES = 3
 """A hospital's ``min-sites`` unless its node config says otherwise: of a sum of two, each site learns the other's part
@@ -145,7 +142,7 @@ def least_rows(context: Context) -> int:
 
     1 for a simulated site, which has no patients.
     """
-    return _count(context, "min-cluster", 1 if is_simulated(context) else LEAST_ROWS)
+    return _count(context, "min-cluster", 1 if is_simulated(context) else MIN_CLUSTER)
 
 
 def allowed_classes(context: Context) -> tuple[str, ...]:

@@ -29,7 +29,7 @@ LARGEST_CELL = 2.0**20
 """Largest cell, in units of a scaling that knows its column: standard deviations, of which a cell is at most the square
 root of the number of all rows away from the mean, or half ranges."""
 
-LARGEST_WEIGHT = 3.0 * LARGEST_JITTER
+LARGEST_RESCALED = 3.0 * LARGEST_JITTER
 """Largest random weight that a site gives a row or a cell after columns of weights were brought to the same sum."""
 
 HEADROOM = 4.0
@@ -77,20 +77,20 @@ def _cuts(inputs: Mapping[str, Any], terms: Terms, sites: int) -> Bounds:  # noq
             "A request for cutting planes has a width that is not positive. Start a new run."
         )
     rows = HEADROOM * MOST_ROWS * _heaviest(inputs)
-    return {"a": rows, "curvature": LARGEST_WEIGHT * rows * (1.0 / narrowest + EVERYWHERE)}
+    return {"a": rows, "curvature": LARGEST_RESCALED * rows * (1.0 / narrowest + EVERYWHERE)}
 
 
 def _support(inputs: Mapping[str, Any], terms: Terms, sites: int) -> Bounds:
     """Bound the sums over support vectors: a dual variable is at most weight times the sum of those of the cuts."""
-    count = HEADROOM * LARGEST_WEIGHT * MOST_ROWS
+    count = HEADROOM * LARGEST_RESCALED * MOST_ROWS
     if terms.scaling == "none":
         return {"count": count}
     largest_dual = _heaviest(inputs) * max(float(np.abs(duals.beta).sum()) for duals in unpack_duals(inputs))
     return {
         "weights": HEADROOM * (largest_dual or 1.0) * _total(sites),
         "count": count,
-        "total": HEADROOM * LARGEST_WEIGHT * _total(sites),
-        "square": HEADROOM * LARGEST_WEIGHT * MOST_ROWS * sites,
+        "total": HEADROOM * LARGEST_RESCALED * _total(sites),
+        "square": HEADROOM * LARGEST_RESCALED * MOST_ROWS * sites,
     }
 
 
@@ -99,10 +99,10 @@ def _landmarks(inputs: Mapping[str, Any], terms: Terms, sites: int) -> Bounds:  
 
 
 def _assign(inputs: Mapping[str, Any], terms: Terms, sites: int) -> Bounds:  # noqa: ARG001
-    weights = {"weights": HEADROOM * LARGEST_WEIGHT * MOST_ROWS}
+    weights = {"weights": HEADROOM * LARGEST_RESCALED * MOST_ROWS}
     if terms.scaling == "none":
         return weights
-    return {**weights, "totals": HEADROOM * LARGEST_WEIGHT * _total(sites)}
+    return {**weights, "totals": HEADROOM * LARGEST_RESCALED * _total(sites)}
 
 
 def _heaviest(inputs: Mapping[str, Any]) -> float:

@@ -116,3 +116,9 @@ def check_choice(setting: str, value: str, choices: Iterable[str]) -> None:
     """Raise a SettingError that names the near matches unless ``value`` is one of ``choices``."""
     if value not in choices:
         raise SettingError(f"There is no {setting} '{value}'. {near_matches(value, choices)}")
+
+
+def check_least(setting: str, value: float, least: float) -> None:
+    """Raise a SettingError unless ``value`` is finite and at least ``least``."""
+    if not least <= value < math.inf:
+        raise SettingError(f"{setting} is {value}, but it must be at least {least}.")

@@ -5,12 +5,11 @@ sites' masks are made from a digest of the whole run config, so that nobody can 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from typing import Self
 
 from flower_pansvm import records
-from flower_pansvm.errors import SettingError
-from flower_pansvm.setting_values import check_choice, convert
+from flower_pansvm.setting_values import check_choice, check_least, convert
 
 Scalar = str | int | float | bool
 
@@ -26,6 +25,9 @@ CHOICES = {
 LEAST = {"k": 0, "min_sites": 2}
 """The least that a number may be."""
 
+MIN_CLUSTER = 5
+"""Fewest rows behind a landmark, unless the run or a hospital asks for more."""
+
 
 @dataclass(frozen=True)
 class Terms:
@@ -40,8 +42,8 @@ class Terms:
         ``private``, with secret noise in all sums that rows could be computed from; ``exact`` or ``paper``, without.
     scaling, kernel, class_weight
         What the request's numbers may be: see :class:`strategies.settings.Settings`.
-    digest
-        Digest of the whole run config.
+    config
+        The whole run config, of which nothing but the digest is used.
     """
 
     aggregation: str = "ring"
@@ -53,7 +55,7 @@ class Terms:
     scaling: str = "standard"
     kernel: str = "rbf"
     class_weight: str = "none"
-    digest: str = ""
+    config: Mapping[str, Scalar] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def from_config(cls, config: Mapping[str, Scalar]) -> Self:
@@ -69,22 +71,24 @@ class Terms:
         >>> Terms.from_config({"k": 2, "landmarks": "500"}).k
         2
         """
-        named = {field.name.replace("_", "-"): field for field in fields(cls) if field.name != "digest"}
+        terms = {term.name.replace("_", "-"): term for term in fields(cls) if term.name != "config"}
         values = {
-            field.name: convert(key, config[key], type(field.default))
-            for key, field in named.items()
+            term.name: convert(key, config[key], type(term.default))
+            for key, term in terms.items()
             if key in config
         }
-        return cls(**values, digest=config_digest(config))  # type: ignore[arg-type]
+        return cls(**values, config=config)  # type: ignore[arg-type]
+
+    @property
+    def digest(self) -> str:
+        """Digest of the whole run config."""
+        return config_digest(self.config)
 
     def __post_init__(self) -> None:
         for name, choices in CHOICES.items():
             check_choice(name.replace("_", "-"), getattr(self, name), choices)
         for name, least in LEAST.items():
-            if not getattr(self, name) >= least:
-                raise SettingError(
-                    f"{name.replace('_', '-')} is {getattr(self, name)}, but it must be at least {least}."
-                )
+            check_least(name.replace("_", "-"), getattr(self, name), least)
 
 
 def config_digest(config: Mapping[str, Scalar]) -> str:

@@ -4,7 +4,6 @@ They are the keys of Flower's run config (``[tool.flwr.app.config]``, ``flwr run
 ``pansvm run --set``. The defaults follow scikit-learn where it has one.
 """
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Self
@@ -14,6 +13,7 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
 from flower_pansvm.setting_values import (
     check_choice,
+    check_least,
     convert,
     near_matches,
     refusal,
@@ -129,7 +129,7 @@ class Settings:
     seed: int = 0
     scaling: str = Terms.scaling
     landmarks: str = "auto"
-    min_cluster: int = 5
+    min_cluster: int = terms.MIN_CLUSTER
     kernel: str = Terms.kernel
     gamma: str = "scale"
     degree: int = 3
@@ -202,9 +202,7 @@ class Settings:
     def _check_numbers(self) -> None:
         """Check the settings that are numbers."""
         for name, least in LEAST.items():
-            number = getattr(self, name)
-            if not least <= number < math.inf:
-                raise SettingError(f"{_key(name)} is {number}, but it must be at least {least}.")
+            check_least(_key(name), getattr(self, name), least)
         if self.seed >= 2**32:
             raise SettingError(f"seed is {self.seed}, but scikit-learn's k-means needs one below {2**32}.")
         if not 0 <= self.test_fraction < 1:

@@ -2,8 +2,8 @@
 
 Paper: Lu 2016, section 3.2.2.3, Algorithm 2, lines 4-8. The paper's c_i is 1 for a row inside the margin and 0
 outside. The hinge max(0, z), z = 1 - y (w.f + b), is the largest c z over all c in [0, 1], so that any c in [0, 1]
-gives a plane below the loss. That freedom is used to *blur*: two cuts whose c differ in one
-row would give that row away by their difference. So for the rows nearest the margin c is drawn at random.
+gives a plane below the loss. That freedom is used to *blur*: two cuts whose c differ in one row would give that row
+away by their difference. So for the rows nearest the margin c is drawn at random.
 """
 
 from collections.abc import Callable, Iterator, Sequence

@@ -4,7 +4,7 @@ One-shot execution: each site shares a mask with k others, see :mod:`~flower_pan
 One of each pair adds it, the other takes it off. To learn one site's vector all its k partners must collude
 with the coordinator.
 
-Hops execution: the distributed k-secure sum of Sheikh, Kumar and Mishra (2010), Checkpoint of Computing 2.
+Hops execution: the distributed k-secure sum of Sheikh, Kumar and Mishra (2010), Journal of Computing 2.
 Each site splits its vector into k random segments and hands k - 1 of them to other sites; then the sum goes
 round k times, each time in another order. In two things this is stricter than the paper. Segments are
 uniform modulo 2**64. And what a site holds after the handing out is split anew, at random, over the k

@@ -61,22 +61,6 @@ class LosingGrid(InProcessGrid):
         return self.left <= 0 and message.metadata.dst_node_id == 4
 
 
-class StoppingGrid(InProcessGrid):
-    """A grid whose coordinator is killed before its n-th round trip."""
-
-    def __init__(self, settings: Settings, stop: int) -> None:
-        usual = in_process_grid(settings)
-        nodes = [dict(context.node_config) for context in usual._contexts.values()]
-        super().__init__(usual.app, nodes, settings.to_config(), usual.run.run_id)  # type: ignore[arg-type]
-        self.left = stop
-
-    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
-        self.left -= 1
-        if self.left < 0:
-            raise KeyboardInterrupt
-        return super().push_messages(messages)
-
-
 @pytest.fixture
 def received(monkeypatch: pytest.MonkeyPatch) -> list[Sums]:
     """Return a list that gets the sums of cutting planes that the coordinator receives from now on."""
@@ -360,11 +344,22 @@ def test_without_it_nothing_is_kept_or_shown(pansvm: Run, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("from_the_start", [True, False])
-def test_a_resumed_run_has_the_same_audit(from_the_start: bool, pansvm: Run, tmp_path: Path) -> None:
+def test_a_resumed_run_has_the_same_audit(
+    from_the_start: bool, pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     whole = of_run(tmp_path / "whole", preset="exact", blur="0")
     settings = Settings(data="wine", sites=3, preset="exact", blur="0", audit=from_the_start)
-    with pytest.raises(KeyboardInterrupt):
-        run(StoppingGrid(settings, 8), settings, tmp_path / "cut")
+    push, round_trips = InProcessGrid.push_messages, itertools.count()
+
+    def push_until_stopped(grid: InProcessGrid, messages: Iterable[Message]) -> Iterable[str]:
+        if next(round_trips) == 8:
+            raise KeyboardInterrupt
+        return push(grid, messages)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(InProcessGrid, "push_messages", push_until_stopped)
+        with pytest.raises(KeyboardInterrupt):
+            run(in_process_grid(settings), settings, tmp_path / "cut")
     code, out, err = pansvm("run", "--engine", "in-process", "--resume", tmp_path / "cut", "--audit")
     assert (code, err) == (0, "")
     assert str(whole) in out
