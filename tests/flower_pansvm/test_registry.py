@@ -1,0 +1,33 @@
+"""Things with names: found by name, near matches, and no name twice."""
+
+import pytest
+
+from flower_pansvm.errors import SettingError
+from flower_pansvm.registry import Registry
+
+
+@pytest.fixture
+def shapes() -> Registry[type]:
+    found: Registry[type] = Registry("shape")
+    found.register("square")(int)
+    found.register("circle")(float)
+    return found
+
+
+def test_things_are_found_by_name_and_listed_in_order(shapes: Registry[type]) -> None:
+    assert shapes["circle"] is float
+    assert list(shapes) == ["circle", "square"]
+    assert len(shapes) == 2
+    assert "square" in shapes
+    assert "sqare" not in shapes
+
+
+def test_a_misspelt_name_has_near_matches(shapes: Registry[type]) -> None:
+    with pytest.raises(SettingError, match=r"There is no shape 'sqare'\. Did you mean 'square'\?"):
+        shapes["sqare"]
+
+
+def test_a_name_is_given_once(shapes: Registry[type]) -> None:
+    with pytest.raises(SettingError, match=r"two of the shape 'circle': builtins.float and builtins.str"):
+        shapes.register("circle")(str)
+    assert shapes["circle"] is float
