@@ -20,8 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from flower_pansvm import messages
 from flower_pansvm.secure_sum.selection import protocol_of
+from flower_pansvm.tasks.cutting_planes import CUTS
+from flower_pansvm.tasks.landmarks import ASSIGN, LANDMARKS
+from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from simulations.attack.attack import Attack
 from simulations.attack.knowledge import numbers_received, unknown_cells
 from simulations.audited_sums import (
@@ -36,10 +38,7 @@ from strategies.results import RESULT_FILE
 from strategies.settings import Settings
 from strategies.transcript import read_transcript
 
-EXAMINED = {
-    task.name
-    for task in (messages.LANDMARKS, messages.ASSIGN, messages.CUTS, messages.CLASS_MOMENTS, messages.SUPPORT)
-}
+EXAMINED = {task.name for task in (LANDMARKS, ASSIGN, CUTS, CLASS_MOMENTS, SUPPORT)}
 """Tasks whose sums are looked at: landmarks for how many rows are behind each, the others for single rows."""
 
 

@@ -11,21 +11,21 @@ import numpy as np
 from flwr.app import Context, RecordDict
 from numpy.typing import NDArray
 
-from clients import broadcasts
-from clients.answering import Inputs
-from clients.blur import SITES, draw_of
-from clients.landmarks import own_centres, scaled_without
-from clients.pan_svm import fewest_blurred, labels_of
-from clients.secret import SECRET, secret_of
-from clients.selection import cell_weights, support_vectors
+from clients.gate import broadcasts
+from clients.gate.blur import SITES, draw_of
+from clients.gate.secret import SECRET, secret_of
+from clients.local.cutting_planes import fewest_blurred, labels_of
+from clients.local.landmarks import own_centres, scaled_without
+from clients.local.selection import cell_weights, support_vectors
 from clients.site import Site
-from flower_pansvm import messages, records
+from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Question, RowFactors, blocks
-from flower_pansvm.cutting_planes.duals import unpack_duals
-from flower_pansvm.cutting_planes.packing import unpack_problems, unpack_questions
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.landmarks import weighted_totals
 from flower_pansvm.multiclass import Pair
+from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP
+from flower_pansvm.tasks.landmarks import ASSIGN, LANDMARKS
+from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from strategies.settings import Settings
 from strategies.transcript import TranscriptSum
 
@@ -83,27 +83,28 @@ def smallest_cluster(sites: SimulatedSites, transcript: Sequence[TranscriptSum])
         if one.task in CLUSTER_SIZES:
             for site in sites.before(one):
                 if site.name in one.sites:
-                    counts = np.concatenate(CLUSTER_SIZES[one.task](site, one.inputs))
+                    counts = np.concatenate(CLUSTER_SIZES[one.task](site, one))
                     sizes += counts[counts > 0].tolist()
     return int(min(sizes)) if sizes else None
 
 
-def _own_cluster_sizes(site: Site, inputs: Inputs) -> list[NDArray[Any]]:
+def _own_cluster_sizes(site: Site, one: TranscriptSum) -> list[NDArray[Any]]:
     """Return the rows behind each of a site's centres, for each scaling."""
-    return [own_centres(site, inputs, number)[1] for number in range(len(inputs["folds"]))]
+    question = one.question(LANDMARKS)
+    return [own_centres(site, question, number)[1] for number in range(len(question.folds))]
 
 
-def _assigned_sizes(site: Site, inputs: Inputs) -> list[NDArray[Any]]:
+def _assigned_sizes(site: Site, one: TranscriptSum) -> list[NDArray[Any]]:
     """Return the rows of a site in each sum of a step of federated k-means, for each scaling."""
-    sizes = []
-    for number, (fold, count) in enumerate(zip(inputs["folds"], inputs["counts"], strict=True)):
-        X, centres = scaled_without(site, number, fold), inputs["centres"][number, :count]
+    sizes, question = [], one.question(ASSIGN)
+    for number, (fold, count) in enumerate(zip(question.folds, question.counts, strict=True)):
+        X, centres = scaled_without(site, number, fold), question.centres[number, :count]
         # With weights of 1 each, their sum is the number of rows.
-        sizes.append(weighted_totals(X, centres, np.ones(X.shape), inputs["min_cluster"])[1][:, 0])
+        sizes.append(weighted_totals(X, centres, np.ones(X.shape), question.min_cluster)[1][:, 0])
     return sizes
 
 
-CLUSTER_SIZES = {messages.LANDMARKS.name: _own_cluster_sizes, messages.ASSIGN.name: _assigned_sizes}
+CLUSTER_SIZES = {LANDMARKS.name: _own_cluster_sizes, ASSIGN.name: _assigned_sizes}
 
 
 def questions_by_map(
@@ -112,9 +113,10 @@ def questions_by_map(
     """Return all questions of cutting planes by feature map."""
     found: dict[Told, list[CutQuestion]] = {}
     for one in transcript:
-        if one.task != messages.CUTS.name:
+        if one.task != CUTS.name:
             continue
-        problems, questions = unpack_problems(one.inputs), unpack_questions(one.inputs)
+        asked = one.question(CUTS)
+        problems, questions = asked.problems(), asked.questions()
         site = sites.before(one)[0]
         told = {number: site.told_about(number) for number in {problem.feature_map for problem in problems}}
         for problem, question in zip(problems, questions, strict=True):
@@ -177,17 +179,17 @@ def row_factors_by_site(
     parts: list[list[NDArray[np.float64]]] = [[] for _ in range(sites.settings.sites)]
     sides: dict[tuple[Pair, tuple[float, float]], Problem] = {}
     # Features are only ever removed: one that is in the last sum is in all.
-    for one in [one for one in transcript if one.task == messages.SUPPORT.name][-1:]:
-        last = unpack_problems(one.inputs)[0].feature_map
-        feature = np.flatnonzero(one.told[messages.feature_map(last)]["features"])[:1]
+    for one in [one for one in transcript if one.task == SUPPORT.name][-1:]:
+        last = one.question(SUPPORT).problems()[0].feature_map
+        feature = np.flatnonzero(one.heard(FEATURE_MAP.numbered(last)).features)[:1]
     for one in transcript:
-        if one.task == messages.SUPPORT.name:
-            problems = unpack_problems(one.inputs)
+        if one.task == SUPPORT.name:
+            problems = one.question(SUPPORT).problems()
             sides.update({(problem.pair, problem.weights): problem for problem in problems})
             for part, site in zip(parts, sites.before(one), strict=True):
                 part.append(_support_factors(site, one, problems, feature))
     for one in transcript:
-        if one.task == messages.CLASS_MOMENTS.name:
+        if one.task == CLASS_MOMENTS.name:
             for part, site in zip(parts, sites.before(one), strict=True):
                 part.append(_moment_factors(site, one, list(sides.values()), sites.settings.folds))
     rows = [len(site.train().classes) for site in sites.before(transcript[0])]
@@ -198,13 +200,13 @@ def _support_factors(
     site: Site, one: TranscriptSum, problems: Sequence[Problem], feature: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return one site's factors in one sum over support vectors, shape (3 * problems, rows)."""
-    found = np.zeros((3 * len(problems), len(site.train().classes)))
+    found, asked = np.zeros((3 * len(problems), len(site.train().classes))), one.question(SUPPORT)
     if site.name in one.sites:
-        for i, (problem, duals) in enumerate(zip(problems, unpack_duals(one.inputs), strict=True)):
+        for i, (problem, duals) in enumerate(zip(problems, asked.duals(), strict=True)):
             signed, both = support_vectors(site, problem, duals)
             found[3 * i] = signed / duals.beta.sum()
             for k, side in enumerate(both, start=1):
-                cells = cell_weights(site, problem, side, feature, bool(one.inputs["blur"]))
+                cells = cell_weights(site, problem, side, feature, bool(asked.blur))
                 found[3 * i + k, side] = cells[:, 0]
     return found
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from clients.table import Table, align
-from clients.table_reading import read_for_prediction
+from clients.table.reading import read_for_prediction
+from clients.table.table import Table, align
 from flower_pansvm.metrics import winners
 from flower_pansvm.model import PanSVC
 
