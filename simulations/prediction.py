@@ -8,7 +8,7 @@ import pandas as pd
 
 from clients.table.reading import read_for_prediction
 from clients.table.table import Table, align
-from flower_pansvm.metrics import winners
+from flower_pansvm.counts import winners
 from flower_pansvm.model import PanSVC
 
 

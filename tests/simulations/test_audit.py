@@ -15,7 +15,7 @@ import pytest
 from flwr.app import Message
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question, curvature_matrix
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
 from flower_pansvm.cutting_planes.noise import HEIGHT, Noise
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP, CutsAnswer
@@ -35,6 +35,7 @@ from simulations.isolation import isolated_by_pairs, isolated_by_quads
 from simulations.running import in_process_grid
 from strategies.app import run
 from strategies.checkpoint import Checkpoint
+from strategies.master.curvature import curvature_matrix
 from strategies.packing import unpack_answers
 from strategies.settings import Settings
 from strategies.transcript import read_transcript
