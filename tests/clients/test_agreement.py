@@ -27,7 +27,7 @@ from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.secure_sum.fixed_point import decode
+from flower_pansvm.secure_sum.decoding import decode
 from flower_pansvm.secure_sum.mask_graph import partners
 from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
 from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP, WARM_START, FeatureMapBroadcast
