@@ -11,7 +11,7 @@ import pytest
 from flwr.app import Message
 from numpy.typing import NDArray
 
-from clients.site import test_rows as held_out
+from clients.rows import test_rows as held_out
 from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Cuts, Question
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
