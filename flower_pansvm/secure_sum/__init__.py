@@ -9,9 +9,9 @@ from typing import Any, TypeVar
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum.contract import SecureSum
-from flower_pansvm.secure_sum.k_secure import KSecure
-from flower_pansvm.secure_sum.plain import Plain
-from flower_pansvm.secure_sum.ring import Ring
+from flower_pansvm.secure_sum.protocols.k_secure import KSecure
+from flower_pansvm.secure_sum.protocols.ring import Ring
+from flower_pansvm.secure_sum.unprotected.plain import Plain
 from flower_pansvm.setting_values import near_matches
 
 __all__ = ["make", "protocol_class", "protocol_names", "register"]
@@ -55,7 +55,7 @@ def protocol_class(name: str) -> type[SecureSum]:
     if name not in protocol_names():
         raise SettingError(f"There is no secure sum called {name!r}. {near_matches(name, protocol_names())}")
     if name == PAILLIER and name not in _protocols:
-        from flower_pansvm.secure_sum.paillier import Paillier  # noqa: PLC0415
+        from flower_pansvm.secure_sum.protocols.paillier import Paillier  # noqa: PLC0415
 
         register(Paillier)
     return _protocols[name]

@@ -10,9 +10,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flower_pansvm.secure_sum import paillier
 from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.fixed_point import encode
+from flower_pansvm.secure_sum.protocols import paillier
 from flower_pansvm.secure_sum.rehearsal import gather_members
 from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Variant, random_vector
 from simulations.benchmarks.turns import seconds_of, take_turns

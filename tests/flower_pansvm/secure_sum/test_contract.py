@@ -17,9 +17,9 @@ from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum import make, protocol_names, register
 from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.fixed_point import decode, encode
-from flower_pansvm.secure_sum.plain import Plain
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.selection import protocol_of
+from flower_pansvm.secure_sum.unprotected.plain import Plain
 from flower_pansvm.secure_sum.wire import add_all, from_bytes, to_bytes
 from flower_pansvm.terms import Terms
 

@@ -15,7 +15,7 @@ from phe.paillier import PaillierPrivateKey, PaillierPublicKey
 from flower_pansvm import secure_sum
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
-from flower_pansvm.secure_sum.paillier import Blinding, Paillier, is_weak
+from flower_pansvm.secure_sum.protocols.paillier import Blinding, Paillier, is_weak
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.wire import hold, join_fields, split_fields
 
@@ -193,7 +193,7 @@ def test_without_phe_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch
     with patch.dict(sys.modules), patch.object(builtins, "__import__", no_phe):
         for module in [name for name in sys.modules if name.split(".")[0] == "phe"]:
             del sys.modules[module]
-        del sys.modules["flower_pansvm.secure_sum.paillier"]
+        del sys.modules["flower_pansvm.secure_sum.protocols.paillier"]
         with pytest.raises(SettingError, match=r"pip install 'flower-pansvm\[paillier\]'"):
             secure_sum.make("paillier")
 
