@@ -9,7 +9,7 @@ import pandas as pd
 from clients.table import Table, align
 from clients.table_reading import read_for_prediction
 from flower_pansvm.metrics import winners
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 
 
 @dataclass(frozen=True)

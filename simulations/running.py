@@ -25,8 +25,8 @@ from simulations.sites import label_place, number_of_sites, table_of
 from strategies.app import STRATEGIES
 from strategies.app import run as run_strategy
 from strategies.checkpoint import config_before
-from strategies.pan_svm import PanSVM
 from strategies.settings import Settings
+from strategies.strategy import PhasedStrategy
 from strategies.transcript import remove_transcript
 
 ENGINES = ("simulation", "in-process")
@@ -131,7 +131,7 @@ def run(settings: Settings, engine: str, show: Callable[[str], None], attack_min
     return folder
 
 
-def train_in_process(settings: Settings) -> PanSVM:
+def train_in_process(settings: Settings) -> PhasedStrategy:
     """Run the strategy with all sites in this process and return it, trained."""
     strategy = STRATEGIES[settings.strategy](settings)
     strategy.start(in_process_grid(settings))

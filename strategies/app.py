@@ -13,10 +13,11 @@ from strategies.filter_wrapper import FilterWrapper
 from strategies.pan_svm import PanSVM
 from strategies.results import write
 from strategies.settings import Settings
+from strategies.strategy import PhasedStrategy
 from strategies.transcript import Transcript
 from strategies.voted_wrapper import Rsvm, SvmRfe, SvmT, VotedWrapper
 
-STRATEGIES: dict[str, type[PanSVM]] = {
+STRATEGIES: dict[str, type[PhasedStrategy]] = {
     "pan-svm": PanSVM,
     "voted-wrapper": VotedWrapper,
     "filter-wrapper": FilterWrapper,
@@ -36,7 +37,7 @@ def main(grid: Grid, context: Context) -> None:
     run(grid, settings, folder)
 
 
-def run(grid: Grid, settings: Settings, folder: Path) -> PanSVM:
+def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
     """Train with the sites on the grid and write the results into a folder.
 
     Parameters
@@ -50,7 +51,7 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PanSVM:
 
     Returns
     -------
-    PanSVM
+    PhasedStrategy
         The strategy with everything it has learned.
 
     Raises
@@ -68,14 +69,16 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PanSVM:
         # Settings and sums that lead to an error would lead to it again.
         again = not isinstance(error, SettingError | TrainingError)
         if again and (checkpoint.written or settings.resume):
-            command = "select" if settings.selects else "tune" if settings.tunes else "run"
+            command = "select" if strategy.selects else "tune" if settings.tunes else "run"
             log(INFO, "the run stopped; go on with: pansvm %s --resume %s", command, folder)
         elif not settings.resume:
             checkpoint.remove()
         raise
     write(folder, strategy, settings)
     checkpoint.remove()
-    accuracy = strategy.evaluation.accuracy
-    log(INFO, "test accuracy %s", "not measured, no test rows" if accuracy is None else f"{accuracy:.4f}")
+    evaluation = strategy.outcome.evaluation
+    if evaluation is not None:
+        accuracy = evaluation.accuracy
+        log(INFO, "test accuracy %s", "not measured, no test rows" if accuracy is None else f"{accuracy:.4f}")
     log(INFO, "results are in %s", folder)
     return strategy

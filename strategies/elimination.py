@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from flower_pansvm import messages
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import SettingError
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from strategies.federation import Federation
@@ -36,11 +36,12 @@ class Elimination(PanSVM):
         What was found, after the run; ``model`` is then one on the chosen features only.
     """
 
+    selects = True
     subsets: Subsets
     trail: Trail
     selection: Selection
 
-    def fit(self, federation: Federation) -> PanSVC:
+    def learn(self, federation: Federation) -> PanSVC:
         """Select features, and train on those that are chosen."""
         phase, settings = federation.costs.phase, self.settings
         schema, moments = self.agree(federation)

@@ -22,6 +22,7 @@ from flower_pansvm.bounds import bounds_of
 from flower_pansvm.errors import FederationError
 from flower_pansvm.messages import MOMENTS, RELAY, ROWS, Task, sum_name
 from flower_pansvm.records import Group, Values
+from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
@@ -73,6 +74,8 @@ class Federation:
     ----------
     sites : dict of str to Contact
         The sites that take part, by name, in ring order.
+    schema : Schema or None
+        Columns and classes, once the sites have agreed on them.
     costs : Costs
         What the run cost.
     """
@@ -97,6 +100,7 @@ class Federation:
             text = "NOTHING IS PROTECTED: with '%s' the coordinator sees every site's numbers; for comparison only"
             log(WARNING, text, settings.aggregation)
         self.sites: dict[str, Contact] = {}
+        self.schema: Schema | None = None
         self.costs = Costs()
         self._joined: dict[str, Contact] = {}
         self._riders: dict[str, Values] = {}
@@ -104,6 +108,11 @@ class Federation:
         self._notes: dict[str, dict[str, bytes]] = {}
         self._request: Request
         self._rows: KnownRows | None = None
+
+    @property
+    def rows_train(self) -> int | None:
+        """Training rows of all sites, as far as they have been counted."""
+        return None if self._rows is None else int(self._rows.train.sum())
 
     def secure_sum(
         self, task: Task, inputs: Values, slack: Mapping[str, float] | None = None

@@ -46,6 +46,7 @@ def join(federation: Federation, settings: Settings) -> Schema:
         settings.positive_labels,
         [name for name, node in by_name.items() if answers[node]["absent_is_zero"]],
     )
+    federation.schema = schema
     federation.broadcast(
         messages.SCHEMA,
         {

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.metrics import Evaluation
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
@@ -33,6 +33,7 @@ from strategies.joining import join
 from strategies.landmarks import gather_landmarks
 from strategies.master.progress import Progress
 from strategies.model_choice import Choice, choose
+from strategies.outcome import Outcome
 from strategies.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
 from strategies.scoring import Trial, score
 from strategies.strategy import PhasedStrategy
@@ -46,6 +47,10 @@ class PanSVM(PhasedStrategy):
 
     Attributes
     ----------
+    model : PanSVC
+        The fitted model, after the run.
+    evaluation : Evaluation
+        Its accuracy over all sites' test rows, after the run.
     training : CuttingPlanes
         Bounds, cuts and dual variables of each binary problem, as far as training has come. After those of the model
         come, for probabilities, those that leave a fold out.
@@ -63,11 +68,20 @@ class PanSVM(PhasedStrategy):
     >>> strategy.model.save("model.npz")  # doctest: +SKIP
     """
 
+    model: PanSVC
+    evaluation: Evaluation
     training: CuttingPlanes
     choice: Choice | None = None
     landmarks_used: int = 0
 
-    def fit(self, federation: Federation) -> PanSVC:
+    def fit(self, federation: Federation) -> Outcome:
+        """Train the model, and try it on the test rows."""
+        self.model = self.learn(federation)
+        with federation.costs.phase("evaluation"):
+            self.evaluation = self.evaluate(federation)
+        return Outcome(self.model, self.evaluation, self.figures())
+
+    def learn(self, federation: Federation) -> PanSVC:
         """Train the model; one phase after the other as in the paper's figure 3.1."""
         schema, moments = self.agree(federation)
         with federation.costs.phase("landmarks"):
@@ -252,7 +266,6 @@ class PanSVM(PhasedStrategy):
             for state in solved
         ]
         return {
-            "rows_train": int(self.training.rows.sum()),
             "landmarks": self.landmarks_used,
             "rank": self.model.feature_map_.rank,
             "objective": objectives[0] if len(objectives) == 1 else objectives,

@@ -18,7 +18,7 @@ from sklearn.svm import SVC
 from clients.site import test_rows as held_out
 from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import Answer, Labels, Question, cuts_at
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.schema import class_names
 from simulations.running import train_in_process
 from simulations.sites import join_data, table_of

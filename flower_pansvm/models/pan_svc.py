@@ -1,7 +1,6 @@
-"""The fitted model: a scikit-learn classifier that lives in one file without pickle."""
+"""The model of PAN-SVM: a scikit-learn classifier."""
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import numpy as np
@@ -12,10 +11,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.cutting_planes.cuts import blocks
-from flower_pansvm.errors import ModelFileError, PanSVMError, TrainingError
+from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.metrics import winners
-from flower_pansvm.model_file import digest, read_arrays, write_arrays
+from flower_pansvm.models.model import MODELS, Model
 from flower_pansvm.multiclass import Pair, class_decisions, one_versus_all, one_versus_one
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
@@ -30,7 +29,8 @@ def _is_calibrated(model: "PanSVC") -> bool:
     return True
 
 
-class PanSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+@MODELS.register("pan-svc")
+class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
     """A trained PAN-SVM; ``predict``, ``decision_function`` and ``score`` work as in scikit-learn.
 
     So do ``predict_proba`` and ``predict_log_proba`` if the run was asked for probabilities
@@ -202,33 +202,8 @@ class PanSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.requires_fit = False
         return tags
 
-    def sha256(self) -> str:
-        """Return a digest of all numbers and names in the model, the same on every machine."""
-        return digest(self._arrays())
-
-    def save(self, path: Path | str) -> None:
-        """Write the model to an ``.npz`` file; nothing in it is pickled."""
-        write_arrays(path, self._arrays())
-
-    @classmethod
-    def load(cls, path: Path | str) -> Self:
-        """Read a model file.
-
-        Raises
-        ------
-        ModelFileError
-            If the file is missing, damaged, no model, or written by another version.
-        """
-        arrays = read_arrays(path)
-        try:
-            return cls._from_arrays(arrays)
-        except (KeyError, TypeError, ValueError, OverflowError, PanSVMError) as error:
-            raise ModelFileError(
-                f"{Path(path).name} lacks a part of the model or holds one that cannot be. Copy it again from the "
-                "run's folder."
-            ) from error
-
-    def _arrays(self) -> dict[str, NDArray[Any]]:
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return schema, scaling, feature map, weights and sigmoids as arrays."""
         kernel, fit = self.feature_map_.kernel, self.calibration_
         sigmoids = np.empty((2, 0)) if fit is None else np.stack([fit.slopes, fit.intercepts])
         return {
@@ -249,7 +224,8 @@ class PanSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         }
 
     @classmethod
-    def _from_arrays(cls, arrays: dict[str, NDArray[Any]]) -> Self:
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Put the model together again from what :meth:`to_arrays` returned."""
         gamma, degree, coef0 = (float(value) for value in arrays["kernel_parameters"])
         kernel = Kernel(str(arrays["kernel"]), gamma, int(degree), coef0)  # type: ignore[arg-type]
         slopes, intercepts = arrays["calibration"]

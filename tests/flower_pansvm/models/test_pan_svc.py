@@ -27,7 +27,7 @@ from flower_pansvm.cutting_planes.cuts import BLOCK
 from flower_pansvm.errors import ModelFileError, TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.metrics import decision_histogram
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import Pair, class_decisions, one_versus_all, one_versus_one
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
@@ -430,7 +430,7 @@ PARTS = (
 @pytest.mark.parametrize("part", PARTS)
 def test_a_missing_or_changed_part_is_a_model_file_error(part: str, saved: bytes, folder: Path) -> None:
     arrays = arrays_of(saved)
-    assert set(PARTS) | {"format", "sha256"} == set(arrays)
+    assert set(PARTS) | {"format", "kind", "sha256"} == set(arrays)
     lacking = {name: value for name, value in arrays.items() if name != part}
     for content in (as_file(lacking), as_file({**arrays, part: np.array(["x"])})):
         with pytest.raises(ModelFileError, match="digest"):
@@ -468,7 +468,7 @@ def test_a_part_that_cannot_be_is_a_model_file_error(
         load(folder, signed({**arrays_of(saved), part: value}))
 
 
-@pytest.mark.parametrize("version", [np.array(1), np.array(3), np.array([2, 2]), np.array("new"), None])
+@pytest.mark.parametrize("version", [np.array(1), np.array(4), np.array([2, 2]), np.array("new"), None])
 def test_another_format_is_a_model_file_error(version: Any, saved: bytes, folder: Path) -> None:
     arrays = arrays_of(saved)
     del arrays["format"]
