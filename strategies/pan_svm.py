@@ -33,6 +33,7 @@ from strategies.joining import join
 from strategies.landmarks import gather_landmarks
 from strategies.master.progress import Progress
 from strategies.model_choice import Choice, choose
+from strategies.registry import strategies
 from strategies.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
 from strategies.scoring import Trial, score
 from strategies.strategy import PhasedStrategy
@@ -41,6 +42,7 @@ SPREAD = 0.3
 """How far decision values lie apart, in shares of the largest distance that is to be expected."""
 
 
+@strategies.register("pan-svm")
 class PanSVM(PhasedStrategy):
     """The PAN-SVM strategy. Each phase is a method; a subclass may replace one and keep the others.
 

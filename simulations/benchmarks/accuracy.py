@@ -76,6 +76,7 @@ def five_folds(data_dir: Path, show: Callable[[str], None], sets: Sequence[Paper
             with _as_file(X.iloc[train], labels.iloc[train]) as file:
                 for method, changes in METHODS.items():
                     strategy = train_in_process(paper_settings(one, file, **changes))
+                    assert isinstance(strategy, PanSVM)
                     ours[method].append(_score(strategy, X.iloc[test], labels.iloc[test]))
                     trips[method].append(strategy.federation.costs.round_trips)
         found.append(
@@ -133,6 +134,7 @@ def landmark_curve(
             settings = Settings(data=data, data_dir=str(data_dir), landmarks=str(count), **changes)  # type: ignore[arg-type]
             started = time.perf_counter()
             strategy = train_in_process(settings)
+            assert isinstance(strategy, PanSVM)
             seconds = time.perf_counter() - started
             accuracy = strategy.evaluation.accuracy or 0.0
             rounds = max(state.rounds for state in strategy.training.progress)
@@ -199,6 +201,7 @@ def race(data_dir: Path, name: str, C: float, gamma: float, landmarks: int) -> R
     seconds, accuracy = {}, {}
     started = time.perf_counter()
     strategy = train_in_process(settings)
+    assert isinstance(strategy, PanSVM)
     seconds["federated"] = time.perf_counter() - started
     accuracy["federated"] = float(np.mean(strategy.model.predict(X_test).astype(float) == y_test))
     cells, test_cells = X.to_numpy(), X_test.to_numpy()

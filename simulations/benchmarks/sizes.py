@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from simulations.benchmarks.tables import markdown
 from simulations.running import train_in_process
 from simulations.sites import join_data
+from strategies.pan_svm import PanSVM
 from strategies.settings import Settings
 
 BASE = {"rows": 100_000, "sites": 10, "landmarks": 200, "features": 20}
@@ -113,6 +114,7 @@ def run_one(*, rows: int, sites: int, landmarks: int, features: int) -> Size:
         settings = Settings(data=join_data(files), sites=sites, landmarks=str(landmarks))
         started = time.perf_counter()
         strategy = train_in_process(settings)
+        assert isinstance(strategy, PanSVM)
         seconds = time.perf_counter() - started
     return Size(
         rows,
