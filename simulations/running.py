@@ -22,9 +22,9 @@ from simulations.flower_engine import run_on_flower
 from simulations.in_process import InProcessGrid
 from simulations.report import write_report
 from simulations.sites import label_place, number_of_sites, table_of
-from strategies.app import STRATEGIES
 from strategies.app import run as run_strategy
 from strategies.checkpoint import config_before
+from strategies.registry import all_strategies
 from strategies.settings import Settings
 from strategies.strategy import PhasedStrategy
 from strategies.transcript import remove_transcript
@@ -133,7 +133,7 @@ def run(settings: Settings, engine: str, show: Callable[[str], None], attack_min
 
 def train_in_process(settings: Settings) -> PhasedStrategy:
     """Run the strategy with all sites in this process and return it, trained."""
-    strategy = STRATEGIES[settings.strategy](settings)
+    strategy = all_strategies()[settings.strategy](settings)
     strategy.start(in_process_grid(settings))
     return strategy
 

@@ -9,22 +9,11 @@ from flwr.serverapp import Grid, ServerApp
 
 from flower_pansvm.errors import PanSVMError, SettingError, TrainingError
 from strategies.checkpoint import Checkpoint
-from strategies.filter_wrapper import FilterWrapper
-from strategies.pan_svm import PanSVM
+from strategies.registry import all_strategies
 from strategies.results import write
 from strategies.settings import Settings
 from strategies.strategy import PhasedStrategy
 from strategies.transcript import Transcript
-from strategies.voted_wrapper import Rsvm, SvmRfe, SvmT, VotedWrapper
-
-STRATEGIES: dict[str, type[PhasedStrategy]] = {
-    "pan-svm": PanSVM,
-    "voted-wrapper": VotedWrapper,
-    "filter-wrapper": FilterWrapper,
-    "svm-rfe": SvmRfe,
-    "rsvm": Rsvm,
-    "svm-t": SvmT,
-}
 
 app = ServerApp()
 
@@ -60,7 +49,7 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
         If the run fails; its checkpoint stays in the folder.
     """
     checkpoint = Checkpoint(folder, settings)
-    strategy = STRATEGIES[settings.strategy](
+    strategy = all_strategies()[settings.strategy](
         settings, checkpoint, Transcript(folder) if settings.audit else None
     )
     try:

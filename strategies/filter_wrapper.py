@@ -7,12 +7,14 @@ from numpy.typing import NDArray
 
 from strategies.elimination import Elimination, check_wanted
 from strategies.federation import Federation
+from strategies.registry import strategies
 from strategies.selection.filters import by_classes
 from strategies.selection.thresholds import filter_order, screen
 from strategies.selection.voting import best_spared, least_important
 from strategies.subsets import Trained, Wanted, without
 
 
+@strategies.register("filter-wrapper")
 class FilterWrapper(Elimination):
     """The PPFSIFW strategy."""
 

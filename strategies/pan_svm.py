@@ -34,6 +34,7 @@ from strategies.landmarks import gather_landmarks
 from strategies.master.progress import Progress
 from strategies.model_choice import Choice, choose
 from strategies.outcome import Outcome
+from strategies.registry import strategies
 from strategies.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
 from strategies.scoring import Trial, score
 from strategies.strategy import PhasedStrategy
@@ -42,6 +43,7 @@ SPREAD = 0.3
 """How far decision values lie apart, in shares of the largest distance that is to be expected."""
 
 
+@strategies.register("pan-svm")
 class PanSVM(PhasedStrategy):
     """The PAN-SVM strategy. Each phase is a method; a subclass may replace one and keep the others.
 

@@ -28,7 +28,7 @@ from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
 from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
-from strategies.app import STRATEGIES
+from strategies.registry import all_strategies
 from strategies.settings import Settings
 
 # In a hospital a warning is no error.
@@ -132,7 +132,7 @@ def record(tables: list[Path], monkeypatch: pytest.MonkeyPatch) -> Any:
             for path in tables
         ]
         grid = Recorder(app, nodes, settings.to_config())
-        STRATEGIES[settings.strategy](settings).start(grid)
+        all_strategies()[settings.strategy](settings).start(grid)
         return settings, grid
 
     return run
@@ -262,7 +262,7 @@ def test_the_coordinator_ends_with_a_clear_error_or_goes_on(run: str, count: int
         place = mutations.pick([i for i, one in enumerate(types) if one == kind], generator)
         started = time.monotonic()
         try:
-            STRATEGIES[settings.strategy](settings).start(Replay(grid, place, generator))
+            all_strategies()[settings.strategy](settings).start(Replay(grid, place, generator))
             outcomes["finished"] += 1
         except PanSVMError as error:
             outcomes["printable" if is_printable(str(error)) else "not printable"] += 1

@@ -18,8 +18,9 @@ from flower_pansvm import records
 from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from simulations.running import resumed
-from strategies.app import STRATEGIES, run
+from strategies.app import run
 from strategies.federation import Federation
+from strategies.registry import all_strategies
 from strategies.settings import Settings
 from strategies.transcript import Transcript, TranscriptSum, read_transcript
 
@@ -86,7 +87,7 @@ def question(task: str, inputs: Mapping[str, Any], told: Mapping[str, records.Va
 
 def record_of_a_run(nodes: list[Node], settings: Settings, run_id: int, folder: Path) -> list[TranscriptSum]:
     """Return all that the coordinator has asked and learned in a run."""
-    strategy = STRATEGIES[settings.strategy](settings, None, Transcript(folder))
+    strategy = all_strategies()[settings.strategy](settings, None, Transcript(folder))
     strategy.start(InProcessGrid(app, nodes, settings.to_config(), run_id))
     return read_transcript(folder)
 

@@ -17,9 +17,10 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import one_versus_all
 from simulations.running import in_process_grid, train_in_process
 from simulations.sites import SEPARATOR
-from strategies.app import STRATEGIES, run
+from strategies.app import run
 from strategies.elimination import Elimination
 from strategies.federation import Federation
+from strategies.registry import all_strategies
 from strategies.selection.filters import by_classes
 from strategies.settings import SELECTING, Settings
 
@@ -237,7 +238,7 @@ def test_hospitals_with_their_usual_pins_select(
         frame.assign(noise=noise).to_csv(file, index=False)
     everything = {f"filter_{name}": "100%" for name in ("fisher", "welch", "scatter")}
     settings = Settings(sites=3, strategy=strategy, landmarks="20", tol=0.01, **everything)  # type: ignore[arg-type]
-    found = STRATEGIES[strategy](settings)
+    found = all_strategies()[strategy](settings)
     assert isinstance(found, Elimination)
     found.start(hospitals(settings, hospital_files))
     assert found.subsets.schema.columns[found.selection.ranking[-1]] == "noise"
@@ -281,7 +282,7 @@ def test_more_features_than_there_are_are_refused_before_anything_is_trained(tab
     settings = Settings(strategy="voted-wrapper", data=table, features="7", **QUICK)
     grid = in_process_grid(settings)
     with pytest.raises(SettingError, match="features is 7, but the table has 6"):
-        STRATEGIES["voted-wrapper"](settings).start(grid)
+        all_strategies()["voted-wrapper"](settings).start(grid)
     assert {reply.metadata.message_type for reply in grid.replies} == {"query.join"}
 
 

@@ -11,9 +11,10 @@ import pytest
 from flower_pansvm.errors import TableError
 from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
-from simulations.running import STRATEGIES, check, train_in_process
+from simulations.running import check, train_in_process
 from simulations.sites import table_of
 from strategies.pan_svm import PanSVM
+from strategies.registry import all_strategies
 from strategies.settings import Settings
 
 MakeGrid = Callable[..., InProcessGrid]
@@ -28,7 +29,7 @@ def three(**config: object) -> Settings:
 
 
 def start(settings: Settings, grid: InProcessGrid) -> PanSVM:
-    strategy = STRATEGIES[settings.strategy](settings)
+    strategy = all_strategies()[settings.strategy](settings)
     strategy.start(grid)
     return strategy
 
