@@ -3,7 +3,7 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from logging import INFO
-from typing import Any
+from typing import Any, ClassVar
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.common.logger import log
@@ -37,6 +37,8 @@ class PhasedStrategy(Strategy):
 
     Attributes
     ----------
+    settings_class : type
+        The strategy's settings; a strategy with some of its own has a subclass.
     federation : Federation
         The sites, while and after the strategy runs.
     model : PanSVC
@@ -44,6 +46,8 @@ class PhasedStrategy(Strategy):
     evaluation : Evaluation
         Its accuracy over all sites' test rows, after the run.
     """
+
+    settings_class: ClassVar[type[Settings]]
 
     def __init__(
         self, settings: Settings, checkpoint: Checkpoint | None = None, transcript: Transcript | None = None
