@@ -129,7 +129,7 @@ def audit(settings: Settings, folder: Path) -> Audit:
         # One feature map after the other: the factors of all would not fit into memory after model choice.
         for questions in questions_by_map(sites, transcript).values():
             by_site = factors_by_site(sites, questions)
-            if settings.kernel == "linear":
+            if settings.terms.kernel == "linear":
                 about_rows.append(by_site)
             else:
                 found.look_at(by_site)

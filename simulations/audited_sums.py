@@ -68,7 +68,7 @@ class SimulatedSites:
 
     def _site(self, number: int, told: RecordDict) -> Site:
         node = {"partition-id": number, "num-partitions": self.settings.sites}
-        context = Context(0, number, dict(node), RecordDict(), dict(self.settings.to_config()))
+        context = Context(0, number, dict(node), RecordDict(), self.settings.run_config)
         broadcasts.keep(context, told)
         site = Site(context)
         site.keep(SECRET, secret_of(site))

@@ -15,7 +15,8 @@ from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.setting_values import check_choice
 from flower_pansvm.terms import Scalar
 from simulations import selecting
-from strategies.settings import SELECTING, Settings
+from strategies.registry import all_strategies
+from strategies.settings import Settings, make_settings, settings_from
 
 cli = typer.Typer(
     help="Train one non-linear SVM over the rows of several hospitals; no row leaves its hospital.",
@@ -141,7 +142,7 @@ def run(
         }
         if tunes:
             options |= {"C": "auto", "gamma": "auto"}
-        settings = Settings.from_config(options | _assignments(set_ or []))
+        settings = settings_from(options | _assignments(set_ or []))
         settings = running.with_sites_of_data(settings)
         running.check(settings)
     _check_command(settings, tunes, selects)
@@ -187,6 +188,21 @@ def report(folder: Annotated[Path, typer.Argument(help="Folder of a run, with it
     from simulations.report import write_report  # noqa: PLC0415
 
     typer.echo(f"The report is in {write_report(folder)}")
+
+
+@cli.command("settings")
+def print_settings(
+    strategy: Annotated[
+        str | None, typer.Argument(help="A strategy, whose settings alone are printed.", show_default="all")
+    ] = None,
+) -> None:
+    """Print the settings for --set and for Flower's run config: name, default, what it may be, and meaning."""
+    from simulations import settings_table  # noqa: PLC0415
+
+    show = Console(highlight=False, markup=False).print
+    for title, settings in settings_table.groups(strategy).items():
+        show(settings_table.table(title, settings))
+        show()
 
 
 @cli.command()
@@ -242,9 +258,10 @@ def _check_command(settings: Settings, tunes: bool, selects: bool) -> None:
             "Leave one of them out, or train with 'pansvm run'."
         )
     if selects and not settings.selects:
+        selecting = [name for name in all_strategies() if make_settings(strategy=name).selects]
         raise SettingError(
-            f"The strategy {settings.strategy} selects no features. Select with one of "
-            f"{', '.join(SELECTING)}, or train with 'pansvm run'."
+            f"The strategy {settings.strategy} selects no features. Select with one of {', '.join(selecting)}, or "
+            "train with 'pansvm run'."
         )
 
 

@@ -11,7 +11,7 @@ from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, ScalarForm
 from numpy.typing import NDArray
 
 from simulations.selecting import chosen_point
-from simulations.tuning import number
+from strategies.setting_kinds import number_text
 
 MOST_LINES = 8
 """Problems that are drawn one by one; of more, all lie within a band."""
@@ -205,7 +205,7 @@ def _draw_line(axes: Axes, chosen: Mapping[str, Any], name: str) -> None:
         linewidth=1.2,
     )
     axes.axvline(
-        chosen[name], color="C3", linewidth=0.9, linestyle="--", label=f"best, {number(chosen[name])}"
+        chosen[name], color="C3", linewidth=0.9, linestyle="--", label=f"best, {number_text(chosen[name])}"
     )
     axes.set_xscale("log")
     axes.set_xlabel(name)

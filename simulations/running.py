@@ -4,6 +4,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from time import time_ns
@@ -25,7 +26,7 @@ from simulations.sites import label_place, number_of_sites, table_of
 from strategies.app import run as run_strategy
 from strategies.checkpoint import config_before
 from strategies.registry import all_strategies
-from strategies.settings import Settings
+from strategies.settings import Settings, settings_from
 from strategies.strategy import PhasedStrategy
 from strategies.transcript import remove_transcript
 
@@ -46,7 +47,7 @@ def resumed(folder: Path) -> Settings:
     SettingError
         If the folder has no checkpoint.
     """
-    return Settings.from_config({**config_before(folder), "out": str(folder.absolute()), "resume": True})
+    return settings_from({**config_before(folder), "out": str(folder.absolute()), "resume": True})
 
 
 def check(settings: Settings) -> None:
@@ -86,7 +87,7 @@ def with_sites_of_data(settings: Settings) -> Settings:
         seed=settings.seed,
         data_dir=settings.data_dir,
     )
-    return Settings.from_config({**settings.to_config(), "sites": sites})
+    return replace(settings, sites=sites)
 
 
 def run(settings: Settings, engine: str, show: Callable[[str], None], attack_minutes: float = 0.0) -> Path:
@@ -118,7 +119,7 @@ def run(settings: Settings, engine: str, show: Callable[[str], None], attack_min
         with _lines_of_flower(show):
             run_strategy(in_process_grid(settings), settings, folder)
     else:
-        run_on_flower(settings.to_config(), settings.sites, show)
+        run_on_flower(settings.run_config, settings.sites, show)
     if settings.audit:
         found = audit(settings, folder)
         show(str(found))
@@ -143,7 +144,7 @@ def in_process_grid(settings: Settings) -> InProcessGrid:
     nodes: list[dict[str, Scalar]] = [
         {"partition-id": site, "num-partitions": settings.sites} for site in range(settings.sites)
     ]
-    return InProcessGrid(app, nodes, settings.to_config(), run_id=time_ns())
+    return InProcessGrid(app, nodes, settings.run_config, run_id=time_ns())
 
 
 @contextmanager

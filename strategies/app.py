@@ -11,7 +11,7 @@ from flower_pansvm.errors import PanSVMError, SettingError, TrainingError
 from strategies.checkpoint import Checkpoint
 from strategies.registry import all_strategies
 from strategies.results import write
-from strategies.settings import Settings
+from strategies.settings import Settings, settings_from
 from strategies.strategy import PhasedStrategy
 from strategies.transcript import Transcript
 
@@ -21,7 +21,7 @@ app = ServerApp()
 @app.main()
 def main(grid: Grid, context: Context) -> None:
     """Run one training; an error must leave this function as an exception, or Flower takes the run for completed."""
-    settings = Settings.from_config(context.run_config)
+    settings = settings_from(context.run_config)
     folder = Path(settings.out).absolute() if settings.out else Path.cwd() / "runs" / str(context.run_id)
     run(grid, settings, folder)
 
@@ -58,7 +58,7 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
         # Settings and sums that lead to an error would lead to it again.
         again = not isinstance(error, SettingError | TrainingError)
         if again and (checkpoint.written or settings.resume):
-            command = "select" if strategy.selects else "tune" if settings.tunes else "run"
+            command = "select" if settings.selects else "tune" if settings.tunes else "run"
             log(INFO, "the run stopped; go on with: pansvm %s --resume %s", command, folder)
         elif not settings.resume:
             checkpoint.remove()

@@ -17,23 +17,26 @@ from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from strategies.cutting_planes import side_rows, weighted_rows
 from strategies.federation import Federation
+from strategies.pan_svm_settings import PanSvmSettings
 from strategies.scaling import ScaledFeatures
-from strategies.settings import Settings
 
 
-def kernel_of(settings: Settings, gamma: float) -> Kernel:
+def kernel_of(settings: PanSvmSettings, gamma: float) -> Kernel:
     """Return the kernel of the settings."""
     return Kernel(settings.kernel, gamma, settings.degree, settings.coef0)  # type: ignore[arg-type]
 
 
 def fit_feature_map(
-    settings: Settings, scaled: ScaledFeatures, landmarks: NDArray[np.float64], features: NDArray[np.bool_]
+    settings: PanSvmSettings,
+    scaled: ScaledFeatures,
+    landmarks: NDArray[np.float64],
+    features: NDArray[np.bool_],
 ) -> NystromMap:
     """Return the feature map of some features of the landmarks; ``gamma=scale`` is that of these features.
 
     Parameters
     ----------
-    settings : Settings
+    settings : PanSvmSettings
         Kernel and its parameters; C and gamma are not to be chosen any more.
     scaled : ScaledFeatures
         The scaling that the landmarks are in, and what it tells of the rows.
@@ -96,7 +99,7 @@ def check_kernel(kernel: Kernel, scaled: ScaledFeatures) -> None:
     kernel.self_bound(scaled.largest_norm**2)
 
 
-def pairs_of(settings: Settings, schema: Schema) -> tuple[Pair, ...]:
+def pairs_of(settings: PanSvmSettings, schema: Schema) -> tuple[Pair, ...]:
     """Return the binary problems of a model: one for two classes, else one versus all or one versus one (chapter 4)."""
     classes = len(schema.classes)
     if settings.multi_class == "ovo" and classes > 2:
@@ -114,19 +117,19 @@ def name_of(pair: Pair, schema: Schema) -> str:
     )
 
 
-def noise_of(settings: Settings, feature_map: NystromMap) -> Noise | None:
+def noise_of(settings: PanSvmSettings, feature_map: NystromMap) -> Noise | None:
     """Return the `Problem.noise` of problems by a feature map."""
     return Noise.of(feature_map) if settings.preset == "private" else None
 
 
-def with_rows(problem: Problem, settings: Settings, rows: NDArray[np.float64]) -> Problem:
+def with_rows(problem: Problem, settings: PanSvmSettings, rows: NDArray[np.float64]) -> Problem:
     """Return a problem with the weights of its classes and its number of rows.
 
     Parameters
     ----------
     problem : Problem
         The problem.
-    settings : Settings
+    settings : PanSvmSettings
         ``class_weight``: balanced weights are those of scikit-learn, within each binary problem.
     rows : ndarray of shape (folds, classes)
         Training rows.
@@ -150,7 +153,7 @@ def with_rows(problem: Problem, settings: Settings, rows: NDArray[np.float64]) -
 
 
 def warm_start(
-    federation: Federation, settings: Settings, problems: Sequence[Problem]
+    federation: Federation, settings: PanSvmSettings, problems: Sequence[Problem]
 ) -> list[NDArray[np.float64]]:
     """Return the mean of the sites' own linear SVMs, weighted by rows, as first point of each problem.
 

@@ -19,7 +19,7 @@ from strategies.master.line_search import LineSearch
 from strategies.master.noise_bounds import largest_noise
 from strategies.master.progress import Progress
 from strategies.master.search import PATIENCE, PointSearch
-from strategies.settings import Settings
+from strategies.pan_svm_settings import PanSvmSettings
 
 NUMBERS_PER_MEGABYTE = 125_000
 MUCH = 0.5
@@ -40,7 +40,7 @@ class CuttingPlanes:
     ----------
     federation : Federation
         The sites.
-    settings : Settings
+    settings : PanSvmSettings
         Tolerance, and how the points are searched.
     problems : sequence of Problem
         The problems.
@@ -69,7 +69,7 @@ class CuttingPlanes:
     def __init__(
         self,
         federation: Federation,
-        settings: Settings,
+        settings: PanSvmSettings,
         problems: Sequence[Problem],
         rows: NDArray[np.float64],
         sites: tuple[str, ...],

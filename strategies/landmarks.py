@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 from flower_pansvm import messages
 from flower_pansvm.errors import TrainingError
 from strategies.federation import Federation
+from strategies.pan_svm_settings import PanSvmSettings
 from strategies.scaling import ScaledFeatures
-from strategies.settings import Settings
 
 SPARE_SLOTS = 2
 """Landmark slots per site, in shares of an equal split: a site with more rows than others has more centres."""
@@ -33,7 +33,7 @@ Landmarks = list[NDArray[np.float64]]
 
 
 def gather_landmarks(
-    federation: Federation, settings: Settings, scaled_sets: Sequence[ScaledFeatures]
+    federation: Federation, settings: PanSvmSettings, scaled_sets: Sequence[ScaledFeatures]
 ) -> Landmarks:
     """Return the landmarks of each scaling, shape (landmarks, features).
 
@@ -44,7 +44,7 @@ def gather_landmarks(
     TrainingError
         If no site has enough rows for a single landmark.
     """
-    methods: dict[str, Callable[[Federation, Settings, Sequence[ScaledFeatures]], Landmarks]] = {
+    methods: dict[str, Callable[[Federation, PanSvmSettings, Sequence[ScaledFeatures]], Landmarks]] = {
         "k-means": local_k_means,
         "federated-k-means": federated_k_means,
         "random": random_in_box,
@@ -59,7 +59,7 @@ def gather_landmarks(
 
 
 def local_k_means(
-    federation: Federation, settings: Settings, scaled_sets: Sequence[ScaledFeatures]
+    federation: Federation, settings: PanSvmSettings, scaled_sets: Sequence[ScaledFeatures]
 ) -> Landmarks:
     """Return the union of the sites' own k-means centres (Lu 2016, Algorithm 1, line 1), sorted, by one round trip.
 
@@ -85,7 +85,7 @@ def local_k_means(
 
 
 def federated_k_means(
-    federation: Federation, settings: Settings, scaled_sets: Sequence[ScaledFeatures]
+    federation: Federation, settings: PanSvmSettings, scaled_sets: Sequence[ScaledFeatures]
 ) -> Landmarks:
     """Return centres that are means over the rows of all hospitals: Lloyd's k-means, each step one secure sum.
 
@@ -113,7 +113,7 @@ def federated_k_means(
 
 
 def random_in_box(
-    federation: Federation, settings: Settings, scaled_sets: Sequence[ScaledFeatures]
+    federation: Federation, settings: PanSvmSettings, scaled_sets: Sequence[ScaledFeatures]
 ) -> Landmarks:
     """Return uniformly random points of the federated bounding box; no record has a part in any of them.
 

@@ -34,6 +34,7 @@ from strategies.landmarks import gather_landmarks
 from strategies.master.progress import Progress
 from strategies.model_choice import Choice, choose
 from strategies.outcome import Outcome
+from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import strategies
 from strategies.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
 from strategies.scoring import Trial, score
@@ -65,13 +66,15 @@ class PanSVM(PhasedStrategy):
     --------
     The ServerApp of this project runs it like this:
 
-    >>> strategy = PanSVM(Settings(C=10.0))  # doctest: +SKIP
+    >>> strategy = PanSVM(PanSvmSettings(C=10.0))  # doctest: +SKIP
     >>> result = strategy.start(grid)  # doctest: +SKIP
     >>> strategy.model.save("model.npz")  # doctest: +SKIP
     """
 
     model: PanSVC
     evaluation: Evaluation
+    settings_class = PanSvmSettings
+    settings: PanSvmSettings
     training: CuttingPlanes
     choice: Choice | None = None
     landmarks_used: int = 0
@@ -165,7 +168,7 @@ class PanSVM(PhasedStrategy):
         log(
             INFO, "chosen by %d-fold cross-validation: C=%g, gamma=%g", len(moments.folds), best.C, best.gamma
         )
-        self.settings = replace(self.settings, C=best.C, gamma=repr(best.gamma))
+        self.settings = replace(self.settings, C=best.C, gamma=best.gamma)
 
     def scale(self, federation: Federation, moments: Moments) -> ScaledFeatures:
         """Phase 2, end: scale the features."""
@@ -197,13 +200,14 @@ class PanSVM(PhasedStrategy):
         self, schema: Schema, pairs: Sequence[Pair], feature_map: NystromMap, moments: Moments
     ) -> list[Problem]:
         """Return the binary problems of the model; for probabilities the same again without each fold."""
+        (C,) = self.settings.C_values
         folds = [NO_FOLD, *(moments.folds if self.settings.probability else ())]
         problems = [
             Problem(
                 name_of(pair, schema),
                 feature_map.rank,
                 0.0,
-                float(self.settings.C),
+                C,
                 pair,
                 fold=fold,
                 noise=noise_of(self.settings, feature_map),

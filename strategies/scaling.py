@@ -13,7 +13,7 @@ from flower_pansvm.errors import TableError
 from flower_pansvm.scaling import Scaling, mean_and_variance
 from strategies.federation import Federation
 from strategies.join_replies import check_extremes
-from strategies.settings import Settings
+from strategies.pan_svm_settings import PanSvmSettings
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ class Moments:
         return others
 
 
-def learn_moments(federation: Federation, settings: Settings) -> Moments:
+def learn_moments(federation: Federation, settings: PanSvmSettings) -> Moments:
     """Learn the sums behind mean and variance, of every fold, by one secure sum; with ``minmax`` the extremes, too.
 
     Raises

@@ -36,15 +36,15 @@ class PhasedStrategy(Strategy):
 
     Attributes
     ----------
+    settings_class : type
+        The strategy's settings; a strategy with some of its own has a subclass.
     federation : Federation
         The sites, while and after the strategy runs.
     outcome : Outcome
         Model, accuracy and figures, after the run.
-    selects : bool
-        Whether the strategy selects features, so that ``pansvm select`` runs it.
     """
 
-    selects: ClassVar[bool] = False
+    settings_class: ClassVar[type[Settings]]
 
     def __init__(
         self, settings: Settings, checkpoint: Checkpoint | None = None, transcript: Transcript | None = None

@@ -29,7 +29,7 @@ from flower_pansvm.printable import is_printable
 from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from strategies.registry import all_strategies
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 
 # In a hospital a warning is no error.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -126,7 +126,7 @@ def record(tables: list[Path], monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("strategies.federation.sum_name", lambda *_, **__: "sum")
 
     def run(config: dict[str, Any]) -> tuple[Settings, Recorder]:
-        settings = Settings(**{**SMALL, **config})
+        settings = make_settings(**{**SMALL, **config})
         nodes: list[dict[str, Scalar]] = [
             {"data": str(path), "name": path.stem, "min-cluster": 2, "scaling": settings.scaling}
             for path in tables

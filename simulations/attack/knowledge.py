@@ -19,7 +19,7 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import Pair, signs
 from flower_pansvm.nystroem import NystromMap
-from strategies.settings import Settings
+from strategies.pan_svm_settings import PanSvmSettings
 from strategies.transcript import TranscriptSum
 
 Floats = NDArray[np.float64]
@@ -89,7 +89,7 @@ class Knowledge:
         return int(self.class_rows[side > 0].sum()), int(self.class_rows[side < 0].sum())
 
 
-def knowledge_of(settings: Settings, record: Sequence[TranscriptSum]) -> Knowledge:
+def knowledge_of(settings: PanSvmSettings, record: Sequence[TranscriptSum]) -> Knowledge:
     """Return what a coordinator with the record of a run knows.
 
     Raises

@@ -35,7 +35,7 @@ from strategies.exchange import POLL_SECONDS
 from strategies.federation import Federation
 from strategies.joining import join
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import Settings, settings_from
 
 VALUES = 10_000
 SUMS = 15
@@ -87,7 +87,7 @@ server = ServerApp()
 @server.main()
 def main(grid: Grid, context: Context) -> None:
     """Run each way in turn, and write the seconds of each sum and the largest error."""
-    settings = Settings.from_config(context.run_config)
+    settings = settings_from(context.run_config)
     sum_ours = _ours(grid, settings)
     sum_theirs = _theirs(grid, context, settings.sites)
     engine = cast(InMemoryGrid, grid)  # the grid of Flower's simulation engine

@@ -12,7 +12,7 @@ from flower_pansvm import messages
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 
 Sums = dict[str, NDArray[np.float64]]
 
@@ -20,7 +20,7 @@ Sums = dict[str, NDArray[np.float64]]
 @pytest.fixture
 def settings() -> Settings:
     """Return the settings of three hospitals with the small tables of the tests."""
-    return Settings(sites=3, min_cluster=2)
+    return make_settings(sites=3, min_cluster=2)
 
 
 @pytest.fixture

@@ -38,7 +38,7 @@ from simulations.running import in_process_grid
 from strategies.federation import Federation
 from strategies.master.noise_bounds import largest_noise
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 
 MakeGrid = Callable[..., InProcessGrid]
 Join = Callable[[InProcessGrid, Settings], Federation]
@@ -77,7 +77,7 @@ def five_files(tmp_path: Path) -> list[Path]:
 
 
 NAMES = tuple(f"hospital{number}" for number in range(5))
-RING = Settings(sites=5, min_sites=5, min_cluster=2)
+RING = make_settings(sites=5, min_sites=5, min_cluster=2)
 PAIRS = replace(RING, aggregation="k-secure", k=2)
 OUTSIDE = NAMES[0]
 """The hospital whose masks are to fall away: the sum of the others is learned, and so are its own numbers."""
@@ -435,7 +435,7 @@ def test_a_hospital_without_pins_is_warned_when_it_joins(
 
 
 def test_a_simulated_site_is_not_warned(caplog: pytest.LogCaptureFixture) -> None:
-    settings = Settings(data="wine", sites=3, aggregation="k-secure")
+    settings = make_settings(data="wine", sites=3, aggregation="k-secure")
     strategy = PanSVM(settings)
     strategy.join(Federation(in_process_grid(settings), settings, strategy))
     assert not any(line.startswith("the node config has no") for line in caplog.messages)

@@ -22,7 +22,7 @@ from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 
 MakeGrid = Callable[..., InProcessGrid]
 VICTIM = 3
@@ -203,7 +203,7 @@ def test_after_three_runs_that_ended_so_a_hospital_takes_part_in_none(
 def test_a_split_that_leaves_a_few_rows_is_refused(
     fraction: float, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
 ) -> None:
-    settings = Settings(sites=3, test_fraction=fraction)
+    settings = make_settings(sites=3, test_fraction=fraction)
     federation = enrol(hospitals(settings, hospital_files, {"min-cluster": 7}), settings)
     with pytest.raises(TableError, match=r"has too few rows: it trains on at least 7"):
         ask_moments(federation)
@@ -302,7 +302,7 @@ def test_the_run_config_does_not_choose_what_a_hospital_reads(
     ask_moments: Any,
 ) -> None:
     expected = ask_moments(enrol(hospitals(settings, hospital_files), settings))
-    asked = Settings(**{"sites": 3, "min_cluster": 2, **config})
+    asked = make_settings(**{"sites": 3, "min_cluster": 2, **config})
     sums = ask_moments(enrol(hospitals(asked, hospital_files), asked))
     assert all((sums[name] == expected[name]).all() for name in expected)
 
@@ -416,7 +416,7 @@ def test_a_coordinator_that_chooses_its_own_points_reads_single_rows(
 def test_a_coordinator_that_says_a_site_was_lost_gets_its_numbers_unless_the_sites_insist(
     hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
 ) -> None:
-    settings = Settings(sites=3, min_sites=2, min_cluster=2)
+    settings = make_settings(sites=3, min_sites=2, min_cluster=2)
 
     def difference(node: dict[str, Scalar]) -> list[float]:
         federation = enrol(hospitals(settings, hospital_files, node), settings)

@@ -26,13 +26,13 @@ from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
 from strategies.master.noise_bounds import largest_noise
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 
 Draws = NDArray[np.float64]
 
 
 def context(node: dict[str, Scalar], **config: object) -> Context:
-    settings = Settings(**config)  # type: ignore[arg-type]
+    settings = make_settings(**config)  # type: ignore[arg-type]
     return Context(1, 2, dict(node), RecordDict(), {**settings.to_config()})
 
 

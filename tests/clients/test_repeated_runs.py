@@ -21,7 +21,7 @@ from simulations.running import resumed
 from strategies.app import run
 from strategies.federation import Federation
 from strategies.registry import all_strategies
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 from strategies.transcript import Transcript, TranscriptSum, read_transcript
 
 Sums = Mapping[str, NDArray[np.float64]]
@@ -65,7 +65,7 @@ def nodes(tmp_path: Path) -> list[Node]:
 
 
 def settings_of(job: str) -> Settings:
-    return Settings(**{"sites": 3, "min_cluster": 2, "landmarks": "12", "tol": 0.05, **JOBS[job]})
+    return make_settings(**{"sites": 3, "min_cluster": 2, "landmarks": "12", "tol": 0.05, **JOBS[job]})
 
 
 def bits(task: str, sums: Sums) -> Bits:

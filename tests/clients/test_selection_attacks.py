@@ -22,7 +22,7 @@ from simulations.in_process import InProcessGrid
 from simulations.running import in_process_grid
 from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 from strategies.subsets import Subsets
 
 Floats = NDArray[np.float64]
@@ -149,7 +149,7 @@ def wide(tmp_path: Path) -> tuple[Settings, Floats]:
         files.append(str(tmp_path / f"hospital{number}.csv"))
         frame = pd.DataFrame(cells, columns=columns)
         frame.assign(label=np.arange(12) % 2).to_csv(files[-1], index=False)
-    settings = Settings(
+    settings = make_settings(
         data="|".join(files), sites=3, strategy="voted-wrapper", min_cluster=2, test_fraction=0.2
     )
     return settings, np.vstack(parts)

@@ -13,14 +13,14 @@ from flower_pansvm.errors import PanSVMError, SettingError, SumError
 from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 
 MakeGrid = Callable[..., InProcessGrid]
 AGREED: dict[str, Scalar] = {"exact-sums": "agreed"}
 
 
 def context(node: dict[str, Scalar], **config: object) -> Context:
-    settings = Settings(**config)  # type: ignore[arg-type]
+    settings = make_settings(**config)  # type: ignore[arg-type]
     return Context(1, 2, {"name": "north", **node}, RecordDict(), {**settings.to_config()})
 
 
@@ -37,7 +37,7 @@ def context(node: dict[str, Scalar], **config: object) -> Context:
     ids=str,
 )
 def test_a_run_that_keeps_to_the_pins_is_accepted(node: dict[str, Scalar], config: dict[str, object]) -> None:
-    assert agreed_terms(context(node, **config)) == Settings(**config).terms  # type: ignore[arg-type]
+    assert agreed_terms(context(node, **config)) == make_settings(**config).terms  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -142,7 +142,7 @@ def test_whole_runs_are_refused_with_a_clear_error(
     hospital_files: list[Path],
     hospitals: MakeGrid,
 ) -> None:
-    settings = Settings(**{"sites": 3, **config})  # type: ignore[arg-type]
+    settings = make_settings(**{"sites": 3, **config})  # type: ignore[arg-type]
     with pytest.raises(PanSVMError, match=message):
         run(settings, hospitals(settings, hospital_files, node))
 
@@ -150,7 +150,7 @@ def test_whole_runs_are_refused_with_a_clear_error(
 def test_hospitals_that_agree_disclose_their_extremes(
     hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
-    settings = Settings(sites=3, min_cluster=2, scaling="minmax", preset="exact")
+    settings = make_settings(sites=3, min_cluster=2, scaling="minmax", preset="exact")
     strategy = PanSVM(settings)
     strategy.start(hospitals(settings, hospital_files, {"scaling": "minmax", **AGREED}))
     assert strategy.training.progress[0].gap <= 1e-3
@@ -168,7 +168,7 @@ def test_hospitals_that_agree_disclose_their_extremes(
 def test_hospitals_that_agree_take_part_without_blur(
     node: dict[str, Scalar], config: dict[str, str], hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
-    settings = Settings(sites=3, min_cluster=2, tol=0.01, **config)  # type: ignore[arg-type]
+    settings = make_settings(sites=3, min_cluster=2, tol=0.01, **config)  # type: ignore[arg-type]
     strategy = PanSVM(settings)
     strategy.start(hospitals(settings, hospital_files, node))
     (progress,) = strategy.training.progress
@@ -196,7 +196,7 @@ def test_a_hospital_blurs_what_it_insists_on_and_what_rank_and_columns_ask_for(
         return cuts_at(mapped, labels, questions, draw)
 
     monkeypatch.setattr("clients.pan_svm.cuts_at", look)
-    settings = Settings(sites=3, min_cluster=2, blur=asked, tol=0.05)
+    settings = make_settings(sites=3, min_cluster=2, blur=asked, tol=0.05)
     strategy = PanSVM(settings)
     strategy.start(hospitals(settings, hospital_files, {"blur": insists}))
     (least,) = fewest
@@ -215,7 +215,7 @@ def test_a_hospital_blurs_what_it_insists_on_and_what_rank_and_columns_ask_for(
 def test_whole_runs_that_keep_to_all_pins_train(
     preset: str, hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
-    settings = Settings(sites=3, aggregation="k-secure", preset=preset)
+    settings = make_settings(sites=3, aggregation="k-secure", preset=preset)
     node = {"aggregation": "k-secure", "execution": "one-shot", "k": 2, "min-sites": 3, "min-cluster": 5}
     strategy = PanSVM(settings)
     strategy.start(hospitals(settings, hospital_files, node if preset == "private" else {**node, **AGREED}))

@@ -20,7 +20,7 @@ from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.secure_sum.fixed_point import scale_exponent
 from flower_pansvm.terms import Terms
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 
 def request(
@@ -39,7 +39,7 @@ def request(
 def test_every_sum_of_every_task_has_a_bound_that_survives_the_journey(
     task: messages.Task, scaling: str, kernel: str
 ) -> None:
-    settings = Settings(scaling=scaling, kernel=kernel)
+    settings = make_settings(scaling=scaling, kernel=kernel)
     bounds = bounds_of(task, request(), settings.terms, 5)
     assert set(bounds) == set(task.summed)
     assert all(bound > 0 for bound in bounds.values())

@@ -22,7 +22,7 @@ from simulations.attack.knowledge import Knowledge, knowledge_of
 from simulations.attack.linearised import determined
 from simulations.attack.replacing import Replacement
 from simulations.audited_sums import SimulatedSites
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 from strategies.transcript import read_transcript
 
 Floats = NDArray[np.float64]
@@ -42,7 +42,7 @@ def run(folder: Path, preset: str, **more: object) -> tuple[Settings, Path]:
     pd.DataFrame(np.column_stack([X, label]), columns=["a", "b", "c", "label"]).to_csv(file, index=False)
     out = folder / preset
     chosen: dict[str, object] = {"sites": SITES, "preset": preset, "C": 4.0, "test_fraction": 0.0, **more}
-    settings = Settings(data=str(file), audit=True, out=str(out), **chosen)  # type: ignore[arg-type]
+    settings = make_settings(data=str(file), audit=True, out=str(out), **chosen)  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "remove_transcript", lambda _: None)
         running.run(settings, "in-process", lambda _: None)
@@ -201,7 +201,7 @@ def test_rows_that_had_no_part_are_counted_beside(tmp_path: Path) -> None:
 
 def test_other_kernels_are_refused_before_anything_is_tried(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="rbf"):
-        attack(Settings(kernel="linear"), tmp_path, 1.0, lambda _: None)
+        attack(make_settings(kernel="linear"), tmp_path, 1.0, lambda _: None)
 
 
 def test_the_command_line_writes_it_into_the_result(

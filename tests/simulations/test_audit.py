@@ -33,7 +33,7 @@ from simulations.isolation import isolated_by_pairs, isolated_by_quads
 from simulations.running import in_process_grid
 from strategies.app import run
 from strategies.checkpoint import Checkpoint
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 from strategies.transcript import read_transcript
 from strategies.voted_wrapper import VotedWrapper
 
@@ -78,7 +78,7 @@ def received(monkeypatch: pytest.MonkeyPatch) -> list[Sums]:
 
 def of_run(folder: Path, **settings: Any) -> Audit:
     """Return the audit of a run."""
-    chosen = Settings(**{"data": "wine", "sites": 3, "audit": True, **settings})
+    chosen = make_settings(**{"data": "wine", "sites": 3, "audit": True, **settings})
     run(in_process_grid(chosen), chosen, folder)
     return audit(chosen, folder)
 
@@ -160,7 +160,7 @@ def assert_the_factors_make_up_the_sums(settings: Settings, folder: Path, receiv
 def test_the_factors_make_up_the_sums_that_were_received(
     settings: dict[str, Any], tmp_path: Path, received: list[Sums]
 ) -> None:
-    chosen = Settings(**{"data": "wine", "sites": 3, "preset": "exact", "audit": True, **settings})
+    chosen = make_settings(**{"data": "wine", "sites": 3, "preset": "exact", "audit": True, **settings})
     run(in_process_grid(chosen), chosen, tmp_path)
     assert_the_factors_make_up_the_sums(chosen, tmp_path, received)
 
@@ -169,7 +169,7 @@ def test_the_factors_make_up_the_sums_that_were_received(
 def test_by_default_the_factors_make_up_the_sums_but_for_noise_of_the_size_that_is_said(
     settings: dict[str, Any], tmp_path: Path, received: list[Sums]
 ) -> None:
-    chosen = Settings(**{"audit": True, **settings})
+    chosen = make_settings(**{"audit": True, **settings})
     run(in_process_grid(chosen), chosen, tmp_path)
     found: dict[str, list[Matrix]] = {name: [] for name in ("a", "d", "m", "curvature")}
     for one in compared(chosen, tmp_path, received):
@@ -194,7 +194,7 @@ def test_by_default_the_factors_make_up_the_sums_but_for_noise_of_the_size_that_
 
 @pytest.mark.parametrize("at", [1, 3])
 def test_a_lost_site_has_no_part_in_later_sums(at: int, tmp_path: Path, received: list[Sums]) -> None:
-    settings = Settings(data="wine", sites=4, timeout=0.05, preset="exact", audit=True)
+    settings = make_settings(data="wine", sites=4, timeout=0.05, preset="exact", audit=True)
     strategy = run(LosingGrid(settings, at), settings, tmp_path)
     assert strategy.federation.costs.dropped == ["site-002"]
     assert_the_factors_make_up_the_sums(settings, tmp_path, received)
@@ -203,7 +203,7 @@ def test_a_lost_site_has_no_part_in_later_sums(at: int, tmp_path: Path, received
 
 
 def test_the_default_isolates_nobody(tmp_path: Path) -> None:
-    settings = Settings(audit=True)
+    settings = make_settings(audit=True)
     strategy = run(in_process_grid(settings), settings, tmp_path)
     found = audit(settings, tmp_path)
     assert found.isolated_by_pairs == found.isolated_by_quads == 0
@@ -216,7 +216,7 @@ def test_the_default_isolates_nobody(tmp_path: Path) -> None:
 
 
 def test_a_row_that_is_reported_does_follow_from_the_sums(tmp_path: Path, received: list[Sums]) -> None:
-    settings = Settings(preset="exact", blur="0", curvature=0.0, audit=True)
+    settings = make_settings(preset="exact", blur="0", curvature=0.0, audit=True)
     strategy = run(in_process_grid(settings), settings, tmp_path)
     found = audit(settings, tmp_path)
     assert found.isolated_by_pairs > 0
@@ -287,7 +287,9 @@ def test_the_smallest_cluster(
 
 
 def test_in_federated_k_means_a_step_may_have_the_smallest_cluster(tmp_path: Path) -> None:
-    settings = Settings(data="wine", sites=3, landmark_method="federated-k-means", min_cluster=2, audit=True)
+    settings = make_settings(
+        data="wine", sites=3, landmark_method="federated-k-means", min_cluster=2, audit=True
+    )
     run(in_process_grid(settings), settings, tmp_path)
     sites, asked = SimulatedSites(settings), read_transcript(tmp_path)
     first = smallest_cluster(sites, [one for one in asked if one.task == messages.LANDMARKS.name])
@@ -348,7 +350,7 @@ def test_a_resumed_run_has_the_same_audit(
     from_the_start: bool, pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = of_run(tmp_path / "whole", preset="exact", blur="0")
-    settings = Settings(data="wine", sites=3, preset="exact", blur="0", audit=from_the_start)
+    settings = make_settings(data="wine", sites=3, preset="exact", blur="0", audit=from_the_start)
     push, round_trips = InProcessGrid.push_messages, itertools.count()
 
     def push_until_stopped(grid: InProcessGrid, messages: Iterable[Message]) -> Iterable[str]:
@@ -465,7 +467,7 @@ def received_of_rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Sums]]:
 def test_the_factors_make_up_the_sums_of_a_selection(
     blur: str, small_table: str, tmp_path: Path, received_of_rows: dict[str, list[Sums]]
 ) -> None:
-    settings = Settings(
+    settings = make_settings(
         data=small_table, sites=3, strategy="voted-wrapper", blur=blur, class_weight="balanced", audit=True
     )
     strategy = run(in_process_grid(settings), settings, tmp_path / "run")
@@ -506,7 +508,7 @@ def test_a_selection_isolates_nobody(settings: dict[str, str], small_table: str,
 
 def test_without_random_weights_support_vectors_give_rows_away(tmp_path: Path) -> None:
     data = write_tables(tmp_path, 20, 2.5)
-    settings = Settings(
+    settings = make_settings(
         data=data, sites=3, strategy="svm-rfe", cv_folds=2, preset="exact", blur="0", audit=True
     )
     run(in_process_grid(settings), settings, tmp_path / "run")
@@ -517,7 +519,7 @@ def test_without_random_weights_support_vectors_give_rows_away(tmp_path: Path) -
 
 
 def test_a_site_that_is_lost_has_no_part_in_later_sums_of_a_selection(tmp_path: Path) -> None:
-    settings = Settings(
+    settings = make_settings(
         data="wine", sites=4, timeout=0.05, audit=True, strategy="svm-rfe", step="0.8", C=0.1, landmarks="20"
     )
     run(LosingGrid(settings, 1), settings, tmp_path)

@@ -13,7 +13,7 @@ from rich.console import Console
 
 from simulations import selecting
 from simulations.report import headline, write_report
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 
 def step(features: int, removed: list[str], votes: bool = True) -> dict[str, Any]:
@@ -78,7 +78,7 @@ def selection(features: int, chosen: int, tested: bool = True, left: int | None 
         "dropped_sites": [],
         "model_sha256": "abc",
         "versions": {"python": "3.11"},
-        "config": Settings(strategy="voted-wrapper").to_config(),
+        "config": make_settings(strategy="voted-wrapper").to_config(),
     }
 
 

@@ -20,7 +20,7 @@ from simulations.audited_sums import SimulatedSites
 from simulations.running import in_process_grid
 from strategies.app import run
 from strategies.checkpoint import Checkpoint
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 from strategies.transcript import read_transcript
 
 Matrix = NDArray[np.float64]
@@ -75,7 +75,7 @@ def test_rows_next_to_the_margin_are_not_found_in_a_curvature(
     everywhere: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cuts, "EVERYWHERE", everywhere)
-    received = Received(Settings(preset="exact", audit=True), tmp_path, monkeypatch)
+    received = Received(make_settings(preset="exact", audit=True), tmp_path, monkeypatch)
     question, answer = received.answers[-1]
     values, vectors = np.linalg.eigh(
         curvature_matrix(answer.curvature, received.feature_map.rank, question.leading)
@@ -105,7 +105,7 @@ def small_groups(sums: Matrix, most: int = 13) -> int:
 def test_cuts_that_lie_close_together_do_not_span_a_few_rows(
     name: str, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Settings(data=name, data_dir=str(shared_data), preset="exact", audit=True)
+    settings = make_settings(data=name, data_dir=str(shared_data), preset="exact", audit=True)
     received = Received(settings, tmp_path, monkeypatch)
     sums = np.vstack([np.column_stack([answer.cuts.a, answer.cuts.d]) for _, answer in received.answers])
     assert small_groups(sums) == 0

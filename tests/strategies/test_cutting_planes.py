@@ -22,7 +22,7 @@ from strategies import cutting_planes
 from strategies.cutting_planes import CuttingPlanes, side_rows, weighted_rows
 from strategies.federation import Federation
 from strategies.master import progress, search
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 Matrix = NDArray[np.float64]
 
@@ -72,7 +72,7 @@ class Sites:
         parts = [self._cuts(name, inputs) for name in self.sites]
         if self.noise is not None:
             self._check_slack(parts, inputs)
-        bounds = bounds_of(task, inputs, Settings().terms, len(self.sites))
+        bounds = bounds_of(task, inputs, make_settings().terms, len(self.sites))
         for part in parts:
             for name, values in part.items():
                 assert np.abs(values).max(initial=0.0) <= bounds[name], name
@@ -137,7 +137,7 @@ def training(
     ]
     return CuttingPlanes(
         cast(Federation, sites),
-        Settings(**changed),
+        make_settings(**changed),
         with_rows,
         rows,
         tuple(sites.sites),
@@ -183,7 +183,7 @@ def test_all_problems_are_trained_in_the_same_round_trips() -> None:
     sites = Sites(0, 60, 4)
     one = training(sites)
     states = one.train([np.empty((0, 5))] * 6)
-    assert all(state.gap <= Settings().tol for state in states)
+    assert all(state.gap <= make_settings().tol for state in states)
     assert len(sites.asked) == max(state.rounds for state in states) == len(one.questions)
     assert [len(past) for past in one.history] == [state.rounds for state in states]
     assert [past[-1] for past in one.history] == [(state.upper, state.lower) for state in states]
@@ -209,7 +209,7 @@ def test_when_a_site_is_lost_it_begins_again_with_the_rows_of_the_others() -> No
     one = training(sites)
     states = one.train([np.empty((0, 5))] * 6)
     assert sites.asked[:5] == [messages.CUTS.name] * 3 + [messages.ROWS.name, messages.CUTS.name]
-    assert all(state.gap <= Settings().tol for state in states)
+    assert all(state.gap <= make_settings().tol for state in states)
     for state, problem in zip(states, one.problems, strict=True):
         assert state.problem.rows == problem.rows == weighted_rows(problem, sites.rows())
         F = np.vstack([sites.tables[name][0] for name in ("a", "c")])

@@ -15,7 +15,7 @@ from flower_pansvm.records import Group, texts
 from simulations.in_process import InProcessGrid
 from strategies.join_replies import check_extremes
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 MakeGrid = Callable[..., InProcessGrid]
 Change = Callable[[RecordDict], None]
@@ -53,7 +53,7 @@ def run(
     hospitals: MakeGrid, files: list[Path], task: Task, change: Change, config: dict[str, Any] | None = None
 ) -> None:
     """Run a training in which the second hospital's reply to a task is changed on its way."""
-    settings = Settings(sites=3, min_cluster=2, timeout=5, **(config or {}))
+    settings = make_settings(sites=3, min_cluster=2, timeout=5, **(config or {}))
     grid = hospitals(settings, files, {"aggregation": settings.aggregation})
     answer = grid._answer
 
@@ -153,7 +153,7 @@ def test_a_relay_step_that_lacks_its_payload_names_its_site(
 def test_an_error_text_reaches_the_screen_without_control_characters(
     hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
-    settings = Settings(sites=3, min_cluster=2)
+    settings = make_settings(sites=3, min_cluster=2)
     grid = hospitals(settings, hospital_files)
     evil = "\x1b]0;owned\x07\x1b[2J\nError: all is well " + "x" * 5000
     grid._answer = lambda number, message: Message(Error(103, evil), reply_to=_numbered(message, number))  # type: ignore[method-assign]
@@ -166,7 +166,7 @@ def test_an_error_text_reaches_the_screen_without_control_characters(
 
 
 def test_no_site_answers_in_the_name_of_another(hospital_files: list[Path], hospitals: MakeGrid) -> None:
-    settings = Settings(sites=3, min_cluster=2)
+    settings = make_settings(sites=3, min_cluster=2)
     grid = hospitals(settings, hospital_files)
     answer = grid._answer
 

@@ -16,7 +16,7 @@ from flower_pansvm.messages import Task
 from simulations.running import train_in_process
 from strategies.opened import KnownRows, Opened
 from strategies.plausible import check_sum
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 LIAR = "site-001"
 
@@ -143,12 +143,12 @@ def test_a_sum_that_cannot_be_ends_the_run(
 ) -> None:
     liar(task, lie)
     if not problem:
-        train_in_process(Settings(**{**SETTINGS, **settings}))
+        train_in_process(make_settings(**{**SETTINGS, **settings}))
         return
     with pytest.raises(
         FederationError, match=f"The sum of task '{task.name}' over 4 sites cannot be: .*{problem}"
     ) as caught:
-        train_in_process(Settings(**{**SETTINGS, **settings}))
+        train_in_process(make_settings(**{**SETTINGS, **settings}))
     assert "A sum does not say which" in str(caught.value)
 
 
@@ -158,14 +158,14 @@ def test_without_protection_the_site_is_named(task: Task, liar: Callable[[Task, 
     with pytest.raises(
         FederationError, match=rf"What site '{LIAR}' contributed to task '{task.name}' cannot"
     ):
-        train_in_process(Settings(**SETTINGS, aggregation="plain"))
+        train_in_process(make_settings(**SETTINGS, aggregation="plain"))
 
 
 @pytest.mark.parametrize("lie", [shift("loss", 5.0), put_first("curvature", -50)], ids=["loss", "curvature"])
 def test_a_shift_within_the_rules_goes_unnoticed(lie: Lie, liar: Callable[[Task, Lie], None]) -> None:
     """Limits that are known: a loss too large by as much as rows could have; a curvature that noise may have made."""
     liar(messages.CUTS, lie)
-    train_in_process(Settings(**SETTINGS))
+    train_in_process(make_settings(**SETTINGS))
 
 
 # The checks themselves
