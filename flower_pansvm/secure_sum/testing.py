@@ -27,25 +27,34 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
+from typing import Any
 
 import numpy as np
 
 from flower_pansvm.errors import SumError
-from flower_pansvm.secure_sum.contract import EXECUTIONS, Member, SecureSum, SumRound, Words
+from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 
 NAMES = ("Ålesund", "Brest", "Córdoba", *(f"site {number}" for number in range(4, 21)))
 """The sites: 20, some with names beyond ASCII."""
 
-OPTIONS = {"execution": EXECUTIONS, "k": (None, 2, 3), "bits": (2048,)}
-"""What a protocol is tried with, if its constructor has a parameter of that name."""
+OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
+    "execution": ({}, {"execution": "hops"}),
+    "k": ({}, {"k": 2}, {"k": 3}),
+    "bits": ({"bits": 2048},),
+}
+"""With what a protocol is tried, if its constructor has a parameter of that name."""
 
 
 def variants(protocol: type[SecureSum]) -> list[SecureSum]:
     """Return a protocol with each combination of the options that it has, see :data:`OPTIONS`."""
     known = inspect.signature(protocol).parameters
-    tried = {name: values for name, values in OPTIONS.items() if name in known}
-    return [protocol(**dict(zip(tried, values, strict=True))) for values in product(*tried.values())]
+    tried = [choices for name, choices in OPTIONS.items() if name in known]
+    found = []
+    for chosen in product(*tried):
+        options = {name: value for choice in chosen for name, value in choice.items()}
+        found.append(protocol(**options))
+    return found
 
 
 def check_protocol(protocol: SecureSum) -> None:

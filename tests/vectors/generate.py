@@ -46,7 +46,7 @@ def files() -> dict[str, str]:
         "fixed_point.json": fixed_point(),
         "ring.json": [transcript("ring", {"execution": execution}, 4) for execution in ("one-shot", "hops")],
         "k_secure.json": [
-            *(transcript("k-secure", {"execution": "one-shot", "k": k}, 5) for k in (2, 3, None)),
+            *(transcript("k-secure", {"execution": "one-shot", **k}, 5) for k in ({"k": 2}, {"k": 3}, {})),
             transcript("k-secure", {"execution": "hops", "k": 3}, 4),
         ],
         "paillier.json": paillier(),
