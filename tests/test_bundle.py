@@ -13,7 +13,7 @@ from flwr.cli.build import build_fab_from_disk
 
 ROOT = Path(__file__).parents[1]
 BUNDLED = ("flower_pansvm", "clients", "strategies")
-FOR_DEVELOPERS = {"flower_pansvm/secure_sum/rehearsal.py"}
+FOR_DEVELOPERS = {"flower_pansvm/secure_sum/rehearsal.py", "flower_pansvm/secure_sum/testing.py"}
 
 pytestmark = pytest.mark.filterwarnings("ignore:GitWildMatchPattern:DeprecationWarning")
 
