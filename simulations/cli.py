@@ -15,7 +15,7 @@ from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.setting_values import check_choice
 from flower_pansvm.terms import Scalar
 from simulations import selecting
-from strategies.settings import SELECTING, Settings
+from strategies.settings import Settings
 
 cli = typer.Typer(
     help="Train one non-linear SVM over the rows of several hospitals; no row leaves its hospital.",
@@ -184,7 +184,7 @@ def predict(
 @cli.command()
 def report(folder: Annotated[Path, typer.Argument(help="Folder of a run, with its result.json.")]) -> None:
     """Write report.html again from a run's result.json."""
-    from simulations.report import write_report  # noqa: PLC0415
+    from simulations.report.page import write_report  # noqa: PLC0415
 
     typer.echo(f"The report is in {write_report(folder)}")
 
@@ -236,22 +236,25 @@ def _assignments(texts: list[str]) -> dict[str, Scalar]:
 
 def _check_command(settings: Settings, tunes: bool, selects: bool) -> None:
     """Raise a SettingError if ``tune`` has nothing to choose, or ``select`` a strategy that selects nothing."""
+    from strategies.app import STRATEGIES  # noqa: PLC0415
+
     if tunes and not settings.tunes:
         raise SettingError(
             "There is nothing to choose: C and gamma are both given, or C is and the kernel, linear, has no gamma. "
             "Leave one of them out, or train with 'pansvm run'."
         )
-    if selects and not settings.selects:
+    if selects and not STRATEGIES[settings.strategy].selects:
+        selecting = ", ".join(name for name, strategy in STRATEGIES.items() if strategy.selects)
         raise SettingError(
-            f"The strategy {settings.strategy} selects no features. Select with one of "
-            f"{', '.join(SELECTING)}, or train with 'pansvm run'."
+            f"The strategy {settings.strategy} selects no features. Select with one of {selecting}, or train with "
+            "'pansvm run'."
         )
 
 
 def _print_choice(folder: Path, context: typer.Context, engine: str) -> None:
     """Print the grid that model choice has tried and how to train with the best point again."""
     from simulations import tuning  # noqa: PLC0415
-    from simulations.report import read_result  # noqa: PLC0415
+    from simulations.report.page import read_result  # noqa: PLC0415
 
     result = read_result(folder)
     chosen = result["chosen"]
@@ -270,7 +273,7 @@ def _print_choice(folder: Path, context: typer.Context, engine: str) -> None:
 
 def _print_selection(folder: Path) -> None:
     """Print which features were chosen, how it came to that, and how to go on with them."""
-    from simulations.report import read_result  # noqa: PLC0415
+    from simulations.report.page import read_result  # noqa: PLC0415
     from strategies.results import MODEL_FILE  # noqa: PLC0415
 
     result = read_result(folder)
@@ -294,7 +297,7 @@ def _print_selection(folder: Path) -> None:
 
 def _print_figures(folder: Path) -> None:
     """Print the figures of a run and where its files are."""
-    from simulations.report import headline, read_result  # noqa: PLC0415
+    from simulations.report.page import headline, read_result  # noqa: PLC0415
 
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in headline(read_result(folder)).items():
