@@ -21,7 +21,7 @@ from simulations.attack.guess import Guess
 from simulations.attack.knowledge import Knowledge, knowledge_of
 from simulations.attack.linearised import determined
 from simulations.attack.replacing import Replacement
-from simulations.audited_sums import SimulatedSites
+from simulations.audit.sites import SimulatedSites
 from strategies.settings import Settings, make_settings
 from strategies.transcript import read_transcript
 

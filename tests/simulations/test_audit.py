@@ -20,16 +20,14 @@ from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question, curvature_
 from flower_pansvm.cutting_planes.noise import HEIGHT, Noise
 from flower_pansvm.cutting_planes.packing import unpack_answers
 from flower_pansvm.nystroem import NystromMap
-from simulations.audit import Audit, audit
-from simulations.audited_sums import (
-    SimulatedSites,
-    factors_by_site,
-    questions_by_map,
-    row_factors_by_site,
-    smallest_cluster,
-)
+from simulations.audit.audit import Audit, audit
+from simulations.audit.cutting_planes import factors_by_site, questions_by_map
+from simulations.audit.isolation import isolated_by_pairs, isolated_by_quads
+from simulations.audit.landmarks import smallest_cluster
+from simulations.audit.scaling import ScalingAudit
+from simulations.audit.selection import row_factors_by_site
+from simulations.audit.sites import SimulatedSites
 from simulations.in_process import InProcessGrid
-from simulations.isolation import isolated_by_pairs, isolated_by_quads
 from simulations.running import in_process_grid
 from strategies.app import run
 from strategies.checkpoint import Checkpoint
@@ -207,12 +205,12 @@ def test_the_default_isolates_nobody(tmp_path: Path) -> None:
     strategy = run(in_process_grid(settings), settings, tmp_path)
     found = audit(settings, tmp_path)
     assert found.isolated_by_pairs == found.isolated_by_quads == 0
-    assert found.smallest_cluster == 5
-    assert found.cut_sums == sum(
+    assert found.figures["smallest_cluster"] == 5
+    assert found.sums["cut"] == sum(
         len(question.points) for asked in strategy.training.questions for question in asked.values()
     )
-    assert found.curvature_sums == strategy.training.progress[0].rounds
-    assert found.looked_at_by_quads == found.cut_sums + found.curvature_sums
+    assert found.sums["curvature"] == strategy.training.progress[0].rounds
+    assert found.looked_at_by_quads == sum(found.sums.values())
 
 
 def test_a_row_that_is_reported_does_follow_from_the_sums(tmp_path: Path, received: list[Sums]) -> None:
@@ -246,9 +244,9 @@ def test_a_protocol_that_protects_nothing_leaves_each_site_by_itself(tmp_path: P
 
 def test_the_papers_preset(tmp_path: Path) -> None:
     found = of_run(tmp_path, data="breast_cancer", preset="paper", min_cluster=1, landmarks="0.25")
-    assert found.curvature_sums == 0
-    assert found.cut_sums == json.loads((tmp_path / "result.json").read_text())["cut_rounds"]
-    assert found.smallest_cluster == 1
+    assert found.sums["curvature"] == 0
+    assert found.sums["cut"] == json.loads((tmp_path / "result.json").read_text())["cut_rounds"]
+    assert found.figures["smallest_cluster"] == 1
 
 
 def test_model_choice_is_looked_at_too(tmp_path: Path) -> None:
@@ -256,8 +254,8 @@ def test_model_choice_is_looked_at_too(tmp_path: Path) -> None:
     result = json.loads((tmp_path / "result.json").read_text())
     assert found.isolated_by_quads == 0
     # Two values of C, three folds and three classes ask for two points and a curvature at once.
-    assert found.cut_sums >= 2 * 3 * 3 * 2 + 2 * 3 * result["cut_rounds"]
-    assert found.smallest_cluster == 5
+    assert found.sums["cut"] >= 2 * 3 * 3 * 2 + 2 * 3 * result["cut_rounds"]
+    assert found.figures["smallest_cluster"] == 5
 
 
 @pytest.fixture
@@ -282,7 +280,7 @@ def test_the_smallest_cluster(
 ) -> None:
     settings = {"data": three_groups, "landmarks": "9", "test_fraction": 0.0, "landmark_method": method}
     found = of_run(tmp_path / "run", min_cluster=min_cluster, **settings)
-    assert found.smallest_cluster == smallest
+    assert found.figures["smallest_cluster"] == smallest
     assert ("no landmark" in str(found)) == (smallest is None)
 
 
@@ -299,23 +297,31 @@ def test_in_federated_k_means_a_step_may_have_the_smallest_cluster(tmp_path: Pat
     assert smallest_cluster(sites, asked) == min(first, later) >= 2
 
 
+def found_with(looked_at: int, sums: dict[str, int], **more: Any) -> Audit:
+    return Audit(1, 2, looked_at, sums, {"smallest_cluster": 5}, **more)
+
+
 def test_the_line_says_if_not_all_sums_were_looked_at() -> None:
-    whole = str(Audit(5, 1, 2, 30, 10, 40))
+    whole = str(found_with(40, {"cut": 30, "curvature": 10}))
     assert whole == "audit: smallest cluster 5 rows; 1 rows isolated by pairs of sums, 2 by quads"
-    assert str(Audit(5, 1, 2, 30, 10, 35)).endswith("2 by quads among 35 of 40 sums")
-    assert str(Audit(5, 1, 2, 30, 10, 45, 6)).endswith("2 by quads among 45 of 46 sums")
+    assert str(found_with(35, {"cut": 30, "curvature": 10})).endswith("2 by quads among 35 of 40 sums")
+    assert str(found_with(45, {"cut": 30, "row": 16})).endswith("2 by quads among 45 of 46 sums")
 
 
 def test_the_second_line_holds_numbers_against_unknowns() -> None:
     numbers = {"cuts: curvature": 300, "cuts: a": 60, "moments: total": 4, "cuts: d": 2}
-    line = str(Audit(5, 0, 0, 30, 10, 40, 0, numbers, 100)).splitlines()[1]
+    line = str(found_with(40, {"cut": 40}, numbers=numbers, unknown=100)).splitlines()[1]
     assert line.startswith("audit: 3.7 numbers received for each of 100 unknown cells")
     assert "(3.0 from cuts: curvature, 0.6 from cuts: a, 0.0 from moments: total)" in line
 
 
 def test_what_nobody_has_looked_at_is_named_and_not_counted_as_0() -> None:
-    found = Audit(5, 0, 0, 30, 10, 40, not_examined=["scores", "warm_start"])
+    found = found_with(40, {"cut": 40}, not_examined=["scores", "warm_start"])
     assert str(found).splitlines()[-1] == "audit: not examined: scores, warm_start"
+    nothing = str(Audit(None, None, 0, {}, not_examined=["votes"]))
+    assert nothing.splitlines()[-1] == "audit: not examined: votes"
+    assert "no sum was looked at" in nothing
+    assert "0" not in nothing
 
 
 def test_the_command_line_shows_it_and_keeps_it(pansvm: Run, tmp_path: Path) -> None:
@@ -328,9 +334,9 @@ def test_the_command_line_shows_it_and_keeps_it(pansvm: Run, tmp_path: Path) -> 
     assert found["unknown"] == 13 * json.loads((tmp_path / "out" / "result.json").read_text())["rows_train"]
     assert f"for each of {found['unknown']} unknown cells" in out
     assert found["numbers"]["moments: total"] == 13
-    assert found["not_examined"] == ["moments", "scores", "warm_start"]
-    assert "not examined: moments, scores, warm_start" in out
-    assert "sums that were not examined" in (tmp_path / "out" / "report.html").read_text()
+    assert found["not_examined"] == ["scores", "warm_start"]
+    assert "not examined: scores, warm_start" in out
+    assert "tasks whose results were not examined" in (tmp_path / "out" / "report.html").read_text()
     assert "curious coordinator" in (tmp_path / "out" / "report.html").read_text()
     files = sorted(path.name for path in (tmp_path / "out").iterdir())
     assert files == ["model.npz", "report.html", "result.json"]
@@ -391,7 +397,7 @@ def test_the_default_preset_isolates_nobody_with_the_papers_settings(
         landmarks="0.25", min_cluster=1, test_fraction=0.0,
     )  # fmt: skip
     assert found.isolated_by_pairs == found.isolated_by_quads == 0
-    assert found.looked_at_by_quads == found.cut_sums + found.curvature_sums
+    assert found.looked_at_by_quads == sum(found.sums.values())
 
 
 @pytest.mark.slow
@@ -489,7 +495,8 @@ def test_the_factors_make_up_the_sums_of_a_selection(
             np.testing.assert_allclose(own @ x, found["total"][0, side, column])
             np.testing.assert_allclose(own @ x**2, found["square"][0, side, column])
             np.testing.assert_allclose(own.sum(), found["count"][0, side])
-    by_class, by_fold, by_side = np.split(factors[9:], [2, 7])
+    by_class, by_side = np.split(factors[9:], [2])
+    (by_fold,) = (np.hstack(found.by_site) for found in ScalingAudit().factors(sites, asked))
     np.testing.assert_allclose(by_class @ x, sums["class_moments"][0]["total"][:, feature], atol=1e-9)
     np.testing.assert_allclose(by_fold.sum(axis=1), sums["moments"][0]["rows"].sum(axis=1))
     balanced = np.array([support[0].inputs[f"{side}_weight"][0] for side in ("positive", "negative")])
@@ -501,9 +508,9 @@ def test_a_selection_isolates_nobody(settings: dict[str, str], small_table: str,
     found = of_run(tmp_path / "run", **{"data": small_table, "strategy": "voted-wrapper", **settings})
     assert found.isolated_by_pairs == found.isolated_by_quads == 0
     # For each of three steps the weights and both sides; and two classes, five folds, two sides.
-    assert found.row_sums == (7 if settings.get("strategy") else 9 + 9)
+    assert found.sums["row"] == (7 if settings.get("strategy") else 9 + 9)
     if "kernel" not in settings:
-        assert found.looked_at_by_quads == found.cut_sums + found.curvature_sums + found.row_sums
+        assert found.looked_at_by_quads == sum(found.sums.values())
 
 
 def test_without_random_weights_support_vectors_give_rows_away(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
-from simulations.isolation import isolated_by_pairs, isolated_by_quads
+from simulations.audit.isolation import isolated_by_pairs, isolated_by_quads
 
 
 def _whole(c: np.ndarray) -> list[list[int]]:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from matplotlib.image import AxesImage
 
-from simulations.plots import convergence_figure, grid_figure, selection_figure
+from simulations.report.plots import convergence_figure, grid_figure, selection_figure
 
 
 def result(problems: int) -> dict[str, Any]:

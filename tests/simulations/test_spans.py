@@ -16,7 +16,7 @@ from flower_pansvm.cutting_planes import cuts
 from flower_pansvm.cutting_planes.cuts import Answer, Question, curvature_matrix
 from flower_pansvm.cutting_planes.packing import unpack_answers, unpack_questions
 from flower_pansvm.nystroem import NystromMap
-from simulations.audited_sums import SimulatedSites
+from simulations.audit.sites import SimulatedSites
 from simulations.running import in_process_grid
 from strategies.app import run
 from strategies.checkpoint import Checkpoint
