@@ -312,6 +312,7 @@ def _print_selection(folder: Path) -> None:
 def _print_figures(folder: Path) -> None:
     """Print the figures of a run and where its files are."""
     from simulations.report.page import headline, read_result  # noqa: PLC0415
+    from strategies.results import MODEL_FILE  # noqa: PLC0415
 
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in headline(read_result(folder)).items():
@@ -319,4 +320,5 @@ def _print_figures(folder: Path) -> None:
     console = Console(highlight=False, soft_wrap=True, markup=False)
     console.print(table)
     files = sorted(path.name for path in folder.iterdir() if path.is_file())
-    console.print(f"Model, figures and report are in {folder}: {', '.join(files)}")
+    what = "Model, figures and report" if MODEL_FILE in files else "Figures and report"
+    console.print(f"{what} are in {folder}: {', '.join(files)}")

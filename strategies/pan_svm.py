@@ -46,7 +46,7 @@ SPREAD = 0.3
 
 @strategies.register("pan-svm")
 class PanSVM(PhasedStrategy):
-    """The PAN-SVM strategy. Each phase is a method; a subclass may replace one and keep the others.
+    """The PAN-SVM strategy; the feature selections share its phases.
 
     Attributes
     ----------
@@ -100,7 +100,7 @@ class PanSVM(PhasedStrategy):
         with phase("join"):
             schema = self.join(federation)
         with phase("scaling"):
-            moments = self.learn_moments(federation)
+            moments = learn_moments(federation, self.settings)
         if self.settings.tunes:
             with phase("model choice"):
                 self.choose(federation, schema, moments)
@@ -141,7 +141,7 @@ class PanSVM(PhasedStrategy):
         check_kernel(feature_map.kernel, scaled)
         with phase("warm start"):
             if start is None:
-                starts = self.warm_start(federation, problems)
+                starts = warm_start(federation, self.settings, problems)
             else:
                 own = start(feature_map)
                 starts = [own[i % len(pairs)] for i in range(len(problems))]
@@ -156,10 +156,6 @@ class PanSVM(PhasedStrategy):
     def join(self, federation: Federation) -> Schema:
         """Phase 1: agree on columns and classes."""
         return join(federation, self.settings)
-
-    def learn_moments(self, federation: Federation) -> Moments:
-        """Phase 2: federated moments of the features."""
-        return learn_moments(federation, self.settings)
 
     def choose(self, federation: Federation, schema: Schema, moments: Moments) -> None:
         """Choose C and gamma by cross-validation, if they are to be chosen, and go on with these."""
@@ -216,10 +212,6 @@ class PanSVM(PhasedStrategy):
             for pair in pairs
         ]
         return [with_rows(problem, self.settings, moments.rows) for problem in problems]
-
-    def warm_start(self, federation: Federation, problems: Sequence[Problem]) -> list[NDArray[np.float64]]:
-        """Phase 5: the mean of the sites' own linear SVMs as first point of each problem."""
-        return warm_start(federation, self.settings, problems)
 
     def cutting_planes(
         self,

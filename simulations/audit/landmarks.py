@@ -1,7 +1,7 @@
 """Landmarks: how many rows are behind each centre of k-means."""
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,7 +51,9 @@ class LandmarksAudit(Phase):
     """A centre is a mean of rows: of few rows it is close to each of them."""
 
     tasks = tuple(CLUSTER_SIZES)
-    texts = {"smallest_cluster": ("smallest cluster {} rows", "no landmark is a mean of rows")}  # noqa: RUF012
+    texts: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "smallest_cluster": ("smallest cluster {} rows", "no landmark is a mean of rows")
+    }
 
     def figures(self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> dict[str, int | None]:
         """Return the fewest rows of one site behind a centre."""

@@ -22,6 +22,7 @@ from simulations.in_process import InProcessGrid
 from simulations.running import in_process_grid
 from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
+from strategies.scaling import learn_moments
 from strategies.settings import Settings, make_settings
 from strategies.subsets import Subsets
 
@@ -200,7 +201,7 @@ def gather(settings: Settings) -> Subsets:
     strategy = PanSVM(settings)
     strategy.federation = Federation(in_process_grid(settings), settings, strategy)
     schema = strategy.join(strategy.federation)
-    moments = strategy.learn_moments(strategy.federation)
+    moments = learn_moments(strategy.federation, settings)
     return Subsets(strategy.federation, settings, schema, moments)
 
 

@@ -11,6 +11,7 @@ from typing import Any, Self
 import numpy as np
 import pandas as pd
 import pytest
+from flwr.app import ArrayRecord, MetricRecord
 from numpy.typing import ArrayLike, NDArray
 from sklearn.neighbors import NearestCentroid as CentralNearestCentroid
 
@@ -272,8 +273,21 @@ def test_flowers_result_holds_the_numbers_of_any_model() -> None:
     assert not CountsOnly(settings).start(in_process_grid(settings)).arrays
 
 
+def test_flowers_evaluate_fn_gets_the_round_trips_and_the_numbers() -> None:
+    settings, seen = Settings(data="wine", sites=3), []
+
+    def evaluate(trips: int, arrays: ArrayRecord) -> MetricRecord:
+        seen.append((trips, set(arrays)))
+        return MetricRecord({"centrally": 0.5})
+
+    strategy = NearestCentroid(settings)
+    result = strategy.start(in_process_grid(settings), evaluate_fn=evaluate)
+    trips = strategy.federation.costs.round_trips
+    assert seen == [(trips, {"fill", "shift", "scale", "centroids"})]
+    assert result.evaluate_metrics_serverapp[trips]["centrally"] == 0.5
+
+
 def test_flowers_own_hooks_see_every_request_and_every_sum() -> None:
-    """The hooks configure_train and aggregate_train are Flower's: a subclass sees every request and every sum."""
     seen: list[str] = []
 
     class Watching(NearestCentroid):

@@ -17,7 +17,7 @@ from strategies import landmarks as methods
 from strategies.federation import Federation
 from strategies.landmarks import gather_landmarks
 from strategies.pan_svm import PanSVM
-from strategies.scaling import ScaledFeatures, tell_scalings
+from strategies.scaling import ScaledFeatures, learn_moments, tell_scalings
 from strategies.settings import Settings, make_settings
 
 Matrix = NDArray[np.float64]
@@ -30,7 +30,7 @@ def gathered(settings: Settings, folds: bool = False) -> tuple[list[Matrix], lis
     federation = Federation(in_process_grid(settings), settings, strategy)
     strategy.federation = federation
     strategy.join(federation)
-    moments = strategy.learn_moments(federation)
+    moments = learn_moments(federation, settings)
     scaled_sets = [moments.scaled(fold) for fold in moments.folds] if folds else [moments.scaled()]
     tell_scalings(federation, scaled_sets)
     return gather_landmarks(federation, settings, scaled_sets), scaled_sets, strategy
