@@ -166,7 +166,7 @@ def predict(
     ] = None,
 ) -> None:
     """Predict the rows of a file; with a label column also the accuracy."""
-    from clients.table import columns_text  # noqa: PLC0415
+    from clients.table.table import columns_text  # noqa: PLC0415
     from simulations.prediction import predict_file  # noqa: PLC0415
 
     predictions = predict_file(model, file, label)

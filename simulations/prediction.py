@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clients.table import Table, align
-from clients.table_reading import read_for_prediction
+from clients.table.reading import read_for_prediction
+from clients.table.table import Table, align
 from flower_pansvm.errors import ModelFileError
 from flower_pansvm.models.model import load_model
 from strategies.results import RESULT_FILE

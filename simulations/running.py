@@ -12,8 +12,8 @@ from time import time_ns
 import numpy as np
 
 from clients.app import app
-from clients.classes import check_labels
-from clients.terms import simulated_name
+from clients.gate.classes import check_labels
+from clients.gate.terms import simulated_name
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.terms import Scalar

@@ -6,13 +6,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.blur import draw_of
-from clients.pan_svm import fewest_blurred, labels_of
+from clients.gate.blur import draw_of
+from clients.local.cutting_planes import fewest_blurred, labels_of
 from clients.site import Site
-from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import Question, RowFactors, blocks
-from flower_pansvm.cutting_planes.packing import unpack_problems, unpack_questions
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP
 from simulations.audit.phase import PHASES, Factors, Phase
 from simulations.audit.sites import SimulatedSites
 from strategies.transcript import TranscriptSum
@@ -36,9 +35,10 @@ def questions_by_map(
     """Return all questions of cutting planes by feature map."""
     found: dict[Told, list[CutQuestion]] = {}
     for one in transcript:
-        if one.task != messages.CUTS.name:
+        if one.task != CUTS.name:
             continue
-        problems, questions = unpack_problems(one.inputs), unpack_questions(one.inputs)
+        asked = one.question(CUTS)
+        problems, questions = asked.problems(), asked.questions()
         site = sites.before(one)[0]
         told = {number: site.told_about(number) for number in {problem.feature_map for problem in problems}}
         for problem, question in zip(problems, questions, strict=True):
@@ -86,7 +86,7 @@ def _factors(site: Site, one: CutQuestion) -> NDArray[np.float64]:
 class CuttingPlanesAudit(Phase):
     """Sums of mapped rows; those by one feature map can be combined, with a linear kernel all of them."""
 
-    tasks = (messages.CUTS.name,)
+    tasks = (CUTS.name,)
 
     def factors(self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Iterable[Factors]:
         """Yield the sums of one feature map after the other: all at once would not fit into memory."""
@@ -94,6 +94,6 @@ class CuttingPlanesAudit(Phase):
             cuts = sum(len(one.question.points) for one in questions)
             curvatures = sum(one.question.leading >= 0 for one in questions)
             first = questions[0]
-            kernel = first.asked.told[messages.feature_map(first.problem.feature_map)]["kernel"]
+            kernel = first.asked.heard(FEATURE_MAP.numbered(first.problem.feature_map)).kernel
             by_site = factors_by_site(sites, questions)
             yield Factors(by_site, {"cut": cuts, "curvature": curvatures}, of_rows=kernel == "linear")

@@ -1,6 +1,6 @@
 """Joining: keys, and the names of columns and classes. No number of a row is in them."""
 
-from flower_pansvm import messages
+from flower_pansvm.tasks.joining import JOIN
 from simulations.audit.phase import PHASES, Phase
 
 
@@ -8,4 +8,4 @@ from simulations.audit.phase import PHASES, Phase
 class JoiningAudit(Phase):
     """Looked at, and found to be about no row. Whether a label is a name of a patient the sites check themselves."""
 
-    tasks = (messages.JOIN.name,)
+    tasks = (JOIN.name,)

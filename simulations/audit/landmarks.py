@@ -6,11 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.answering import Inputs
-from clients.landmarks import own_centres, scaled_without
+from clients.local.landmarks import own_centres, scaled_without
 from clients.site import Site
-from flower_pansvm import messages
 from flower_pansvm.landmarks import weighted_totals
+from flower_pansvm.tasks.landmarks import ASSIGN, LANDMARKS
 from simulations.audit.phase import PHASES, Phase
 from simulations.audit.sites import SimulatedSites
 from strategies.transcript import TranscriptSum
@@ -23,27 +22,28 @@ def smallest_cluster(sites: SimulatedSites, transcript: Sequence[TranscriptSum])
         if one.task in CLUSTER_SIZES:
             for site in sites.before(one):
                 if site.name in one.sites:
-                    counts = np.concatenate(CLUSTER_SIZES[one.task](site, one.inputs))
+                    counts = np.concatenate(CLUSTER_SIZES[one.task](site, one))
                     sizes += counts[counts > 0].tolist()
     return int(min(sizes)) if sizes else None
 
 
-def _own_cluster_sizes(site: Site, inputs: Inputs) -> list[NDArray[Any]]:
+def _own_cluster_sizes(site: Site, one: TranscriptSum) -> list[NDArray[Any]]:
     """Return the rows behind each of a site's centres, for each scaling."""
-    return [own_centres(site, inputs, number)[1] for number in range(len(inputs["folds"]))]
+    question = one.question(LANDMARKS)
+    return [own_centres(site, question, number)[1] for number in range(len(question.folds))]
 
 
-def _assigned_sizes(site: Site, inputs: Inputs) -> list[NDArray[Any]]:
+def _assigned_sizes(site: Site, one: TranscriptSum) -> list[NDArray[Any]]:
     """Return the rows of a site in each sum of a step of federated k-means, for each scaling."""
-    sizes = []
-    for number, (fold, count) in enumerate(zip(inputs["folds"], inputs["counts"], strict=True)):
-        X, centres = scaled_without(site, number, fold), inputs["centres"][number, :count]
+    sizes, question = [], one.question(ASSIGN)
+    for number, (fold, count) in enumerate(zip(question.folds, question.counts, strict=True)):
+        X, centres = scaled_without(site, number, fold), question.centres[number, :count]
         # With weights of 1 each, their sum is the number of rows.
-        sizes.append(weighted_totals(X, centres, np.ones(X.shape), inputs["min_cluster"])[1][:, 0])
+        sizes.append(weighted_totals(X, centres, np.ones(X.shape), question.min_cluster)[1][:, 0])
     return sizes
 
 
-CLUSTER_SIZES = {messages.LANDMARKS.name: _own_cluster_sizes, messages.ASSIGN.name: _assigned_sizes}
+CLUSTER_SIZES = {LANDMARKS.name: _own_cluster_sizes, ASSIGN.name: _assigned_sizes}
 
 
 @PHASES.register("landmarks")

@@ -1,12 +1,12 @@
 """Scaling: the sums over all training rows of each fold."""
 
 from collections.abc import Iterable, Sequence
-from typing import cast
 
 import numpy as np
 
-from flower_pansvm import messages
 from flower_pansvm.cutting_planes.problem import NO_FOLD
+from flower_pansvm.tasks.joining import SCHEMA
+from flower_pansvm.tasks.scaling import MOMENTS
 from simulations.audit.phase import PHASES, Factors, Phase, no_rows
 from simulations.audit.sites import SimulatedSites
 from strategies.transcript import TranscriptSum
@@ -20,16 +20,16 @@ class ScalingAudit(Phase):
     again.
     """
 
-    tasks = (messages.MOMENTS.name,)
+    tasks = (MOMENTS.name,)
 
     def factors(self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Iterable[Factors]:
         """Yield the sums of all moments of the run."""
-        asked = [one for one in transcript if one.task == messages.MOMENTS.name]
+        asked = [one for one in transcript if one.task == MOMENTS.name]
         if not asked:
             return
         parts = no_rows(sites, transcript)
         for one in asked:
-            folds = np.array(range(cast(int, one.told[messages.SCHEMA]["folds"])) or [NO_FOLD])
+            folds = np.array(range(one.heard(SCHEMA).folds) or [NO_FOLD])
             for part, site in zip(parts, sites.before(one), strict=True):
                 part.append((site.folds() == folds[:, None]) * float(site.name in one.sites))
         by_site = [np.vstack(part) for part in parts]

@@ -5,14 +5,13 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.pan_svm import labels_of
-from clients.selection import cell_weights, support_vectors
+from clients.local.cutting_planes import labels_of
+from clients.local.selection import cell_weights, support_vectors
 from clients.site import Site
-from flower_pansvm import messages
-from flower_pansvm.cutting_planes.duals import unpack_duals
-from flower_pansvm.cutting_planes.packing import unpack_problems
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.multiclass import Pair
+from flower_pansvm.tasks.cutting_planes import FEATURE_MAP
+from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from simulations.audit.phase import PHASES, Factors, Phase, no_rows
 from simulations.audit.sites import SimulatedSites
 from strategies.transcript import TranscriptSum
@@ -22,7 +21,7 @@ from strategies.transcript import TranscriptSum
 class SelectionAudit(Phase):
     """Sums about the rows themselves. Sums of squares are over the same rows and not counted again."""
 
-    tasks = (messages.SUPPORT.name, messages.CLASS_MOMENTS.name)
+    tasks = (SUPPORT.name, CLASS_MOMENTS.name)
 
     def factors(self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Iterable[Factors]:
         """Yield the sums of both tasks together."""
@@ -50,17 +49,17 @@ def row_factors_by_site(
     parts = no_rows(sites, transcript)
     sides: dict[tuple[Pair, tuple[float, float]], Problem] = {}
     # Features are only ever removed: one that is in the last sum is in all.
-    for one in [one for one in transcript if one.task == messages.SUPPORT.name][-1:]:
-        last = unpack_problems(one.inputs)[0].feature_map
-        feature = np.flatnonzero(one.told[messages.feature_map(last)]["features"])[:1]
+    for one in [one for one in transcript if one.task == SUPPORT.name][-1:]:
+        last = one.question(SUPPORT).problems()[0].feature_map
+        feature = np.flatnonzero(one.heard(FEATURE_MAP.numbered(last)).features)[:1]
     for one in transcript:
-        if one.task == messages.SUPPORT.name:
-            problems = unpack_problems(one.inputs)
+        if one.task == SUPPORT.name:
+            problems = one.question(SUPPORT).problems()
             sides.update({(problem.pair, problem.weights): problem for problem in problems})
             for part, site in zip(parts, sites.before(one), strict=True):
                 part.append(_support_factors(site, one, problems, feature))
     for one in transcript:
-        if one.task == messages.CLASS_MOMENTS.name:
+        if one.task == CLASS_MOMENTS.name:
             for part, site in zip(parts, sites.before(one), strict=True):
                 part.append(_moment_factors(site, one, list(sides.values())))
     return [np.vstack(part) for part in parts]
@@ -70,13 +69,13 @@ def _support_factors(
     site: Site, one: TranscriptSum, problems: Sequence[Problem], feature: NDArray[np.int64]
 ) -> NDArray[np.float64]:
     """Return one site's factors in one sum over support vectors, shape (3 * problems, rows)."""
-    found = np.zeros((3 * len(problems), len(site.train().classes)))
+    found, asked = np.zeros((3 * len(problems), len(site.train().classes))), one.question(SUPPORT)
     if site.name in one.sites:
-        for i, (problem, duals) in enumerate(zip(problems, unpack_duals(one.inputs), strict=True)):
+        for i, (problem, duals) in enumerate(zip(problems, asked.duals(), strict=True)):
             signed, both = support_vectors(site, problem, duals)
             found[3 * i] = signed / duals.beta.sum()
             for k, side in enumerate(both, start=1):
-                cells = cell_weights(site, problem, side, feature, bool(one.inputs["blur"]))
+                cells = cell_weights(site, problem, side, feature, bool(asked.blur))
                 found[3 * i + k, side] = cells[:, 0]
     return found
 

@@ -2,9 +2,9 @@
 
 from flwr.app import Context, RecordDict
 
-from clients import broadcasts
-from clients.blur import SITES
-from clients.secret import SECRET, secret_of
+from clients.gate import broadcasts
+from clients.gate.blur import SITES
+from clients.gate.secret import SECRET, secret_of
 from clients.site import Site
 from flower_pansvm import records
 from strategies.settings import Settings

@@ -16,11 +16,12 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.neighbors import NearestCentroid as CentralNearestCentroid
 
 from clients.site import test_rows as held_out
-from flower_pansvm import messages
 from flower_pansvm.errors import ModelFileError, SettingError
 from flower_pansvm.models.model import MODELS, Model, load_model
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
+from flower_pansvm.tasks.scaling import ROWS
+from flower_pansvm.tasks.selection import CLASS_MOMENTS
 from simulations.prediction import predict_file
 from simulations.report.section import SECTIONS, Result, Section, render
 from simulations.running import in_process_grid, run
@@ -72,8 +73,8 @@ class NearestCentroid(PhasedStrategy):
             scaled = learn_moments(federation, self.settings).scaled()
             tell_scalings(federation, [scaled])
         with federation.costs.phase("centroids"):
-            sums = federation.secure_sum(messages.CLASS_MOMENTS, {})
-            rows = federation.secure_sum(messages.ROWS, {})["rows"].sum(axis=0)
+            sums = federation.secure_sum(CLASS_MOMENTS, {})
+            rows = federation.secure_sum(ROWS, {})["rows"].sum(axis=0)
         model = Centroids(schema, scaled.scaling, sums["total"] / sums["count"])
         return Outcome(model, figures={"class_rows": rows.astype(int).tolist()})
 

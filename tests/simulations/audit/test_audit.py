@@ -15,11 +15,13 @@ import pytest
 from flwr.app import Message
 from numpy.typing import NDArray
 
-from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question, curvature_matrix
 from flower_pansvm.cutting_planes.noise import HEIGHT, Noise
-from flower_pansvm.cutting_planes.packing import unpack_answers
 from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP, CutsAnswer
+from flower_pansvm.tasks.landmarks import ASSIGN, LANDMARKS
+from flower_pansvm.tasks.scaling import MOMENTS
+from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from simulations.audit.audit import Audit, audit
 from simulations.audit.cutting_planes import factors_by_site, questions_by_map
 from simulations.audit.isolation import isolated_by_pairs, isolated_by_quads
@@ -31,6 +33,7 @@ from simulations.in_process import InProcessGrid
 from simulations.running import in_process_grid
 from strategies.app import run
 from strategies.checkpoint import Checkpoint
+from strategies.packing import unpack_answers
 from strategies.settings import Settings, make_settings
 from strategies.transcript import read_transcript
 from strategies.voted_wrapper import VotedWrapper
@@ -66,7 +69,7 @@ def received(monkeypatch: pytest.MonkeyPatch) -> list[Sums]:
     write = Checkpoint.write
 
     def note(self: Checkpoint, task: str, sites: tuple[str, ...], found: Sums) -> None:
-        if task == messages.CUTS.name:
+        if task == CUTS.name:
             sums.append(found)
         write(self, task, sites, found)
 
@@ -108,7 +111,7 @@ class Compared:
 
 def compared(settings: Settings, folder: Path, received: list[Sums]) -> Iterator[Compared]:
     sites, asked = SimulatedSites(settings), read_transcript(folder)
-    sums_of_cuts = [one for one in asked if one.task == messages.CUTS.name]
+    sums_of_cuts = [one for one in asked if one.task == CUTS.name]
     assert len(sums_of_cuts) == len(received) > 0
     by_sum: dict[int, list[Any]] = {id(one): [] for one in sums_of_cuts}
     for questions in questions_by_map(sites, asked).values():
@@ -119,7 +122,7 @@ def compared(settings: Settings, folder: Path, received: list[Sums]) -> Iterator
         found = sorted(by_sum[id(asked_sum)], key=lambda one: one.problem.feature_map)
         order = np.argsort(np.argsort(asked_sum.inputs["feature_map"], kind="stable"), kind="stable")
         in_order = [found[place] for place in order]
-        answers = unpack_answers(sums, [one.question for one in in_order])
+        answers = unpack_answers(CutsAnswer(**sums), [one.question for one in in_order])
         for one, answer in zip(in_order, answers, strict=True):
             factors = np.hstack(factors_by_site(sites, [one]))
             parts = []
@@ -290,8 +293,8 @@ def test_in_federated_k_means_a_step_may_have_the_smallest_cluster(tmp_path: Pat
     )
     run(in_process_grid(settings), settings, tmp_path)
     sites, asked = SimulatedSites(settings), read_transcript(tmp_path)
-    first = smallest_cluster(sites, [one for one in asked if one.task == messages.LANDMARKS.name])
-    later = smallest_cluster(sites, [one for one in asked if one.task == messages.ASSIGN.name])
+    first = smallest_cluster(sites, [one for one in asked if one.task == LANDMARKS.name])
+    later = smallest_cluster(sites, [one for one in asked if one.task == ASSIGN.name])
     assert first is not None
     assert later is not None
     assert smallest_cluster(sites, asked) == min(first, later) >= 2
@@ -455,9 +458,7 @@ def small_table(tmp_path: Path) -> str:
 @pytest.fixture
 def received_of_rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Sums]]:
     """Return the sums about rows that the coordinator of a selection receives from now on, by task."""
-    found: dict[str, list[Sums]] = {
-        task.name: [] for task in (messages.SUPPORT, messages.CLASS_MOMENTS, messages.MOMENTS)
-    }
+    found: dict[str, list[Sums]] = {task.name: [] for task in (SUPPORT, CLASS_MOMENTS, MOMENTS)}
     write = Checkpoint.write
 
     def note(self: Checkpoint, task: str, sites: tuple[str, ...], sums: Sums) -> None:
@@ -483,11 +484,11 @@ def test_the_factors_make_up_the_sums_of_a_selection(
     feature, sums = strategy.selection.ranking[0], received_of_rows
     rows = sites.before(asked[-1])
     x = np.concatenate([site.scaled(site.train().X)[:, feature] for site in rows])
-    support = [one for one in asked if one.task == messages.SUPPORT.name]
+    support = [one for one in asked if one.task == SUPPORT.name]
     assert len(support) == len(sums["support"]) == 3
     for place, (one, found) in enumerate(zip(support, sums["support"], strict=True)):
         number = int(one.inputs["feature_map"][0])
-        looks = np.asarray(one.told[messages.feature_map(number)]["features"])
+        looks = one.heard(FEATURE_MAP.numbered(number)).features
         column = np.count_nonzero(looks[:feature])
         signed, *sides = factors[3 * place : 3 * place + 3]
         np.testing.assert_allclose(signed @ x * one.inputs["beta"].sum(), found["weights"][0, column])

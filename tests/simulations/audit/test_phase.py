@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flower_pansvm import messages
+from flower_pansvm.tasks.cutting_planes import WARM_START
 from simulations.audit.audit import Audit, audit, sentences, sums_of
 from simulations.audit.phase import PHASES, Factors, Phase, every_phase, no_rows
 from simulations.audit.sites import SimulatedSites
@@ -47,7 +47,7 @@ def test_the_moments_are_a_sum_over_the_rows_of_each_fold(tmp_path: Path) -> Non
 
 def test_a_phase_of_its_own_is_one_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class WarmStarts(Phase):
-        tasks = (messages.WARM_START.name,)
+        tasks = (WARM_START.name,)
         texts = {"starts": ("{} warm starts", "no warm start")}  # noqa: RUF012
 
         def factors(self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Iterable[Factors]:
