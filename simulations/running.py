@@ -4,6 +4,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from time import time_ns
@@ -11,22 +12,22 @@ from time import time_ns
 import numpy as np
 
 from clients.app import app
-from clients.classes import check_labels
-from clients.terms import simulated_name
+from clients.gate.classes import check_labels
+from clients.gate.terms import simulated_name
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
-from simulations.audit import add_to_result, audit
+from simulations.audit.audit import add_to_result, audit
 from simulations.flower_engine import run_on_flower
 from simulations.in_process import InProcessGrid
-from simulations.report import write_report
+from simulations.report.page import write_report
 from simulations.sites import label_place, number_of_sites, table_of
-from strategies.app import STRATEGIES
 from strategies.app import run as run_strategy
 from strategies.checkpoint import config_before
-from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.registry import all_strategies
+from strategies.settings import Settings, settings_from
+from strategies.strategy import PhasedStrategy
 from strategies.transcript import remove_transcript
 
 ENGINES = ("simulation", "in-process")
@@ -46,7 +47,7 @@ def resumed(folder: Path) -> Settings:
     SettingError
         If the folder has no checkpoint.
     """
-    return Settings.from_config({**config_before(folder), "out": str(folder.absolute()), "resume": True})
+    return settings_from({**config_before(folder), "out": str(folder.absolute()), "resume": True})
 
 
 def check(settings: Settings) -> None:
@@ -86,7 +87,7 @@ def with_sites_of_data(settings: Settings) -> Settings:
         seed=settings.seed,
         data_dir=settings.data_dir,
     )
-    return Settings.from_config({**settings.to_config(), "sites": sites})
+    return replace(settings, sites=sites)
 
 
 def run(settings: Settings, engine: str, show: Callable[[str], None], attack_minutes: float = 0.0) -> Path:
@@ -118,22 +119,33 @@ def run(settings: Settings, engine: str, show: Callable[[str], None], attack_min
         with _lines_of_flower(show):
             run_strategy(in_process_grid(settings), settings, folder)
     else:
-        run_on_flower(settings.to_config(), settings.sites, show)
-    if settings.audit:
-        found = audit(settings, folder)
-        show(str(found))
-        attacked = attack(settings, folder, attack_minutes, show) if attack_minutes else None
-        if attacked is not None:
-            show(str(attacked))
-        add_to_result(folder, found, attacked)
-        remove_transcript(folder)
-    write_report(folder)
+        run_on_flower(settings.run_config, settings.sites, show)
+    try:
+        if settings.audit:
+            _audit(settings, folder, show, attack_minutes)
+    finally:
+        # The run itself has succeeded, whatever an attack does not know how to read.
+        write_report(folder)
     return folder
 
 
-def train_in_process(settings: Settings) -> PanSVM:
+def _audit(settings: Settings, folder: Path, show: Callable[[str], None], attack_minutes: float) -> None:
+    """Audit a finished run, attack it if there are minutes for it, and forget what was asked."""
+    try:
+        found = audit(settings, folder)
+        show(str(found))
+        add_to_result(folder, {"audit": found.entries})
+        if attack_minutes:
+            attacked = attack(settings, folder, attack_minutes, show)
+            show(str(attacked))
+            add_to_result(folder, {"attack": asdict(attacked)})
+    finally:
+        remove_transcript(folder)
+
+
+def train_in_process(settings: Settings) -> PhasedStrategy:
     """Run the strategy with all sites in this process and return it, trained."""
-    strategy = STRATEGIES[settings.strategy](settings)
+    strategy = all_strategies()[settings.strategy](settings)
     strategy.start(in_process_grid(settings))
     return strategy
 
@@ -143,7 +155,7 @@ def in_process_grid(settings: Settings) -> InProcessGrid:
     nodes: list[dict[str, Scalar]] = [
         {"partition-id": site, "num-partitions": settings.sites} for site in range(settings.sites)
     ]
-    return InProcessGrid(app, nodes, settings.to_config(), run_id=time_ns())
+    return InProcessGrid(app, nodes, settings.run_config, run_id=time_ns())
 
 
 @contextmanager

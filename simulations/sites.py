@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from clients.table import LABEL, Table
+from clients.table.table import LABEL, Table
 from flower_pansvm.errors import SettingError
 from flower_pansvm.terms import Scalar
 from simulations.datasets import load_dataset, locate
@@ -84,12 +84,12 @@ def table_of(settings: Settings, site: int) -> Table:
 
 def table_of_node(config: Mapping[str, Scalar], site: int, sites: int) -> Table:
     """Return the table of a node of the simulation engine, which knows the run config only."""
-    return table_of(replace(Settings.from_config(config), sites=sites), site)
+    return table_of(replace(Settings.common(config), sites=sites), site)
 
 
 def label_place_of_node(config: Mapping[str, Scalar], site: int) -> str:
     """Return the same as `label_place` for a node of the simulation engine, which knows the run config only."""
-    return label_place(Settings.from_config(config), site)
+    return label_place(Settings.common(config), site)
 
 
 def label_place(settings: Settings, site: int) -> str:

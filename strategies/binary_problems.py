@@ -6,34 +6,38 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm import messages
 from flower_pansvm.cutting_planes.noise import Noise
-from flower_pansvm.cutting_planes.packing import pack_problems
 from flower_pansvm.cutting_planes.problem import LARGEST_WEIGHT, Problem
 from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel, scale_gamma
 from flower_pansvm.multiclass import REST, Pair, one_versus_all, one_versus_one
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
+from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, WARM_START, FeatureMapBroadcast
+from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
 from strategies.cutting_planes import side_rows, weighted_rows
 from strategies.federation import Federation
+from strategies.packing import pack_problems
+from strategies.pan_svm_settings import PanSvmSettings
 from strategies.scaling import ScaledFeatures
-from strategies.settings import Settings
 
 
-def kernel_of(settings: Settings, gamma: float) -> Kernel:
+def kernel_of(settings: PanSvmSettings, gamma: float) -> Kernel:
     """Return the kernel of the settings."""
     return Kernel(settings.kernel, gamma, settings.degree, settings.coef0)  # type: ignore[arg-type]
 
 
 def fit_feature_map(
-    settings: Settings, scaled: ScaledFeatures, landmarks: NDArray[np.float64], features: NDArray[np.bool_]
+    settings: PanSvmSettings,
+    scaled: ScaledFeatures,
+    landmarks: NDArray[np.float64],
+    features: NDArray[np.bool_],
 ) -> NystromMap:
     """Return the feature map of some features of the landmarks; ``gamma=scale`` is that of these features.
 
     Parameters
     ----------
-    settings : Settings
+    settings : PanSvmSettings
         Kernel and its parameters; C and gamma are not to be chosen any more.
     scaled : ScaledFeatures
         The scaling that the landmarks are in, and what it tells of the rows.
@@ -49,7 +53,7 @@ def fit_feature_map(
 
 def tell_landmarks(federation: Federation, number: int, landmarks: NDArray[np.float64], scaling: int) -> None:
     """Tell the sites a set of landmarks, and by which of the scalings rows are scaled for it."""
-    federation.broadcast(messages.landmark_set(number), {"scaling": scaling, "landmarks": landmarks})
+    federation.broadcast(LANDMARK_SET.numbered(number), LandmarkBroadcast(scaling, landmarks))
 
 
 def tell_feature_map(
@@ -78,16 +82,16 @@ def tell_feature_map(
     if features is None:
         features = np.ones(feature_map.landmarks.shape[1], dtype=np.bool_)
     federation.broadcast(
-        messages.feature_map(number),
-        {
-            "landmark_set": landmark_set,
-            "features": features,
-            "kernel": kernel.name,
-            "gamma": kernel.gamma,
-            "degree": kernel.degree,
-            "coef0": kernel.coef0,
-            "normalization": feature_map.normalization,
-        },
+        FEATURE_MAP.numbered(number),
+        FeatureMapBroadcast(
+            landmark_set=landmark_set,
+            features=features,
+            kernel=kernel.name,
+            gamma=kernel.gamma,
+            degree=kernel.degree,
+            coef0=kernel.coef0,
+            normalization=feature_map.normalization,
+        ),
     )
 
 
@@ -96,7 +100,7 @@ def check_kernel(kernel: Kernel, scaled: ScaledFeatures) -> None:
     kernel.self_bound(scaled.largest_norm**2)
 
 
-def pairs_of(settings: Settings, schema: Schema) -> tuple[Pair, ...]:
+def pairs_of(settings: PanSvmSettings, schema: Schema) -> tuple[Pair, ...]:
     """Return the binary problems of a model: one for two classes, else one versus all or one versus one (chapter 4)."""
     classes = len(schema.classes)
     if settings.multi_class == "ovo" and classes > 2:
@@ -114,19 +118,19 @@ def name_of(pair: Pair, schema: Schema) -> str:
     )
 
 
-def noise_of(settings: Settings, feature_map: NystromMap) -> Noise | None:
+def noise_of(settings: PanSvmSettings, feature_map: NystromMap) -> Noise | None:
     """Return the `Problem.noise` of problems by a feature map."""
     return Noise.of(feature_map) if settings.preset == "private" else None
 
 
-def with_rows(problem: Problem, settings: Settings, rows: NDArray[np.float64]) -> Problem:
+def with_rows(problem: Problem, settings: PanSvmSettings, rows: NDArray[np.float64]) -> Problem:
     """Return a problem with the weights of its classes and its number of rows.
 
     Parameters
     ----------
     problem : Problem
         The problem.
-    settings : Settings
+    settings : PanSvmSettings
         ``class_weight``: balanced weights are those of scikit-learn, within each binary problem.
     rows : ndarray of shape (folds, classes)
         Training rows.
@@ -150,7 +154,7 @@ def with_rows(problem: Problem, settings: Settings, rows: NDArray[np.float64]) -
 
 
 def warm_start(
-    federation: Federation, settings: Settings, problems: Sequence[Problem]
+    federation: Federation, settings: PanSvmSettings, problems: Sequence[Problem]
 ) -> list[NDArray[np.float64]]:
     """Return the mean of the sites' own linear SVMs, weighted by rows, as first point of each problem.
 
@@ -161,9 +165,9 @@ def warm_start(
     """
     if not settings.warm_start or settings.preset == "paper":
         return [np.empty((0, problem.rank + 1)) for problem in problems]
-    sums = federation.secure_sum(messages.WARM_START, dict(pack_problems(problems)))
-    pieces = np.split(sums["weights"], np.cumsum([problem.rank + 1 for problem in problems])[:-1])
+    sums = federation.secure_sum(WARM_START, pack_problems(problems))
+    pieces = np.split(sums.weights, np.cumsum([problem.rank + 1 for problem in problems])[:-1])
     return [
         (piece / count)[None, :] if count > 0 else np.empty((0, len(piece)))
-        for piece, count in zip(pieces, sums["rows"], strict=True)
+        for piece, count in zip(pieces, sums.rows, strict=True)
     ]

@@ -33,9 +33,9 @@ from strategies.cutting_planes import CuttingPlanes
 from strategies.federation import Federation
 from strategies.landmarks import gather_landmarks
 from strategies.master.progress import Progress
+from strategies.pan_svm_settings import PanSvmSettings
 from strategies.scaling import Moments, tell_scalings
 from strategies.scoring import Trial, score, shares_right
-from strategies.settings import Settings
 
 MOST_ROUNDS = 50
 """Round trips after which a model that is only compared is compared as it is."""
@@ -106,7 +106,7 @@ class Subsets:
     ----------
     federation : Federation
         The sites, which have been told the schema.
-    settings : Settings
+    settings : PanSvmSettings
         Kernel, C and landmarks; C and gamma are not to be chosen any more.
     schema : Schema
         Columns and classes.
@@ -119,7 +119,9 @@ class Subsets:
         Scaling and landmarks by the fold they have not seen, `NO_FOLD` for all rows.
     """
 
-    def __init__(self, federation: Federation, settings: Settings, schema: Schema, moments: Moments) -> None:
+    def __init__(
+        self, federation: Federation, settings: PanSvmSettings, schema: Schema, moments: Moments
+    ) -> None:
         self.federation, self.settings, self.moments = federation, settings, moments
         self.schema, self.pairs = schema, pairs_of(settings, schema)
         self.folds = [NO_FOLD, *moments.folds]
@@ -203,13 +205,14 @@ class Subsets:
 
     def _problems(self, trained: Trained, fold: int) -> list[Problem]:
         left = int(np.count_nonzero(trained.features))
+        (C,) = self.settings.C_values
         return [
             with_rows(
                 Problem(
                     name=f"{left} features, fold {fold}, {name_of(pair, self.schema)}",
                     rank=trained.maps[fold].rank,
                     rows=0.0,
-                    C=float(self.settings.C),
+                    C=C,
                     pair=pair,
                     feature_map=trained.numbers[fold],
                     fold=fold,

@@ -13,7 +13,7 @@ ALLOWED = {
     "simulations": {"simulations", "strategies", "clients", "flower_pansvm"},
 }
 # A simulated site asks the simulation for its rows. Hospitals have a table of their own and never get there.
-EXCEPTION = ("clients/table_source.py", "simulations.sites")
+EXCEPTION = ("clients/table/source.py", "simulations.sites")
 
 
 def modules_named(source: str) -> set[str]:

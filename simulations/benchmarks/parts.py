@@ -17,7 +17,8 @@ from flower_pansvm.secure_sum.rehearsal import gather_members
 from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Variant, random_vector
 from simulations.benchmarks.turns import seconds_of, take_turns
 from simulations.running import FLOWER_LOGGER, train_in_process
-from strategies.settings import Settings
+from strategies.pan_svm import PanSVM
+from strategies.settings import Settings, settings_from
 
 MASKED = (PLAIN, Variant("ring", "one-shot"), Variant("k-secure", "one-shot"))
 PHE_VALUES = 5
@@ -123,7 +124,8 @@ def _contribution(choice: Variant, roster: tuple[str, ...], vector: Words) -> Ca
 def _train(settings: Settings, choice: Variant) -> TimedRun:
     config = {**settings.to_config(), "aggregation": choice.aggregation, "execution": choice.execution}
     started = time.process_time()
-    strategy = train_in_process(Settings.from_config(config))
+    strategy = train_in_process(settings_from(config))
+    assert isinstance(strategy, PanSVM)
     seconds = time.process_time() - started
     costs = strategy.federation.costs
     return TimedRun(

@@ -13,14 +13,16 @@ from flwr.app import Message
 from numpy.typing import NDArray
 
 from clients.app import app
-from clients.secret import KEY_FILE
+from clients.gate.secret import KEY_FILE
 from flower_pansvm import records
+from flower_pansvm.tasks.task import Broadcast
 from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from simulations.running import resumed
-from strategies.app import STRATEGIES, run
+from strategies.app import run
 from strategies.federation import Federation
-from strategies.settings import Settings
+from strategies.registry import all_strategies
+from strategies.settings import Settings, make_settings
 from strategies.transcript import Transcript, TranscriptSum, read_transcript
 
 Sums = Mapping[str, NDArray[np.float64]]
@@ -64,7 +66,7 @@ def nodes(tmp_path: Path) -> list[Node]:
 
 
 def settings_of(job: str) -> Settings:
-    return Settings(**{"sites": 3, "min_cluster": 2, "landmarks": "12", "tol": 0.05, **JOBS[job]})
+    return make_settings(**{"sites": 3, "min_cluster": 2, "landmarks": "12", "tol": 0.05, **JOBS[job]})
 
 
 def bits(task: str, sums: Sums) -> Bits:
@@ -86,7 +88,7 @@ def question(task: str, inputs: Mapping[str, Any], told: Mapping[str, records.Va
 
 def record_of_a_run(nodes: list[Node], settings: Settings, run_id: int, folder: Path) -> list[TranscriptSum]:
     """Return all that the coordinator has asked and learned in a run."""
-    strategy = STRATEGIES[settings.strategy](settings, None, Transcript(folder))
+    strategy = all_strategies()[settings.strategy](settings, None, Transcript(folder))
     strategy.start(InProcessGrid(app, nodes, settings.to_config(), run_id))
     return read_transcript(folder)
 
@@ -155,16 +157,16 @@ class Openings:
 
         def opened(federation: Federation, replies: Iterable[Message]) -> dict[str, NDArray[np.float64]]:
             sums = usual_open(federation, replies)
-            task, inputs = federation._request.task.name, federation._request.inputs
+            task, inputs = federation._request.task.name, records.values_of(federation._request.question)
             self.found.append((question(task, inputs, self.told), bits(task, sums)))
             self.left -= task in ("landmarks", "warm_start", "cuts")
             if self.left == 0:
                 raise StoppedError
             return sums
 
-        def broadcast(federation: Federation, name: str, values: records.Values) -> None:
-            self.told[name] = values
-            usual_broadcast(federation, name, values)
+        def broadcast(federation: Federation, kind: Broadcast[Any], message: object) -> None:
+            self.told[kind.name] = records.values_of(message)
+            usual_broadcast(federation, kind, message)
 
         monkeypatch.setattr(Federation, "open", opened)
         monkeypatch.setattr(Federation, "broadcast", broadcast)

@@ -1,5 +1,6 @@
 """A site's rows: folds, blocks of mapped rows, and what it keeps from message to message."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +14,16 @@ from clients import cache
 from clients import site as site_module
 from clients.site import fold_numbers
 from clients.site import test_rows as held_out
-from flower_pansvm import messages
+from flower_pansvm import records
 from flower_pansvm.cutting_planes import cuts
 from flower_pansvm.errors import FederationError, TableError
 from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.tasks.joining import SCHEMA, SchemaBroadcast
+from flower_pansvm.tasks.scaling import ROWS
+from flower_pansvm.tasks.task import Nothing
 from simulations.running import train_in_process
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 # Folds
 
@@ -53,7 +57,7 @@ def test_folds_are_not_the_order_of_the_rows_nor_the_draw_of_the_test_rows() -> 
 def test_a_fold_smaller_than_the_hospitals_floor_is_refused(
     hospital_files: list[Path], hospitals: Any, enrol: Any, ask_moments: Any
 ) -> None:
-    settings = Settings(sites=3, C="auto", cv_folds=7)
+    settings = make_settings(sites=3, C="auto", cv_folds=7)
     # 48 training rows: six or seven in each of seven folds.
     ask_moments(enrol(hospitals(settings, hospital_files, {"min-cluster": 6}), settings))
     with pytest.raises(TableError, match=r"has too few rows for 7 folds: it wants at least 7 in each"):
@@ -65,20 +69,20 @@ def test_the_folds_cannot_change_within_a_run(
     folds: int, hospital_files: list[Path], hospitals: Any, enrol: Any, ask_moments: Any
 ) -> None:
     """Otherwise the difference of two sums is about the rows that are in one fold and not in the other."""
-    settings = Settings(sites=3, C="auto", cv_folds=5)
+    settings = make_settings(sites=3, C="auto", cv_folds=5)
     federation = enrol(hospitals(settings, hospital_files), settings)
-    schema = dict(federation._riders["schema"])
+    schema = records.message_of(SchemaBroadcast, federation._riders["schema"], "schema")
     ask_moments(federation)
-    federation.broadcast("schema", {**schema, "folds": folds})
+    federation.broadcast(SCHEMA, replace(schema, folds=folds))
     with pytest.raises(FederationError, match="refuses a second schema"):
-        federation.secure_sum(messages.ROWS, {})
+        federation.secure_sum(ROWS, Nothing())
 
 
 # Blocks of mapped rows
 
 
 def run(config: dict[str, Any]) -> PanSVM:
-    return train_in_process(Settings(landmarks="25", preset="exact", **config))
+    return train_in_process(make_settings(landmarks="25", preset="exact", **config))
 
 
 @pytest.mark.parametrize("config", [{}, {"data": "wine"}], ids=str)
@@ -145,7 +149,7 @@ def test_two_feature_maps_of_one_site_are_not_mistaken_for_each_other(
     """The same process serves runs of other settings, and within one the maps of every fold and gamma."""
     models = []
     for gamma in ("0.5", "2", "0.5"):
-        settings = Settings(sites=3, gamma=gamma, min_cluster=2, blur="0", curvature=0.0, tol=0.05)
+        settings = make_settings(sites=3, gamma=gamma, min_cluster=2, blur="0", curvature=0.0, tol=0.05)
         strategy = PanSVM(settings)
         strategy.start(hospitals(settings, hospital_files, {"blur": 0}))
         models.append(strategy.model.sha256())

@@ -11,16 +11,16 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from flower_pansvm import messages
 from flower_pansvm.cutting_planes import cuts
 from flower_pansvm.cutting_planes.cuts import Answer, Question, curvature_matrix
-from flower_pansvm.cutting_planes.packing import unpack_answers, unpack_questions
 from flower_pansvm.nystroem import NystromMap
-from simulations.audited_sums import SimulatedSites
+from flower_pansvm.tasks.cutting_planes import CUTS, CutsAnswer
+from simulations.audit.sites import SimulatedSites
 from simulations.running import in_process_grid
 from strategies.app import run
 from strategies.checkpoint import Checkpoint
-from strategies.settings import Settings
+from strategies.packing import unpack_answers
+from strategies.settings import Settings, make_settings
 from strategies.transcript import read_transcript
 
 Matrix = NDArray[np.float64]
@@ -36,17 +36,17 @@ class Received:
         write = Checkpoint.write
 
         def note(checkpoint: Checkpoint, task: str, sites: tuple[str, ...], found: dict[str, Matrix]) -> None:
-            if task == messages.CUTS.name:
+            if task == CUTS.name:
                 sums.append(found)
             write(checkpoint, task, sites, found)
 
         monkeypatch.setattr(Checkpoint, "write", note)
         self.model = run(in_process_grid(settings), settings, folder).model
-        asked = [one for one in read_transcript(folder) if one.task == messages.CUTS.name]
+        asked = [one for one in read_transcript(folder) if one.task == CUTS.name]
         self.answers: list[tuple[Question, Answer]] = []
         for one, found in zip(asked, sums, strict=True):
-            (question,) = unpack_questions(one.inputs)
-            self.answers.append((question, unpack_answers(found, [question])[0]))
+            (question,) = one.question(CUTS).questions()
+            self.answers.append((question, unpack_answers(CutsAnswer(**found), [question])[0]))
         sites = SimulatedSites(settings).before(asked[-1])
         self.rows = np.vstack([site.scaled(site.train().X) for site in sites])
 
@@ -75,7 +75,7 @@ def test_rows_next_to_the_margin_are_not_found_in_a_curvature(
     everywhere: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cuts, "EVERYWHERE", everywhere)
-    received = Received(Settings(preset="exact", audit=True), tmp_path, monkeypatch)
+    received = Received(make_settings(preset="exact", audit=True), tmp_path, monkeypatch)
     question, answer = received.answers[-1]
     values, vectors = np.linalg.eigh(
         curvature_matrix(answer.curvature, received.feature_map.rank, question.leading)
@@ -105,7 +105,7 @@ def small_groups(sums: Matrix, most: int = 13) -> int:
 def test_cuts_that_lie_close_together_do_not_span_a_few_rows(
     name: str, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Settings(data=name, data_dir=str(shared_data), preset="exact", audit=True)
+    settings = make_settings(data=name, data_dir=str(shared_data), preset="exact", audit=True)
     received = Received(settings, tmp_path, monkeypatch)
     sums = np.vstack([np.column_stack([answer.cuts.a, answer.cuts.d]) for _, answer in received.answers])
     assert small_groups(sums) == 0

@@ -16,7 +16,7 @@ from flower_pansvm.multiclass import signs
 from simulations.running import train_in_process
 from simulations.sites import join_data
 from strategies.master.progress import Progress
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 Pool = Callable[..., Any]
 Matrix = NDArray[np.float64]
@@ -42,7 +42,7 @@ def check_against_svc(state: Progress, F: Matrix, y: Matrix, weights: Matrix, to
 )
 def test_balanced_classes_weigh_as_in_scikit_learn(config: dict[str, str], pool: Pool) -> None:
     strategy = train_in_process(
-        Settings(class_weight="balanced", C=2.0, landmarks="40", preset="exact", **config)
+        make_settings(class_weight="balanced", C=2.0, landmarks="40", preset="exact", **config)
     )  # type: ignore[arg-type]
     rows = pool(strategy.settings, strategy.model.schema_)
     F = rows.mapped(strategy.model)
@@ -58,7 +58,7 @@ def test_balanced_weights_find_more_of_a_rare_class(write_table: Callable[..., s
     X, y = make_blobs([200, 20], centers=[[0, 0], [1.5, 0]], random_state=0)
     found = {}
     for class_weight in ("none", "balanced"):
-        settings = Settings(class_weight=class_weight, data=write_table(X, y), sites=4, landmarks="20")
+        settings = make_settings(class_weight=class_weight, data=write_table(X, y), sites=4, landmarks="20")
         model = train_in_process(settings).model
         said = model.predict(pd.DataFrame(X, columns=model.feature_names_in_))
         found[class_weight] = np.count_nonzero(said[y == 1])
@@ -69,7 +69,7 @@ def test_balanced_weights_find_more_of_a_rare_class(write_table: Callable[..., s
 
 
 def test_one_versus_one_predicts_as_scikit_learn_does(pool: Pool) -> None:
-    settings = Settings(data="wine", sites=3, multi_class="ovo", C=4.0, landmarks="40", preset="exact")
+    settings = make_settings(data="wine", sites=3, multi_class="ovo", C=4.0, landmarks="40", preset="exact")
     strategy = train_in_process(settings)
     model = strategy.model
     rows, new = pool(settings, model.schema_), pool(settings, model.schema_, test=True)
@@ -84,7 +84,7 @@ def test_one_versus_one_predicts_as_scikit_learn_does(pool: Pool) -> None:
 
 
 def test_one_versus_all_predicts_as_scikit_learn_does(pool: Pool) -> None:
-    settings = Settings(data="digits", sites=3, landmarks="60", tol=1e-2)
+    settings = make_settings(data="digits", sites=3, landmarks="60", tol=1e-2)
     strategy = train_in_process(settings)
     model = strategy.model
     rows, new = pool(settings, model.schema_), pool(settings, model.schema_, test=True)
@@ -97,7 +97,7 @@ def test_one_versus_all_predicts_as_scikit_learn_does(pool: Pool) -> None:
 
 def test_two_classes_make_one_problem_whether_one_versus_all_or_one_versus_one() -> None:
     models = [
-        train_in_process(Settings(landmarks="20", multi_class=multi_class)).model.sha256()
+        train_in_process(make_settings(landmarks="20", multi_class=multi_class)).model.sha256()
         for multi_class in ("ovr", "ovo")
     ]
     assert models[0] == models[1]
@@ -111,7 +111,7 @@ def test_a_class_that_exists_at_one_site_only_is_learned(
     shares = [np.flatnonzero((y < 2) & (np.arange(len(y)) % 2 == part)) for part in (0, 1)]
     shares.append(np.arange(len(y))[y != 1])
     files = [write_table(X[rows], y[rows], f"site{number}") for number, rows in enumerate(shares)]
-    settings = Settings(data=join_data(files), sites=3, multi_class=multi_class, min_cluster=2)
+    settings = make_settings(data=join_data(files), sites=3, multi_class=multi_class, min_cluster=2)
     strategy = train_in_process(settings)
     assert list(strategy.model.classes_) == [0, 1, 2]
     assert strategy.evaluation.accuracy is not None
@@ -126,7 +126,7 @@ def test_a_site_may_have_fewer_rows_than_there_are_classes(
     # The last site has 4 rows of 8 classes, too few for a landmark too.
     shares = np.split(np.arange(260), [128, 256])
     files = [write_table(X[rows], y[rows], f"site{number}") for number, rows in enumerate(shares)]
-    settings = Settings(data=join_data(files), sites=3, multi_class=multi_class, tol=1e-2)
+    settings = make_settings(data=join_data(files), sites=3, multi_class=multi_class, tol=1e-2)
     strategy = train_in_process(settings)
     assert len(strategy.model.classes_) == 8
     assert strategy.evaluation.accuracy is not None
@@ -141,14 +141,14 @@ def test_features_that_are_all_constant_leave_a_linear_kernel_nothing(
 ) -> None:
     data = write_table(np.ones((60, 3)), np.arange(60) % 2)
     with pytest.raises(TrainingError, match=r"kernel matrix of the landmarks is zero.*choose kernel=rbf"):
-        train_in_process(Settings(data=data, sites=3, kernel="linear"))
+        train_in_process(make_settings(data=data, sites=3, kernel="linear"))
 
 
 def test_features_that_are_all_constant_leave_an_rbf_kernel_the_larger_class(
     write_table: Callable[..., str],
 ) -> None:
     model = train_in_process(
-        Settings(data=write_table(np.ones((60, 3)), np.arange(60) % 3 // 2), sites=3)
+        make_settings(data=write_table(np.ones((60, 3)), np.arange(60) % 3 // 2), sites=3)
     ).model
     assert model.feature_map_.rank == 1
     assert set(model.predict(pd.DataFrame(np.ones((5, 3)), columns=model.feature_names_in_))) == {0}
@@ -156,7 +156,7 @@ def test_features_that_are_all_constant_leave_an_rbf_kernel_the_larger_class(
 
 @pytest.mark.parametrize("C", [1e-2, 1e4])
 def test_small_and_large_C_reach_the_tolerance(C: float, pool: Pool) -> None:
-    strategy = train_in_process(Settings(C=C, landmarks="30", preset="exact"))
+    strategy = train_in_process(make_settings(C=C, landmarks="30", preset="exact"))
     (state,) = strategy.training.progress
     rows = pool(strategy.settings, strategy.model.schema_)
     y = signs(rows.classes, state.problem.pair)
@@ -166,7 +166,9 @@ def test_small_and_large_C_reach_the_tolerance(C: float, pool: Pool) -> None:
 def test_a_very_large_C_ends_at_a_usable_model_and_says_what_is_missing(
     shared_data: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    settings = Settings(data="diabetes", data_dir=str(shared_data), C=1e6, landmarks="40", preset="exact")
+    settings = make_settings(
+        data="diabetes", data_dir=str(shared_data), C=1e6, landmarks="40", preset="exact"
+    )
     with caplog.at_level("WARNING", logger="flwr"):
         strategy = train_in_process(settings)
     (state,) = strategy.training.progress

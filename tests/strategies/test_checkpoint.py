@@ -17,7 +17,7 @@ from simulations.in_process import InProcessGrid
 from simulations.running import in_process_grid, resumed
 from strategies.app import run
 from strategies.checkpoint import FOLDER
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 
 
 class StoppedError(Exception):
@@ -48,7 +48,7 @@ def stop_before(round_trip: int, settings: Settings, folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> str:
-    settings = Settings(data="wine", sites=3)
+    settings = make_settings(data="wine", sites=3)
     return run(in_process_grid(settings), settings, tmp_path_factory.mktemp("whole")).model.sha256()
 
 
@@ -82,7 +82,7 @@ JOBS: dict[str, dict[str, Any]] = {
     ],
 )
 def test_a_run_killed_at_any_time_is_resumed_to_the_same_model(job: str, stops: int, tmp_path: Path) -> None:
-    settings = Settings(**{**QUICK, **JOBS[job]})
+    settings = make_settings(**{**QUICK, **JOBS[job]})
     whole = run(in_process_grid(settings), settings, tmp_path / "whole")
     trips = whole.federation.costs.round_trips
     for stop in range(2, trips, max(1, trips // stops)):
@@ -95,7 +95,7 @@ def test_a_run_killed_at_any_time_is_resumed_to_the_same_model(job: str, stops: 
 
 @pytest.mark.parametrize("method", ["k-means", "federated-k-means", "random"])
 def test_what_was_learned_is_not_asked_again(method: str, tmp_path: Path) -> None:
-    settings = Settings(**{**QUICK, "landmark_method": method})
+    settings = make_settings(**{**QUICK, "landmark_method": method})
     trips = run(in_process_grid(settings), settings, tmp_path / "whole").federation.costs.round_trips
     stop_before(trips - 1, settings, tmp_path)
     grid = in_process_grid(resumed(tmp_path))
@@ -109,9 +109,9 @@ def test_what_was_learned_is_not_asked_again(method: str, tmp_path: Path) -> Non
 @pytest.mark.slow
 @pytest.mark.parametrize("job", ["training", "model choice"])
 def test_a_killed_process_is_resumed_to_the_same_model(job: str, tmp_path: Path) -> None:
-    settings = Settings(**{**QUICK, "tol": 1e-3, **JOBS[job]})
+    settings = make_settings(**{**QUICK, "tol": 1e-3, **JOBS[job]})
     whole = run(in_process_grid(settings), settings, tmp_path / "whole").model.sha256()
-    usual = Settings().to_config()
+    usual = make_settings().to_config()
     options = [f"{name}={value}" for name, value in settings.to_config().items() if value != usual[name]]
     command = [sys.executable, "-m", "simulations", "run", "--engine", "in-process"]
     for attempt in range(3):
@@ -150,7 +150,7 @@ class LosingGrid(StoppingGrid):
 
 
 def test_a_site_that_was_lost_before_the_run_was_killed_stays_lost(tmp_path: Path) -> None:
-    settings = Settings(**{**QUICK, "min_sites": 2, "timeout": 0.05})
+    settings = make_settings(**{**QUICK, "min_sites": 2, "timeout": 0.05})
     whole = run(LosingGrid(settings, 10_000), settings, tmp_path / "whole")
     assert whole.federation.costs.dropped == ["site-001"]
     with pytest.raises(StoppedError):
@@ -162,7 +162,7 @@ def test_a_site_that_was_lost_before_the_run_was_killed_stays_lost(tmp_path: Pat
 
 
 def test_a_run_may_be_stopped_more_than_once(uninterrupted: str, tmp_path: Path) -> None:
-    settings = Settings(data="wine", sites=3)
+    settings = make_settings(data="wine", sites=3)
     stop_before(6, settings, tmp_path)
     again = resumed(tmp_path)
     # Its keys, its moments once more, and two sums that the first one had not got to.
@@ -172,7 +172,7 @@ def test_a_run_may_be_stopped_more_than_once(uninterrupted: str, tmp_path: Path)
 
 
 def test_a_resumption_that_fails_at_once_loses_nothing(uninterrupted: str, tmp_path: Path) -> None:
-    settings = Settings(data="wine", sites=3)
+    settings = make_settings(data="wine", sites=3)
     stop_before(6, settings, tmp_path)
     again = resumed(tmp_path)
     stop_before(0, again, tmp_path)
@@ -192,7 +192,7 @@ def test_too_few_sites_leave_a_checkpoint(tmp_path: Path) -> None:
                 else (InProcessGrid.push_messages(self, messages))
             )
 
-    settings = Settings(data="wine", sites=3, preset="exact")
+    settings = make_settings(data="wine", sites=3, preset="exact")
     with pytest.raises(FederationError, match="Only 2 sites are left"):
         run(Silent(settings, 5), settings, tmp_path)
     assert len(list((tmp_path / FOLDER).glob("*.npz"))) == 4
@@ -207,15 +207,15 @@ def test_nothing_to_resume(tmp_path: Path) -> None:
 
 
 def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
-    settings = Settings(data="wine", sites=3)
+    settings = make_settings(data="wine", sites=3)
     stop_before(6, settings, tmp_path)
-    other = Settings(data="wine", sites=3, C=2.0, resume=True)
+    other = make_settings(data="wine", sites=3, C=2.0, resume=True)
     with pytest.raises(SettingError, match="other settings: C"):
         run(in_process_grid(other), other, tmp_path)
 
 
 def test_a_damaged_entry_is_named(tmp_path: Path) -> None:
-    settings = Settings(data="wine", sites=3)
+    settings = make_settings(data="wine", sites=3)
     stop_before(6, settings, tmp_path)
     entry = sorted((tmp_path / FOLDER).glob("*.npz"))[2]
     entry.write_bytes(b"damaged")

@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from simulations.running import train_in_process
 from strategies.elimination import Elimination
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 # Test folders are no packages, so a module beside a test cannot be imported.
 reference = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("selection_reference.py"))))
@@ -28,7 +28,7 @@ def select(pool: Callable[..., Any]) -> Callable[..., tuple[Elimination, Any]]:
 
     def selected(strategy: str, data: str, kept: int, **config: Any) -> tuple[Elimination, Any]:
         # Sums over support vectors are exact without blur, and where no site leaves out a side with few of them.
-        settings = Settings(
+        settings = make_settings(
             strategy=strategy,
             data=data,
             sites=5,

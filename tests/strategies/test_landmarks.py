@@ -10,15 +10,17 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_wine, make_moons
 from sklearn.metrics import pairwise_distances_argmin_min
 
-from flower_pansvm import messages, records
+from flower_pansvm import records
+from flower_pansvm.tasks.landmarks import BOX
+from flower_pansvm.tasks.task import Task
 from simulations.in_process import InProcessGrid
 from simulations.running import in_process_grid, train_in_process
 from strategies import landmarks as methods
 from strategies.federation import Federation
 from strategies.landmarks import gather_landmarks
 from strategies.pan_svm import PanSVM
-from strategies.scaling import ScaledFeatures, tell_scalings
-from strategies.settings import Settings
+from strategies.scaling import ScaledFeatures, learn_moments, tell_scalings
+from strategies.settings import Settings, make_settings
 
 Matrix = NDArray[np.float64]
 Pool = Callable[..., Any]
@@ -30,7 +32,7 @@ def gathered(settings: Settings, folds: bool = False) -> tuple[list[Matrix], lis
     federation = Federation(in_process_grid(settings), settings, strategy)
     strategy.federation = federation
     strategy.join(federation)
-    moments = strategy.learn_moments(federation)
+    moments = learn_moments(federation, settings)
     scaled_sets = [moments.scaled(fold) for fold in moments.folds] if folds else [moments.scaled()]
     tell_scalings(federation, scaled_sets)
     return gather_landmarks(federation, settings, scaled_sets), scaled_sets, strategy
@@ -61,7 +63,9 @@ def whole_numbers(rows: int = 120) -> NDArray[np.int64]:
 def test_federated_centres_fit_the_rows_better_than_each_sites_own(sites: int, pool: Pool) -> None:
     fits = {}
     for method in ("k-means", "federated-k-means"):
-        settings = Settings(data="wine", sites=sites, landmarks="15", landmark_method=method, min_cluster=2)
+        settings = make_settings(
+            data="wine", sites=sites, landmarks="15", landmark_method=method, min_cluster=2
+        )
         (centres,), (scaled,), strategy = gathered(settings)
         schema = strategy.join(Federation(in_process_grid(settings), settings, strategy))
         X = scaled.scaling.transform(pool(settings, schema).X)
@@ -75,9 +79,9 @@ def test_federated_steps_are_lloyds_on_the_pooled_rows(pool: Pool, monkeypatch: 
     def equal(*_: Any) -> Callable[[str, int], Matrix]:
         return lambda _, count: np.full(count, 0.5)
 
-    monkeypatch.setattr("clients.landmarks.draw_for", equal)
+    monkeypatch.setattr("clients.local.landmarks.draw_for", equal)
     monkeypatch.setattr(methods, "K_MEANS_STEPS", 4)
-    settings = Settings(
+    settings = make_settings(
         data="wine", sites=4, landmarks="12", landmark_method="federated-k-means", min_cluster=1
     )
     (found,), (scaled,), strategy = gathered(settings)
@@ -96,7 +100,7 @@ def test_federated_steps_are_lloyds_on_the_pooled_rows(pool: Pool, monkeypatch: 
 
 
 def test_centres_lie_among_the_rows_whatever_the_secret_weights() -> None:
-    settings = Settings(data="wine", sites=3, landmarks="10", landmark_method="federated-k-means")
+    settings = make_settings(data="wine", sites=3, landmarks="10", landmark_method="federated-k-means")
     (centres,), (scaled,), strategy = gathered(settings)
     X = scaled.scaling.transform(load_wine().data)
     assert (centres >= X.min(axis=0) - 1e-9).all()
@@ -109,7 +113,7 @@ def test_every_method_is_the_same_in_every_run_and_trains(
     method: str, write_table: Callable[..., str]
 ) -> None:
     X, y = make_moons(200, noise=0.15, random_state=0)
-    settings = Settings(data=write_table(X, y), landmark_method=method, landmarks="30", C=4.0, tol=0.02)
+    settings = make_settings(data=write_table(X, y), landmark_method=method, landmarks="30", C=4.0, tol=0.02)
     strategies = [train_in_process(settings) for _ in range(2)]
     assert strategies[0].model.sha256() == strategies[1].model.sha256()
     assert strategies[0].evaluation.accuracy is not None
@@ -124,7 +128,9 @@ def test_random_landmarks_depend_on_no_row_within_the_box(
 ) -> None:
     """Rows made of other rows' cells: the same moments and extremes, and so the same landmarks."""
     X = whole_numbers()
-    settings = Settings(data=numbers(X), sites=4, landmarks="25", landmark_method="random", test_fraction=0.0)
+    settings = make_settings(
+        data=numbers(X), sites=4, landmarks="25", landmark_method="random", test_fraction=0.0
+    )
     (before,), _, strategy = gathered(settings)
     assert strategy.federation.costs.round_trips == 3
     rng = np.random.default_rng(1)
@@ -135,7 +141,7 @@ def test_random_landmarks_depend_on_no_row_within_the_box(
             own = np.flatnonzero(sites == site)
             shuffled[own, column] = rng.permutation(X[own, column])
     assert (shuffled != X).any(axis=1).mean() > 0.9
-    (after,), _, _ = gathered(Settings(**{**vars(settings), "data": numbers(shuffled)}))
+    (after,), _, _ = gathered(replace(settings, data=numbers(shuffled)))
     assert (before == after).all()
 
 
@@ -151,7 +157,7 @@ def site_of_each_row(settings: Settings, X: NDArray[np.int64]) -> NDArray[np.int
 
 
 def test_random_landmarks_lie_in_a_box_that_holds_all_rows(pool: Pool) -> None:
-    settings = Settings(data="wine", sites=3, landmarks="100", landmark_method="random")
+    settings = make_settings(data="wine", sites=3, landmarks="100", landmark_method="random")
     (landmarks,), (scaled,), strategy = gathered(settings)
     schema = strategy.join(Federation(in_process_grid(settings), settings, strategy))
     X = scaled.scaling.transform(pool(settings, schema).X)
@@ -162,13 +168,13 @@ def test_random_landmarks_lie_in_a_box_that_holds_all_rows(pool: Pool) -> None:
 
 
 def test_what_is_told_of_the_box_is_numbers_of_sites() -> None:
-    settings = Settings(data="wine", sites=3, landmarks="10", landmark_method="random")
+    settings = make_settings(data="wine", sites=3, landmarks="10", landmark_method="random")
     sums: dict[str, Matrix] = {}
     ask = Federation.secure_sum
 
-    def look(self: Federation, task: messages.Task, *arguments: Any) -> dict[str, Matrix]:
+    def look(self: Federation, task: Task, *arguments: Any) -> dict[str, Matrix]:
         found = ask(self, task, *arguments)
-        if task is messages.BOX:
+        if task is BOX:
             sums.update(found)
         return found
 
@@ -188,7 +194,9 @@ def test_what_is_told_of_the_box_is_numbers_of_sites() -> None:
 
 @pytest.mark.parametrize("method", ["k-means", "federated-k-means", "random"])
 def test_each_fold_has_landmarks_of_its_own(method: str) -> None:
-    settings = Settings(data="wine", sites=3, landmarks="12", landmark_method=method, C="auto", cv_folds=3)
+    settings = make_settings(
+        data="wine", sites=3, landmarks="12", landmark_method=method, C="auto", cv_folds=3
+    )
     found, scaled_sets, _ = gathered(settings, folds=True)
     assert len(found) == len(scaled_sets) == 3
     assert all(0 < len(landmarks) <= 12 for landmarks in found)
@@ -199,7 +207,7 @@ def test_model_choice_gives_no_row_away_by_two_centres_that_differ_in_it(
     shared_data: Any, pool: Pool
 ) -> None:
     """A mean of n + 1 rows and one of n of them give the other row; cross-validation would bring many such pairs."""
-    settings = Settings(data="diabetes", data_dir=str(shared_data), C="auto", cv_folds=5)
+    settings = make_settings(data="diabetes", data_dir=str(shared_data), C="auto", cv_folds=5)
     by_fold, scaled_sets, strategy = gathered(settings, folds=True)
     (all_rows,), (whole,), _ = gathered(settings)
     schema = strategy.join(Federation(in_process_grid(settings), settings, strategy))
@@ -220,7 +228,7 @@ def test_model_choice_gives_no_row_away_by_two_centres_that_differ_in_it(
 def test_the_first_site_writes_the_seed_of_the_slots_to_each_other_and_the_coordinator_cannot_read_it() -> (
     None
 ):
-    settings = Settings(data="wine", sites=3, landmarks="10")
+    settings = make_settings(data="wine", sites=3, landmarks="10")
     _, _, strategy = gathered(settings)
     grid = strategy.federation.grid
     assert isinstance(grid, InProcessGrid)

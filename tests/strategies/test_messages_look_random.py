@@ -11,11 +11,12 @@ from scipy.stats import chi2
 
 from clients.app import app
 from flower_pansvm import messages, records
-from flower_pansvm.messages import Task
+from flower_pansvm.tasks.joining import JOIN
+from flower_pansvm.tasks.task import Task
 from simulations.in_process import InProcessGrid
 from simulations.running import train_in_process
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 TASKS = [value for value in vars(messages).values() if isinstance(value, Task)]
 FALSE_ALARM = 1e-6
@@ -39,7 +40,7 @@ JOBS: dict[str, dict[str, Any]] = {
 
 def run(aggregation: str, run_id: int, job: str = "training") -> InProcessGrid:
     """Run one training and return the grid with everything that the coordinator has received."""
-    settings = Settings(data="wine", sites=4, aggregation=aggregation, landmarks="30", **JOBS[job])
+    settings = make_settings(data="wine", sites=4, aggregation=aggregation, landmarks="30", **JOBS[job])
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     grid = InProcessGrid(app, nodes, settings.to_config(), run_id)  # type: ignore[arg-type]
     PanSVM(settings).start(grid)
@@ -52,7 +53,7 @@ def payload(message: Message) -> bytes:
 
 def summed(grid: InProcessGrid) -> list[Message]:
     """Return the replies to secure sums."""
-    return [reply for reply in grid.replies if reply.metadata.message_type != messages.JOIN.message_type]
+    return [reply for reply in grid.replies if reply.metadata.message_type != JOIN.message_type]
 
 
 def chi_square(data: bytes) -> float:
@@ -142,7 +143,7 @@ def test_a_reply_holds_nothing_but_its_declared_parts(ring: InProcessGrid) -> No
 
 @pytest.mark.parametrize("aggregation", ["ring", "plain"])
 def test_the_result_names_all_that_left_the_sites(aggregation: str, job: str) -> None:
-    settings = Settings(data="wine", sites=3, aggregation=aggregation, landmarks="20", **JOBS[job])
+    settings = make_settings(data="wine", sites=3, aggregation=aggregation, landmarks="20", **JOBS[job])
     strategy = train_in_process(settings)
     told = strategy.federation.costs.disclosed()
     by_task = {task.name: task for task in TASKS}

@@ -8,7 +8,7 @@ import pytest
 from sklearn.datasets import make_blobs
 
 from simulations.running import train_in_process
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 RING = {"aggregation": "ring", "execution": "one-shot"}
 OTHERS = [
@@ -46,7 +46,7 @@ def sha256(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     usual: dict[str, Any] = {"data": str(path), "sites": 4, "landmarks": "6", "min_cluster": 2, "tol": 0.05}
 
     def train(**config: Any) -> str:
-        return train_in_process(Settings(**{**usual, **config})).model.sha256()
+        return train_in_process(make_settings(**{**usual, **config})).model.sha256()
 
     return train
 

@@ -7,13 +7,13 @@ import pytest
 from simulations.benchmarks.generated_selection import select
 from simulations.running import train_in_process
 from strategies.elimination import Elimination
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 pytestmark = pytest.mark.slow
 
 
 def selected(**config: object) -> Elimination:
-    strategy = train_in_process(Settings(**config))  # type: ignore[arg-type]
+    strategy = train_in_process(make_settings(**config))  # type: ignore[arg-type]
     assert isinstance(strategy, Elimination)
     return strategy
 
