@@ -113,9 +113,7 @@ def test_a_hospital_reads_its_table_with_the_core_alone(tmp_path: Path) -> None:
     [
         ("typer", ["--help"], "simulation"),
         ("jinja2", ["report", "folder"], "report"),
-        ("matplotlib", ["report", "folder"], "report"),
         ("piqp", ["run", "--engine", "in-process"], "coordinator"),
-        ("phe", ["run", "--engine", "in-process", "--aggregation", "paillier"], "paillier"),
     ],
 )
 def test_a_command_without_its_extra_names_it(

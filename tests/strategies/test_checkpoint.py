@@ -77,7 +77,7 @@ JOBS: dict[str, dict[str, Any]] = {
     ("job", "stops"),
     [
         *((job, 3) for job in ("training", "one versus one with probabilities", "federated landmarks")),
-        *((job, 3) for job in ("model choice", "voted wrapper")),
+        ("model choice", 3),
         *(pytest.param(job, 20, marks=pytest.mark.slow) for job in JOBS),
     ],
 )

@@ -30,8 +30,6 @@ JOBS: dict[str, dict[str, Any]] = {
     "everything": EVERYTHING,
     "one versus all": {"tol": 1e-3},
     "gamma too": {"C": "auto", "C_grid": "1,8", "gamma": "auto", "gamma_grid": "0.2,1", "cv_folds": 2},
-    "voted wrapper": {"strategy": "voted-wrapper", "cv_folds": 2},
-    "filter and wrapper": {"strategy": "filter-wrapper", "filter_welch": "100%", "filter_scatter": "100%"},
     "federated landmarks": {"landmark_method": "federated-k-means"},
     "random landmarks": {"landmark_method": "random"},
     "exact sums": {"preset": "exact"},
