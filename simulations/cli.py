@@ -15,7 +15,7 @@ from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.setting_values import check_choice
 from flower_pansvm.terms import Scalar
 from simulations import selecting
-from strategies.settings import Settings
+from strategies.settings import SELECTING, Settings
 
 cli = typer.Typer(
     help="Train one non-linear SVM over the rows of several hospitals; no row leaves its hospital.",
@@ -236,18 +236,15 @@ def _assignments(texts: list[str]) -> dict[str, Scalar]:
 
 def _check_command(settings: Settings, tunes: bool, selects: bool) -> None:
     """Raise a SettingError if ``tune`` has nothing to choose, or ``select`` a strategy that selects nothing."""
-    from strategies.app import STRATEGIES  # noqa: PLC0415
-
     if tunes and not settings.tunes:
         raise SettingError(
             "There is nothing to choose: C and gamma are both given, or C is and the kernel, linear, has no gamma. "
             "Leave one of them out, or train with 'pansvm run'."
         )
-    if selects and not STRATEGIES[settings.strategy].selects:
-        selecting = ", ".join(name for name, strategy in STRATEGIES.items() if strategy.selects)
+    if selects and not settings.selects:
         raise SettingError(
-            f"The strategy {settings.strategy} selects no features. Select with one of {selecting}, or train with "
-            "'pansvm run'."
+            f"The strategy {settings.strategy} selects no features. Select with one of "
+            f"{', '.join(SELECTING)}, or train with 'pansvm run'."
         )
 
 

@@ -69,7 +69,7 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
         # Settings and sums that lead to an error would lead to it again.
         again = not isinstance(error, SettingError | TrainingError)
         if again and (checkpoint.written or settings.resume):
-            command = "select" if strategy.selects else "tune" if settings.tunes else "run"
+            command = "select" if settings.selects else "tune" if settings.tunes else "run"
             log(INFO, "the run stopped; go on with: pansvm %s --resume %s", command, folder)
         elif not settings.resume:
             checkpoint.remove()

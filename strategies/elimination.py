@@ -36,7 +36,6 @@ class Elimination(PanSVM):
         What was found, after the run; ``model`` is then one on the chosen features only.
     """
 
-    selects = True
     subsets: Subsets
     trail: Trail
     selection: Selection

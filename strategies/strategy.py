@@ -3,7 +3,6 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from logging import INFO
-from typing import ClassVar
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.common.logger import log
@@ -40,11 +39,7 @@ class PhasedStrategy(Strategy):
         The sites, while and after the strategy runs.
     outcome : Outcome
         Model, accuracy and figures, after the run.
-    selects : bool
-        Whether the strategy selects features, so that ``pansvm select`` runs it.
     """
-
-    selects: ClassVar[bool] = False
 
     def __init__(
         self, settings: Settings, checkpoint: Checkpoint | None = None, transcript: Transcript | None = None
