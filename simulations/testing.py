@@ -38,7 +38,7 @@ from simulations import running
 from simulations.in_process import InProcessGrid
 from strategies.app import run
 from strategies.results import RESULT_FILE
-from strategies.settings import Settings
+from strategies.settings import Settings, settings_from
 
 Kind = TypeVar("Kind", bound=InProcessGrid)
 
@@ -109,7 +109,7 @@ def check_refuses_bad_settings(strategy: str) -> None:
     for config, told in refused:
         text = ""
         try:
-            Settings.from_config(config)
+            settings_from(config)
         except SettingError as error:
             text = str(error)
         assert told in text, f"{config} must be refused with a SettingError that has {told} in it: {text!r}"
@@ -225,7 +225,7 @@ def _settings(strategy: str, folder: str, config: Mapping[str, Scalar] | None = 
     noise = np.random.default_rng(0).normal(size=len(X))
     pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "noise": noise, "label": y}).to_csv(data, index=False)
     common: dict[str, Scalar] = {"data": str(data), "sites": SITES, "out": str(Path(folder) / "out")}
-    return Settings.from_config({**common, "strategy": strategy, **QUICK, **(config or {})})
+    return settings_from({**common, "strategy": strategy, **QUICK, **(config or {})})
 
 
 def _grid(settings: Settings, kind: type[Kind]) -> Kind:
