@@ -12,6 +12,7 @@ from flwr.common.logger import log
 
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label
+from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.setting_values import near_matches
 from flower_pansvm.terms import MIN_CLUSTER, Terms
 
@@ -70,13 +71,10 @@ def agreed_terms(context: Context) -> Terms:
             raise SettingError(
                 f"The node config of site '{site_name(context)}' has an unknown key '{key}'. {near_matches(key, KEYS)}"
             )
-    for key in ("aggregation", "execution", "scaling"):
-        asked = getattr(terms, key)
-        if node.get(key, asked) != asked:
-            raise SumError(
-                f"Site '{site_name(context)}' refuses the {key} '{asked}': its node config insists on '{node[key]}'. "
-                f"Start the run with {key}={node[key]}, or change the node config if the hospital agrees."
-            )
+    _insist(context, "aggregation", terms.aggregation)
+    _insist(context, "scaling", terms.scaling)
+    protocol = protocol_of(terms)
+    _insist(context, "execution", getattr(protocol, "execution", "one-shot"))
     if terms.preset != "private" and not agrees_to_exact_sums(context):
         raise SettingError(
             f"Site '{site_name(context)}' refuses the preset '{terms.preset}': from its exact sums whoever runs the "
@@ -84,9 +82,10 @@ def agreed_terms(context: Context) -> Terms:
             "hospital agrees that its rows may become known, write exact-sums='agreed' into the site's node config."
         )
     least_k = _count(context, "k", 0)
-    if terms.aggregation == "k-secure" and 0 < terms.k < least_k:
+    k = getattr(protocol, "k", 0)
+    if 0 < k < least_k:
         raise SumError(
-            f"Site '{site_name(context)}' refuses k={terms.k}: its node config insists on at least {least_k}. "
+            f"Site '{site_name(context)}' refuses k={k}: its node config insists on at least {least_k}. "
             "Start the run with a larger k, or with k=0 for the number of sites."
         )
     return terms
@@ -170,6 +169,16 @@ def least_blur(context: Context) -> int:
     0 for a simulated site, and for one that has agreed to exact sums; the paper's cutting planes have none.
     """
     return _count(context, "blur", 0 if agrees_to_exact_sums(context) else 1)
+
+
+def _insist(context: Context, key: str, asked: str) -> None:
+    """Raise a SumError if the node config insists on something else."""
+    wanted = context.node_config.get(key, asked)
+    if wanted != asked:
+        raise SumError(
+            f"Site '{site_name(context)}' refuses the {key} '{asked}': its node config insists on '{wanted}'. "
+            f"Start the run with {key}={wanted}, or change the node config if the hospital agrees."
+        )
 
 
 def _count(context: Context, key: str, default: int) -> int:

@@ -21,7 +21,6 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from flower_pansvm import messages
-from flower_pansvm.secure_sum.selection import protocol_of
 from simulations.attack.attack import Attack
 from simulations.attack.knowledge import numbers_received, unknown_cells
 from simulations.audited_sums import (
@@ -119,7 +118,7 @@ def audit(settings: Settings, folder: Path) -> Audit:
         The run's folder, with the record of what was asked.
     """
     sites, transcript = SimulatedSites(settings), read_transcript(folder)
-    found = _Findings(protocol_of(settings.terms).protected)
+    found = _Findings(settings.protocol.protected)
     cut_sums = curvature_sums = 0
     # One thread, as at the sites: the same numbers to the last bit.
     with threadpool_limits(limits=1):

@@ -9,6 +9,8 @@ from flwr.app import RecordDict
 
 from flower_pansvm import records
 from flower_pansvm.messages import CUTS, ROWS, note_name, sum_name
+from flower_pansvm.secure_sum.k_secure import KSecure
+from flower_pansvm.secure_sum.ring import Ring
 from strategies.settings import make_settings, settings_from
 
 INPUTS: dict[str, Any] = {"points": np.arange(6.0).reshape(2, 3), "C": 1.0, "name": "rbf"}
@@ -51,10 +53,10 @@ def test_the_name_changes_with_everything(
 @pytest.mark.parametrize(
     "change",
     [
-        {"aggregation": "ring"},
-        {"execution": "hops"},
-        {"k": 2},
-        {"key_bits": 2048},
+        {"protocol": Ring("hops")},
+        {"protocol": KSecure("hops", k=3)},
+        {"protocol": KSecure(k=2)},
+        {"protocol": Ring()},
         {"preset": "paper"},
         {"class_weight": "balanced"},
         {"kernel": "linear"},
