@@ -5,29 +5,14 @@ Start it with ``flower-supernode``; ``docs/deployment.md`` has the commands.
 
 from flwr.clientapp import ClientApp
 
-from clients import common, landmarks, pan_svm, selection
-from clients.answering import Handler, relay
-from flower_pansvm import messages
-from flower_pansvm.messages import Task
+from clients.gate.answering import HANDLERS
+from clients.local import cutting_planes, joining, landmarks, scaling, scoring, selection
 
-WORK: dict[Task, Handler] = {
-    messages.JOIN: common.join,
-    messages.MOMENTS: common.moments,
-    messages.ROWS: common.rows,
-    messages.EXTREMES: common.extremes,
-    messages.LANDMARKS: landmarks.landmarks,
-    messages.ASSIGN: landmarks.assign,
-    messages.BOX: landmarks.box,
-    messages.WARM_START: pan_svm.warm_start,
-    messages.CUTS: pan_svm.cuts,
-    messages.SCORES: common.scores,
-    messages.CLASS_MOMENTS: selection.class_moments,
-    messages.SUPPORT: selection.support,
-    messages.RELAY: relay,
-}
+LOCAL = (joining, scaling, landmarks, cutting_planes, selection, scoring)
+"""All that a hospital computes on its rows is in these modules; each enters its work in `HANDLERS`."""
 
 app = ClientApp()
 
-for task, handler in WORK.items():
+for task, handler in HANDLERS.items():
     register = {"query": app.query, "train": app.train, "evaluate": app.evaluate}[task.category]
     register(task.name)(handler)

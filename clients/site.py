@@ -7,21 +7,20 @@ computed again when this process has not kept them.
 
 from collections.abc import Callable, Hashable
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from flwr.app import Context
 from numpy.typing import NDArray
 
-from clients.broadcasts import DIGEST, recall
 from clients.cache import cached
-from clients.classes import log_left_out, rows_with_classes
-from clients.membership import Participation
-from clients.table import Table, align
-from clients.table_source import open_table, table_identity
-from clients.terms import agreed_terms, least_rows, site_name
-from flower_pansvm import messages, records
-from flower_pansvm.bounds import MOST_ROWS
+from clients.gate.broadcasts import digest_of, recall
+from clients.gate.classes import log_left_out, rows_with_classes
+from clients.gate.membership import Participation
+from clients.gate.terms import agreed_terms, least_rows, site_name
+from clients.table.source import open_table, table_identity
+from clients.table.table import Table, align
+from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Mapped, blocks
 from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import NO_FOLD
@@ -31,6 +30,14 @@ from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.records import Value
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema, class_names
+from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
+from flower_pansvm.tasks.joining import SCHEMA
+from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
+from flower_pansvm.tasks.limits import MOST_ROWS
+from flower_pansvm.tasks.scaling import SCALING
+from flower_pansvm.tasks.task import Broadcast
+
+M = TypeVar("M")
 
 LARGEST_KEPT = 2**24
 """Numbers of mapped rows that are kept from message to message; more are mapped anew each time, a block at a time."""
@@ -98,19 +105,14 @@ class Site:
         self.name = site_name(context)
         self.participation = participation
         self.outbox: dict[str, bytes] = {}
-        self._recalled: dict[str, dict[str, Any]] = {}
 
-    def told(self, name: str) -> dict[str, Any]:
-        """Return the values of a broadcast; it is read once in a message.
+    def told(self, broadcast: Broadcast[M]) -> M:
+        """Return a broadcast; raises FederationError if this site has not received it."""
+        return recall(self.context, broadcast)
 
-        Raises
-        ------
-        FederationError
-            If this site has not received it.
-        """
-        if name not in self._recalled:
-            self._recalled[name] = recall(self.context, name)
-        return self._recalled[name]
+    def digest_of(self, broadcast: Broadcast[Any]) -> str:
+        """Return the digest of a broadcast; raises FederationError if this site has not received it."""
+        return digest_of(self.context, broadcast)
 
     def table(self) -> Table:
         """Return the site's whole table.
@@ -167,11 +169,8 @@ class Site:
 
     def schema(self) -> Schema:
         """Return the common columns and classes."""
-        values = self.told(messages.SCHEMA)
-        columns, classes, positive = (
-            tuple(map(str, values[key])) for key in ("columns", "classes", "positive_labels")
-        )
-        return Schema(columns, classes, positive)
+        told = self.told(SCHEMA)
+        return Schema(told.columns, told.classes, told.positive_labels)
 
     def train(self) -> Rows:
         """Return the rows the site trains on."""
@@ -190,9 +189,9 @@ class Site:
             If a fold would have fewer rows than the hospital's ``min-cluster``: sums with and without it would be
             about these few patients.
         """
-        values = self.told(messages.SCHEMA)
-        key = ("folds", values[DIGEST], least_rows(self.context))
-        return cast(NDArray[np.int64], self._cached(key, lambda: self._deal(values["folds"], values["seed"])))
+        told = self.told(SCHEMA)
+        key = ("folds", self.digest_of(SCHEMA), least_rows(self.context))
+        return cast(NDArray[np.int64], self._cached(key, lambda: self._deal(told.folds, told.seed)))
 
     def scaled(self, X: NDArray[np.float64], number: int = 0) -> NDArray[np.float64]:
         """Return rows filled and scaled by one of the scalings, shape (rows, features)."""
@@ -200,8 +199,8 @@ class Site:
 
     def scaling(self, number: int) -> Scaling:
         """Return one of the scalings that the coordinator has broadcast."""
-        values = self.told(messages.SCALING)
-        return Scaling(values["fill"][number], values["shift"][number], values["scale"][number])
+        told = self.told(SCALING)
+        return Scaling(told.fill[number], told.shift[number], told.scale[number])
 
     def mapped_train(self, number: int) -> Mapped:
         """Return a function from some of the training rows to their virtual points F[rows] by a feature map."""
@@ -219,15 +218,19 @@ class Site:
 
     def seen(self, X: NDArray[np.float64], number: int) -> NDArray[np.float64]:
         """Return of rows what a feature map looks at, filled and scaled, shape (rows, features of the map)."""
-        features = self.told(messages.feature_map(number))["features"]
-        return self.scaling(self._landmark_set(number)["scaling"]).of(features).transform(X[:, features])
+        features = self.features(number)
+        return self.scaling(self._landmark_set(number).scaling).of(features).transform(X[:, features])
+
+    def features(self, number: int) -> NDArray[np.bool_]:
+        """Return the mask of the features that a feature map looks at."""
+        return self._feature_map(number).features
 
     def feature_map(self, number: int) -> NystromMap:
         """Return one of the feature maps that the coordinator has broadcast."""
-        values = self.told(messages.feature_map(number))
-        kernel = Kernel(values["kernel"], values["gamma"], values["degree"], values["coef0"])
-        landmarks = self._landmark_set(number)["landmarks"][:, values["features"]]
-        feature_map = NystromMap(kernel, landmarks, values["normalization"])
+        told = self._feature_map(number)
+        kernel = Kernel(told.kernel, told.gamma, told.degree, told.coef0)  # type: ignore[arg-type]
+        landmarks = self._landmark_set(number).landmarks[:, told.features]
+        feature_map = NystromMap(kernel, landmarks, told.normalization)
         agreed = agreed_terms(self.context).kernel
         key = ("sound map", agreed, *self.told_about(number))
         if not cached(key, lambda: kernel.name in (agreed, "rbf") and feature_map.is_normalized()):
@@ -244,20 +247,21 @@ class Site:
 
     def told_about(self, number: int) -> tuple[str, ...]:
         """Return the digests of everything that a feature map's virtual points depend on."""
-        told = [self.told(messages.SCHEMA), self.told(messages.SCALING)]
-        told += [self._landmark_set(number), self.told(messages.feature_map(number))]
-        return tuple(str(values[DIGEST]) for values in told)
+        landmarks = LANDMARK_SET.numbered(self._feature_map(number).landmark_set)
+        told: list[Broadcast[Any]] = [SCHEMA, SCALING, landmarks, FEATURE_MAP.numbered(number)]
+        return tuple(map(self.digest_of, told))
 
-    def _landmark_set(self, number: int) -> dict[str, Any]:
-        """Return the broadcast of the landmarks of a feature map."""
-        return self.told(messages.landmark_set(self.told(messages.feature_map(number))["landmark_set"]))
+    def _feature_map(self, number: int) -> FeatureMapBroadcast:
+        return self.told(FEATURE_MAP.numbered(number))
+
+    def _landmark_set(self, number: int) -> LandmarkBroadcast:
+        """Return the landmarks of a feature map."""
+        return self.told(LANDMARK_SET.numbered(self._feature_map(number).landmark_set))
 
     def _split(self) -> Split:
-        values = self.told(messages.SCHEMA)
-        key = ("split", values[DIGEST], least_rows(self.context))
-        split = cast(
-            Split, self._cached(key, lambda: self._make_split(values["test_fraction"], values["seed"]))
-        )
+        told = self.told(SCHEMA)
+        key = ("split", self.digest_of(SCHEMA), least_rows(self.context))
+        split = cast(Split, self._cached(key, lambda: self._make_split(told.test_fraction, told.seed)))
         # Once in a run, and not once in each message's process.
         if len(split.left_out) > 0 and not records.has(self.context.state, LOGGED):
             records.put(self.context.state, LOGGED, {})

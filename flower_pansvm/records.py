@@ -1,13 +1,14 @@
-"""Values of a message as Flower records, and back.
+"""Dataclasses as Flower records, and back.
 
-A message holds named groups of values; a group is a mapping from names to numpy arrays and scalars. Numbers
-and texts travel as Flower's ``ConfigRecord``, arrays as ``ArrayRecord``; nothing is pickled. What arrives may be
-anything: a group that is read has been checked, and one that lacks a part says so and who sent it.
+A message holds named groups of values; a group is the fields of a dataclass, or a mapping from names to values of one
+kind. Numbers and texts travel as Flower's ``ConfigRecord``, arrays as ``ArrayRecord``; nothing is pickled. What arrives
+may be anything: a dataclass that is read has exactly the fields that it declares, each of its type.
 """
 
 import hashlib
 from collections.abc import Iterable, Mapping
-from typing import Any, cast
+from dataclasses import fields
+from typing import Any, TypeVar, cast, get_type_hints
 
 import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, ConfigRecordValues, RecordDict
@@ -20,6 +21,16 @@ from flower_pansvm.printable import printable
 Value = NDArray[np.generic] | str | int | float | bool | bytes
 Values = Mapping[str, Value]
 
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
+Octets = NDArray[np.uint8]
+Texts = tuple[str, ...]
+"""What a field of a message can be, besides a single text, number, truth value or bytes."""
+
+ITEMS: dict[Any, type] = {Floats: np.float64, Ints: np.int64, Bools: np.bool_, Octets: np.uint8}
+
+T = TypeVar("T")
 
 NUMBER_BYTES = 8
 """What a single number counts for in :func:`size`."""
@@ -31,39 +42,73 @@ SHOWN = 64
 """Characters of a name from elsewhere that an error shows."""
 
 
-class Group(dict[str, Any]):
-    """A group of values that came in a message.
+def values_of(message: object) -> dict[str, Value]:
+    """Return the fields of a message's dataclass as values that can travel."""
+    found = {part.name: getattr(message, part.name) for part in fields(message)}  # type: ignore[arg-type]
+    return {name: texts(value) if isinstance(value, tuple) else value for name, value in found.items()}
+
+
+def message_of(kind: type[T], values: Mapping[str, Any], group: str, sender: str = COORDINATOR) -> T:
+    """Return the dataclass whose fields some values are.
 
     Parameters
     ----------
-    name : str
-        Name of the group.
+    kind : type
+        The dataclass.
+    values : mapping
+        The values, as :func:`values_of` gives them.
+    group : str
+        What they are, for errors.
     sender : str
-        Who sent it, as the beginning of a sentence.
+        Who sent them, as the beginning of a sentence, for errors.
+
+    Raises
+    ------
+    FederationError
+        If a field is missing, is not one of the dataclass, or is of another type.
     """
+    types, group = get_type_hints(kind), printable(group, SHOWN)
+    for name in types:
+        if name not in values:
+            raise _error(sender, f"a message without the part '{name}' of '{group}'")
+    for name in values:
+        if name not in types:
+            raise _error(sender, f"an unknown part '{printable(name, SHOWN)}' of '{group}'")
+    return kind(**{name: _typed(types[name], values[name], name, group, sender) for name in types})
 
-    def __init__(self, name: str, sender: str) -> None:
-        super().__init__()
-        self.name = name
-        self.sender = sender
 
-    def __missing__(self, part: str) -> Any:
-        """Raise the error of a part that is not there."""
-        raise _error(self.sender, f"a message without the part '{part}' of '{self.name}'")
+def _typed(kind: Any, value: Any, name: str, group: str, sender: str) -> Any:
+    """Return a value of a field's type."""
+    if kind in ITEMS:
+        right = isinstance(value, np.ndarray) and value.dtype == ITEMS[kind]
+    elif kind == Texts:
+        right = isinstance(value, np.ndarray) and value.dtype.kind == "U" and value.ndim == 1
+        value = tuple(value.tolist()) if right else value
+    else:
+        # In Python a truth value is a whole number, too; and a whole number will do for a float.
+        right = isinstance(value, (int, float) if kind is float else kind)
+        right &= kind is bool or not isinstance(value, bool)
+    if not right:
+        raise _error(sender, f"something else as '{name}' of '{group}' than what belongs there")
+    return value
 
-    def part(self, name: str, *kinds: type) -> Any:
-        """Return a part, which must be of one of some types.
 
-        Raises
-        ------
-        FederationError
-            If it is not there or of another type.
-        """
-        value = self[name]
-        # In Python a truth value is a whole number, too.
-        if not isinstance(value, kinds) or (isinstance(value, bool) and bool not in kinds):
-            raise _error(self.sender, f"something else as '{name}' of '{self.name}' than what belongs there")
-        return value
+def write(content: RecordDict, group: str, message: object) -> None:
+    """Add a dataclass to a message's content, replacing a group of the same name."""
+    put(content, group, values_of(message))
+
+
+def read(content: RecordDict, group: str, kind: type[T], sender: str = COORDINATOR) -> T:
+    """Return a dataclass that came in a message; raises as :func:`message_of` does."""
+    return message_of(kind, get(content, group, sender), group, sender)
+
+
+def read_each(content: RecordDict, group: str, kind: type[T], sender: str = COORDINATOR) -> dict[str, T]:
+    """Return a group of any names whose values are all of one type; raises FederationError if one is not."""
+    values = get(content, group, sender)
+    return {
+        name: _typed(kind, value, printable(name, SHOWN), group, sender) for name, value in values.items()
+    }
 
 
 def put(content: RecordDict, group: str, values: Values) -> None:
@@ -78,7 +123,7 @@ def put(content: RecordDict, group: str, values: Values) -> None:
     content[f"{group}.values"] = ConfigRecord(cast("dict[str, ConfigRecordValues]", scalars))
 
 
-def get(content: RecordDict, group: str, sender: str = COORDINATOR) -> Group:
+def get(content: RecordDict, group: str, sender: str = COORDINATOR) -> dict[str, Any]:
     """Return a group of values; an empty one if the content has no such group.
 
     Parameters
@@ -95,21 +140,21 @@ def get(content: RecordDict, group: str, sender: str = COORDINATOR) -> Group:
     FederationError
         If the group is not one that :func:`put` has written. The text holds no values.
     """
-    values = Group(printable(group, SHOWN), sender)
     if not has(content, group):
-        return values
+        return {}
+    shown, values = printable(group, SHOWN), dict[str, Any]()
     arrays, scalars = content.get(f"{group}.arrays"), content[f"{group}.values"]
     if not isinstance(arrays, ArrayRecord) or not isinstance(scalars, ConfigRecord):
-        raise _error(sender, f"the group '{values.name}' in parts that do not belong together")
+        raise _error(sender, f"the group '{shown}' in parts that do not belong together")
     for name, value in scalars.items():
         if isinstance(value, list):
-            raise _error(sender, f"a list as '{printable(name, SHOWN)}' of '{values.name}'")
+            raise _error(sender, f"a list as '{printable(name, SHOWN)}' of '{shown}'")
         values[name] = value
     for name, array in arrays.items():
         try:
             values[name] = read_array(array)
         except UnreadableArrayError as error:
-            what = f"as '{printable(name, SHOWN)}' of '{values.name}' an array that {error}"
+            what = f"as '{printable(name, SHOWN)}' of '{shown}' an array that {error}"
             raise _error(sender, what) from None
     return values
 
@@ -119,7 +164,7 @@ def has(content: RecordDict, group: str) -> bool:
     return f"{group}.values" in content
 
 
-def groups(content: RecordDict, prefix: str, sender: str = COORDINATOR) -> dict[str, Group]:
+def groups(content: RecordDict, prefix: str, sender: str = COORDINATOR) -> dict[str, dict[str, Any]]:
     """Return all groups whose name begins with ``prefix``, by the rest of their name; raises as :func:`get` does."""
     names = [
         key.removesuffix(".values") for key in content if key.endswith(".values") and key.startswith(prefix)
@@ -169,5 +214,5 @@ def texts(names: Iterable[str]) -> NDArray[np.str_]:
 def _error(sender: str, what: str) -> FederationError:
     return FederationError(
         f"{sender} sent {what}. Either the message was damaged on its way, or the sender runs another version of "
-        "flower-pansvm, or a changed one."
+        "flower-pansvm, or a changed one. Install the same version on both sides, and start a new run."
     )

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from clients.site import fold_numbers, test_rows
-from clients.table import align
+from clients.table.table import align
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.kernels import scale_gamma
 from flower_pansvm.metrics import winners

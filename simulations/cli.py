@@ -166,7 +166,7 @@ def predict(
     ] = None,
 ) -> None:
     """Predict the rows of a file; with a label column also the accuracy."""
-    from clients.table import columns_text  # noqa: PLC0415
+    from clients.table.table import columns_text  # noqa: PLC0415
     from simulations.prediction import predict_file  # noqa: PLC0415
 
     predictions = predict_file(model, file, label)
@@ -185,7 +185,7 @@ def predict(
 @cli.command()
 def report(folder: Annotated[Path, typer.Argument(help="Folder of a run, with its result.json.")]) -> None:
     """Write report.html again from a run's result.json."""
-    from simulations.report import write_report  # noqa: PLC0415
+    from simulations.report.page import write_report  # noqa: PLC0415
 
     typer.echo(f"The report is in {write_report(folder)}")
 
@@ -268,7 +268,7 @@ def _check_command(settings: Settings, tunes: bool, selects: bool) -> None:
 def _print_choice(folder: Path, context: typer.Context, engine: str) -> None:
     """Print the grid that model choice has tried and how to train with the best point again."""
     from simulations import tuning  # noqa: PLC0415
-    from simulations.report import read_result  # noqa: PLC0415
+    from simulations.report.page import read_result  # noqa: PLC0415
 
     result = read_result(folder)
     chosen = result["chosen"]
@@ -287,7 +287,7 @@ def _print_choice(folder: Path, context: typer.Context, engine: str) -> None:
 
 def _print_selection(folder: Path) -> None:
     """Print which features were chosen, how it came to that, and how to go on with them."""
-    from simulations.report import read_result  # noqa: PLC0415
+    from simulations.report.page import read_result  # noqa: PLC0415
     from strategies.results import MODEL_FILE  # noqa: PLC0415
 
     result = read_result(folder)
@@ -311,7 +311,8 @@ def _print_selection(folder: Path) -> None:
 
 def _print_figures(folder: Path) -> None:
     """Print the figures of a run and where its files are."""
-    from simulations.report import headline, read_result  # noqa: PLC0415
+    from simulations.report.page import headline, read_result  # noqa: PLC0415
+    from strategies.results import MODEL_FILE  # noqa: PLC0415
 
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in headline(read_result(folder)).items():
@@ -319,4 +320,5 @@ def _print_figures(folder: Path) -> None:
     console = Console(highlight=False, soft_wrap=True, markup=False)
     console.print(table)
     files = sorted(path.name for path in folder.iterdir() if path.is_file())
-    console.print(f"Model, figures and report are in {folder}: {', '.join(files)}")
+    what = "Model, figures and report" if MODEL_FILE in files else "Figures and report"
+    console.print(f"{what} are in {folder}: {', '.join(files)}")

@@ -6,9 +6,9 @@ from pathlib import Path
 import pandas as pd
 import sklearn.datasets
 
-from clients.table import LABEL, Table
-from clients.table_file import SUFFIXES, read_frame, suffix_of
-from clients.table_reading import canonical_labels, table_from_frame
+from clients.table.file import SUFFIXES, read_frame, suffix_of
+from clients.table.reading import canonical_labels, table_from_frame
+from clients.table.table import LABEL, Table
 from flower_pansvm.errors import SettingError
 from flower_pansvm.setting_values import near_matches
 from simulations.partition import column_place
@@ -37,7 +37,7 @@ def load_dataset(
         - `breast_cancer`, `digits`, `iris`, `wine`, which scikit-learn ships; their label column is ``label``;
         - ``openml:NAME``, fetched over the network unless scikit-learn has it in its cache; OpenML's own target
           becomes the column ``label``;
-        - a path that ends in one of `clients.table_file.SUFFIXES`, or ends so before ``.gz``;
+        - a path that ends in one of `clients.table.file.SUFFIXES`, or ends so before ``.gz``;
         - ``NAME`` for ``NAME.csv.gz`` or ``NAME.libsvm.gz`` in the folder of data sets.
     label : str or None
         Name of the label column; None for ``label``.
@@ -52,7 +52,7 @@ def load_dataset(
     SettingError
         If there is no such data set or site column (the near matches are named), or OpenML cannot be reached.
     TableError
-        If the table cannot be used, as in `clients.table.read_table`.
+        If the table cannot be used, as in `clients.table.table.read_table`.
     """
     label = label or LABEL
     path = locate(name, data_dir)

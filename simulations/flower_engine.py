@@ -59,8 +59,14 @@ def run_on_flower(
     Raises
     ------
     EngineError
-        If Flower's processes do not start, the run takes too long, or it does not end as ``finished:completed``.
+        If ray is not installed, Flower's processes do not start, the run takes too long, or it does not end as
+        ``finished:completed``.
     """
+    if importlib.util.find_spec("ray") is None:
+        raise EngineError(
+            "Flower's simulation engine needs the package ray, which is not installed. Install it with: "
+            "pip install 'flower-pansvm[simulation]', or run in this process (--engine in-process)."
+        )
     with temporary_folder() as folder:
         build_app(folder / "app", map(_package_folder, PACKAGES), config)
         run_app(folder, sites, show, timeout)

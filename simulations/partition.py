@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.table import Table
+from clients.table.table import Table
 from flower_pansvm.errors import SettingError
 from flower_pansvm.setting_values import near_matches
 

@@ -4,7 +4,7 @@ import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from time import time_ns
@@ -12,15 +12,15 @@ from time import time_ns
 import numpy as np
 
 from clients.app import app
-from clients.classes import check_labels
-from clients.terms import simulated_name
+from clients.gate.classes import check_labels
+from clients.gate.terms import simulated_name
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
-from simulations.audit import add_to_result, audit
+from simulations.audit.audit import add_to_result, audit
 from simulations.flower_engine import run_on_flower
 from simulations.in_process import InProcessGrid
-from simulations.report import write_report
+from simulations.report.page import write_report
 from simulations.sites import label_place, number_of_sites, table_of
 from strategies.app import run as run_strategy
 from strategies.checkpoint import config_before
@@ -117,16 +117,27 @@ def run(settings: Settings, engine: str, show: Callable[[str], None], attack_min
             run_strategy(in_process_grid(settings), settings, folder)
     else:
         run_on_flower(settings.run_config, settings.sites, show)
-    if settings.audit:
+    try:
+        if settings.audit:
+            _audit(settings, folder, show, attack_minutes)
+    finally:
+        # The run itself has succeeded, whatever an attack does not know how to read.
+        write_report(folder)
+    return folder
+
+
+def _audit(settings: Settings, folder: Path, show: Callable[[str], None], attack_minutes: float) -> None:
+    """Audit a finished run, attack it if there are minutes for it, and forget what was asked."""
+    try:
         found = audit(settings, folder)
         show(str(found))
-        attacked = attack(settings, folder, attack_minutes, show) if attack_minutes else None
-        if attacked is not None:
+        add_to_result(folder, {"audit": found.entries})
+        if attack_minutes:
+            attacked = attack(settings, folder, attack_minutes, show)
             show(str(attacked))
-        add_to_result(folder, found, attacked)
+            add_to_result(folder, {"attack": asdict(attacked)})
+    finally:
         remove_transcript(folder)
-    write_report(folder)
-    return folder
 
 
 def train_in_process(settings: Settings) -> PhasedStrategy:

@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
-from clients.table import LABEL, Table
+from clients.table.table import LABEL, Table
 from flower_pansvm.errors import SettingError
 from flower_pansvm.terms import Scalar
 from simulations.datasets import load_dataset, locate

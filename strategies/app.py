@@ -65,7 +65,9 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
         raise
     write(folder, strategy, settings)
     checkpoint.remove()
-    accuracy = strategy.evaluation.accuracy
-    log(INFO, "test accuracy %s", "not measured, no test rows" if accuracy is None else f"{accuracy:.4f}")
+    evaluation = strategy.outcome.evaluation
+    if evaluation is not None:
+        accuracy = evaluation.accuracy
+        log(INFO, "test accuracy %s", "not measured, no test rows" if accuracy is None else f"{accuracy:.4f}")
     log(INFO, "results are in %s", folder)
     return strategy

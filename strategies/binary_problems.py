@@ -6,17 +6,18 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm import messages
 from flower_pansvm.cutting_planes.noise import Noise
-from flower_pansvm.cutting_planes.packing import pack_problems
 from flower_pansvm.cutting_planes.problem import LARGEST_WEIGHT, Problem
 from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel, scale_gamma
 from flower_pansvm.multiclass import REST, Pair, one_versus_all, one_versus_one
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
+from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, WARM_START, FeatureMapBroadcast
+from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
 from strategies.cutting_planes import side_rows, weighted_rows
 from strategies.federation import Federation
+from strategies.packing import pack_problems
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.scaling import ScaledFeatures
 
@@ -52,7 +53,7 @@ def fit_feature_map(
 
 def tell_landmarks(federation: Federation, number: int, landmarks: NDArray[np.float64], scaling: int) -> None:
     """Tell the sites a set of landmarks, and by which of the scalings rows are scaled for it."""
-    federation.broadcast(messages.landmark_set(number), {"scaling": scaling, "landmarks": landmarks})
+    federation.broadcast(LANDMARK_SET.numbered(number), LandmarkBroadcast(scaling, landmarks))
 
 
 def tell_feature_map(
@@ -81,16 +82,16 @@ def tell_feature_map(
     if features is None:
         features = np.ones(feature_map.landmarks.shape[1], dtype=np.bool_)
     federation.broadcast(
-        messages.feature_map(number),
-        {
-            "landmark_set": landmark_set,
-            "features": features,
-            "kernel": kernel.name,
-            "gamma": kernel.gamma,
-            "degree": kernel.degree,
-            "coef0": kernel.coef0,
-            "normalization": feature_map.normalization,
-        },
+        FEATURE_MAP.numbered(number),
+        FeatureMapBroadcast(
+            landmark_set=landmark_set,
+            features=features,
+            kernel=kernel.name,
+            gamma=kernel.gamma,
+            degree=kernel.degree,
+            coef0=kernel.coef0,
+            normalization=feature_map.normalization,
+        ),
     )
 
 
@@ -164,9 +165,9 @@ def warm_start(
     """
     if not settings.warm_start or settings.preset == "paper":
         return [np.empty((0, problem.rank + 1)) for problem in problems]
-    sums = federation.secure_sum(messages.WARM_START, dict(pack_problems(problems)))
-    pieces = np.split(sums["weights"], np.cumsum([problem.rank + 1 for problem in problems])[:-1])
+    sums = federation.secure_sum(WARM_START, pack_problems(problems))
+    pieces = np.split(sums.weights, np.cumsum([problem.rank + 1 for problem in problems])[:-1])
     return [
         (piece / count)[None, :] if count > 0 else np.empty((0, len(piece)))
-        for piece, count in zip(pieces, sums["rows"], strict=True)
+        for piece, count in zip(pieces, sums.rows, strict=True)
     ]

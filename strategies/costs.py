@@ -9,7 +9,7 @@ from typing import Any
 
 from flwr.common.logger import log
 
-from flower_pansvm.messages import Task
+from flower_pansvm.tasks.task import Task
 
 
 @dataclass
@@ -49,7 +49,7 @@ class Costs:
             INFO, "%-16s %5.1f s  %d round trip%s", name, self.seconds[name], trips, "" if trips == 1 else "s"
         )
 
-    def note_departure(self, task: Task, how: str, result: str, numbers: int) -> None:
+    def note_departure(self, task: Task[Any, Any], how: str, result: str, numbers: int) -> None:
         """Count a result that has left every site, of ``numbers`` values at one site."""
         key = (task.name, result)
         entry = self.departures.setdefault(

@@ -8,17 +8,19 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import Answer, Question
-from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions, unpack_answers
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.multiclass import REST
+from flower_pansvm.tasks.cutting_planes import CUTS
+from flower_pansvm.tasks.scaling import ROWS
+from flower_pansvm.tasks.task import Nothing
 from strategies.federation import Federation
 from strategies.master.engine import MAX_ROUNDS, Search, solve
 from strategies.master.line_search import LineSearch
 from strategies.master.noise_bounds import largest_noise
 from strategies.master.progress import Progress
 from strategies.master.search import PATIENCE, PointSearch
+from strategies.packing import pack_questions, unpack_answers
 from strategies.pan_svm_settings import PanSvmSettings
 
 NUMBERS_PER_MEGABYTE = 125_000
@@ -141,9 +143,7 @@ class CuttingPlanes:
         problems, questions = [self.problems[i] for i in wanted], list(wanted.values())
         self.questions.append(dict(wanted))
         sums = self.federation.secure_sum(
-            messages.CUTS,
-            {**pack_problems(problems), **pack_questions(questions)},
-            slack=_slack(problems, questions),
+            CUTS, pack_questions(problems, questions), slack=_slack(problems, questions)
         )
         if tuple(self.federation.sites) != self.sites:
             raise SitesChangedError
@@ -151,7 +151,7 @@ class CuttingPlanes:
 
     def _count_rows(self) -> None:
         """Count the rows again, of the sites that are left."""
-        self.rows = self.federation.secure_sum(messages.ROWS, {})["rows"]
+        self.rows = self.federation.secure_sum(ROWS, Nothing()).rows
         log(
             INFO, "training goes on with the %d rows of %d sites", self.rows.sum(), len(self.federation.sites)
         )

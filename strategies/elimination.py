@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm import messages
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import SettingError
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.setting_values import setting, whole
+from flower_pansvm.tasks.selection import CLASS_MOMENTS
+from flower_pansvm.tasks.task import Nothing
 from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
 from strategies.pan_svm_settings import PanSvmSettings
@@ -63,7 +64,7 @@ class Elimination(PanSVM):
     trail: Trail
     selection: Selection
 
-    def fit(self, federation: Federation) -> PanSVC:
+    def learn(self, federation: Federation) -> PanSVC:
         """Select features, and train on those that are chosen."""
         phase, settings = federation.costs.phase, self.settings
         schema, moments = self.agree(federation)
@@ -120,8 +121,8 @@ class Elimination(PanSVM):
 
     def class_moments(self, federation: Federation) -> ClassMoments:
         """Return the sums over all training rows by class, in scaled units, by one secure sum."""
-        sums = federation.secure_sum(messages.CLASS_MOMENTS, {})
-        return ClassMoments(sums["count"], sums["total"], sums["square"])
+        sums = federation.secure_sum(CLASS_MOMENTS, Nothing())
+        return ClassMoments(sums.count, sums.total, sums.square)
 
     def train_and_score(self, features: Mask, near: Trained | None) -> tuple[Trained, Score]:
         """Train the models of a subset, on all rows and without each fold, and try them."""

@@ -12,36 +12,34 @@ from numpy.typing import NDArray
 from flower_pansvm import records
 from flower_pansvm.array_bytes import MOST_SIDES
 from flower_pansvm.errors import FederationError, SumError
-from flower_pansvm.messages import Task
-from flower_pansvm.records import Value, Values
+from flower_pansvm.records import Ints
 from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.fixed_point import decode, words_needed
+from flower_pansvm.tasks.summing import Payload, PublicKeys, WhichSum
+from flower_pansvm.tasks.task import Task
 
 
 @dataclass(frozen=True)
 class Contact:
-    """How to reach a site that has joined, and the public halves of its keys for this run."""
+    """How to reach a site that has joined, what it has published of its keys for this run, and its version."""
 
     node_id: int
-    public_key: bytes
-    published: bytes
-    signature: bytes
+    keys: PublicKeys
+    version: str
 
 
 @dataclass(frozen=True)
 class Request:
-    """One attempt at a secure sum: which sum of which task, its inputs, the bounds of its results, and their slack."""
+    """One attempt at a secure sum: which sum of which task, its question, the bounds of its results, their slack."""
 
     this: SumRound
-    task: Task
-    inputs: Values
+    task: Task[Any, Any]
+    question: object
     bounds: Mapping[str, float]
     slack: Mapping[str, float]
 
 
-def put_sum(
-    content: RecordDict, this: SumRound, joined: Mapping[str, Contact], more: Values | None = None
-) -> None:
+def put_sum(content: RecordDict, this: SumRound, joined: Mapping[str, Contact]) -> None:
     """Write on a message which sum it is about, and the public keys of all sites that have joined.
 
     Of lost sites too: a note may come from one.
@@ -54,28 +52,15 @@ def put_sum(
         The sum.
     joined : mapping of site name to Contact
         All sites that have joined the run.
-    more : mapping, optional
-        Step and payload, in a message that relays.
     """
-    which: dict[str, Value] = {
-        "task": this.task,
-        "round_trip": this.round_trip,
-        "attempt": this.attempt,
-        "roster": records.texts(this.roster),
-    }
-    records.put(content, "sum", {**which, **(more or {})})
+    records.write(content, "sum", WhichSum(this.task, this.round_trip, this.attempt, this.roster))
     for site, contact in joined.items():
-        keys = {
-            "public_key": contact.public_key,
-            "published": contact.published,
-            "signature": contact.signature,
-        }
-        records.put(content, f"keys.{site}", keys)
+        records.write(content, f"keys.{site}", contact.keys)
 
 
 def unpack(
     words: Words,
-    task: Task,
+    task: Task[Any, Any],
     shapes: Mapping[str, tuple[int, ...]],
     bounds: Mapping[str, float],
     sites: int,
@@ -103,11 +88,10 @@ def payload_of(content: RecordDict, site: str) -> bytes:
     FederationError
         If there is nothing of the kind; it names the site.
     """
-    payload: NDArray[Any] = records.get(content, "sum", sender_of(site)).part("payload", np.ndarray)
-    return payload.tobytes()
+    return records.read(content, "sum", Payload, sender_of(site)).payload.tobytes()
 
 
-def common_shapes(contents: Mapping[str, RecordDict], task: Task) -> dict[str, tuple[int, ...]]:
+def common_shapes(contents: Mapping[str, RecordDict], task: Task[Any, Any]) -> dict[str, tuple[int, ...]]:
     """Return the shape of each result of a task, which must be the same at all sites.
 
     Raises
@@ -128,12 +112,12 @@ def common_shapes(contents: Mapping[str, RecordDict], task: Task) -> dict[str, t
     return shapes[first]
 
 
-def _shapes_of(content: RecordDict, task: Task, site: str) -> dict[str, tuple[int, ...]]:
+def _shapes_of(content: RecordDict, task: Task[Any, Any], site: str) -> dict[str, tuple[int, ...]]:
     shapes = {}
-    sent = records.get(content, "shapes", sender_of(site))
+    sent: dict[str, Ints] = records.read_each(content, "shapes", Ints, sender_of(site))
     for name in task.summed:
-        sides: NDArray[Any] = sent.part(name, np.ndarray)
-        if sides.dtype != np.int64 or sides.ndim != 1 or len(sides) > MOST_SIDES or (sides < 0).any():
+        sides = sent.get(name)
+        if sides is None or sides.ndim != 1 or len(sides) > MOST_SIDES or (sides < 0).any():
             raise FederationError(
                 f"Site '{site}' says of the result '{name}' of task '{task.name}' that it has a shape which no array "
                 "has. Does it run the same version of flower-pansvm?"
@@ -146,7 +130,6 @@ def notes_by_receiver(contents: Mapping[str, RecordDict]) -> dict[str, dict[str,
     """Sort the sealed notes in the sites' replies by the site they are for."""
     notes: dict[str, dict[str, bytes]] = {}
     for sender, content in contents.items():
-        sent = records.get(content, "notes", sender_of(sender))
-        for receiver in sent:
-            notes.setdefault(receiver, {})[sender] = sent.part(receiver, bytes)
+        for receiver, note in records.read_each(content, "notes", bytes, sender_of(sender)).items():
+            notes.setdefault(receiver, {})[sender] = note
     return notes

@@ -8,7 +8,7 @@ them. Notes from site to site, which the coordinator cannot read, ride along in 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from logging import INFO, WARNING
-from typing import cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
@@ -18,13 +18,16 @@ from flwr.serverapp.strategy import Strategy
 from numpy.typing import NDArray
 
 from flower_pansvm import records
-from flower_pansvm.bounds import bounds_of
 from flower_pansvm.errors import FederationError
-from flower_pansvm.messages import MOMENTS, RELAY, ROWS, Task, sum_name
-from flower_pansvm.records import Group, Values
+from flower_pansvm.records import Values
+from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
+from flower_pansvm.tasks.scaling import MOMENTS, ROWS
+from flower_pansvm.tasks.summing import RELAY, RelayStep
+from flower_pansvm.tasks.task import Broadcast, Task, bounds_of, sum_name
+from flower_pansvm.version import is_older
 from strategies.checkpoint import Checkpoint
 from strategies.costs import Costs
 from strategies.envelope import (
@@ -42,6 +45,10 @@ from strategies.opened import KnownRows, Opened
 from strategies.plausible import check_sum
 from strategies.settings import Settings
 from strategies.transcript import Transcript
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+M = TypeVar("M")
 
 
 class SitesLostError(Exception):
@@ -73,6 +80,8 @@ class Federation:
     ----------
     sites : dict of str to Contact
         The sites that take part, by name, in ring order.
+    schema : Schema or None
+        Columns and classes, once the sites have agreed on them.
     costs : Costs
         What the run cost.
     """
@@ -97,6 +106,7 @@ class Federation:
             text = "NOTHING IS PROTECTED: with '%s' the coordinator sees every site's numbers; for comparison only"
             log(WARNING, text, settings.aggregation)
         self.sites: dict[str, Contact] = {}
+        self.schema: Schema | None = None
         self.costs = Costs()
         self._joined: dict[str, Contact] = {}
         self._riders: dict[str, Values] = {}
@@ -105,9 +115,12 @@ class Federation:
         self._request: Request
         self._rows: KnownRows | None = None
 
-    def secure_sum(
-        self, task: Task, inputs: Values, slack: Mapping[str, float] | None = None
-    ) -> dict[str, NDArray[np.float64]]:
+    @property
+    def rows_train(self) -> int | None:
+        """Training rows of all sites, as far as they have been counted."""
+        return None if self._rows is None else int(self._rows.train.sum())
+
+    def secure_sum(self, task: Task[Q, A], question: Q, slack: Mapping[str, float] | None = None) -> A:
         """Have every site run ``task`` on its rows and learn the sum over the sites of each result.
 
         A site that does not answer is left out from then on, and the sum is repeated with the others.
@@ -116,48 +129,50 @@ class Federation:
         ----------
         task : Task
             A task whose results are all summed.
-        inputs : mapping
-            What the task needs.
+        question : object
+            The task's question.
         slack : mapping of str to float, optional
             By how much any number of a sum may be off, besides rounding, for instance because the sites add noise to
             it; 0 for a result that is not named. Without it the sums are checked as :mod:`strategies.plausible` says.
 
         Returns
         -------
-        dict of str to ndarray
-            The sums, in the shapes the sites gave them.
+        object
+            The task's answer with the sums, in the shapes the sites gave them.
 
         Raises
         ------
         PanSVMError
             If a site reports an error, fewer than ``min-sites`` sites are left, or a sum cannot be.
         """
+        self._check_versions(task)
         entry = self.checkpoint.next(task.name) if self.checkpoint else None
-        sums = self._replay(*entry) if entry else self._sum_of_all_left(task, inputs, slack or {})
+        sums = self._replay(*entry) if entry else self._sum_of_all_left(task, question, slack or {})
         sites = tuple(self.sites)
         self._learn_rows(task, sums, sites)
         if self.checkpoint:
             self.checkpoint.write(task.name, sites, sums)
         if self.transcript:
-            self.transcript.add_sum(task, inputs, sites, sums)
-        if entry and task is MOMENTS:
+            self.transcript.add_sum(task, question, sites, sums)
+        if entry and task.name == MOMENTS.name:
             # Asked all the same, for what the sites hand on to each other with it: keys do not outlive a run.
-            self._sum_of_all_left(task, inputs, slack or {})
-        return sums
+            self._sum_of_all_left(task, question, slack or {})
+        return task.answer(**sums)
 
     def _sum_of_all_left(
-        self, task: Task, inputs: Values, slack: Mapping[str, float]
+        self, task: Task[Q, A], question: Q, slack: Mapping[str, float]
     ) -> dict[str, NDArray[np.float64]]:
         """Ask for a sum, and again without the sites that are lost, until all that are left have answered."""
         round_trip = self.costs.round_trips + 1
-        keys = keys_digest({name: site.public_key + site.published for name, site in self._joined.items()})
+        public = {name: site.keys.public_key + site.keys.published for name, site in self._joined.items()}
+        keys, inputs = keys_digest(public), records.values_of(question)
         attempt = 0
         while True:
             roster = tuple(self.sites)
-            bounds = bounds_of(task, inputs, self.terms, len(roster))
+            bounds = bounds_of(task, question, self.terms, len(roster))
             name = sum_name(task, inputs, bounds, self._told, self.terms.digest)
             this = SumRound(self.run, name, round_trip, attempt, roster, keys)
-            self._request = Request(this, task, inputs, bounds, slack)
+            self._request = Request(this, task, question, bounds, slack)
             try:
                 return self._attempt(inputs)
             except SitesLostError as lost:
@@ -166,8 +181,8 @@ class Federation:
                 self.note_lost(lost.names, len(self.sites))
                 attempt += 1
 
-    def collect(self, task: Task, inputs: Values) -> dict[int, Group]:
-        """Have every site run ``task`` and return each site's disclosed results, by node id.
+    def collect(self, task: Task[Q, A], question: Q) -> dict[int, A]:
+        """Have every site run ``task`` and return what each site has disclosed, by node id.
 
         Before any site has joined, all connected nodes are asked.
 
@@ -176,10 +191,11 @@ class Federation:
         PanSVMError
             If a site reports an error, or fewer than ``min-sites`` answer.
         """
+        self._check_versions(task)
         names = {contact.node_id: name for name, contact in self.sites.items()}
         nodes = list(names) or list(self.grid.get_node_ids())
         content = RecordDict()
-        records.put(content, "inputs", inputs)
+        records.write(content, "inputs", question)
         self._put_riders(content)
         replies = self._exchange(dict.fromkeys(nodes, content), task)
         silent = [names.get(node, f"node {node}") for node in nodes if node not in replies]
@@ -188,18 +204,21 @@ class Federation:
             self.note_lost(silent, len(replies))
         senders = {node: sender_of(names.get(node, f"node {node}")) for node in replies}
         results = {
-            node: records.get(reply.content, "disclosed", senders[node]) for node, reply in replies.items()
+            node: records.read(reply.content, "disclosed", task.answer, senders[node])
+            for node, reply in replies.items()
         }
+        first = next(iter(results.values()))
         for name in task.disclosed:
-            self.costs.note_departure(task, "disclosed", name, np.size(next(iter(results.values()))[name]))
+            self.costs.note_departure(task, "disclosed", name, np.size(getattr(first, name)))
         return results
 
-    def broadcast(self, name: str, values: Values) -> None:
+    def broadcast(self, broadcast: Broadcast[M], message: M) -> None:
         """Give every site values to keep; they travel with the next messages."""
-        self._riders[name] = values
-        self._told[name] = records.digest(values)
+        values = records.values_of(message)
+        self._riders[broadcast.name] = values
+        self._told[broadcast.name] = records.digest(values)
         if self.transcript:
-            self.transcript.add_told(name, values)
+            self.transcript.add_told(broadcast, message)
 
     def enrol(self, contacts: Mapping[str, Contact]) -> None:
         """Take in the sites that have joined; their order by name is the ring's."""
@@ -265,7 +284,7 @@ class Federation:
         request = self._request
         return Opened(
             request.task,
-            request.inputs,
+            request.question,
             sums,
             request.bounds,
             sites,
@@ -274,8 +293,17 @@ class Federation:
             len(request.this.roster),
         )
 
+    def _check_versions(self, task: Task[Any, Any]) -> None:
+        """Check that each site's version has a task, before any site is asked."""
+        for name, site in self.sites.items():
+            if is_older(site.version, than=task.since):
+                raise FederationError(
+                    f"Site '{name}' runs version {site.version} of flower-pansvm, but task '{task.name}' is there from "
+                    f"{task.since} on. Update the hospital's installation, or choose another strategy."
+                )
+
     def _learn_rows(
-        self, task: Task, sums: Mapping[str, NDArray[np.float64]], sites: tuple[str, ...]
+        self, task: Task[Any, Any], sums: Mapping[str, NDArray[np.float64]], sites: tuple[str, ...]
     ) -> None:
         """Keep what a sum says of the sites' rows, to check later sums by."""
         if task is MOMENTS:
@@ -333,7 +361,8 @@ class Federation:
         contents = {}
         for name, payload in payloads.items():
             content = RecordDict()
-            put_sum(content, self._request.this, self._joined, {"step": step, "payload": payload})
+            put_sum(content, self._request.this, self._joined)
+            records.write(content, "step", RelayStep(step, payload))
             contents[self.sites[name].node_id] = content
         replies = self._exchange(contents, RELAY)
         self._check_all_answered(payloads, replies)
@@ -349,7 +378,7 @@ class Federation:
         for broadcast, values in self._riders.items():
             records.put(content, f"broadcast.{broadcast}", values)
 
-    def _exchange(self, contents: Mapping[int, RecordDict], task: Task) -> dict[int, Message]:
+    def _exchange(self, contents: Mapping[int, RecordDict], task: Task[Any, Any]) -> dict[int, Message]:
         timeout = self.settings.timeout
         messages = [
             Message(content, node, task.message_type, ttl=timeout) for node, content in contents.items()

@@ -2,16 +2,15 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from flower_pansvm.errors import FederationError
 from flower_pansvm.printable import is_printable
-from flower_pansvm.records import Group
 from flower_pansvm.secure_sum.fixed_point import WIDE_LIMIT
 from flower_pansvm.secure_sum.keys import KEY_BYTES
+from flower_pansvm.tasks.joining import JoinAnswer
+from flower_pansvm.tasks.scaling import ExtremesAnswer
 
 MOST_NAME = 64
 SITE_NAME = re.compile(rf"[^\s/\\](?:[^/\\]{{0,{MOST_NAME - 2}}}[^\s/\\])?")
@@ -22,47 +21,55 @@ SIGNATURE_BYTES = (0, 64)
 
 MOST_PUBLISHED_BYTES = 2**16
 MOST_COLUMNS, MOST_CLASSES = 2**20, 1000
+VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 MOST_TEXT = 500
 """Characters of the name of a column or a class."""
 
 
-def check_join(reply: Group, node: int) -> str:
+def check_join(answer: JoinAnswer, node: int) -> str:
     """Check what a site has disclosed on joining and return its name.
 
     Parameters
     ----------
-    reply : Group
-        The disclosed results of :data:`flower_pansvm.messages.JOIN`.
+    answer : JoinAnswer
+        What it has disclosed.
     node : int
         The site's node id.
 
     Raises
     ------
     FederationError
-        If a part is missing or cannot be. The text names the site, by its node id as long as its name is not known to
+        If a part cannot be. The text names the site, by its node id as long as its name is not known to
         be one.
     """
-    name = _name_of(reply, node)
-    for part, lengths in (
-        ("public_key", (KEY_BYTES,)),
-        ("published", range(MOST_PUBLISHED_BYTES + 1)),
-        ("signature", SIGNATURE_BYTES),
+    name = answer.name
+    if not (SITE_NAME.fullmatch(name) and is_printable(name)):
+        raise FederationError(
+            f"The site at node {node} calls itself something that is no name: at most {MOST_NAME} characters, none of "
+            "them a slash, a backslash or a control character, and no blanks around them. Write name='…' into its node "
+            "config."
+        )
+    for part, value, lengths in (
+        ("public key", answer.public_key, (KEY_BYTES,)),
+        ("published", answer.published, range(MOST_PUBLISHED_BYTES + 1)),
+        ("signature", answer.signature, SIGNATURE_BYTES),
     ):
-        if len(reply.part(part, bytes)) not in lengths:
-            raise _refusal(name, f"its {part.replace('_', ' ')} does not have the length of one")
-    reply.part("absent_is_zero", bool)
-    _check_texts(name, reply, "columns", MOST_COLUMNS)
-    _check_texts(name, reply, "classes", MOST_CLASSES)
+        if len(value) not in lengths:
+            raise _refusal(name, f"its {part} does not have the length of one")
+    if not VERSION.fullmatch(answer.version):
+        raise _refusal(name, "its version is none")
+    _check_texts(name, "columns", answer.columns, MOST_COLUMNS)
+    _check_texts(name, "classes", answer.classes, MOST_CLASSES)
     return name
 
 
-def check_extremes(answers: Mapping[str, Group], shape: tuple[int, ...]) -> None:
+def check_extremes(answers: Mapping[str, ExtremesAnswer], shape: tuple[int, ...]) -> None:
     """Check the smallest and largest cells that sites have disclosed.
 
     Parameters
     ----------
-    answers : mapping of site name to Group
-        The disclosed results of :data:`flower_pansvm.messages.EXTREMES`.
+    answers : mapping of site name to ExtremesAnswer
+        What they have disclosed.
     shape : tuple of int
         Folds and features.
 
@@ -72,7 +79,9 @@ def check_extremes(answers: Mapping[str, Group], shape: tuple[int, ...]) -> None
         If they cannot be; it names the site.
     """
     for name, answer in answers.items():
-        low, high = (_floats(name, answer, part, shape) for part in ("low", "high"))
+        low, high = answer.low, answer.high
+        if not low.shape == high.shape == shape:
+            raise _refusal(name, "'low' and 'high' are not one number for each fold and column")
         # A feature without any cell has the extremes of nothing.
         nothing = (low == np.inf) & (high == -np.inf)
         small = np.maximum(np.abs(low), np.abs(high)) <= WIDE_LIMIT
@@ -82,22 +91,9 @@ def check_extremes(answers: Mapping[str, Group], shape: tuple[int, ...]) -> None
             )
 
 
-def _name_of(reply: Group, node: int) -> str:
-    name: str = reply.part("name", str)
-    if not (SITE_NAME.fullmatch(name) and is_printable(name)):
-        raise FederationError(
-            f"The site at node {node} calls itself something that is no name: at most {MOST_NAME} characters, none of "
-            "them a slash, a backslash or a control character, and no blanks around them. Write name='…' into its node "
-            "config."
-        )
-    return name
-
-
-def _check_texts(name: str, reply: Group, part: str, most: int) -> None:
-    values: NDArray[Any] = reply.part(part, np.ndarray)
-    if values.dtype.kind != "U" or values.ndim != 1 or len(values) > most:
+def _check_texts(name: str, part: str, texts: tuple[str, ...], most: int) -> None:
+    if len(texts) > most:
         raise _refusal(name, f"its {part} are not a list of at most {most} texts")
-    texts = values.tolist()
     if len(set(texts)) < len(texts):
         raise _refusal(name, f"two of its {part} have the same name")
     for number, text in enumerate(texts, start=1):
@@ -107,13 +103,6 @@ def _check_texts(name: str, reply: Group, part: str, most: int) -> None:
                 f"number {number} of its {part} has a name that is empty, longer than {MOST_TEXT} characters, or holds "
                 "a control character",
             )
-
-
-def _floats(name: str, answer: Group, part: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
-    values: NDArray[Any] = answer.part(part, np.ndarray)
-    if values.dtype != np.float64 or values.shape != shape:
-        raise _refusal(name, f"'{part}' is not one number for each fold and column")
-    return values
 
 
 def _refusal(name: str, problem: str) -> FederationError:

@@ -6,10 +6,10 @@ from logging import INFO
 
 from flwr.common.logger import log
 
-from flower_pansvm import messages
 from flower_pansvm.errors import FederationError
-from flower_pansvm.records import Group, texts
 from flower_pansvm.schema import Schema
+from flower_pansvm.tasks.joining import JOIN, SCHEMA, JoinAnswer, JoinQuestion, SchemaBroadcast
+from flower_pansvm.tasks.summing import PublicKeys
 from strategies.envelope import Contact
 from strategies.federation import Federation
 from strategies.join_replies import check_join
@@ -30,34 +30,34 @@ def join(federation: Federation, settings: Settings) -> Schema:
         If the sites' tables do not fit together.
     """
     _wait_for_sites(federation, settings)
-    answers = federation.collect(messages.JOIN, {"positive_labels": texts(settings.positive_labels)})
+    answers = federation.collect(JOIN, JoinQuestion(tuple(settings.positive_labels)))
     by_name = _by_name(answers)
-    federation.enrol(
-        {
-            name: Contact(node, *(answers[node][part] for part in ("public_key", "published", "signature")))
-            for name, node in by_name.items()
-        }
-    )
+    federation.enrol({name: _contact(node, answers[node]) for name, node in by_name.items()})
     if len(by_name) == 2:
         log(INFO, "only two sites take part: each learns the other's sums by taking its own off the total")
     schema = Schema.agree(
-        {name: [str(column) for column in answers[node]["columns"]] for name, node in by_name.items()},
-        {name: [str(label) for label in answers[node]["classes"]] for name, node in by_name.items()},
+        {name: answers[node].columns for name, node in by_name.items()},
+        {name: answers[node].classes for name, node in by_name.items()},
         settings.positive_labels,
-        [name for name, node in by_name.items() if answers[node]["absent_is_zero"]],
+        [name for name, node in by_name.items() if answers[node].absent_is_zero],
     )
+    federation.schema = schema
     federation.broadcast(
-        messages.SCHEMA,
-        {
-            "columns": texts(schema.columns),
-            "classes": texts(schema.classes),
-            "positive_labels": texts(schema.positive_labels),
-            "test_fraction": settings.test_fraction,
-            "folds": settings.folds,
-            "seed": settings.seed,
-        },
+        SCHEMA,
+        SchemaBroadcast(
+            schema.columns,
+            schema.classes,
+            schema.positive_labels,
+            settings.test_fraction,
+            settings.folds,
+            settings.seed,
+        ),
     )
     return schema
+
+
+def _contact(node: int, answer: JoinAnswer) -> Contact:
+    return Contact(node, PublicKeys(answer.public_key, answer.published, answer.signature), answer.version)
 
 
 def _wait_for_sites(federation: Federation, settings: Settings) -> None:
@@ -78,7 +78,7 @@ def _wait_for_sites(federation: Federation, settings: Settings) -> None:
         )
 
 
-def _by_name(answers: Mapping[int, Group]) -> dict[str, int]:
+def _by_name(answers: Mapping[int, JoinAnswer]) -> dict[str, int]:
     by_name: dict[str, int] = {}
     for node, answer in answers.items():
         name = check_join(answer, node)

@@ -11,8 +11,15 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from flower_pansvm import messages
 from flower_pansvm.errors import TrainingError
+from flower_pansvm.tasks.landmarks import (
+    ASSIGN,
+    BOX,
+    LANDMARKS,
+    AssignQuestion,
+    BoxQuestion,
+    LandmarksQuestion,
+)
 from strategies.federation import Federation
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.scaling import ScaledFeatures
@@ -68,20 +75,16 @@ def local_k_means(
     wanted = [settings.landmark_count(scaled.rows) for scaled in scaled_sets]
     most, sites = max(wanted), len(federation.sites)
     sums = federation.secure_sum(
-        messages.LANDMARKS,
-        {
-            "folds": _folds(scaled_sets),
-            "shares": np.array(
-                [count / scaled.rows for count, scaled in zip(wanted, scaled_sets, strict=True)]
-            ),
-            "slots_per_site": min(most, SPARE_SLOTS * math.ceil(most / sites)),
-            "min_cluster": settings.min_cluster,
-            "seed": settings.seed,
-        },
+        LANDMARKS,
+        LandmarksQuestion(
+            folds=_folds(scaled_sets),
+            shares=np.array([count / scaled.rows for count, scaled in zip(wanted, scaled_sets, strict=True)]),
+            slots_per_site=min(most, SPARE_SLOTS * math.ceil(most / sites)),
+            min_cluster=settings.min_cluster,
+            seed=settings.seed,
+        ),
     )
-    return [
-        _sorted(centres[filled > 0]) for centres, filled in zip(sums["centres"], sums["filled"], strict=True)
-    ]
+    return [_sorted(centres[filled > 0]) for centres, filled in zip(sums.centres, sums.filled, strict=True)]
 
 
 def federated_k_means(
@@ -96,17 +99,17 @@ def federated_k_means(
         most = max(map(len, centres))
         padded = [np.pad(own, ((0, most - len(own)), (0, 0))) for own in centres]
         sums = federation.secure_sum(
-            messages.ASSIGN,
-            {
-                "folds": _folds(scaled_sets),
-                "centres": np.stack(padded),
-                "counts": np.array([len(own) for own in centres]),
-                "min_cluster": settings.min_cluster,
-            },
+            ASSIGN,
+            AssignQuestion(
+                folds=_folds(scaled_sets),
+                centres=np.stack(padded),
+                counts=np.array([len(own) for own in centres]),
+                min_cluster=settings.min_cluster,
+            ),
         )
         centres = [
             totals[weights[:, 0] > 0] / weights[weights[:, 0] > 0]
-            for totals, weights in zip(sums["totals"], sums["weights"], strict=True)
+            for totals, weights in zip(sums.totals, sums.weights, strict=True)
         ]
         log(INFO, "federated k-means: %d centres", len(centres[0]))
     return centres
@@ -121,9 +124,9 @@ def random_in_box(
     """
     deviation = math.sqrt(min(scaled.variance() for scaled in scaled_sets))
     steps = np.geomspace(SMALLEST_STEP * (deviation or 1.0), _largest_cell(scaled_sets), BOX_STEPS)
-    sums = federation.secure_sum(messages.BOX, {"folds": _folds(scaled_sets), "steps": steps})
+    sums = federation.secure_sum(BOX, BoxQuestion(_folds(scaled_sets), steps))
     landmarks = []
-    for scaled, below, above in zip(scaled_sets, sums["below"], sums["above"], strict=True):
+    for scaled, below, above in zip(scaled_sets, sums.below, sums.above, strict=True):
         low, high = (steps[np.minimum((side > 0).sum(axis=1), len(steps) - 1)] for side in (below, above))
         generator = np.random.default_rng([settings.seed, scaled.fold + 1])
         count = settings.landmark_count(scaled.rows)

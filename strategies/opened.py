@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.messages import Task
+from flower_pansvm.tasks.task import Task
 
 ROUNDING = 1e-9
 """Relative error that sums of many numbers may have."""
@@ -47,8 +47,8 @@ class Opened:
     ----------
     task : Task
         The task.
-    inputs : mapping
-        What the sites were asked.
+    question : object
+        What the sites were asked: the task's dataclass.
     sums : mapping of str to ndarray
         The results, summed over the sites.
     bounds : mapping of str to float
@@ -63,8 +63,8 @@ class Opened:
         Sites in the secure sum: as many as ``sites`` unless a single one's contribution is looked at.
     """
 
-    task: Task
-    inputs: Mapping[str, Any]
+    task: Task[Any, Any]
+    question: Any
     sums: Mapping[str, Numbers]
     bounds: Mapping[str, float]
     sites: tuple[str, ...]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.metrics import Evaluation
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
@@ -33,6 +33,7 @@ from strategies.joining import join
 from strategies.landmarks import gather_landmarks
 from strategies.master.progress import Progress
 from strategies.model_choice import Choice, choose
+from strategies.outcome import Outcome
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import strategies
 from strategies.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
@@ -45,10 +46,14 @@ SPREAD = 0.3
 
 @strategies.register("pan-svm")
 class PanSVM(PhasedStrategy):
-    """The PAN-SVM strategy. Each phase is a method; a subclass may replace one and keep the others.
+    """The PAN-SVM strategy; the feature selections share its phases.
 
     Attributes
     ----------
+    model : PanSVC
+        The fitted model, after the run.
+    evaluation : Evaluation
+        Its accuracy over all sites' test rows, after the run.
     training : CuttingPlanes
         Bounds, cuts and dual variables of each binary problem, as far as training has come. After those of the model
         come, for probabilities, those that leave a fold out.
@@ -66,13 +71,22 @@ class PanSVM(PhasedStrategy):
     >>> strategy.model.save("model.npz")  # doctest: +SKIP
     """
 
+    model: PanSVC
+    evaluation: Evaluation
     settings_class = PanSvmSettings
     settings: PanSvmSettings
     training: CuttingPlanes
     choice: Choice | None = None
     landmarks_used: int = 0
 
-    def fit(self, federation: Federation) -> PanSVC:
+    def fit(self, federation: Federation) -> Outcome:
+        """Train the model, and try it on the test rows."""
+        self.model = self.learn(federation)
+        with federation.costs.phase("evaluation"):
+            self.evaluation = self.evaluate(federation)
+        return Outcome(self.model, self.evaluation, self.figures())
+
+    def learn(self, federation: Federation) -> PanSVC:
         """Train the model; one phase after the other as in the paper's figure 3.1."""
         schema, moments = self.agree(federation)
         with federation.costs.phase("landmarks"):
@@ -86,7 +100,7 @@ class PanSVM(PhasedStrategy):
         with phase("join"):
             schema = self.join(federation)
         with phase("scaling"):
-            moments = self.learn_moments(federation)
+            moments = learn_moments(federation, self.settings)
         if self.settings.tunes:
             with phase("model choice"):
                 self.choose(federation, schema, moments)
@@ -127,7 +141,7 @@ class PanSVM(PhasedStrategy):
         check_kernel(feature_map.kernel, scaled)
         with phase("warm start"):
             if start is None:
-                starts = self.warm_start(federation, problems)
+                starts = warm_start(federation, self.settings, problems)
             else:
                 own = start(feature_map)
                 starts = [own[i % len(pairs)] for i in range(len(problems))]
@@ -142,10 +156,6 @@ class PanSVM(PhasedStrategy):
     def join(self, federation: Federation) -> Schema:
         """Phase 1: agree on columns and classes."""
         return join(federation, self.settings)
-
-    def learn_moments(self, federation: Federation) -> Moments:
-        """Phase 2: federated moments of the features."""
-        return learn_moments(federation, self.settings)
 
     def choose(self, federation: Federation, schema: Schema, moments: Moments) -> None:
         """Choose C and gamma by cross-validation, if they are to be chosen, and go on with these."""
@@ -203,10 +213,6 @@ class PanSVM(PhasedStrategy):
         ]
         return [with_rows(problem, self.settings, moments.rows) for problem in problems]
 
-    def warm_start(self, federation: Federation, problems: Sequence[Problem]) -> list[NDArray[np.float64]]:
-        """Phase 5: the mean of the sites' own linear SVMs as first point of each problem."""
-        return warm_start(federation, self.settings, problems)
-
     def cutting_planes(
         self,
         federation: Federation,
@@ -258,7 +264,6 @@ class PanSVM(PhasedStrategy):
             for state in solved
         ]
         return {
-            "rows_train": int(self.training.rows.sum()),
             "landmarks": self.landmarks_used,
             "rank": self.model.feature_map_.rank,
             "objective": objectives[0] if len(objectives) == 1 else objectives,

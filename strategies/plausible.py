@@ -7,16 +7,21 @@ unnoticed (docs/threat-model.md).
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
-from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import LARGEST_JITTER, curvature_diagonal, curvature_size
-from flower_pansvm.cutting_planes.packing import unpack_answers, unpack_questions
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import FederationError
-from flower_pansvm.messages import Task
+from flower_pansvm.tasks.cutting_planes import CUTS, WARM_START, CutsAnswer
+from flower_pansvm.tasks.landmarks import ASSIGN, BOX, LANDMARKS
+from flower_pansvm.tasks.scaling import MOMENTS, ROWS
+from flower_pansvm.tasks.scoring import SCORES
+from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
+from flower_pansvm.tasks.task import Task
 from strategies.opened import ROUNDING, Numbers, Opened
+from strategies.packing import unpack_answers
 
 CURVATURE_ROUNDING = 1e-4
 """The same of a curvature, which the sites sum in single precision; relative to its largest number."""
@@ -98,9 +103,7 @@ def _squares(opened: Opened) -> Problems:
 
 
 def _class_moments(opened: Opened) -> Problems:
-    yield from opened.misshapen(
-        **dict.fromkeys(messages.CLASS_MOMENTS.summed, (opened.classes, opened.columns))
-    )
+    yield from opened.misshapen(**dict.fromkeys(CLASS_MOMENTS.summed, (opened.classes, opened.columns)))
     if opened.broken("count"):
         yield "'count' holds a number of cells that is negative or not whole"
     if opened.rows is not None and (opened.sums["count"] > opened.rows.train.sum(axis=0)[:, None]).any():
@@ -110,7 +113,7 @@ def _class_moments(opened: Opened) -> Problems:
 
 def _support(opened: Opened) -> Problems:
     weights = opened.sums["weights"].shape
-    cells = (len(opened.inputs["rank"]), 2, weights[-1] if weights else -1)
+    cells = (len(opened.question.rank), 2, weights[-1] if weights else -1)
     yield from opened.misshapen(weights=(cells[0], -1), count=cells[:2], total=cells, square=cells)
     if opened.negative("count"):
         yield "'count' holds a number of support vectors that is negative"
@@ -120,8 +123,8 @@ def _support(opened: Opened) -> Problems:
 
 
 def _landmarks(opened: Opened) -> Problems:
-    filled, slots = opened.sums["filled"], opened.inputs["slots_per_site"] * opened.roster_size
-    cells = (len(opened.inputs["folds"]), slots, opened.columns)
+    filled, slots = opened.sums["filled"], opened.question.slots_per_site * opened.roster_size
+    cells = (len(opened.question.folds), slots, opened.columns)
     yield from opened.misshapen(centres=cells, filled=cells[:2])
     if opened.broken("filled") or (filled > 1).any():
         yield "'filled' holds something else than a 0 or a 1 for each slot"
@@ -131,7 +134,7 @@ def _landmarks(opened: Opened) -> Problems:
 
 
 def _assign(opened: Opened) -> Problems:
-    yield from opened.misshapen(totals=opened.inputs["centres"].shape, weights=opened.inputs["centres"].shape)
+    yield from opened.misshapen(totals=opened.question.centres.shape, weights=opened.question.centres.shape)
     if opened.negative("weights"):
         yield "'weights' holds a weight that is negative"
     if opened.rows is not None:
@@ -141,7 +144,7 @@ def _assign(opened: Opened) -> Problems:
 
 
 def _box(opened: Opened) -> Problems:
-    steps = (len(opened.inputs["folds"]), opened.columns, len(opened.inputs["steps"]))
+    steps = (len(opened.question.folds), opened.columns, len(opened.question.steps))
     yield from opened.misshapen(below=steps, above=steps)
     for name in ("below", "above"):
         sites = opened.sums[name]
@@ -150,21 +153,18 @@ def _box(opened: Opened) -> Problems:
 
 
 def _warm_start(opened: Opened) -> Problems:
-    rank = opened.inputs["rank"]
+    rank = opened.question.rank
     yield from opened.misshapen(weights=(int((rank + 1).sum()),), rows=(len(rank),))
     if opened.negative("rows"):
         yield "'rows' holds a number of rows that is negative"
-    if opened.exceeds("rows", opened.inputs["problem_rows"]):
+    if opened.exceeds("rows", opened.question.problem_rows):
         yield "'rows' has more rows than the problem"
 
 
 def _cuts(opened: Opened) -> Problems:
     """Yield what cannot be of cutting planes: any c in [0, 1] for each row gives one that is nowhere above the loss."""
-    questions, (rank, count) = (
-        unpack_questions(opened.inputs),
-        (opened.inputs[name] for name in ("rank", "count")),
-    )
-    points, pairs = (int(count.sum()),), zip(rank, opened.inputs["leading"], strict=True)
+    questions, rank, count = opened.question.questions(), opened.question.rank, opened.question.count
+    points, pairs = (int(count.sum()),), zip(rank, opened.question.leading, strict=True)
     curvature = sum(curvature_size(int(one), int(leading)) for one, leading in pairs)
     yield from opened.misshapen(
         a=(int((count * rank).sum()),), d=points, m=points, loss=points, curvature=(curvature,)
@@ -177,9 +177,9 @@ def _cuts(opened: Opened) -> Problems:
         or (-opened.sums["d"] > opened.sums["m"] * (1 + ROUNDING) + opened.off("d", "m")).any()
     ):
         yield "'d' is larger than 'm'"
-    if opened.exceeds("m", np.repeat(opened.inputs["problem_rows"], opened.inputs["count"])):
+    if opened.exceeds("m", np.repeat(opened.question.problem_rows, opened.question.count)):
         yield "'m' has more rows than the problem"
-    answers = unpack_answers(opened.sums, questions)
+    answers = unpack_answers(CutsAnswer(**opened.sums), questions)
     for question, answer in zip(questions, answers, strict=True):
         cuts, (w, b) = answer.cuts, (question.points[:, :-1], question.points[:, -1:])
         planes = cuts.m - w @ cuts.a.T - b * cuts.d
@@ -195,14 +195,14 @@ def _cuts(opened: Opened) -> Problems:
 
 def _scores(opened: Opened) -> Problems:
     """Yield what cannot be of counts of rows: each row of a fold, or test row, is counted once by each model."""
-    models, columns = opened.inputs["centres"].shape
+    models, columns = opened.question.centres.shape
     yield from opened.misshapen(
         confusion=(models, opened.classes, opened.classes), histogram=(models, columns, 2, -1)
     )
     for name in ("confusion", "histogram"):
         if opened.broken(name):
             yield f"'{name}' holds a number of rows that is negative or not whole"
-    folds, confusion = opened.inputs["folds"], opened.sums["confusion"]
+    folds, confusion = opened.question.folds, opened.sums["confusion"]
     by_class, rows = confusion.sum(axis=2), confusion.sum(axis=(1, 2))
     tested = by_class[folds == NO_FOLD]
     if (tested != tested[:1]).any():
@@ -229,16 +229,16 @@ def _miscounted(
     return bool(wrong.any())
 
 
-CHECKS: Mapping[Task, Callable[[Opened], Problems]] = {
-    messages.MOMENTS: _moments,
-    messages.ROWS: _rows,
-    messages.LANDMARKS: _landmarks,
-    messages.ASSIGN: _assign,
-    messages.BOX: _box,
-    messages.WARM_START: _warm_start,
-    messages.CUTS: _cuts,
-    messages.SCORES: _scores,
-    messages.CLASS_MOMENTS: _class_moments,
-    messages.SUPPORT: _support,
+CHECKS: Mapping[Task[Any, Any], Callable[[Opened], Problems]] = {
+    MOMENTS: _moments,
+    ROWS: _rows,
+    LANDMARKS: _landmarks,
+    ASSIGN: _assign,
+    BOX: _box,
+    WARM_START: _warm_start,
+    CUTS: _cuts,
+    SCORES: _scores,
+    CLASS_MOMENTS: _class_moments,
+    SUPPORT: _support,
 }
 """What is checked of the results of each task, besides that they are finite and within the bounds."""

@@ -7,10 +7,11 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm import messages
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import TableError
 from flower_pansvm.scaling import Scaling, mean_and_variance
+from flower_pansvm.tasks.scaling import EXTREMES, MOMENTS, SCALING, ScalingBroadcast
+from flower_pansvm.tasks.task import Nothing
 from strategies.federation import Federation
 from strategies.join_replies import check_extremes
 from strategies.pan_svm_settings import PanSvmSettings
@@ -126,26 +127,26 @@ def learn_moments(federation: Federation, settings: PanSvmSettings) -> Moments:
     TableError
         If fewer than two classes are left for training.
     """
-    sums = federation.secure_sum(messages.MOMENTS, {})
+    sums = federation.secure_sum(MOMENTS, Nothing())
     sites = tuple(federation.sites)
-    if np.count_nonzero(sums["rows"].sum(axis=0)) < 2:
+    if np.count_nonzero(sums.rows.sum(axis=0)) < 2:
         raise TableError(
-            f"The sites' {int(sums['rows'].sum())} training rows are all of one class. Lower test-fraction, or check "
+            f"The sites' {int(sums.rows.sum())} training rows are all of one class. Lower test-fraction, or check "
             "the label column."
         )
-    low, high = np.full(sums["count"].shape, np.inf), np.full(sums["count"].shape, -np.inf)
+    low, high = np.full(sums.count.shape, np.inf), np.full(sums.count.shape, -np.inf)
     if settings.scaling == "minmax":
-        answers = federation.collect(messages.EXTREMES, {})
+        answers = federation.collect(EXTREMES, Nothing())
         names = {contact.node_id: name for name, contact in federation.sites.items()}
         check_extremes({names[node]: answer for node, answer in answers.items()}, low.shape)
-        low = np.min([answer["low"] for answer in answers.values()], axis=0)
-        high = np.max([answer["high"] for answer in answers.values()], axis=0)
+        low = np.min([answer.low for answer in answers.values()], axis=0)
+        high = np.max([answer.high for answer in answers.values()], axis=0)
     return Moments(
-        rows=sums["rows"],
-        test_rows=int(sums["test_rows"][0]),
-        count=sums["count"],
-        total=sums["total"],
-        square=sums["square"],
+        rows=sums.rows,
+        test_rows=int(sums.test_rows[0]),
+        count=sums.count,
+        total=sums.total,
+        square=sums.square,
         low=low,
         high=high,
         kind=settings.scaling,
@@ -155,12 +156,14 @@ def learn_moments(federation: Federation, settings: PanSvmSettings) -> Moments:
 
 def tell_scalings(federation: Federation, scaled_sets: Sequence[ScaledFeatures]) -> None:
     """Tell the sites the scalings; from now on they go by their place in the list."""
+    scalings = [scaled.scaling for scaled in scaled_sets]
     federation.broadcast(
-        messages.SCALING,
-        {
-            part: np.stack([getattr(scaled.scaling, part) for scaled in scaled_sets])
-            for part in ("fill", "shift", "scale")
-        },
+        SCALING,
+        ScalingBroadcast(
+            np.stack([scaling.fill for scaling in scalings]),
+            np.stack([scaling.shift for scaling in scalings]),
+            np.stack([scaling.scale for scaling in scalings]),
+        ),
     )
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm import messages
 from flower_pansvm.metrics import BINS
 from flower_pansvm.multiclass import Pair
+from flower_pansvm.tasks.scoring import SCORES, ScoresQuestion
 from strategies.federation import Federation
 
 
@@ -58,23 +58,23 @@ def score(
         Class decisions of the rows of the other classes and of the class itself.
     """
     sums = federation.secure_sum(
-        messages.SCORES,
-        {
-            "feature_maps": np.array([trial.feature_map for trial in trials]),
-            "folds": np.array([trial.fold for trial in trials]),
-            "ranks": np.array([trial.weights.shape[1] - 1 for trial in trials]),
-            "weights": np.concatenate([trial.weights.ravel() for trial in trials]),
-            "positive": np.array([pair.positive for pair in pairs]),
-            "negative": np.array([pair.negative for pair in pairs]),
-            "centres": np.stack([trial.centres for trial in trials]),
-            "scales": np.stack([trial.scales for trial in trials]),
-        },
+        SCORES,
+        ScoresQuestion(
+            feature_maps=np.array([trial.feature_map for trial in trials]),
+            folds=np.array([trial.fold for trial in trials]),
+            ranks=np.array([trial.weights.shape[1] - 1 for trial in trials]),
+            weights=np.concatenate([trial.weights.ravel() for trial in trials]),
+            positive=np.array([pair.positive for pair in pairs]),
+            negative=np.array([pair.negative for pair in pairs]),
+            centres=np.stack([trial.centres for trial in trials]),
+            scales=np.stack([trial.scales for trial in trials]),
+        ),
     )
-    classes = math.isqrt(sums["confusion"].size // len(trials))
+    classes = math.isqrt(sums.confusion.size // len(trials))
     columns = len(trials[0].centres)
     return (
-        sums["confusion"].reshape(len(trials), classes, classes),
-        sums["histogram"].reshape(len(trials), columns, 2, BINS),
+        sums.confusion.reshape(len(trials), classes, classes),
+        sums.histogram.reshape(len(trials), columns, 2, BINS),
     )
 
 

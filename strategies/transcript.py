@@ -7,18 +7,25 @@ which rows were in which sum; an attack tries to find the rows from the sums.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.messages import Task
-from flower_pansvm.records import Values
+from flower_pansvm.records import Values, message_of, values_of
+from flower_pansvm.tasks.task import Broadcast, Task
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+M = TypeVar("M")
 
 FOLDER = "transcript"
 ROSTER = "sites"
 TOLD, SUM = "told", "sum"
 """Kinds of entries."""
+
+TRANSCRIPT = "The coordinator that wrote the transcript"
+"""Who sent what is read here, for errors."""
 
 LEARNED = "learned."
 """Before the names of what came back, which may be those of what was asked."""
@@ -33,7 +40,7 @@ class TranscriptSum:
     task : str
         Name of its task.
     inputs : mapping
-        Inputs of the task.
+        The question's values.
     told : mapping of str to mapping
         All that the sites had been told by then: the latest broadcast of each name. The same object for one sum and
         the next unless they were told something in between.
@@ -48,6 +55,18 @@ class TranscriptSum:
     told: Mapping[str, Values]
     sites: tuple[str, ...]
     sums: Mapping[str, NDArray[np.float64]]
+
+    def question(self, task: Task[Q, A]) -> Q:
+        """Return the question, which is the task's."""
+        return message_of(task.question, self.inputs, "inputs", TRANSCRIPT)
+
+    def answer(self, task: Task[Q, A]) -> A:
+        """Return the sums as the task's answer."""
+        return message_of(task.answer, self.sums, "sums", TRANSCRIPT)
+
+    def heard(self, broadcast: Broadcast[M]) -> M:
+        """Return a broadcast that the sites had heard by then."""
+        return message_of(broadcast.message, self.told[broadcast.name], broadcast.name, TRANSCRIPT)
 
 
 class Transcript:
@@ -65,16 +84,22 @@ class Transcript:
         remove_transcript(folder)
         self.folder.mkdir(parents=True)
 
-    def add_told(self, name: str, values: Values) -> None:
+    def add_told(self, broadcast: Broadcast[M], message: M) -> None:
         """Add a broadcast."""
-        self._write(f"{TOLD}-{name}", values)
+        self._write(f"{TOLD}-{broadcast.name}", values_of(message))
 
     def add_sum(
-        self, task: Task, inputs: Values, sites: tuple[str, ...], sums: Mapping[str, NDArray[np.float64]]
+        self,
+        task: Task[Q, A],
+        question: Q,
+        sites: tuple[str, ...],
+        sums: Mapping[str, NDArray[np.float64]],
     ) -> None:
         """Add a sum that has come back, over these sites."""
         learned = {LEARNED + name: total for name, total in sums.items()}
-        self._write(f"{SUM}-{task.name}", {**inputs, **learned, ROSTER: np.array(sites, dtype=np.str_)})
+        self._write(
+            f"{SUM}-{task.name}", {**values_of(question), **learned, ROSTER: np.array(sites, dtype=np.str_)}
+        )
 
     def _write(self, name: str, values: Values) -> None:
         self.written += 1

@@ -5,12 +5,11 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm import messages
-from flower_pansvm.cutting_planes.duals import pack_duals
-from flower_pansvm.cutting_planes.packing import pack_problems
 from flower_pansvm.cutting_planes.problem import NO_FOLD
+from flower_pansvm.tasks.selection import SUPPORT
 from strategies.elimination import Elimination
 from strategies.federation import Federation
+from strategies.packing import pack_duals
 from strategies.registry import strategies
 from strategies.selection.class_moments import ClassMoments
 from strategies.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
@@ -62,22 +61,17 @@ class VotedWrapper(Elimination):
         states, features = trained.states[NO_FOLD], trained.features
         problems = [state.problem for state in states]
         sums = federation.secure_sum(
-            messages.SUPPORT,
-            {
-                **pack_problems(problems),
-                **pack_duals([state.duals() for state in states]),
-                "blur": int(self.settings.blurs),
-            },
+            SUPPORT, pack_duals(problems, [state.duals() for state in states], blur=self.settings.blurs)
         )
         support = [
             ClassMoments(np.repeat(number[:, None], total.shape[1], axis=1), total, square)
-            for number, total, square in zip(sums["count"], sums["total"], sums["square"], strict=True)
+            for number, total, square in zip(sums.count, sums.total, sums.square, strict=True)
         ]
         kept = ClassMoments(*(part[:, features] for part in (classes.count, classes.total, classes.square)))
         sides = [kept.sides(problem.pair) for problem in problems]
         own = {
-            "svm-rfe": svm_rfe(sums["weights"]),
-            "rsvm": rsvm(sums["weights"], sides),
+            "svm-rfe": svm_rfe(sums.weights),
+            "rsvm": rsvm(sums.weights, sides),
             "svm-t": svm_t(support),
         }
         scores = {name: np.zeros(len(features)) for name in self.criteria}

@@ -22,8 +22,9 @@ import pandas as pd
 import pytest
 from flwr.app import Context, Message, RecordDict
 
-from clients.app import WORK, app
-from flower_pansvm import messages, records
+from clients.app import app
+from clients.gate.answering import HANDLERS
+from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
 from flower_pansvm.terms import Scalar
@@ -122,13 +123,19 @@ def record(tables: list[Path], monkeypatch: pytest.MonkeyPatch) -> Any:
 
     Every sum has the same name: otherwise sites would refuse each changed message at once, and only for that.
     """
-    monkeypatch.setattr(messages, "sum_name", lambda *_, **__: "sum")
+    monkeypatch.setattr("clients.gate.membership.sum_name", lambda *_, **__: "sum")
     monkeypatch.setattr("strategies.federation.sum_name", lambda *_, **__: "sum")
 
     def run(config: dict[str, Any]) -> tuple[Settings, Recorder]:
         settings = make_settings(**{**SMALL, **config})
         nodes: list[dict[str, Scalar]] = [
-            {"data": str(path), "name": path.stem, "min-cluster": 2, "scaling": settings.scaling}
+            {
+                "data": str(path),
+                "name": path.stem,
+                "min-cluster": 2,
+                "scaling": settings.scaling,
+                "extremes": "agreed",
+            }
             for path in tables
         ]
         grid = Recorder(app, nodes, settings.to_config())
@@ -232,7 +239,7 @@ def test_large_answers_are_refused_before_there_is_room_for_them(
     run: str, record: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, grid = record(RUNS[run])
-    monkeypatch.setattr("clients.sizes.MOST_NUMBERS", 5)
+    monkeypatch.setattr("clients.gate.sizes.MOST_NUMBERS", 5)
     refused = set()
     for one in grid.recorded[3]:
         reply = ask_again(settings, grid, one, one.content)
@@ -245,7 +252,7 @@ def test_large_answers_are_refused_before_there_is_room_for_them(
 
 def test_the_runs_have_every_task(record: Any) -> None:
     asked = {one.message_type for run in RUNS.values() for one in record(run)[1].recorded[3]}
-    assert asked == {task.message_type for task in WORK if task is not messages.ROWS}
+    assert asked == {task.message_type for task in HANDLERS if task.name != "rows"}
 
 
 @pytest.mark.usefixtures("_bounded")

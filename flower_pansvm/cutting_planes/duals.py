@@ -5,9 +5,7 @@ alpha, which satisfies 0 <= alpha_i <= C weight_i and sum_i alpha_i y_i = 0: it 
 as exact as the master's lower bound.
 """
 
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -62,21 +60,3 @@ def row_duals(mapped: Mapped, labels: Labels, duals: Duals, draw: Draw) -> NDArr
     # A row whose c are 0 in all of them but for a difference of roundings is no support vector.
     cleaned: NDArray[np.float64] = np.maximum(alpha, 0.0)
     return cleaned
-
-
-def pack_duals(duals: Sequence[Duals]) -> dict[str, NDArray[Any]]:
-    """Return the cutting planes of several problems as flat arrays."""
-    return {
-        "points": np.concatenate([np.empty(0), *(one.points.ravel() for one in duals)]),
-        "cuts": np.array([len(one.beta) for one in duals]),
-        "blurred": np.concatenate([np.empty(0, dtype=np.int64), *(one.blurred for one in duals)]),
-        "beta": np.concatenate([np.empty(0), *(one.beta for one in duals)]),
-    }
-
-
-def unpack_duals(values: Mapping[str, Any]) -> list[Duals]:
-    """Return the cutting planes that :func:`pack_duals` has packed, given the problems' ranks besides."""
-    sizes, counts = values["rank"] + 1, values["cuts"]
-    points = np.split(values["points"], np.cumsum(counts * sizes)[:-1])
-    blurred, beta = (np.split(values[name], np.cumsum(counts)[:-1]) for name in ("blurred", "beta"))
-    return [Duals(points[i].reshape(-1, sizes[i]), blurred[i], beta[i]) for i in range(len(sizes))]

@@ -102,10 +102,10 @@ def normal(draw: Draw, purpose: str, count: int) -> NDArray[np.float64]:
     return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:count]
 
 
-def noised(
+def noise_in(
     answer: Answer, question: Question, draw: Draw, noise: Noise, *, sites: int, heaviest: float
 ) -> Answer:
-    """Return one site's answer with its share of the noise.
+    """Return one site's share of the noise in an answer.
 
     Parameters
     ----------
@@ -123,19 +123,19 @@ def noised(
         Largest weight of a row in the problem.
     """
     cuts, rank, part = answer.cuts, answer.cuts.a.shape[1], heaviest / math.sqrt(sites)
-    a, d, m, loss = cuts.a.copy(), cuts.d.copy(), cuts.m.copy(), cuts.loss.copy()
+    a, d, m, loss = (np.zeros(part.shape) for part in (cuts.a, cuts.d, cuts.m, cuts.loss))
     for t, point in enumerate(question.points):
         numbers = part * normal(draw, f"noise {question.blur} {point.tobytes().hex()}", rank + 3)
         slope = noise.slope * numbers[: rank + 1]
-        a[t] += slope[:rank]
-        d[t] += slope[rank]
-        m[t] += slope @ point + HEIGHT * numbers[rank + 1]
-        loss[t] += HEIGHT * numbers[rank + 2]
-    curvature = _noised_curvature(answer.curvature, question, draw, noise, sites, heaviest)
+        a[t] = slope[:rank]
+        d[t] = slope[rank]
+        m[t] = slope @ point + HEIGHT * numbers[rank + 1]
+        loss[t] = HEIGHT * numbers[rank + 2]
+    curvature = _noise_in_curvature(answer.curvature, question, draw, noise, sites, heaviest)
     return Answer(Cuts(a, d, m, loss), curvature)
 
 
-def _noised_curvature(
+def _noise_in_curvature(
     curvature: NDArray[np.float64],
     question: Question,
     draw: Draw,
@@ -143,10 +143,10 @@ def _noised_curvature(
     sites: int,
     heaviest: float,
 ) -> NDArray[np.float64]:
-    """Return a site's curvature, as in `Answer`, with noise in shares of its own diagonal."""
+    """Return the noise in a site's curvature, in shares of its own diagonal."""
     leading, rank = question.leading, len(question.centre) - 1
     if leading < 0:
-        return curvature
+        return np.empty(0)
     triangle = curvature_size(rank, leading) - (rank - leading)
     rows, columns = np.tril_indices(leading + 1)
     diagonal = curvature[:triangle][rows == columns]
@@ -154,7 +154,5 @@ def _noised_curvature(
     share = noise.share(question, sites * curvature[triangle - 1], heaviest)
     purpose = f"noise curvature {question.width} {question.centre.tobytes().hex()}"
     # The sizes of all sites add up like their numbers, their noise like the root of it.
-    found: NDArray[np.float64] = curvature + share * math.sqrt(sites) * sizes * normal(
-        draw, purpose, len(curvature)
-    )
+    found: NDArray[np.float64] = share * math.sqrt(sites) * sizes * normal(draw, purpose, len(curvature))
     return found

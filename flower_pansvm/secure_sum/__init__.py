@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from flower_pansvm.registry import Registry
 from flower_pansvm.secure_sum.contract import SecureSum
-from flower_pansvm.secure_sum.k_secure import KSecure
-from flower_pansvm.secure_sum.paillier_options import PaillierOptions
-from flower_pansvm.secure_sum.plain import Plain
-from flower_pansvm.secure_sum.ring import Ring
+from flower_pansvm.secure_sum.protocols.k_secure import KSecure
+from flower_pansvm.secure_sum.protocols.paillier_options import PaillierOptions
+from flower_pansvm.secure_sum.protocols.ring import Ring
+from flower_pansvm.secure_sum.unprotected.plain import Plain
 from flower_pansvm.setting_values import check_choice
 
 __all__ = ["make", "options_class", "protocol_class", "protocol_names", "register"]
@@ -61,7 +61,7 @@ def protocol_class(name: str) -> type[SecureSum]:
     """
     check_choice("secure sum", name, protocol_names())
     if name == PAILLIER and name not in _protocols:
-        from flower_pansvm.secure_sum.paillier import Paillier  # noqa: PLC0415
+        from flower_pansvm.secure_sum.protocols.paillier import Paillier  # noqa: PLC0415
 
         register(Paillier)
     return _protocols[name]

@@ -20,7 +20,7 @@ from simulations.attack.fit import fit, start_from_landmarks, with_factors
 from simulations.attack.guess import Guess
 from simulations.attack.knowledge import Floats, Knowledge, knowledge_of
 from simulations.attack.linearised import determined
-from simulations.audited_sums import SimulatedSites
+from simulations.audit.sites import SimulatedSites
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.settings import Settings
 from strategies.transcript import read_transcript

@@ -10,15 +10,17 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import Cuts, Question, curvature_matrix
 from flower_pansvm.cutting_planes.noise import Noise
-from flower_pansvm.cutting_planes.packing import unpack_answers, unpack_problems, unpack_questions
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import Pair, signs
 from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP
+from flower_pansvm.tasks.landmarks import LANDMARK_SET
+from flower_pansvm.tasks.scaling import MOMENTS, SCALING
+from strategies.packing import unpack_answers
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.transcript import TranscriptSum
 
@@ -97,12 +99,13 @@ def knowledge_of(settings: PanSvmSettings, record: Sequence[TranscriptSum]) -> K
     SettingError
         If the run trained no model on all rows with one feature map.
     """
-    cuts = [one for one in record if one.task == messages.CUTS.name]
+    cuts = [one for one in record if one.task == CUTS.name]
     wanted = None
     asked: list[AskedCuts] = []
     for one in cuts:
-        problems, questions = unpack_problems(one.inputs), unpack_questions(one.inputs)
-        answers = unpack_answers(one.sums, questions)
+        question_asked = one.question(CUTS)
+        problems, questions = question_asked.problems(), question_asked.questions()
+        answers = unpack_answers(one.answer(CUTS), questions)
         for problem, question, answer in zip(problems, questions, answers, strict=True):
             key = (problem.feature_map, problem.pair)
             if problem.fold != NO_FOLD or wanted not in (None, key):
@@ -114,10 +117,9 @@ def knowledge_of(settings: PanSvmSettings, record: Sequence[TranscriptSum]) -> K
             asked.append(AskedCuts(question, answer.cuts, curvature))
     if wanted is None:
         raise SettingError("The record holds no training on all rows. Attack a run of 'pansvm run'.")
-    told = cuts[-1].told
-    feature_map = _feature_map(told, wanted[0])
-    total, square = _scaled_moments(record, told)
-    (moments,) = (one for one in record if one.task == messages.MOMENTS.name)
+    feature_map = _feature_map(cuts[-1], wanted[0])
+    total, square = _scaled_moments(record, cuts[-1])
+    (moments,) = (one for one in record if one.task == MOMENTS.name)
     return Knowledge(
         feature_map=feature_map,
         asked=asked,
@@ -131,19 +133,19 @@ def knowledge_of(settings: PanSvmSettings, record: Sequence[TranscriptSum]) -> K
     )
 
 
-def _feature_map(told: object, number: int) -> NystromMap:
-    values = told[messages.feature_map(number)]  # type: ignore[index]
-    landmarks = told[messages.landmark_set(values["landmark_set"])]["landmarks"]  # type: ignore[index]
-    kernel = Kernel(values["kernel"], values["gamma"], values["degree"], values["coef0"])
-    return NystromMap(kernel, landmarks[:, values["features"]], values["normalization"])
+def _feature_map(last: TranscriptSum, number: int) -> NystromMap:
+    told = last.heard(FEATURE_MAP.numbered(number))
+    landmarks = last.heard(LANDMARK_SET.numbered(told.landmark_set)).landmarks
+    kernel = Kernel(told.kernel, told.gamma, told.degree, told.coef0)  # type: ignore[arg-type]
+    return NystromMap(kernel, landmarks[:, told.features], told.normalization)
 
 
-def _scaled_moments(record: Sequence[TranscriptSum], told: object) -> tuple[Floats, Floats]:
+def _scaled_moments(record: Sequence[TranscriptSum], last: TranscriptSum) -> tuple[Floats, Floats]:
     """Return sum and sum of squares of the scaled cells; missing ones are filled with the mean."""
-    (moments,) = (one for one in record if one.task == messages.MOMENTS.name)
+    (moments,) = (one for one in record if one.task == MOMENTS.name)
     count, total, square = (moments.sums[name].sum(axis=0) for name in ("count", "total", "square"))
-    scaling = told[messages.SCALING]  # type: ignore[index]
-    fill, shift, scale = (scaling[name][0] for name in ("fill", "shift", "scale"))
+    scaling = last.heard(SCALING)
+    fill, shift, scale = scaling.fill[0], scaling.shift[0], scaling.scale[0]
     rows = moments.sums["rows"].sum()
     total, square = total + (rows - count) * fill, square + (rows - count) * np.square(fill)
     scaled = (total - rows * shift) / scale
@@ -162,5 +164,5 @@ def numbers_received(record: Sequence[TranscriptSum]) -> dict[str, int]:
 
 def unknown_cells(record: Sequence[TranscriptSum]) -> int:
     """Return how many cells all training rows have together; 0 if the record does not say."""
-    moments = [one.sums for one in record if one.task == messages.MOMENTS.name]
+    moments = [one.sums for one in record if one.task == MOMENTS.name]
     return int(moments[0]["rows"].sum()) * moments[0]["count"].shape[-1] if moments else 0

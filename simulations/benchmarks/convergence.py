@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from simulations.audit import Audit, audit
+from simulations.audit.audit import Audit, audit
 from simulations.benchmarks.paper_data import NINE, PaperSet, paper_settings
 from simulations.benchmarks.tables import markdown
 from simulations.running import in_process_grid

@@ -7,6 +7,7 @@ same sites and the same processes. Its run config holds this project's settings;
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
 
@@ -25,12 +26,12 @@ from flwr.serverapp import Grid, ServerApp
 from flwr.superlink.grid import InMemoryGrid
 from numpy.typing import NDArray
 
-from clients.answering import Inputs, answers
-from clients.common import join as answer_join
+import clients.local.joining  # noqa: F401 - enters what answers JOIN
+from clients.gate.answering import HANDLERS, answers
 from clients.site import Site
-from flower_pansvm import messages
-from flower_pansvm.messages import Task
-from flower_pansvm.records import Value
+from flower_pansvm.records import Floats
+from flower_pansvm.tasks.joining import JOIN
+from flower_pansvm.tasks.task import Nothing, Task, summed
 from strategies.exchange import POLL_SECONDS
 from strategies.federation import Federation
 from strategies.joining import join
@@ -41,8 +42,15 @@ VALUES = 10_000
 SUMS = 15
 RESULT_FILE = "seconds.json"
 
-VECTOR = Task("vector", "train", summed=("values",), bounds={"values": 1.0})
-"""Out: the site's vector."""
+
+@dataclass(frozen=True)
+class VectorAnswer:
+    """The site's vector."""
+
+    values: Floats = summed(1.0)
+
+
+VECTOR = Task("vector", "train", Nothing, VectorAnswer, since="0.1.0")
 
 OURS, THEIRS, THEIRS_FAST, BARE = (
     "secure sum",
@@ -52,7 +60,7 @@ OURS, THEIRS, THEIRS_FAST, BARE = (
 )
 
 client = ClientApp()
-client.query(messages.JOIN.name)(answer_join)
+client.query(JOIN.name)(HANDLERS[JOIN])
 
 
 def vector_of(site: int) -> NDArray[np.float64]:
@@ -60,11 +68,13 @@ def vector_of(site: int) -> NDArray[np.float64]:
     return np.random.default_rng(site).uniform(-1.0, 1.0, VALUES)
 
 
-@client.train(VECTOR.name)
 @answers(VECTOR)
-def give_vector(site: Site, inputs: Inputs) -> dict[str, Value]:  # noqa: ARG001 - a task without inputs
+def give_vector(site: Site, question: Nothing) -> VectorAnswer:  # noqa: ARG001
     """Answer with the vector; it leaves through the secure sum."""
-    return {"values": vector_of(_number(site.context))}
+    return VectorAnswer(vector_of(_number(site.context)))
+
+
+client.train(VECTOR.name)(HANDLERS[VECTOR])
 
 
 @client.train(mods=[secaggplus_mod])
@@ -122,7 +132,7 @@ def _ours(grid: Grid, settings: Settings) -> Callable[[], NDArray[np.float64]]:
     strategy = PanSVM(settings)
     strategy.federation = Federation(grid, settings, strategy)
     join(strategy.federation, settings)
-    return lambda: strategy.federation.secure_sum(VECTOR, {})["values"]
+    return lambda: strategy.federation.secure_sum(VECTOR, Nothing()).values
 
 
 def _theirs(grid: Grid, context: Context, sites: int) -> Callable[[], NDArray[np.float64]]:

@@ -11,13 +11,14 @@ from typing import NamedTuple
 
 import numpy as np
 
-from flower_pansvm.secure_sum import paillier
 from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.fixed_point import encode
+from flower_pansvm.secure_sum.protocols import paillier
 from flower_pansvm.secure_sum.rehearsal import gather_members
 from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Variant, random_vector
 from simulations.benchmarks.turns import seconds_of, take_turns
 from simulations.running import FLOWER_LOGGER, train_in_process
+from strategies.pan_svm import PanSVM
 from strategies.settings import Settings
 
 MASKED = (PLAIN, Variant("ring", "one-shot"), Variant("k-secure", "one-shot"))
@@ -126,6 +127,7 @@ def _contribution(choice: Variant, roster: tuple[str, ...], vector: Words) -> Ca
 def _train(settings: Settings, choice: Variant, key_bits: int) -> TimedRun:
     started = time.process_time()
     strategy = train_in_process(replace(settings, protocol=choice.protocol(key_bits)))
+    assert isinstance(strategy, PanSVM)
     seconds = time.process_time() - started
     costs = strategy.federation.costs
     return TimedRun(

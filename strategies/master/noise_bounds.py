@@ -21,7 +21,7 @@ def largest_noise(noise: Noise, question: Question, heaviest: float) -> dict[str
     Parameters
     ----------
     noise, question, heaviest
-        As in `flower_pansvm.cutting_planes.noise.noised`.
+        As in `flower_pansvm.cutting_planes.noise.noise_in`.
     """
     tilt = float(_tilt(question.points, noise).max())
     slope, height = float(noise.slope.max()), HEIGHT
@@ -75,7 +75,7 @@ def bounds_off(
     C : float
         Penalty.
     noise, heaviest
-        As in `flower_pansvm.cutting_planes.noise.noised`.
+        As in `flower_pansvm.cutting_planes.noise.noise_in`.
     """
     tilts = _tilt(points - best, noise) + _tilt(solution - best, noise)
     variance = np.square(beta) @ (np.square(tilts) + HEIGHT**2)

@@ -8,7 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 from clients import cache
-from flower_pansvm import messages
+from flower_pansvm.tasks.scaling import MOMENTS
+from flower_pansvm.tasks.task import Nothing
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
@@ -56,7 +57,7 @@ def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def ask_moments() -> Callable[[Federation], Sums]:
     """Return a function that asks for the first sum of a run."""
-    return lambda federation: federation.secure_sum(messages.MOMENTS, {})
+    return lambda federation: vars(federation.secure_sum(MOMENTS, Nothing()))
 
 
 @pytest.fixture

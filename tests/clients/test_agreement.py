@@ -13,16 +13,14 @@ from flwr.app import Message
 from numpy.typing import NDArray
 from sklearn.datasets import make_moons
 
-from clients.membership import Participation
+from clients.gate.membership import Participation
+from clients.gate.slots import SEED, own_slots
 from clients.site import Site
 from clients.site import test_rows as held_out
-from clients.slots import SEED, own_slots
-from flower_pansvm import messages, records
-from flower_pansvm.bounds import bounds_of
+from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Question
-from flower_pansvm.cutting_planes.duals import Duals, pack_duals
+from flower_pansvm.cutting_planes.duals import Duals
 from flower_pansvm.cutting_planes.noise import Noise
-from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError, TableError
 from flower_pansvm.kernels import Kernel
@@ -31,15 +29,23 @@ from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.secure_sum import make
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.fixed_point import decode
-from flower_pansvm.secure_sum.k_secure import KSecure
 from flower_pansvm.secure_sum.mask_graph import partners
-from flower_pansvm.secure_sum.ring import Ring
+from flower_pansvm.secure_sum.protocols.k_secure import KSecure
+from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
+from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP, WARM_START, FeatureMapBroadcast
+from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
+from flower_pansvm.tasks.limits import COUNT
+from flower_pansvm.tasks.scaling import ROWS, SCALING, ScalingBroadcast
+from flower_pansvm.tasks.selection import SUPPORT
+from flower_pansvm.tasks.summing import RELAY
+from flower_pansvm.tasks.task import Nothing, bounds_of, sum_name
 from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from simulations.running import in_process_grid
 from strategies.federation import Federation
 from strategies.master.noise_bounds import largest_noise
+from strategies.packing import pack_duals, pack_problems, pack_questions
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
 
@@ -114,7 +120,9 @@ def sum_of_four(files: list[Path], hospitals: MakeGrid, enrol: Join) -> NDArray[
         for context in grid._contexts.values():
             context.run_config = dict(TOLD[str(context.node_config["name"])].to_config())
         federation = enrol(grid, RING)
-        keys = keys_digest({name: one.public_key + one.published for name, one in federation.sites.items()})
+        keys = keys_digest(
+            {name: one.keys.public_key + one.keys.published for name, one in federation.sites.items()}
+        )
         this = SumRound(str(run_id), "", 1, 0, NAMES, keys)
         circle = [{name, other} for name in NAMES for other in partners(this, name, 2)]
         if all(pair in circle for pair in WANTED):
@@ -128,16 +136,16 @@ def _added_up(federation: Federation) -> NDArray[np.float64]:
 
     def rename(message: Message) -> None:
         settings = TOLD[str(grid._contexts[message.metadata.dst_node_id].node_config["name"])]
-        bounds = bounds_of(messages.ROWS, {}, settings.terms, 5)
-        name = messages.sum_name(messages.ROWS, {}, bounds, schema, settings.terms.digest)
+        bounds = bounds_of(ROWS, Nothing(), settings.terms, 5)
+        name = sum_name(ROWS, {}, bounds, schema, settings.terms.digest)
         records.put(message.content, "sum", {**records.get(message.content, "sum"), "task": name})
 
     meddle(federation, rename)
-    federation.secure_sum(messages.ROWS, {})
+    federation.secure_sum(ROWS, Nothing())
     others = [reply for reply in grid.replies[-5:] if reply.metadata.src_node_id != 2]
     payloads = [cast(NDArray[np.uint8], records.get(reply.content, "sum")["payload"]) for reply in others]
     words = np.sum([from_bytes(payload.tobytes(), "") for payload in payloads], axis=0, dtype=np.uint64)
-    return decode(words, (2,), messages.COUNT, 5)
+    return decode(words, (2,), COUNT, 5)
 
 
 @pytest.mark.usefixtures("unchecked")
@@ -173,7 +181,7 @@ def test_in_a_relay_step_no_other_keys_are_handed_out(
     federation = enrol(hospitals(settings, hospital_files), settings)
 
     def swap(message: Message) -> None:
-        if message.metadata.message_type == messages.RELAY.message_type:
+        if message.metadata.message_type == RELAY.message_type:
             keys = records.get(message.content, "keys.hospital2")
             other = {**keys, "public_key": secrets.token_bytes(32)}
             records.put(message.content, "keys.hospital2", other)
@@ -194,7 +202,7 @@ def test_a_rotated_roster_is_refused(turned_by: int, federation: Federation, ask
     turned = names[turned_by:] + names[:turned_by]
     federation.sites = {name: federation.sites[name] for name in turned}
     with pytest.raises(SumError, match="the roster is not sorted by name"):
-        federation.secure_sum(messages.ROWS, {})
+        federation.secure_sum(ROWS, Nothing())
 
 
 def test_a_site_that_was_left_out_does_not_come_back(
@@ -205,21 +213,21 @@ def test_a_site_that_was_left_out_does_not_come_back(
     everyone = dict(federation.sites)
     ask_moments(federation)
     del federation.sites["hospital0"]
-    federation.secure_sum(messages.ROWS, {})
+    federation.secure_sum(ROWS, Nothing())
     federation.sites = {name: everyone[name] for name in ("hospital0", "hospital1")}
     with pytest.raises(SumError, match="the roster has gained a site"):
-        federation.secure_sum(messages.ROWS, {})
+        federation.secure_sum(ROWS, Nothing())
 
 
 def test_a_second_seed_of_slots_is_refused(federation: Federation, ask_moments: Any) -> None:
     ask_moments(federation)
     ask_moments(federation)  # the first sum may be asked again: the seed stays the same
-    federation.secure_sum(messages.ROWS, {})
+    federation.secure_sum(ROWS, Nothing())
     state = grid_of(federation)._contexts[2].state
     records.put(state, f"secret.{SEED}", {"value": secrets.token_bytes(32)})
     ask_moments(federation)
     with pytest.raises(FederationError, match="refuses a second seed for landmark slots"):
-        federation.secure_sum(messages.ROWS, {})
+        federation.secure_sum(ROWS, Nothing())
 
 
 class _Listed(Site):
@@ -275,11 +283,11 @@ def test_slots_of_two_sums_have_nothing_to_do_with_each_other(
 
 def tell_map(federation: Federation, **changed: records.Value) -> None:
     scaling = {"fill": np.zeros((1, 2)), "shift": np.array([[50.0, 0.0]]), "scale": np.array([[10.0, 0.01]])}
-    federation.broadcast(messages.SCALING, scaling)
-    federation.broadcast(messages.landmark_set(0), {"scaling": 0, "landmarks": np.array([[0.0, 0.0]])})
+    federation.broadcast(SCALING, ScalingBroadcast(**scaling))
+    federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.array([[0.0, 0.0]])))
     rbf: dict[str, records.Value] = {"kernel": "rbf", "gamma": 1.0, "degree": 1, "coef0": 0.0}
     look = {"landmark_set": 0, "features": np.full(2, True), "normalization": np.eye(1)}
-    federation.broadcast(messages.feature_map(0), {**rbf, **look, **changed})
+    federation.broadcast(FEATURE_MAP.numbered(0), FeatureMapBroadcast(**{**rbf, **look, **changed}))
 
 
 NOISE = Noise.of(NystromMap(Kernel("rbf", 1.0), np.zeros((1, 2)), np.eye(1)))
@@ -289,21 +297,19 @@ NOISE = Noise.of(NystromMap(Kernel("rbf", 1.0), np.zeros((1, 2)), np.eye(1)))
 def ask_cuts(federation: Federation, weights: tuple[float, float] = (1.0, 1.0), width: float = 1.0) -> Any:
     problem = Problem("", 1, 144.0 * max(weights), 1.0, Pair(1, REST), weights=weights)
     question = Question(np.zeros((1, 2)), 5, np.zeros(2), width, leading=1)
-    inputs = {**pack_problems([problem]), **pack_questions([question])}
-    return federation.secure_sum(messages.CUTS, inputs, slack=largest_noise(NOISE, question, max(weights)))
+    inputs = pack_questions([problem], [question])
+    return federation.secure_sum(CUTS, inputs, slack=largest_noise(NOISE, question, max(weights)))
 
 
 def ask_support(federation: Federation, weights: tuple[float, float]) -> Any:
     problem = Problem("", 1, 144.0, 1.0, Pair(1, REST), weights=weights)
     duals = Duals(np.zeros((1, 2)), np.array([5]), np.ones(1))
-    return federation.secure_sum(
-        messages.SUPPORT, {**pack_problems([problem]), **pack_duals([duals]), "blur": 5}
-    )
+    return federation.secure_sum(SUPPORT, pack_duals([problem], [duals], blur=True))
 
 
 def ask_warm_start(federation: Federation, weights: tuple[float, float]) -> Any:
     problem = Problem("", 1, 144.0, 1.0, Pair(1, REST), weights=weights)
-    return federation.secure_sum(messages.WARM_START, dict(pack_problems([problem])))
+    return federation.secure_sum(WARM_START, pack_problems([problem]))
 
 
 @pytest.mark.parametrize(
@@ -322,7 +328,7 @@ def test_a_map_that_makes_rows_longer_than_agreed_is_refused(
     """With a length of the coordinator's choice, a bound would be of its choice, too."""
     ask_moments(federation)
     tell_map(federation)
-    assert np.isfinite(ask_cuts(federation)["a"]).all()
+    assert np.isfinite(ask_cuts(federation).a).all()
     tell_map(federation, **changed)
     with pytest.raises(FederationError, match="refuses a feature map that is none of the run's kernel 'rbf'"):
         ask_cuts(federation)
@@ -330,9 +336,12 @@ def test_a_map_that_makes_rows_longer_than_agreed_is_refused(
 
 @pytest.mark.parametrize("width", [0.0, -1.0, float("nan")])
 def test_a_width_that_is_not_positive_is_refused(width: float, federation: Federation) -> None:
-    request = {"width": np.array([1.0, width]), "positive_weight": np.ones(1), "negative_weight": np.ones(1)}
+    problem = Problem("", 1, 144.0, 1.0, Pair(1, REST))
+    request = pack_questions(
+        [problem] * 2, [Question(np.zeros((1, 2)), 5, np.zeros(2), own) for own in (1.0, width)]
+    )
     with pytest.raises(FederationError, match="width that is not positive"):
-        bounds_of(messages.CUTS, request, federation.terms, 3)
+        bounds_of(CUTS, request, federation.terms, 3)
 
 
 @pytest.mark.parametrize("ask", [ask_cuts, ask_support, ask_warm_start])
@@ -381,7 +390,7 @@ def test_balanced_weights_are_accepted(
     federation = enrol(hospitals(settings, hospital_files), settings)
     ask_moments(federation)
     tell_map(federation)
-    assert np.isfinite(ask_cuts(federation, weights)["loss"]).all()
+    assert np.isfinite(ask_cuts(federation, weights).loss).all()
 
 
 # What a hospital insists on

@@ -1,7 +1,7 @@
 """An active coordinator: what a site prevents, and what is possible all the same."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -12,16 +12,22 @@ from flwr.app import Message
 from numpy.typing import NDArray
 
 from clients.site import test_rows as held_out
-from flower_pansvm import messages, records
-from flower_pansvm.bounds import WILD, bounds_of
+from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Cuts, Question
-from flower_pansvm.cutting_planes.packing import pack_problems, pack_questions, unpack_answers
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.errors import FederationError, SettingError, SumError, TableError
 from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP, FeatureMapBroadcast
+from flower_pansvm.tasks.joining import JOIN, SCHEMA, JoinQuestion, SchemaBroadcast
+from flower_pansvm.tasks.landmarks import LANDMARK_SET, LANDMARKS, LandmarkBroadcast, LandmarksQuestion
+from flower_pansvm.tasks.limits import UNKNOWN
+from flower_pansvm.tasks.scaling import EXTREMES, MOMENTS, ROWS, SCALING, ScalingBroadcast
+from flower_pansvm.tasks.scoring import SCORES
+from flower_pansvm.tasks.task import Broadcast, Nothing, Task, bounds_of, sum_name
 from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
+from strategies.packing import pack_questions, unpack_answers
 from strategies.settings import Settings, make_settings
 
 MakeGrid = Callable[..., InProcessGrid]
@@ -45,10 +51,10 @@ def meddle(federation: Federation, change: Callable[[Message], None]) -> None:
     grid._answer = changed  # type: ignore[method-assign]
 
 
-def sum_name_of(federation: Federation, task: messages.Task, told: dict[str, str]) -> str:
+def sum_name_of(federation: Federation, task: Task, told: dict[str, str]) -> str:
     """Return what sites that were told so call a sum without inputs."""
-    bounds = bounds_of(task, {}, federation.terms, len(federation.sites))
-    return messages.sum_name(task, {}, bounds, told, federation.terms.digest)
+    bounds = bounds_of(task, Nothing(), federation.terms, len(federation.sites))
+    return sum_name(task, {}, bounds, told, federation.terms.digest)
 
 
 def training_rows(file: Path) -> NDArray[np.float64]:
@@ -97,7 +103,7 @@ def test_if_it_hides_that_from_each_site_it_gets_noise(
         other = ask_others_for_nothing(message)
         if other is not None:
             told = {"schema": records.digest(other)}
-            name = sum_name_of(federation, messages.MOMENTS, told)
+            name = sum_name_of(federation, MOMENTS, told)
             records.put(message.content, "sum", {**records.get(message.content, "sum"), "task": name})
 
     meddle(federation, rename)
@@ -108,7 +114,7 @@ def test_if_it_hides_that_from_each_site_it_gets_noise(
 def test_a_site_does_no_task_under_the_name_of_another(federation: Federation, ask_moments: Any) -> None:
     def rename(message: Message) -> None:
         told = {"schema": records.digest(records.get(message.content, "broadcast.schema"))}
-        name = sum_name_of(federation, messages.SCORES, told)
+        name = sum_name_of(federation, SCORES, told)
         records.put(message.content, "sum", {**records.get(message.content, "sum"), "task": name})
 
     meddle(federation, rename)
@@ -121,25 +127,25 @@ def test_a_site_does_no_task_under_the_name_of_another(federation: Federation, a
 
 @pytest.mark.parametrize(
     "change",
-    [{"seed": 1}, {"test_fraction": 0.19}, {"folds": 2}, {"columns": records.texts(["dose", "age"])}],
+    [{"seed": 1}, {"test_fraction": 0.19}, {"folds": 2}, {"columns": ("dose", "age")}],
     ids=str,
 )
 def test_the_split_cannot_change_within_a_run(
     change: dict[str, Any], federation: Federation, ask_moments: Any
 ) -> None:
     """Otherwise the difference of two sums is about the rows that changed sides."""
-    schema = dict(federation._riders["schema"])
+    schema = records.message_of(SchemaBroadcast, federation._riders["schema"], "schema")
     ask_moments(federation)
-    federation.broadcast("schema", schema)
+    federation.broadcast(SCHEMA, schema)
     ask_moments(federation)  # the very same schema may be told again
-    federation.broadcast("schema", {**schema, **change})
+    federation.broadcast(SCHEMA, replace(schema, **change))
     with pytest.raises(FederationError, match="refuses a second schema"):
         ask_moments(federation)
 
 
 def test_a_site_joins_a_run_once(federation: Federation) -> None:
     with pytest.raises(SumError, match="has joined this run already"):
-        federation.collect(messages.JOIN, {"positive_labels": records.texts([])})
+        federation.collect(JOIN, JoinQuestion(()))
 
 
 @pytest.mark.parametrize("bound", [1e-9, 1.0, 1e3, 1e6, 1e12])
@@ -156,7 +162,7 @@ def test_no_bound_is_the_coordinators_to_choose(
     meddle(federation, find)
     sums = ask_moments(federation)
     assert all((sums[name] == expected[name]).all() for name in expected)
-    others = {**dict.fromkeys(messages.MOMENTS.summed, WILD), "total": bound}
+    others = {**dict.fromkeys(MOMENTS.summed, UNKNOWN), "total": bound}
     monkeypatch.setattr("strategies.federation.bounds_of", lambda *_: others)
     with pytest.raises(SumError, match="asked something else for task 'moments'"):
         ask_moments(federation)
@@ -164,7 +170,7 @@ def test_no_bound_is_the_coordinators_to_choose(
 
 def too_large(federation: Federation) -> dict[str, Any]:
     """Ask for landmarks in units in which every cell is larger than any is in an honest run."""
-    federation.secure_sum(messages.MOMENTS, {})
+    federation.secure_sum(MOMENTS, Nothing())
     return gather_landmarks(federation, scale=np.full((1, 2), 1e-12))
 
 
@@ -209,13 +215,12 @@ def test_a_split_that_leaves_a_few_rows_is_refused(
         ask_moments(federation)
 
 
-def gather_landmarks(federation: Federation, **inputs: records.Value) -> dict[str, Any]:
+def gather_landmarks(federation: Federation, **inputs: Any) -> dict[str, Any]:
     scale = inputs.pop("scale", np.ones((1, 2)))
     scaling: records.Values = {"fill": np.zeros((1, 2)), "shift": np.zeros((1, 2)), "scale": scale}
-    federation.broadcast(messages.SCALING, scaling)
-    everything = {"folds": np.array([NO_FOLD]), "shares": np.ones(1)}
-    usual: dict[str, Any] = {**everything, "slots_per_site": 60, "min_cluster": 2, "seed": 0}
-    return federation.secure_sum(messages.LANDMARKS, {**usual, **inputs})
+    federation.broadcast(SCALING, ScalingBroadcast(**scaling))
+    usual = LandmarksQuestion(np.array([NO_FOLD]), np.ones(1), slots_per_site=60, min_cluster=2, seed=0)
+    return vars(federation.secure_sum(LANDMARKS, replace(usual, **inputs)))
 
 
 def test_landmarks_of_single_rows_are_refused(federation: Federation, ask_moments: Any) -> None:
@@ -261,7 +266,7 @@ def test_extremes_are_not_disclosed_in_a_run_that_does_not_scale_by_them(
     federation = enrol(hospitals(settings, hospital_files), settings)
     ask_moments(federation)
     with pytest.raises(SettingError, match="does not disclose the smallest and largest cell"):
-        federation.collect(messages.EXTREMES, {})
+        federation.collect(EXTREMES, Nothing())
 
 
 @pytest.mark.parametrize("slots", [10**9, 2**62, 0, -1])
@@ -273,13 +278,22 @@ def test_a_request_for_a_huge_matrix_is_refused_before_it_is_made(
         gather_landmarks(federation, slots_per_site=slots)
 
 
+@dataclass(frozen=True)
+class Odd:
+    """What a site keeps of itself under other names."""
+
+    private: bytes = bytes(32)
+    value: bytes = bytes(32)
+    memory: str = "{}"
+
+
 @pytest.mark.parametrize("name", ["../keys", "keys", "sums", "withdrawn", "secret.slots", ""])
 def test_a_broadcast_of_an_odd_name_changes_nothing_of_the_site(
     name: str, federation: Federation, ask_moments: Any
 ) -> None:
     state = sites_of(federation)._contexts[VICTIM].state
     keys = records.get(state, "keys")
-    federation.broadcast(name, {"private": bytes(32), "value": bytes(32), "memory": "{}"})
+    federation.broadcast(Broadcast(name, Odd), Odd())
     ask_moments(federation)
     ask_moments(federation)
     assert records.get(state, "keys") == keys
@@ -332,21 +346,21 @@ def cuts_between_ages(
         Added to each of the points: T x A cuts come back.
     """
     scaling = {"fill": np.zeros((1, 2)), "shift": SHIFT[None], "scale": SCALE[None]}
-    federation.broadcast(messages.SCALING, scaling)
+    federation.broadcast(SCALING, ScalingBroadcast(**scaling))
     linear: dict[str, records.Value] = {"kernel": "linear", "gamma": 1.0, "degree": 1, "coef0": 0.0}
-    federation.broadcast(messages.landmark_set(0), {"scaling": 0, "landmarks": np.eye(2)})
+    federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.eye(2)))
     the_rows_themselves = {
         **linear,
         "landmark_set": 0,
         "features": np.full(2, True),
         "normalization": np.eye(2),
     }
-    federation.broadcast(messages.feature_map(0), the_rows_themselves)
+    federation.broadcast(FEATURE_MAP.numbered(0), FeatureMapBroadcast(**the_rows_themselves))
     planes = [np.full(len(thresholds), steep), np.zeros(len(thresholds)), 1.0 - steep * thresholds]
     points = (np.column_stack(planes)[:, None] + around[None]).reshape(-1, 3)
     problem, question = Problem("", 2, 144.0, 1.0, Pair(1, REST)), Question(points, blur, points[0])
-    inputs = {**pack_problems([problem]), **pack_questions([question])}
-    (answer,) = unpack_answers(federation.secure_sum(messages.CUTS, inputs), [question])
+    inputs = pack_questions([problem], [question])
+    (answer,) = unpack_answers(federation.secure_sum(CUTS, inputs), [question])
     return answer.cuts
 
 
@@ -421,9 +435,9 @@ def test_a_coordinator_that_says_a_site_was_lost_gets_its_numbers_unless_the_sit
     def difference(node: dict[str, Scalar]) -> list[float]:
         federation = enrol(hospitals(settings, hospital_files, node), settings)
         ask_moments(federation)
-        everyone = federation.secure_sum(messages.ROWS, {})["rows"]
+        everyone = federation.secure_sum(ROWS, Nothing()).rows
         del federation.sites["hospital1"]
-        others = federation.secure_sum(messages.ROWS, {})["rows"]
+        others = federation.secure_sum(ROWS, Nothing()).rows
         return (everyone - others)[0].tolist()  # type: ignore[no-any-return]
 
     assert difference({"min-sites": 2}) == training_rows(hospital_files[1]).tolist()

@@ -9,13 +9,16 @@ from flwr.app import Message
 
 from clients.app import app
 from clients.site import test_rows as held_out
-from flower_pansvm import messages, records
+from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError
 from flower_pansvm.secure_sum.contract import Member, SumRound
 from flower_pansvm.secure_sum.fixed_point import decode, words_needed
 from flower_pansvm.secure_sum.identities import create_identity
 from flower_pansvm.secure_sum.keys import apply_mask
 from flower_pansvm.secure_sum.wire import keys_digest
+from flower_pansvm.tasks.limits import COUNT
+from flower_pansvm.tasks.scaling import MOMENTS
+from flower_pansvm.tasks.task import Nothing
 from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
@@ -104,7 +107,7 @@ def ask_moments(grid: InProcessGrid) -> None:
     strategy = PanSVM(SETTINGS)
     strategy.federation = Federation(grid, SETTINGS, strategy)
     strategy.join(strategy.federation)
-    strategy.federation.secure_sum(messages.MOMENTS, {})
+    strategy.federation.secure_sum(MOMENTS, Nothing())
 
 
 @pytest.mark.parametrize("victim", [2, 3, 4])
@@ -157,7 +160,7 @@ def test_without_a_roster_a_coordinator_that_swaps_keys_reads_the_first_sum(
     cells = np.loadtxt(hospital_files[1], delimiter=",", skiprows=1)
     labels = cells[:, 2].astype(int)
     trained = ~held_out(labels.astype(np.str_), 0.2, 0)
-    rows = decode(words[:2], (2,), messages.COUNT, 3)
+    rows = decode(words[:2], (2,), COUNT, 3)
     assert list(rows) == list(np.bincount(labels[trained]))
     total = decode(words[5 : 5 + words_needed(2, None)], (2,), None, 3)
     assert np.allclose(total, cells[trained, :2].sum(axis=0), rtol=1e-12)

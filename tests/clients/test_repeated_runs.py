@@ -13,8 +13,9 @@ from flwr.app import Message
 from numpy.typing import NDArray
 
 from clients.app import app
-from clients.secret import KEY_FILE
+from clients.gate.secret import KEY_FILE
 from flower_pansvm import records
+from flower_pansvm.tasks.task import Broadcast
 from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from simulations.running import resumed
@@ -156,16 +157,16 @@ class Openings:
 
         def opened(federation: Federation, replies: Iterable[Message]) -> dict[str, NDArray[np.float64]]:
             sums = usual_open(federation, replies)
-            task, inputs = federation._request.task.name, federation._request.inputs
+            task, inputs = federation._request.task.name, records.values_of(federation._request.question)
             self.found.append((question(task, inputs, self.told), bits(task, sums)))
             self.left -= task in ("landmarks", "warm_start", "cuts")
             if self.left == 0:
                 raise StoppedError
             return sums
 
-        def broadcast(federation: Federation, name: str, values: records.Values) -> None:
-            self.told[name] = values
-            usual_broadcast(federation, name, values)
+        def broadcast(federation: Federation, kind: Broadcast[Any], message: object) -> None:
+            self.told[kind.name] = records.values_of(message)
+            usual_broadcast(federation, kind, message)
 
         monkeypatch.setattr(Federation, "open", opened)
         monkeypatch.setattr(Federation, "broadcast", broadcast)

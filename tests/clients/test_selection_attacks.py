@@ -10,18 +10,24 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from clients.blur import draw_for
-from flower_pansvm import messages, records
+from clients.gate.blur import draw_for
+from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Draw
-from flower_pansvm.cutting_planes.duals import Duals, pack_duals
-from flower_pansvm.cutting_planes.packing import pack_problems
+from flower_pansvm.cutting_planes.duals import Duals
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
+from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
+from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
+from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
+from flower_pansvm.tasks.task import Nothing
 from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from simulations.running import in_process_grid
 from strategies.federation import Federation
+from strategies.packing import pack_duals
 from strategies.pan_svm import PanSVM
+from strategies.scaling import learn_moments
 from strategies.settings import Settings, make_settings
 from strategies.subsets import Subsets
 
@@ -47,15 +53,17 @@ def distance_to_a_row(points: Floats, rows: Floats) -> Floats:
 def tell_map_of_the_rows_themselves(federation: Federation, shift: Floats, scale: Floats) -> None:
     features = len(shift)
     fill = np.zeros((1, features))
-    federation.broadcast(messages.SCALING, {"fill": fill, "shift": shift[None], "scale": scale[None]})
-    federation.broadcast(messages.landmark_set(0), {"scaling": 0, "landmarks": np.eye(features)})
+    federation.broadcast(
+        SCALING, ScalingBroadcast(**{"fill": fill, "shift": shift[None], "scale": scale[None]})
+    )
+    federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.eye(features)))
     linear: dict[str, records.Value] = {"kernel": "linear", "gamma": 1.0, "degree": 1, "coef0": 0.0}
     look: dict[str, records.Value] = {
         "landmark_set": 0,
         "features": np.full(features, True),
         "normalization": np.eye(features),
     }
-    federation.broadcast(messages.feature_map(0), {**linear, **look})
+    federation.broadcast(FEATURE_MAP.numbered(0), FeatureMapBroadcast(**{**linear, **look}))
 
 
 def support_sums(federation: Federation, points: Floats, beta: Floats, blur: int) -> Sums:
@@ -64,8 +72,7 @@ def support_sums(federation: Federation, points: Floats, beta: Floats, blur: int
     # As C is small, every row with a share is a support vector.
     problems = [Problem("", rank, 144.0, 1e-9, Pair(1, REST))] * len(points)
     duals = [Duals(own, np.full(len(own), blur), part) for own, part in zip(points, beta, strict=True)]
-    inputs: dict[str, records.Value] = {**pack_problems(problems), **pack_duals(duals), "blur": blur}
-    return federation.secure_sum(messages.SUPPORT, inputs)
+    return vars(federation.secure_sum(SUPPORT, pack_duals(problems, duals, blur=bool(blur))))
 
 
 # Sums that differ in one row
@@ -175,12 +182,12 @@ def test_many_more_features_than_rows_tell_the_rows_if_a_row_has_one_weight(
         return lambda purpose, count: np.repeat(usual(purpose, count // FEATURES), FEATURES)
 
     if weights == "of each row":
-        monkeypatch.setattr("clients.landmarks.draw_for", of_rows)
+        monkeypatch.setattr("clients.local.landmarks.draw_for", of_rows)
     settings, rows = wide
     subsets = gather(replace(settings, preset=preset))
     scaling = subsets.scaled_sets[NO_FOLD].scaling
     moments, federation = subsets.moments, subsets.federation
-    by_class = federation.secure_sum(messages.CLASS_MOMENTS, {})
+    by_class = vars(federation.secure_sum(CLASS_MOMENTS, Nothing()))
     count = moments.count
     total = (moments.total - count * scaling.shift) / scaling.scale
     square = moments.square - 2 * scaling.shift * moments.total + count * scaling.shift**2
@@ -200,7 +207,7 @@ def gather(settings: Settings) -> Subsets:
     strategy = PanSVM(settings)
     strategy.federation = Federation(in_process_grid(settings), settings, strategy)
     schema = strategy.join(strategy.federation)
-    moments = strategy.learn_moments(strategy.federation)
+    moments = learn_moments(strategy.federation, settings)
     return Subsets(strategy.federation, settings, schema, moments)
 
 
@@ -260,6 +267,6 @@ def test_a_column_that_one_row_of_a_class_has_filled_tells_the_cell(
     settings = replace(settings, test_fraction=0.0)
     federation = enrol(hospitals(settings, hospital_files), settings)
     tell_map_of_the_rows_themselves(federation, np.zeros(2), np.ones(2))
-    sums = federation.secure_sum(messages.CLASS_MOMENTS, {})
+    sums = vars(federation.secure_sum(CLASS_MOMENTS, Nothing()))
     assert sums["count"][1, 1] == 1
     assert sums["total"][1, 1] == pytest.approx(frame.loc[others[0], "dose"])

@@ -1,5 +1,6 @@
 """A site's rows: folds, blocks of mapped rows, and what it keeps from message to message."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,13 @@ from clients import cache
 from clients import site as site_module
 from clients.site import fold_numbers
 from clients.site import test_rows as held_out
-from flower_pansvm import messages
+from flower_pansvm import records
 from flower_pansvm.cutting_planes import cuts
 from flower_pansvm.errors import FederationError, TableError
 from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.tasks.joining import SCHEMA, SchemaBroadcast
+from flower_pansvm.tasks.scaling import ROWS
+from flower_pansvm.tasks.task import Nothing
 from simulations.running import train_in_process
 from strategies.pan_svm import PanSVM
 from strategies.settings import make_settings
@@ -67,11 +71,11 @@ def test_the_folds_cannot_change_within_a_run(
     """Otherwise the difference of two sums is about the rows that are in one fold and not in the other."""
     settings = make_settings(sites=3, C="auto", cv_folds=5)
     federation = enrol(hospitals(settings, hospital_files), settings)
-    schema = dict(federation._riders["schema"])
+    schema = records.message_of(SchemaBroadcast, federation._riders["schema"], "schema")
     ask_moments(federation)
-    federation.broadcast("schema", {**schema, "folds": folds})
+    federation.broadcast(SCHEMA, replace(schema, folds=folds))
     with pytest.raises(FederationError, match="refuses a second schema"):
-        federation.secure_sum(messages.ROWS, {})
+        federation.secure_sum(ROWS, Nothing())
 
 
 # Blocks of mapped rows

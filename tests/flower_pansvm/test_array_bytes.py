@@ -145,22 +145,6 @@ def test_a_group_that_put_has_not_written_is_refused(change: Callable[[RecordDic
         get(content, "x")
 
 
-def test_a_part_that_is_missing_or_of_another_kind_is_an_error_that_names_the_sender() -> None:
-    content = RecordDict()
-    put(content, "sum", {"step": True, "payload": "text"})
-    group = get(content, "sum", "Site 'south'")
-    with pytest.raises(
-        FederationError, match="Site 'south' sent a message without the part 'roster' of 'sum'"
-    ):
-        group["roster"]
-    with pytest.raises(FederationError, match="Site 'south' sent something else as 'payload' of 'sum'"):
-        group.part("payload", bytes)
-    with pytest.raises(FederationError, match="something else as 'step'"):
-        group.part("step", int)
-    assert group.part("payload", bytes, str) == "text"
-    assert get(RecordDict(), "sum") == {}
-
-
 def test_names_from_elsewhere_are_shown_without_control_characters() -> None:
     content = RecordDict()
     put(content, "x", {})

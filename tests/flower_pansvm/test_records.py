@@ -1,5 +1,8 @@
 """Values of a message arrive as they were put in, after Flower's own serialisation."""
 
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
 import numpy as np
 import pytest
 from flwr.app import Message, RecordDict
@@ -10,7 +13,26 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from numpy.typing import NDArray
 
-from flower_pansvm.records import NUMBER_BYTES, Value, get, groups, has, put, size, texts
+from flower_pansvm.errors import FederationError
+from flower_pansvm.records import (
+    NUMBER_BYTES,
+    Bools,
+    Floats,
+    Ints,
+    Octets,
+    Texts,
+    Value,
+    get,
+    groups,
+    has,
+    put,
+    read,
+    read_each,
+    size,
+    texts,
+    values_of,
+    write,
+)
 
 DTYPES: st.SearchStrategy[np.dtype[np.generic]] = st.sampled_from(["f8", "i8", "u1", "?", "<U5"]).map(
     np.dtype
@@ -120,3 +142,98 @@ def test_size_counts_names_and_values_in_bytes() -> None:
 def test_texts() -> None:
     assert texts(["a", "longer", "é"]).tolist() == ["a", "longer", "é"]
     assert texts([]).tolist() == []
+
+
+# Dataclasses
+
+
+@dataclass(frozen=True)
+class Everything:
+    """A field of each kind."""
+
+    floats: Floats
+    ints: Ints
+    bools: Bools
+    octets: Octets
+    names: Texts
+    text: str
+    whole: int
+    number: float
+    yes: bool
+    raw: bytes
+
+
+ONE = Everything(
+    floats=np.array([[1.5, np.nan]]),
+    ints=np.array([2**62]),
+    bools=np.array([True, False]),
+    octets=np.frombuffer(b"abc", dtype=np.uint8),
+    names=("a", "länger", ""),
+    text="rbf",
+    whole=-3,
+    number=0.1,
+    yes=True,
+    raw=b"\x00",
+)
+
+
+def sent(values: dict[str, Any]) -> Everything:
+    content = RecordDict()
+    put(content, "x", values)
+    return read(travelled(content), "x", Everything, "Site 'south'")
+
+
+@pytest.mark.parametrize(
+    "message", [ONE, replace(ONE, names=(), floats=np.empty((0, 3)))], ids=["full", "empty"]
+)
+def test_a_dataclass_survives_the_journey(message: Everything) -> None:
+    content = RecordDict()
+    write(content, "x", message)
+    found = read(travelled(content), "x", Everything)
+    assert_same(values_of(found), values_of(message))
+    assert found.names == message.names
+
+
+@pytest.mark.parametrize("name", [part.name for part in fields(Everything)])
+def test_a_field_that_is_missing_or_of_another_type_is_an_error_that_names_the_sender(name: str) -> None:
+    values = values_of(ONE)
+    others = {key: value for key, value in values.items() if key != name}
+    with pytest.raises(
+        FederationError, match=f"Site 'south' sent a message without the part '{name}' of 'x'"
+    ):
+        sent(others)
+    kinds: list[Value] = [np.array([1.0]), np.array([1]), np.array([True]), np.array([1], dtype=np.uint8)]
+    kinds += [texts(["a"]), texts(["a"]).reshape(1, 1), "a", 1, 0.5, True, b"a"]
+    own = values[name]
+    for value in kinds:
+        whole_for_a_float = isinstance(own, float) and value is kinds[7]
+        same_items = (
+            isinstance(own, np.ndarray)
+            and isinstance(value, np.ndarray)
+            and own.dtype.kind == value.dtype.kind
+        )
+        if (
+            whole_for_a_float
+            or (same_items and value.ndim == 1)
+            or (type(own) is type(value) is not np.ndarray)
+        ):
+            sent({**others, name: value})
+        else:
+            reason = f"Site 'south' sent something else as '{name}' of 'x' .* Install the same version on both sides"
+            with pytest.raises(FederationError, match=reason):
+                sent({**others, name: value})
+
+
+def test_a_field_too_many_is_an_error() -> None:
+    with pytest.raises(FederationError, match="Site 'south' sent an unknown part 'more' of 'x'"):
+        sent({**values_of(ONE), "more": 1})
+
+
+def test_a_group_of_any_names_has_values_of_one_type() -> None:
+    content = RecordDict()
+    put(content, "notes", {"north": b"1", "south": b"2"})
+    assert read_each(content, "notes", bytes) == {"north": b"1", "south": b"2"}
+    assert read_each(content, "none", bytes) == {}
+    put(content, "notes", {"north": b"1", "south": "2"})
+    with pytest.raises(FederationError, match="something else as 'south' of 'notes'"):
+        read_each(content, "notes", bytes)

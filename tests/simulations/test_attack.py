@@ -20,7 +20,8 @@ from simulations.attack.fit import fit, start_from_landmarks, with_factors
 from simulations.attack.guess import Guess
 from simulations.attack.knowledge import Knowledge, knowledge_of
 from simulations.attack.linearised import determined
-from simulations.audited_sums import SimulatedSites
+from simulations.attack.replacing import Replacement
+from simulations.audit.sites import SimulatedSites
 from strategies.settings import Settings, make_settings
 from strategies.transcript import read_transcript
 
@@ -137,6 +138,21 @@ def test_a_fit_to_exact_sums_finds_rows_again_and_one_to_noisy_sums_does_not(
 
     assert found_by("exact", seconds=120.0, enough=50) >= 50
     assert found_by("private", seconds=5.0, enough=75) <= 15
+
+
+def test_rows_that_have_come_to_rest_are_not_replaced(runs: dict[str, tuple[Settings, Path]]) -> None:
+    knowledge, truth, y = facts(*runs["exact"])
+    equations = Equations(knowledge, SITES)
+    replacement = Replacement(equations, np.random.default_rng(0))
+    guess = replacement(with_factors(equations, Guess(truth, y, nearest(knowledge, truth))))
+    restless = np.arange(len(truth)) < 0.8 * len(truth)
+    for _ in range(5):
+        moved = replace(guess, X=guess.X + restless[:, None] * equations.spread)
+        guess = replacement(moved)
+        changed = (guess.X != moved.X).any(axis=1)
+        assert changed.any()
+        assert not changed[~restless].any()
+        assert (guess.v[changed] >= 0).all()
 
 
 def test_exact_sums_determine_rows_and_noisy_ones_hardly_any(tmp_path: Path) -> None:

@@ -13,7 +13,7 @@ import pytest
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.errors import FederationError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema

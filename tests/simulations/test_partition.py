@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from clients.table import Table
+from clients.table.table import Table
 from flower_pansvm.errors import SettingError
 from simulations.datasets import load_dataset
 from simulations.partition import partition

@@ -11,15 +11,15 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
-from flower_pansvm import messages
 from flower_pansvm.cutting_planes import cuts
 from flower_pansvm.cutting_planes.cuts import Answer, Question, curvature_matrix
-from flower_pansvm.cutting_planes.packing import unpack_answers, unpack_questions
 from flower_pansvm.nystroem import NystromMap
-from simulations.audited_sums import SimulatedSites
+from flower_pansvm.tasks.cutting_planes import CUTS, CutsAnswer
+from simulations.audit.sites import SimulatedSites
 from simulations.running import in_process_grid
 from strategies.app import run
 from strategies.checkpoint import Checkpoint
+from strategies.packing import unpack_answers
 from strategies.settings import Settings, make_settings
 from strategies.transcript import read_transcript
 
@@ -36,17 +36,17 @@ class Received:
         write = Checkpoint.write
 
         def note(checkpoint: Checkpoint, task: str, sites: tuple[str, ...], found: dict[str, Matrix]) -> None:
-            if task == messages.CUTS.name:
+            if task == CUTS.name:
                 sums.append(found)
             write(checkpoint, task, sites, found)
 
         monkeypatch.setattr(Checkpoint, "write", note)
         self.model = run(in_process_grid(settings), settings, folder).model
-        asked = [one for one in read_transcript(folder) if one.task == messages.CUTS.name]
+        asked = [one for one in read_transcript(folder) if one.task == CUTS.name]
         self.answers: list[tuple[Question, Answer]] = []
         for one, found in zip(asked, sums, strict=True):
-            (question,) = unpack_questions(one.inputs)
-            self.answers.append((question, unpack_answers(found, [question])[0]))
+            (question,) = one.question(CUTS).questions()
+            self.answers.append((question, unpack_answers(CutsAnswer(**found), [question])[0]))
         sites = SimulatedSites(settings).before(asked[-1])
         self.rows = np.vstack([site.scaled(site.train().X) for site in sites])
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_svmlight_file
 
-from simulations.audit import audit
+from simulations.audit.audit import audit
 from simulations.benchmarks import training
 from simulations.benchmarks.paper_data import NINE, PaperSet, paper_settings
 from simulations.benchmarks.sizes import generate

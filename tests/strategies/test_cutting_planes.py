@@ -9,15 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from flower_pansvm import messages
-from flower_pansvm.bounds import bounds_of
-from flower_pansvm.cutting_planes.cuts import Labels, cuts_at
-from flower_pansvm.cutting_planes.noise import Noise, noised
-from flower_pansvm.cutting_planes.packing import pack_answers, unpack_problems, unpack_questions
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Labels, cuts_at
+from flower_pansvm.cutting_planes.noise import Noise, noise_in
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.errors import TrainingError
-from flower_pansvm.messages import Task
 from flower_pansvm.multiclass import REST, Pair, one_versus_all, signs
+from flower_pansvm.tasks.cutting_planes import CUTS, CutsAnswer, CutsQuestion
+from flower_pansvm.tasks.scaling import ROWS, RowsAnswer
+from flower_pansvm.tasks.task import Task, bounds_of
 from strategies import cutting_planes
 from strategies.cutting_planes import CuttingPlanes, side_rows, weighted_rows
 from strategies.federation import Federation
@@ -60,28 +59,26 @@ class Sites:
             np.add.at(counts, self.tables[name][:0:-1], 1.0)
         return counts
 
-    def secure_sum(
-        self, task: Task, inputs: Mapping[str, Any], slack: Mapping[str, float] | None = None
-    ) -> dict[str, Matrix]:
+    def secure_sum(self, task: Task[Any, Any], asked: Any, slack: Mapping[str, float] | None = None) -> Any:
         self.slack = dict(slack or {})
         self.asked.append(task.name)
         if self.lose_in == len(self.asked):
             self.sites.remove("b")
-        if task is messages.ROWS:
-            return {"rows": self.rows()}
-        parts = [self._cuts(name, inputs) for name in self.sites]
+        if task is ROWS:
+            return RowsAnswer(self.rows())
+        parts = [self._cuts(name, asked) for name in self.sites]
         if self.noise is not None:
-            self._check_slack(parts, inputs)
-        bounds = bounds_of(task, inputs, make_settings().terms, len(self.sites))
+            self._check_slack(parts, asked)
+        bounds = bounds_of(task, asked, make_settings().terms, len(self.sites))
         for part in parts:
             for name, values in part.items():
                 assert np.abs(values).max(initial=0.0) <= bounds[name], name
-        return {name: np.sum([part[name] for part in parts], axis=0) for name in parts[0]}
+        return CutsAnswer(**{name: np.sum([part[name] for part in parts], axis=0) for name in parts[0]})
 
-    def _check_slack(self, parts: Sequence[Mapping[str, Matrix]], inputs: Mapping[str, Any]) -> None:
+    def _check_slack(self, parts: Sequence[Mapping[str, Matrix]], asked: CutsQuestion) -> None:
         """Check that the sums are off by noise, and by no more than the strategy lets go."""
         noise, self.noise = self.noise, None
-        exact = [self._cuts(name, inputs) for name in self.sites]
+        exact = [self._cuts(name, asked) for name in self.sites]
         self.noise = noise
         for name in parts[0]:
             off = np.abs(
@@ -89,14 +86,14 @@ class Sites:
             )
             assert 0 < off.max() <= self.slack[name], name
 
-    def _cuts(self, name: str, inputs: Mapping[str, Any]) -> dict[str, Matrix]:
+    def _cuts(self, name: str, asked: CutsQuestion) -> dict[str, Matrix]:
         F, classes, folds = self.tables[name]
         answers, rng = [], np.random.default_rng(0)
 
         def secret(purpose: str, count: int) -> Matrix:
             return np.random.default_rng([*name.encode(), *purpose.encode()]).random(count)
 
-        for problem, question in zip(unpack_problems(inputs), unpack_questions(inputs), strict=True):
+        for problem, question in zip(asked.problems(), asked.questions(), strict=True):
             y = signs(classes, problem.pair)
             y[folds == problem.fold] = 0.0
             labels = Labels(y, np.where(y > 0, *problem.weights))
@@ -105,11 +102,18 @@ class Sites:
             )
             if self.noise is not None:
                 heaviest = max(problem.weights)
-                answer = noised(
+                answer = with_noise(
                     answer, question, secret, self.noise, sites=len(self.sites), heaviest=heaviest
                 )
             answers.append(answer)
-        return pack_answers(answers)
+        return vars(CutsAnswer.of(answers))
+
+
+def with_noise(answer: Answer, *about: Any, **more: Any) -> Answer:
+    """Return an answer with a site's share of the noise in it."""
+    noise = noise_in(answer, *about, **more)
+    cuts = (getattr(answer.cuts, name) + getattr(noise.cuts, name) for name in ("a", "d", "m", "loss"))
+    return Answer(Cuts(*cuts), answer.curvature + noise.curvature)
 
 
 def training(
@@ -162,7 +166,7 @@ def test_no_site_breaks_the_bounds_of_a_message_wherever_it_is_asked(
     starts = [10.0**log_start * rng.normal(size=(3, rank + 1)) for _ in range(2 * CLASSES)]
     # `Sites` checks the bounds, of the starts in the first round and of what follows from them in the others.
     training(sites, weights, most_rounds=2, blur="2").train(starts)
-    assert sites.asked == [messages.CUTS.name] * len(sites.asked)
+    assert sites.asked == [CUTS.name] * len(sites.asked)
 
 
 def test_bounds_hold_where_they_are_as_tight_as_can_be() -> None:
@@ -208,7 +212,7 @@ def test_when_a_site_is_lost_it_begins_again_with_the_rows_of_the_others() -> No
     sites.lose_in = 3
     one = training(sites)
     states = one.train([np.empty((0, 5))] * 6)
-    assert sites.asked[:5] == [messages.CUTS.name] * 3 + [messages.ROWS.name, messages.CUTS.name]
+    assert sites.asked[:5] == [CUTS.name] * 3 + [ROWS.name, CUTS.name]
     assert all(state.gap <= make_settings().tol for state in states)
     for state, problem in zip(states, one.problems, strict=True):
         assert state.problem.rows == problem.rows == weighted_rows(problem, sites.rows())

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 from simulations.processes import free_port, kill_group, started_process
 from simulations.running import train_in_process
 from simulations.sites import join_data

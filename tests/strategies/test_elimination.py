@@ -13,7 +13,7 @@ from sklearn.datasets import load_wine, make_classification
 
 from clients.site import test_rows as held_out
 from flower_pansvm.errors import FederationError, SettingError, TrainingError
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import one_versus_all
 from simulations.running import in_process_grid, train_in_process
 from simulations.sites import SEPARATOR

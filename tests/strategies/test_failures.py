@@ -12,7 +12,6 @@ from sklearn.svm import SVC
 
 from clients.app import app
 from clients.site import test_rows as held_out
-from flower_pansvm import messages
 from flower_pansvm.errors import (
     FederationError,
     PanSVMError,
@@ -21,6 +20,7 @@ from flower_pansvm.errors import (
     TableError,
     TrainingError,
 )
+from flower_pansvm.tasks.cutting_planes import CUTS
 from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from simulations.running import train_in_process
@@ -231,7 +231,7 @@ def test_an_unexpected_error_at_a_site_travels_without_its_text(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("SECRETVALUE of a patient")
 
-    monkeypatch.setattr("clients.pan_svm.cuts_at", broken)
+    monkeypatch.setattr("clients.local.cutting_planes.cuts_at", broken)
     settings = three()
     grid = hospitals(settings, hospital_files)
     with pytest.raises(
@@ -390,7 +390,7 @@ def test_a_sum_asked_for_twice_is_refused(hospital_files: list[Path], hospitals:
     answer = grid._answer
 
     def remember(number: str, message: Message) -> Message:
-        if message.metadata.message_type == messages.CUTS.message_type and not sent:
+        if message.metadata.message_type == CUTS.message_type and not sent:
             sent.append(Message(message.content, message.metadata.dst_node_id, message.metadata.message_type))
         return answer(number, message)
 

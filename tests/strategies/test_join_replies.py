@@ -8,10 +8,13 @@ import numpy as np
 import pytest
 from flwr.app import ArrayRecord, ConfigRecord, Error, Message, RecordDict
 
-from flower_pansvm import messages, records
+from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError
-from flower_pansvm.messages import Task
-from flower_pansvm.records import Group, texts
+from flower_pansvm.records import texts
+from flower_pansvm.tasks.joining import JOIN
+from flower_pansvm.tasks.scaling import MOMENTS, ExtremesAnswer
+from flower_pansvm.tasks.summing import RELAY
+from flower_pansvm.tasks.task import Task
 from simulations.in_process import InProcessGrid
 from strategies.join_replies import check_extremes
 from strategies.pan_svm import PanSVM
@@ -75,7 +78,7 @@ def test_a_name_that_is_none_is_refused(name: str, hospital_files: list[Path], h
     with pytest.raises(
         FederationError, match="The site at node 3 calls itself something that is no name"
     ) as caught:
-        run(hospitals, hospital_files, messages.JOIN, put_part("disclosed", name=name))
+        run(hospitals, hospital_files, JOIN, put_part("disclosed", name=name))
     assert not name or name not in str(caught.value).replace("north", "").splitlines()
 
 
@@ -92,8 +95,8 @@ def test_a_name_that_is_none_is_refused(name: str, hospital_files: list[Path], h
         (put_part("disclosed", signature=bytes(63)), "'hospital1' sent cannot be: its signature"),
         (put_part("disclosed", absent_is_zero=1), "something else as 'absent_is_zero'"),
         (put_part("disclosed", columns="age"), "something else as 'columns'"),
-        (put_part("disclosed", columns=np.arange(3.0)), "its columns are not a list"),
-        (put_part("disclosed", columns=texts(["age"]).reshape(1, 1)), "its columns are not a list"),
+        (put_part("disclosed", columns=np.arange(3.0)), "something else as 'columns'"),
+        (put_part("disclosed", columns=texts(["age"]).reshape(1, 1)), "something else as 'columns'"),
         (put_part("disclosed", columns=texts(["age", "age"])), "two of its columns have the same name"),
         (put_part("disclosed", columns=texts(["age", "do\x1bse"])), "number 2 of its columns"),
         (put_part("disclosed", columns=texts(["age", "x" * 501])), "number 2 of its columns"),
@@ -104,6 +107,8 @@ def test_a_name_that_is_none_is_refused(name: str, hospital_files: list[Path], h
         ),
         (put_part("disclosed", classes=texts(["0", "1\n2"])), "number 2 of its classes"),
         (drop_part("disclosed", "name"), "node 3' sent a message without the part 'name'"),
+        (put_part("disclosed", rows=np.ones(2)), "node 3' sent an unknown part 'rows' of 'disclosed'"),
+        (put_part("disclosed", version="\x1b"), "'hospital1' sent cannot be: its version"),
         (drop_part("disclosed", "classes"), "node 3' sent a message without the part 'classes'"),
         (drop_group("disclosed"), "node 3' sent a message without the part 'name'"),
     ],
@@ -112,7 +117,7 @@ def test_what_a_site_says_of_itself_is_checked(
     change: Change, reason: str, hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
     with pytest.raises(FederationError, match=reason):
-        run(hospitals, hospital_files, messages.JOIN, change)
+        run(hospitals, hospital_files, JOIN, change)
 
 
 @pytest.mark.parametrize(
@@ -121,12 +126,12 @@ def test_what_a_site_says_of_itself_is_checked(
         (drop_group("sum"), "Site 'hospital1' sent a message without the part 'payload' of 'sum'"),
         (drop_part("sum", "payload"), "Site 'hospital1' sent a message without the part 'payload'"),
         (put_part("sum", payload="text"), "Site 'hospital1' sent something else as 'payload'"),
-        (put_part("sum", payload=np.zeros(3)), "vector from 'hospital1'"),
+        (put_part("sum", payload=np.zeros(3)), "Site 'hospital1' sent something else as 'payload'"),
         (put_part("sum", payload=np.zeros(3, dtype=np.uint8)), "vector from 'hospital1'"),
-        (drop_group("shapes"), "Site 'hospital1' sent a message without the part 'rows' of 'shapes'"),
+        (drop_group("shapes"), "Site 'hospital1' says of the result 'rows'"),
         (put_part("shapes", rows=np.array([-1])), "Site 'hospital1' says of the result 'rows'"),
-        (put_part("shapes", rows=np.array([np.nan])), "Site 'hospital1' says of the result 'rows'"),
-        (put_part("shapes", rows=texts(["2"])), "Site 'hospital1' says of the result 'rows'"),
+        (put_part("shapes", rows=np.array([np.nan])), "Site 'hospital1' sent something else as 'rows'"),
+        (put_part("shapes", rows=texts(["2"])), "Site 'hospital1' sent something else as 'rows'"),
         (put_part("shapes", rows=np.array([2**62, 2**62])), "different shapes"),
         (put_part("notes", hospital0=7), "Site 'hospital1' sent something else as 'hospital0' of 'notes'"),
         (
@@ -140,14 +145,14 @@ def test_a_reply_that_lacks_something_names_its_site(
     change: Change, reason: str, aggregation: str, hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
     with pytest.raises(PanSVMError, match=reason):
-        run(hospitals, hospital_files, messages.MOMENTS, change, {"aggregation": aggregation})
+        run(hospitals, hospital_files, MOMENTS, change, {"aggregation": aggregation})
 
 
 def test_a_relay_step_that_lacks_its_payload_names_its_site(
     hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
     with pytest.raises(FederationError, match="Site 'hospital1' sent a message without the part 'payload'"):
-        run(hospitals, hospital_files, messages.RELAY, drop_group("sum"), {"execution": "hops"})
+        run(hospitals, hospital_files, RELAY, drop_group("sum"), {"execution": "hops"})
 
 
 def test_an_error_text_reaches_the_screen_without_control_characters(
@@ -196,20 +201,19 @@ EXTREMES = {"low": np.array([[0.0, np.inf]]), "high": np.array([[1.0, -np.inf]])
         ({"low": np.array([[np.nan, 0.0]])}, "above its largest"),
         ({"high": np.array([[np.inf, -np.inf]])}, "above its largest"),
         ({"high": np.array([[1e308, -np.inf]])}, "or too large"),
-        ({"low": np.array([0.0, 0.0])}, "'low' is not one number for each fold and column"),
-        ({"high": np.array([[1, 1]])}, "'high' is not one number for each fold and column"),
+        ({"low": np.array([0.0, 0.0])}, "are not one number for each fold and column"),
+        ({"high": np.array([[1, 1]])}, "something else as 'high'"),
         ({"high": "1"}, "something else as 'high'"),
     ],
 )
 def test_smallest_and_largest_cells_that_cannot_be_name_their_site(
     parts: dict[str, Any], reason: str
 ) -> None:
-    def group(name: str, values: dict[str, Any]) -> Group:
-        answer = Group("disclosed", f"Site '{name}'")
-        answer.update(values)
-        return answer
+    def group(name: str, values: dict[str, Any]) -> ExtremesAnswer:
+        return records.message_of(ExtremesAnswer, values, "disclosed", f"Site '{name}'")
 
     check_extremes({"north": group("north", EXTREMES)}, (1, 2))
-    answers = {"north": group("north", EXTREMES), "south": group("south", {**EXTREMES, **parts})}
     with pytest.raises(FederationError, match=f"[Ss]ite 'south' sent .*{reason}"):
-        check_extremes(answers, (1, 2))
+        check_extremes(
+            {"north": group("north", EXTREMES), "south": group("south", {**EXTREMES, **parts})}, (1, 2)
+        )

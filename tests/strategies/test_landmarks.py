@@ -10,14 +10,16 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_wine, make_moons
 from sklearn.metrics import pairwise_distances_argmin_min
 
-from flower_pansvm import messages, records
+from flower_pansvm import records
+from flower_pansvm.tasks.landmarks import BOX
+from flower_pansvm.tasks.task import Task
 from simulations.in_process import InProcessGrid
 from simulations.running import in_process_grid, train_in_process
 from strategies import landmarks as methods
 from strategies.federation import Federation
 from strategies.landmarks import gather_landmarks
 from strategies.pan_svm import PanSVM
-from strategies.scaling import ScaledFeatures, tell_scalings
+from strategies.scaling import ScaledFeatures, learn_moments, tell_scalings
 from strategies.settings import Settings, make_settings
 
 Matrix = NDArray[np.float64]
@@ -30,7 +32,7 @@ def gathered(settings: Settings, folds: bool = False) -> tuple[list[Matrix], lis
     federation = Federation(in_process_grid(settings), settings, strategy)
     strategy.federation = federation
     strategy.join(federation)
-    moments = strategy.learn_moments(federation)
+    moments = learn_moments(federation, settings)
     scaled_sets = [moments.scaled(fold) for fold in moments.folds] if folds else [moments.scaled()]
     tell_scalings(federation, scaled_sets)
     return gather_landmarks(federation, settings, scaled_sets), scaled_sets, strategy
@@ -77,7 +79,7 @@ def test_federated_steps_are_lloyds_on_the_pooled_rows(pool: Pool, monkeypatch: 
     def equal(*_: Any) -> Callable[[str, int], Matrix]:
         return lambda _, count: np.full(count, 0.5)
 
-    monkeypatch.setattr("clients.landmarks.draw_for", equal)
+    monkeypatch.setattr("clients.local.landmarks.draw_for", equal)
     monkeypatch.setattr(methods, "K_MEANS_STEPS", 4)
     settings = make_settings(
         data="wine", sites=4, landmarks="12", landmark_method="federated-k-means", min_cluster=1
@@ -170,9 +172,9 @@ def test_what_is_told_of_the_box_is_numbers_of_sites() -> None:
     sums: dict[str, Matrix] = {}
     ask = Federation.secure_sum
 
-    def look(self: Federation, task: messages.Task, *arguments: Any) -> dict[str, Matrix]:
+    def look(self: Federation, task: Task, *arguments: Any) -> dict[str, Matrix]:
         found = ask(self, task, *arguments)
-        if task is messages.BOX:
+        if task is BOX:
             sums.update(found)
         return found
 

@@ -11,7 +11,8 @@ from scipy.stats import chi2
 
 from clients.app import app
 from flower_pansvm import messages, records
-from flower_pansvm.messages import Task
+from flower_pansvm.tasks.joining import JOIN
+from flower_pansvm.tasks.task import Task
 from simulations.in_process import InProcessGrid
 from simulations.running import train_in_process
 from strategies.pan_svm import PanSVM
@@ -52,7 +53,7 @@ def payload(message: Message) -> bytes:
 
 def summed(grid: InProcessGrid) -> list[Message]:
     """Return the replies to secure sums."""
-    return [reply for reply in grid.replies if reply.metadata.message_type != messages.JOIN.message_type]
+    return [reply for reply in grid.replies if reply.metadata.message_type != JOIN.message_type]
 
 
 def chi_square(data: bytes) -> float:

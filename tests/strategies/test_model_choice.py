@@ -192,7 +192,7 @@ def test_rows_of_a_fold_have_no_part_in_its_models(
         # The secret random numbers depend on all that the sites were told, and so on every fold's rows.
         return lambda _, count: np.full(count, 0.5)
 
-    monkeypatch.setattr("clients.landmarks.draw_for", halves)
+    monkeypatch.setattr("clients.local.landmarks.draw_for", halves)
     X, y = make_moons(200, noise=0.25, random_state=0)
     settings = make_settings(
         data=write_table(X, y),

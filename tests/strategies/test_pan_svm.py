@@ -16,10 +16,10 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from clients.site import test_rows as held_out
-from flower_pansvm import messages
 from flower_pansvm.cutting_planes.cuts import Answer, Labels, Question, cuts_at
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.schema import class_names
+from flower_pansvm.tasks.joining import JOIN
 from simulations.running import train_in_process
 from simulations.sites import join_data, table_of
 from strategies.master.engine import solve
@@ -305,4 +305,4 @@ def test_the_result_says_what_happened(trained: PanSVM, tmp_path: Path) -> None:
     summed = {entry["task"] for entry in result["disclosed"] if entry["how"] == "summed"}
     assert summed == {"moments", "landmarks", "warm_start", "cuts", "scores"}
     disclosed = {entry["result"] for entry in result["disclosed"] if entry["how"] == "disclosed"}
-    assert disclosed == set(messages.JOIN.disclosed)
+    assert disclosed == set(JOIN.disclosed)

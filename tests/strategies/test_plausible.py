@@ -7,14 +7,23 @@ from typing import Any
 import numpy as np
 import pytest
 
-from clients import answering
-from clients.door import leave
-from flower_pansvm import messages
-from flower_pansvm.cutting_planes.cuts import curvature_diagonal, curvature_matrix, curvature_size
+from clients.gate import answering
+from clients.gate.blur import Noised
+from clients.gate.door import leave
+from flower_pansvm.cutting_planes.cuts import Question, curvature_diagonal, curvature_matrix, curvature_size
+from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import FederationError
-from flower_pansvm.messages import Task
+from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.tasks.cutting_planes import CUTS, WARM_START
+from flower_pansvm.tasks.landmarks import ASSIGN, BOX, LANDMARKS
+from flower_pansvm.tasks.limits import COUNT
+from flower_pansvm.tasks.scaling import MOMENTS
+from flower_pansvm.tasks.scoring import SCORES, ScoresQuestion
+from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
+from flower_pansvm.tasks.task import Task
 from simulations.running import train_in_process
 from strategies.opened import KnownRows, Opened
+from strategies.packing import pack_questions
 from strategies.plausible import check_sum
 from strategies.settings import make_settings
 
@@ -52,10 +61,14 @@ def liar(monkeypatch: pytest.MonkeyPatch) -> Callable[[Task, Lie], None]:
     """Return a function that makes one site change its results of a task before they are masked."""
 
     def make(task: Task, lie: Lie) -> None:
-        def lying(asked: Task, results: Results, participation: Any, notes: Any) -> Any:
+        def lying(asked: Task[Any, Any], answer: Any, participation: Any, notes: Any) -> Any:
             if asked is task and participation.member.name == LIAR:
+                given = answer.answer if isinstance(answer, Noised) else answer
+                results = dict(vars(given))
                 lie(results)
-            return leave(asked, results, participation, notes)
+                changed = replace(given, **results)
+                answer = Noised(changed) if isinstance(answer, Noised) else changed
+            return leave(asked, answer, participation, notes)
 
         monkeypatch.setattr(answering, "leave", lying)
 
@@ -69,68 +82,68 @@ SETTINGS: dict[str, Any] = {"data": "wine", "sites": 4, "landmarks": "20", "tol"
     ("task", "lie", "settings", "problem"),
     [
         (
-            messages.MOMENTS,
+            MOMENTS,
             shift("rows", -100),
             {},
             "'rows' holds a number of rows or cells that is negative",
         ),
-        (messages.MOMENTS, shift("rows", 0.5), {}, "negative or not whole"),
-        (messages.MOMENTS, shift("count", 1000), {}, "more cells of a column than there are rows"),
-        (messages.MOMENTS, shift("total", 1e6), {}, "too large for its number of cells"),
-        (messages.MOMENTS, put_first("square", -1e6), {}, "sum of squares that is negative"),
-        (messages.LANDMARKS, set_all("filled", 0.25), {}, "something else than a 0 or a 1"),
-        (messages.LANDMARKS, set_all("filled", 1.0), {}, "something else than a 0 or a 1"),
-        (messages.LANDMARKS, shift("centres", 1.0), {}, "in a slot that is not filled"),
+        (MOMENTS, shift("rows", 0.5), {}, "negative or not whole"),
+        (MOMENTS, shift("count", 1000), {}, "more cells of a column than there are rows"),
+        (MOMENTS, shift("total", 1e6), {}, "too large for its number of cells"),
+        (MOMENTS, put_first("square", -1e6), {}, "sum of squares that is negative"),
+        (LANDMARKS, set_all("filled", 0.25), {}, "something else than a 0 or a 1"),
+        (LANDMARKS, set_all("filled", 1.0), {}, "something else than a 0 or a 1"),
+        (LANDMARKS, shift("centres", 1.0), {}, "in a slot that is not filled"),
         (
-            messages.ASSIGN,
+            ASSIGN,
             put_first("weights", -200),
             {"landmark_method": "federated-k-means"},
             "a weight that is negative",
         ),
         (
-            messages.ASSIGN,
+            ASSIGN,
             set_all("weights", 100),
             {"landmark_method": "federated-k-means"},
             "more weight than all rows",
         ),
-        (messages.BOX, put_first("below", -0.5), {"landmark_method": "random"}, "numbers of sites"),
-        (messages.BOX, lambda results: None, {"landmark_method": "random"}, ""),
-        (messages.WARM_START, put_first("rows", 100), {}, "more rows than the problem"),
-        (messages.WARM_START, set_all("rows", -142), {}, "number of rows that is negative"),
+        (BOX, put_first("below", -0.5), {"landmark_method": "random"}, "numbers of sites"),
+        (BOX, lambda results: None, {"landmark_method": "random"}, ""),
+        (WARM_START, put_first("rows", 100), {}, "more rows than the problem"),
+        (WARM_START, set_all("rows", -142), {}, "number of rows that is negative"),
         # The model becomes the point that the site chose: a loss below all others.
-        (messages.CUTS, shift("loss", -700), {}, "'loss' is negative"),
-        (messages.CUTS, shift("m", 100), {}, "'m' has more rows than the problem"),
-        (messages.CUTS, set_all("d", 142), {}, "'d' is larger than 'm'"),
-        (messages.CUTS, put_first("loss", -60), {}, "'loss' is below a cutting plane"),
-        (messages.CUTS, put_first("curvature", -50), {"preset": "exact"}, "'curvature' is negative"),
+        (CUTS, shift("loss", -700), {}, "'loss' is negative"),
+        (CUTS, shift("m", 100), {}, "'m' has more rows than the problem"),
+        (CUTS, set_all("d", 142), {}, "'d' is larger than 'm'"),
+        (CUTS, put_first("loss", -60), {}, "'loss' is below a cutting plane"),
+        (CUTS, put_first("curvature", -50), {"preset": "exact"}, "'curvature' is negative"),
         (
-            messages.SCORES,
+            SCORES,
             shift("confusion", 100_000),
             {},
             "not have the test rows that the sites have counted",
         ),
-        (messages.SCORES, put_first("confusion", -50), {}, "negative or not whole"),
-        (messages.SCORES, put_first("histogram", 1), {}, "'histogram' does not have the rows of 'confusion'"),
+        (SCORES, put_first("confusion", -50), {}, "negative or not whole"),
+        (SCORES, put_first("histogram", 1), {}, "'histogram' does not have the rows of 'confusion'"),
         (
-            messages.SCORES,
+            SCORES,
             put_first("confusion", 1),
             {"C": "auto", "C_grid": "1,8", "cv_folds": 2},
             "not have the training rows that the sites have counted of each class",
         ),
         (
-            messages.CLASS_MOMENTS,
+            CLASS_MOMENTS,
             shift("count", 60),
             {"strategy": "filter-wrapper"},
             "more cells of a column than there are rows of a class",
         ),
         (
-            messages.SUPPORT,
+            SUPPORT,
             put_first("count", -200),
             {"strategy": "svm-t"},
             "support vectors that is negative",
         ),
         (
-            messages.SUPPORT,
+            SUPPORT,
             put_first("total", 210),
             {"strategy": "svm-t"},
             "too large for its number of cells",
@@ -152,9 +165,9 @@ def test_a_sum_that_cannot_be_ends_the_run(
     assert "A sum does not say which" in str(caught.value)
 
 
-@pytest.mark.parametrize("task", [messages.MOMENTS, messages.CUTS, messages.SCORES], ids=lambda one: one.name)
+@pytest.mark.parametrize("task", [MOMENTS, CUTS, SCORES], ids=lambda one: one.name)
 def test_without_protection_the_site_is_named(task: Task, liar: Callable[[Task, Lie], None]) -> None:
-    liar(task, put_first(task.summed[0] if task is not messages.CUTS else "loss", -700))
+    liar(task, put_first(task.summed[0] if task is not CUTS else "loss", -700))
     with pytest.raises(
         FederationError, match=rf"What site '{LIAR}' contributed to task '{task.name}' cannot"
     ):
@@ -164,7 +177,7 @@ def test_without_protection_the_site_is_named(task: Task, liar: Callable[[Task, 
 @pytest.mark.parametrize("lie", [shift("loss", 5.0), put_first("curvature", -50)], ids=["loss", "curvature"])
 def test_a_shift_within_the_rules_goes_unnoticed(lie: Lie, liar: Callable[[Task, Lie], None]) -> None:
     """Limits that are known: a loss too large by as much as rows could have; a curvature that noise may have made."""
-    liar(messages.CUTS, lie)
+    liar(CUTS, lie)
     train_in_process(make_settings(**SETTINGS))
 
 
@@ -173,12 +186,21 @@ def test_a_shift_within_the_rules_goes_unnoticed(lie: Lie, liar: Callable[[Task,
 ROWS = KnownRows(np.array([[30.0, 20.0]]), 10.0, 3, ("a", "b", "c"), ("a", "b", "c"))
 
 
+NOTHING_TRIED = ScoresQuestion(
+    *[np.empty(0, dtype=np.int64)] * 3,
+    np.empty(0),
+    *[np.empty(0, dtype=np.int64)] * 2,
+    *[np.empty((1, 0))] * 2,
+)
+"""One model, without histograms."""
+
+
 def scores(confusion: list[list[float]], **more: Any) -> Opened:
     opened = Opened(
-        messages.SCORES,
-        {"folds": np.array([-1]), "centres": np.empty((1, 0))},
+        SCORES,
+        replace(NOTHING_TRIED, folds=np.array([-1])),
         {"confusion": np.array([confusion]), "histogram": np.zeros((1, 0, 2, 4))},
-        {"confusion": messages.COUNT, "histogram": messages.COUNT},
+        {"confusion": COUNT, "histogram": COUNT},
         ("a", "b", "c"),
         {},
         ROWS,
@@ -199,13 +221,13 @@ def test_counts_are_compared_with_what_was_counted_before() -> None:
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_every_sum_must_be_finite(value: float) -> None:
-    support = {name: np.full((1, 2), value) for name in messages.SUPPORT.summed}
+    support = {name: np.full((1, 2), value) for name in SUPPORT.summed}
     bounds = dict.fromkeys(support, np.inf)
     with pytest.raises(FederationError, match="not a finite number"):
-        check_sum(Opened(messages.SUPPORT, {}, support, bounds, ("a", "b", "c"), {}, None, 3))
+        check_sum(Opened(SUPPORT, None, support, bounds, ("a", "b", "c"), {}, None, 3))
 
 
-@pytest.mark.parametrize("name", messages.CUTS.summed)
+@pytest.mark.parametrize("name", CUTS.summed)
 def test_every_result_must_have_the_shape_that_was_asked_for(name: str) -> None:
     check_sum(cuts({}))
     opened = cuts({})
@@ -217,19 +239,14 @@ def test_every_result_must_have_the_shape_that_was_asked_for(name: str) -> None:
 def cuts(slack: dict[str, float], **results: list[float]) -> Opened:
     """Return one cutting plane of a problem of 10 rows and rank 1, at w = 2 and b = 1."""
     sums = {name: np.array(results.get(name, [0.0])) for name in ("a", "d", "m", "loss", "curvature")}
-    inputs = {
-        "rank": np.array([1]),
-        "problem_rows": np.array([10.0]),
-        "points": np.array([2.0, 1.0]),
-        "count": np.array([1]),
-        "blur": np.array([0]),
-        "width": np.array([1.0]),
-        "leading": np.array([-1]),
-        "centres": np.empty(0),
-    }
+    problem, question = (
+        Problem("", 1, 10.0, 1.0, Pair(1, REST)),
+        Question(np.array([[2.0, 1.0]]), 0, np.zeros(2)),
+    )
+    asked = pack_questions([problem], [question])
     sums["curvature"] = np.empty(0)
     bounds = dict.fromkeys(sums, 1000.0)
-    return Opened(messages.CUTS, inputs, sums, bounds, ("a", "b", "c"), slack, None, 3)
+    return Opened(CUTS, asked, sums, bounds, ("a", "b", "c"), slack, None, 3)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from flower_pansvm.schema import Schema
 from simulations.running import in_process_grid
 from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
-from strategies.scaling import Moments
+from strategies.scaling import Moments, learn_moments
 from strategies.settings import Settings, make_settings
 
 SITES, FOLDS = 5, 4
@@ -33,7 +33,7 @@ def learned(settings: Settings) -> tuple[Schema, Moments]:
     strategy = PanSVM(settings)
     strategy.federation = Federation(in_process_grid(settings), settings, strategy)
     schema = strategy.join(strategy.federation)
-    return schema, strategy.learn_moments(strategy.federation)
+    return schema, learn_moments(strategy.federation, settings)
 
 
 def filled(X: NDArray[np.float64], others: NDArray[np.bool_]) -> NDArray[np.float64]:

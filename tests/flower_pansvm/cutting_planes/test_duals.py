@@ -10,12 +10,13 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from flower_pansvm.cutting_planes.cuts import Labels, Question, cuts_at
-from flower_pansvm.cutting_planes.duals import Duals, pack_duals, row_duals, unpack_duals
+from flower_pansvm.cutting_planes.duals import Duals, row_duals
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.multiclass import REST, Pair
 from strategies.master.engine import solve
 from strategies.master.progress import Progress
 from strategies.master.search import PointSearch
+from strategies.packing import pack_duals
 
 Matrix = NDArray[np.float64]
 
@@ -104,7 +105,8 @@ def test_cuts_without_a_share_are_left_out_and_the_others_survive_a_message() ->
     progress = solved(F, labels, 1.0, 1e-4, 1)
     duals = [progress.duals(), Progress(Problem("", 5, 0.0, 1.0, Pair(1, REST))).duals()]
     assert 0 < len(duals[0].beta) < len(progress.cuts.m)
-    again = unpack_duals({**pack_duals(duals), "rank": np.array([3, 5])})
+    problems = [Problem("", rank, 0.0, 1.0, Pair(1, REST)) for rank in (3, 5)]
+    again = pack_duals(problems, duals, blur=True).duals()
     for one, other in zip(duals, again, strict=True):
         assert one.points.tolist() == other.points.tolist()
         assert one.blurred.tolist() == other.blurred.tolist()

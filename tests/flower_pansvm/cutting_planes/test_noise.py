@@ -1,6 +1,7 @@
 """Noise in the answers of sites: its size, that it is tilted about the point, and what it may do to the bounds."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from flower_pansvm.cutting_planes.noise import (
     HEIGHT,
     SLOPE,
     Noise,
-    noised,
+    noise_in,
     normal,
     rows_to_blur,
 )
@@ -55,6 +56,13 @@ def question() -> Question:
 @pytest.fixture
 def noise() -> Noise:
     return Noise(np.array([0.4, 0.2, 0.1, 0.3, 0.5]), 0.25)
+
+
+def noised(answer: Answer, *about: Any, **more: Any) -> Answer:
+    """Return a site's answer with its noise added, as the site's gate does it."""
+    noise = noise_in(answer, *about, **more)
+    cuts = (getattr(answer.cuts, name) + getattr(noise.cuts, name) for name in ("a", "d", "m", "loss"))
+    return Answer(Cuts(*cuts), answer.curvature + noise.curvature)
 
 
 def summed(question: Question, noise: Noise, seed: int, heaviest: float = 1.0) -> Answer:

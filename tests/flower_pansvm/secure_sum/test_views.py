@@ -14,9 +14,9 @@ from scipy.stats import chisquare
 
 from flower_pansvm.secure_sum import make
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
-from flower_pansvm.secure_sum.k_secure import NOTE_BYTES
 from flower_pansvm.secure_sum.keys import add_keystream, apply_mask, unseal
 from flower_pansvm.secure_sum.mask_graph import partners, receivers
+from flower_pansvm.secure_sum.protocols.k_secure import NOTE_BYTES
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.wire import from_bytes, hold, split_fields
 

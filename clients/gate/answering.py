@@ -1,0 +1,118 @@
+"""From a request to a reply: what every task of a site has in common.
+
+Flower would send the text of an uncaught exception, and so perhaps a patient's value, to the server. Here
+every failure becomes an error reply that names the task and the cause and nothing else. An error's detail, such as the
+number of a row, goes into the hospital's own log; only a simulated site, which has no patients, sends it along.
+"""
+
+import logging
+import traceback
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from flwr.app import Context, Error, Message, RecordDict
+from flwr.common.logger import log
+
+from clients.gate import broadcasts
+from clients.gate.blur import Noised, sites_of_run
+from clients.gate.door import leave, pass_on
+from clients.gate.membership import remember, take_part, take_step, withdraw
+from clients.gate.slots import take_seed
+from clients.gate.terms import check_consents, is_simulated, site_name
+from clients.gate.turns import turn
+from clients.gate.value_refusals import note_value_refusal
+from clients.site import Site
+from flower_pansvm import records
+from flower_pansvm.errors import PanSVMError, TableError, ValueRefusedError
+from flower_pansvm.printable import printable
+from flower_pansvm.tasks.summing import RELAY
+from flower_pansvm.tasks.task import Task
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+Handler = Callable[[Message, Context], Message]
+Work = Callable[[Site, Q], A | Noised[A]]
+
+HANDLERS: dict[Task[Any, Any], Handler] = {}
+"""What answers each task; `clients/app.py` imports the modules whose work enters itself here."""
+
+UNEXPECTED = PanSVMError.code
+
+
+def answers(task: Task[Q, A]) -> Callable[[Work[Q, A]], Work[Q, A]]:
+    """Return a decorator that makes a task's local work known as what answers it.
+
+    Parameters
+    ----------
+    task : Task
+        The task that the decorated function does. The function gets the site and the question, and returns the answer.
+
+    Raises
+    ------
+    ValueError
+        If something else answers the task already.
+    """
+
+    def enter(work: Work[Q, A]) -> Work[Q, A]:
+        if task in HANDLERS:
+            raise ValueError(
+                f"Two functions answer the task '{task.name}': take one of them out of clients/app.py."
+            )
+        HANDLERS[task] = _safely(task, lambda content, context: _answer(task, work, content, context))
+        return work
+
+    return enter
+
+
+def _safely(task: Task[Any, Any], reply: Callable[[RecordDict, Context], RecordDict]) -> Handler:
+    """Return a Flower handler that always answers, and with an error says nothing but task and cause."""
+
+    def handler(message: Message, context: Context) -> Message:
+        try:
+            with turn(context):
+                return Message(reply(message.content, context), reply_to=message)
+        except PanSVMError as error:
+            if error.detail and not is_simulated(context):
+                log(logging.ERROR, "%s", printable(error.with_detail()))
+            text = error.with_detail() if is_simulated(context) else str(error)
+            return Message(Error(error.code, printable(text)), reply_to=message)
+        except Exception as error:
+            _log_places(task, error)
+            reason = (
+                f"Task '{task.name}' failed at site '{site_name(context)}' with {type(error).__name__}. "
+                "The site's own log says where; it is not sent because it could hold data."
+            )
+            return Message(Error(UNEXPECTED, printable(reason)), reply_to=message)
+
+    return handler
+
+
+def _answer(task: Task[Q, A], work: Work[Q, A], content: RecordDict, context: Context) -> RecordDict:
+    participation = take_part(context, content, task) if task.summed else None
+    site = Site(context, participation)
+    try:
+        check_consents(context, task.consents)
+        question = records.read(content, "inputs", task.question)
+        broadcasts.keep(context, content)
+        if participation is not None:
+            sites_of_run(site)
+            take_seed(site, participation, records.read_each(content, "notes", bytes))
+        reply, kept = leave(task, work(site, question), participation, site.outbox)
+    except Exception as error:
+        withdraw(context)
+        if task.summed and isinstance(error, TableError | ValueRefusedError):
+            note_value_refusal(context)
+        raise
+    if participation is not None:
+        remember(context, participation, kept)
+    return reply
+
+
+# It has no local work but the protocol's own.
+HANDLERS[RELAY] = _safely(RELAY, lambda content, context: pass_on(take_step(context, content)))
+
+
+def _log_places(task: Task[Any, Any], error: Exception) -> None:
+    """Log the lines of code an unexpected error passed through, but not its text."""
+    places = "".join(traceback.format_tb(error.__traceback__))
+    log(logging.ERROR, "Task '%s' failed with %s at:\n%s", task.name, type(error).__name__, places)

@@ -1,0 +1,118 @@
+"""Random numbers of a site that nobody else knows: they hide single rows in sums that are alike.
+
+They are made from a secret of the site and of what they are for, not drawn afresh: who asks the same twice gets the
+same answer and nothing to take a mean of.
+"""
+
+import hmac
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clients.gate.secret import SECRET
+from clients.gate.terms import defends, least_blur
+from clients.site import Site
+from flower_pansvm.cutting_planes.cuts import Draw
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.errors import SettingError
+from flower_pansvm.secure_sum import tags
+from flower_pansvm.secure_sum.keys import keystream
+from flower_pansvm.secure_sum.wire import join_fields
+
+A = TypeVar("A")
+
+SITES = "sites"
+"""Among how many sites the noise is shared, see `sites_of_run`."""
+
+SHORT = 4
+"""So many numbers fit into a digest; it serves as such, and never also as the key of a longer stream."""
+
+
+@dataclass(frozen=True)
+class Noised(Generic[A]):
+    """An answer with the site's secret noise in it: only :func:`add_noise` makes one, and the door asks for it."""
+
+    answer: A
+
+
+def add_noise(site: Site, answer: A, noise: Callable[[], Mapping[str, NDArray[np.float64]]]) -> Noised[A]:
+    """Return an answer with secret noise in its parts, unless the hospital has agreed to a run with exact sums.
+
+    Parameters
+    ----------
+    site : Site
+        The site.
+    answer : object
+        The exact answer.
+    noise : callable
+        Makes the noise of each part that the task declares as noised, of the part's shape.
+    """
+    if not defends(site.context):
+        return Noised(answer)
+    sums = {name: np.add(getattr(answer, name), own) for name, own in noise().items()}
+    return Noised(replace(answer, **sums))  # type: ignore[type-var]
+
+
+def check_blurred(site: Site, asked: int) -> None:
+    """Check that a request for sums with so many random rows keeps to what the hospital insists on.
+
+    Raises
+    ------
+    SettingError
+        If it asks for none and the hospital wants some.
+    """
+    if least_blur(site.context) > 0 and asked < 1:
+        raise SettingError(
+            f"Site '{site.name}' refuses blur=0: two sums could give away a patient's row by their difference. Start "
+            "the run with preset=private and blur=auto, or write blur=0 into the site's node config if the hospital "
+            "agrees."
+        )
+
+
+def draw_for(site: Site, *about: object) -> Draw:
+    """Return a source of secret random numbers from [0, 1) for one subject, such as a binary problem.
+
+    Parameters
+    ----------
+    site : Site
+        The site.
+    about : objects
+        What the numbers are used on, told apart by their ``repr``.
+    """
+    key = hmac.digest(site.kept(SECRET), join_fields(tags.BLUR, repr(about).encode()), "sha256")
+
+    def draw(purpose: str, count: int) -> NDArray[np.float64]:
+        digest = hmac.digest(key, purpose.encode(), "sha256")
+        words = (
+            np.frombuffer(digest, dtype="<u8", count=count) if count <= SHORT else keystream(digest, count)
+        )
+        return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
+
+    return draw
+
+
+def draw_of(site: Site, problem: Problem) -> Draw:
+    """Return the secret random numbers for the sums of a binary problem.
+
+    Others for other weights of the classes: with the same ones, both sums together would be without noise.
+    """
+    return draw_for(site, site.told_about(problem.feature_map), problem.pair, problem.fold, problem.weights)
+
+
+def sites_of_run(site: Site) -> int:
+    """Return among how many sites the noise of a sum is shared: those of the first sum of the run.
+
+    Were it those of each sum, who claims that sites are lost would get the same noise in other shares, and could solve
+    for it.
+    """
+    sites = len(site.participation.this.roster) if site.participation else 1
+    return cast(int, site.first(SITES, sites))
+
+
+def weights(draw: Draw, purpose: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+    """Return secret random weights of rows or cells, from 0.5 up to 1.5, in a given shape."""
+    return 0.5 + draw(purpose, math.prod(shape)).reshape(shape)

@@ -1,0 +1,71 @@
+"""What the coordinator has told all sites: kept for the tasks that follow, and part of the name of every sum."""
+
+from typing import Any, TypeVar, cast
+
+from flwr.app import Context, RecordDict
+
+from clients.cache import cached
+from clients.gate.terms import site_name
+from flower_pansvm import records
+from flower_pansvm.errors import FederationError
+from flower_pansvm.tasks.joining import SCHEMA
+from flower_pansvm.tasks.task import Broadcast
+
+M = TypeVar("M")
+
+PREFIX = "broadcast."
+DIGESTS = "told"
+"""In a site's state: the digest of each broadcast that it keeps."""
+
+
+def keep(context: Context, content: RecordDict) -> None:
+    """Keep the broadcasts of a message for the tasks that follow; one of the same name is replaced.
+
+    Raises
+    ------
+    FederationError
+        If it is another schema than the one this site has. Two splits into training and test rows that differ in
+        one row would give that row away: it is the difference of two sums.
+    """
+    before, now = _digests(context), told(context, content)
+    if SCHEMA.name in before and before[SCHEMA.name] != now[SCHEMA.name]:
+        raise FederationError(
+            f"Site '{site_name(context)}' refuses a second schema: columns, classes and split stay as they are "
+            "for the whole run. Start a new run."
+        )
+    for name, values in records.groups(content, PREFIX).items():
+        records.put(context.state, PREFIX + name, values)
+    records.put(context.state, DIGESTS, now)
+
+
+def recall(context: Context, broadcast: Broadcast[M]) -> M:
+    """Return a broadcast; this process reads the same one only once.
+
+    Raises
+    ------
+    FederationError
+        If this site has not received it, or it is not what it should be.
+    """
+    key, group = (broadcast.message, digest_of(context, broadcast)), PREFIX + broadcast.name
+    return cast(M, cached(key, lambda: records.read(context.state, group, broadcast.message)))
+
+
+def digest_of(context: Context, broadcast: Broadcast[Any]) -> str:
+    """Return the digest of a broadcast; raises FederationError if this site has not received it."""
+    digests = _digests(context)
+    if broadcast.name not in digests:
+        raise FederationError(
+            f"Site '{site_name(context)}' has not received the broadcast '{broadcast.name}'. It joined too late or its "
+            "node was started again during the run; start the run again."
+        )
+    return digests[broadcast.name]
+
+
+def told(context: Context, content: RecordDict) -> dict[str, str]:
+    """Return the digests of all that this site has been told, a message's broadcasts included, by name."""
+    new = {name: records.digest(values) for name, values in records.groups(content, PREFIX).items()}
+    return {**_digests(context), **new}
+
+
+def _digests(context: Context) -> dict[str, str]:
+    return cast("dict[str, str]", records.get(context.state, DIGESTS))

@@ -1,0 +1,152 @@
+"""What a site tells of its labels: the names of classes that enough of its rows have, or a list fixed beforehand.
+
+A label column chosen by mistake may hold the patients' names. So a column whose values do not look like classes is
+refused before anything leaves, and no error shows a label; the hospital's own log may count rows.
+"""
+
+from collections.abc import Iterable, Sequence
+from logging import WARNING
+
+import numpy as np
+from flwr.app import Context
+from flwr.common.logger import log
+from numpy.typing import NDArray
+
+from clients.gate.terms import allowed_classes, least_rows, site_name
+from clients.table.source import label_place
+from flower_pansvm.errors import TableError
+from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, SPELLING, can_be_class, misspelt, spelling
+from flower_pansvm.schema import class_names
+
+Labels = NDArray[np.str_]
+
+
+def check_labels(labels: Labels, positive: Sequence[str], place: str, least: int) -> None:
+    """Check that a table's labels can be classes.
+
+    Where ``positive`` names labels, the classes are two and no label leaves, so that it only has to be clear which rows
+    are positive.
+
+    Parameters
+    ----------
+    labels : array of str, shape (rows,)
+        Label of each row in canonical form.
+    positive : sequence of str
+        Labels that count as positive; empty if the classes are the labels themselves.
+    place : str
+        Column and file, for errors.
+    least : int
+        Fewest rows that an error may be about if the coordinator, who chooses ``positive``, can choose the label.
+
+    Raises
+    ------
+    TableError
+        If there are too many different labels, one is neither a whole number nor a short word, or two differ only in
+        their spelling. The text holds no label.
+    """
+    names, counts = np.unique(labels, return_counts=True)
+    if positive:
+        _check_positive(names[counts >= least], positive, place)
+        return
+    if len(names) > MOST_CLASSES or not all(map(can_be_class, names)):
+        raise TableError(
+            f"The {place} does not hold classes. Labels are {LABEL_RULE}, and at most {MOST_CLASSES} different ones; "
+            "dates, decimals and long numbers are none. Name the right column as label column; if it is the right one, "
+            "name the labels that count as positive in the setting 'positive', which makes two classes of all; or list "
+            "the labels to train on as 'classes' in the hospital's node config."
+        )
+    if len(set(map(spelling, names))) < len(names):
+        raise TableError(
+            f"The {place} has two labels that differ only {SPELLING}. Most likely they mean the same: write them the "
+            "same way; or name both in the setting 'positive', which makes one class of them."
+        )
+
+
+def _check_positive(labels: Iterable[str], positive: Sequence[str], place: str) -> None:
+    if misspelt(labels, positive):
+        raise TableError(
+            f"The {place} has a label that differs only {SPELLING}, from one that the setting 'positive' names, and "
+            "would not count as positive. Name both in 'positive', or write them the same way."
+        )
+
+
+def rows_with_classes(context: Context, labels: Labels, positive: Sequence[str]) -> NDArray[np.bool_]:
+    """Return which rows of a site may take part, as far as the site itself decides it: a mask of shape (rows,).
+
+    Not those whose label the node config does not allow, and not those that only their spelling keeps from being
+    positive.
+
+    Parameters
+    ----------
+    context : Context
+        The site's.
+    labels, positive
+        As for :func:`check_labels`.
+
+    Raises
+    ------
+    TableError
+        As from :func:`check_labels`, but not if the node config says what the classes are.
+    """
+    allowed = allowed_classes(context)
+    if not allowed:
+        check_labels(labels, positive, label_place(context), least_rows(context))
+    names, places = np.unique(labels, return_inverse=True)
+    taken = np.isin(names, list(allowed)) if allowed else np.ones(len(names), dtype=np.bool_)
+    taken &= ~np.isin(names, misspelt(names, positive))
+    return taken[places]
+
+
+def disclosed_classes(context: Context, labels: Labels, positive: Sequence[str]) -> Labels:
+    """Return the names of classes that a site tells the coordinator, sorted.
+
+    They are those that at least the hospital's ``min-cluster`` of its rows have; a rarer one takes part if another
+    hospital names it. If the node config lists ``classes``, they are these, whatever the table holds.
+
+    Parameters
+    ----------
+    context, labels, positive
+        As for :func:`rows_with_classes`.
+
+    Raises
+    ------
+    TableError
+        As from :func:`rows_with_classes`.
+    """
+    allowed = allowed_classes(context)
+    if allowed:
+        _check_positive(
+            allowed, positive, f"list 'classes' in the node config of site '{site_name(context)}'"
+        )
+        return np.unique(class_names(allowed, positive))
+    taken = labels[rows_with_classes(context, labels, positive)]
+    names, counts = np.unique(class_names(taken, positive), return_counts=True)
+    return names[counts >= least_rows(context)]
+
+
+def log_left_out(context: Context, left_out: Labels, named: Sequence[str]) -> None:
+    """Tell the hospital, in its own log, how many rows are left out for their labels.
+
+    Parameters
+    ----------
+    context : Context
+        The site's.
+    left_out : array of str, shape (rows left out,)
+        Their labels.
+    named : sequence of str
+        The classes of the federation and the labels in ``positive``.
+    """
+    if allowed_classes(context):
+        reason = "their label is not among the 'classes' of the node config, or no class of this run"
+    else:
+        least = least_rows(context)
+        reason = f"no site has named their class (a site names one that at least min-cluster={least} of its rows have)"
+    hint = ""
+    close = np.count_nonzero(np.isin(left_out, misspelt(np.unique(left_out), named)))
+    if close:
+        hint = f". The label of {close} of them differs from a class only {SPELLING}: check how it is written"
+    log(
+        WARNING,
+        "Site '%s' leaves out %d rows in this run: by the %s, %s%s",
+        *(site_name(context), len(left_out), label_place(context), reason, hint),
+    )

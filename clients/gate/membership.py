@@ -1,0 +1,230 @@
+"""A site's part in the secure sums: which ones it takes part in, and what it keeps in the middle of one."""
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from flwr.app import Context, RecordDict
+
+from clients.gate import broadcasts
+from clients.gate.run_keys import make_run_keys, member_of
+from clients.gate.terms import agreed_terms, is_simulated, least_sites, site_name, warn_of_missing_pins
+from clients.gate.value_refusals import check_value_refusals
+from flower_pansvm import records
+from flower_pansvm.errors import SumError
+from flower_pansvm.secure_sum import selection
+from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
+from flower_pansvm.secure_sum.keys import seal, unseal
+from flower_pansvm.secure_sum.refusals import Memory, admit
+from flower_pansvm.secure_sum.wire import keys_digest
+from flower_pansvm.tasks.summing import PublicKeys, RelayStep, WhichSum
+from flower_pansvm.tasks.task import Task, bounds_of, note_name, sum_name
+from flower_pansvm.terms import Terms
+
+STATE = "sums"
+WITHDRAWN = "withdrawn"
+
+
+@dataclass(frozen=True)
+class Participation:
+    """What a site needs to take part in one secure sum.
+
+    Parameters
+    ----------
+    protocol : SecureSum
+        The protocol.
+    this : SumRound
+        Which sum it is.
+    member : Member
+        This site's keys and the others' public keys.
+    terms : Terms
+        The run's terms.
+    bounds : dict of str to float
+        Largest absolute value any site may hold, for each result; infinite if unknown.
+    memory : Memory
+        What the site has to remember once its answer is on its way.
+    """
+
+    protocol: SecureSum
+    this: SumRound
+    member: Member
+    terms: Terms
+    bounds: dict[str, float]
+    memory: Memory
+
+
+def join_run(context: Context) -> PublicKeys:
+    """Make this site's keys for a run and return what it publishes of them.
+
+    Raises
+    ------
+    PanSVMError
+        If this site does not take part in the run.
+    """
+    check_value_refusals(context)
+    warn_of_missing_pins(context)
+    public = make_run_keys(context, protocol_of(context))
+    _keep(context, Memory(run=str(context.run_id), settings=agreed_terms(context).digest), b"")
+    return public
+
+
+def protocol_of(context: Context) -> SecureSum:
+    """Return the protocol of the run.
+
+    Raises
+    ------
+    SumError
+        If the hospital insists on another one; or if it does not protect the site, or not without trust in other
+        sites and the coordinator, and the hospital has not agreed to that in its node config.
+    """
+    protocol = selection.protocol_of(agreed_terms(context))
+    agreed = is_simulated(context) or "aggregation" in context.node_config
+    if not (protocol.protected or agreed):
+        raise SumError(
+            f"Site '{site_name(context)}' refuses the aggregation '{protocol.name}': the coordinator would see this "
+            "site's numbers. Choose aggregation=ring, or write it into the site's node config to agree."
+        )
+    if protocol.by_consent and not agreed:
+        raise SumError(
+            f"Site '{site_name(context)}' refuses the aggregation '{protocol.name}': one site opens the sums and need "
+            "not prove that its key is sound, and a coordinator that does not follow the protocol can have it open "
+            "every site's numbers. Choose aggregation=ring, or write it into the site's node config to agree."
+        )
+    return protocol
+
+
+def take_part(context: Context, content: RecordDict, task: Task[Any, Any]) -> Participation:
+    """Check a request for a secure sum and return what the site needs to answer it.
+
+    Parameters
+    ----------
+    context : Context
+        Flower's context of this node, which has joined the run.
+    content : RecordDict
+        The request: groups ``sum``, ``inputs``, ``broadcast.NAME`` and ``keys.SITE``.
+    task : Task
+        The task that is asked.
+
+    Raises
+    ------
+    SumError
+        If the site refuses: for a reason that :func:`flower_pansvm.secure_sum.refusals.admit` lists, because it
+        has withdrawn from the run, or because the request is not the one that the sum is named after.
+    """
+    if records.has(context.state, WITHDRAWN):
+        raise SumError(
+            f"Site '{site_name(context)}' has reported an error in this run and answers nothing more. See that "
+            "error; then start a new run."
+        )
+    terms, (memory, _) = agreed_terms(context), _kept(context)
+    this, member = _sum_of(context, content), _member_of(context, content)
+    memory = admit(memory, this, member.name, _publics(content), least_sites(context))
+    inputs, told = records.get(content, "inputs"), broadcasts.told(context, content)
+    question = records.message_of(task.question, inputs, "inputs")
+    bounds = bounds_of(task, question, terms, len(this.roster))
+    if this.task != sum_name(task, inputs, bounds, told, terms.digest):
+        raise SumError(
+            f"Site '{site_name(context)}' was asked something else for task '{task.name}' than the coordinator says it "
+            "asks of all sites. Does it run the same version, with the settings of the run config? If so, it does not "
+            "follow the protocol."
+        )
+    return Participation(protocol_of(context), this, member, terms, bounds, memory)
+
+
+def remember(context: Context, participation: Participation, kept: bytes) -> None:
+    """Note that a sum has been answered, and what its later steps need; nothing can fail after this."""
+    _keep(context, participation.memory, kept)
+
+
+def withdraw(context: Context) -> None:
+    """Take part in no further sum of this run.
+
+    An error says something about this site's rows alone, for instance that a value is above a bound. One such answer
+    ends a run; a coordinator that went on asking, with other scalings of its choice, would find out the value.
+    """
+    records.put(context.state, WITHDRAWN, {})
+
+
+def take_step(context: Context, content: RecordDict) -> bytes:
+    """Answer a relay step of the sum this site takes part in.
+
+    Parameters
+    ----------
+    context : Context
+        Flower's context of this node.
+    content : RecordDict
+        The request: groups ``sum``, ``step`` and ``keys.SITE``.
+
+    Raises
+    ------
+    SumError
+        If it is another sum than the last one this site took part in, or the protocol refuses the step.
+    """
+    memory, kept = _kept(context)
+    this = _sum_of(context, content)
+    if (this.round_trip, this.attempt, this.roster) != (memory.round_trip, memory.attempt, memory.roster):
+        raise SumError(
+            f"Site '{site_name(context)}' was asked for a step of a sum it does not take part in. A message came "
+            "late or was repeated; repeat the sum under a new attempt."
+        )
+    asked = records.read(content, "step", RelayStep)
+    member = _member_of(context, content)
+    answer, kept = protocol_of(context).respond(asked.step, asked.payload, kept, this, member)
+    _keep(context, memory, kept)
+    return answer
+
+
+def note_to(participation: Participation, receiver: str, purpose: str, note: bytes) -> bytes:
+    """Return a note that only the site ``receiver`` can read, to be handed on by the coordinator."""
+    return seal(participation.member, receiver, _of_the_run(participation, purpose), purpose, note)
+
+
+def note_from(participation: Participation, sender: str, purpose: str, sealed: bytes) -> bytes:
+    """Return what another site wrote to this one; raises SumError if it was not that site."""
+    return unseal(participation.member, sender, _of_the_run(participation, purpose), purpose, sealed)
+
+
+def _of_the_run(participation: Participation, purpose: str) -> SumRound:
+    """Return the label of notes that are valid for the whole run: they may be read in a later round trip.
+
+    And with fewer sites; so it holds the settings and all sites' keys, but no roster.
+    """
+    name = note_name(purpose, participation.terms.digest)
+    return SumRound(participation.this.run, name, 0, 0, roster=(), keys=participation.this.keys)
+
+
+def _sum_of(context: Context, content: RecordDict) -> SumRound:
+    asked = records.read(content, "sum", WhichSum)
+    keys = keys_digest(_publics(content))
+    return SumRound(str(context.run_id), asked.task, asked.round_trip, asked.attempt, asked.roster, keys)
+
+
+def _member_of(context: Context, content: RecordDict) -> Member:
+    return member_of(context, _public(content))
+
+
+def _public(content: RecordDict) -> dict[str, PublicKeys]:
+    """Return what each site has published when it joined, by site name."""
+    found = records.groups(content, "keys.")
+    return {site: records.message_of(PublicKeys, keys, f"keys.{site}") for site, keys in found.items()}
+
+
+def _publics(content: RecordDict) -> dict[str, bytes]:
+    """Return the same as bytes, without the signatures."""
+    return {name: keys.public_key + keys.published for name, keys in _public(content).items()}
+
+
+def _keep(context: Context, memory: Memory, kept: bytes) -> None:
+    records.put(context.state, STATE, {"memory": memory.to_json(), "kept": kept})
+
+
+def _kept(context: Context) -> tuple[Memory, bytes]:
+    state = records.get(context.state, STATE)
+    if not state:
+        raise SumError(f"Site '{site_name(context)}' has not joined this run. Start the run again.")
+    memory = Memory.from_json(str(state["memory"]))
+    if memory.settings != agreed_terms(context).digest:
+        raise SumError(
+            f"The settings of the run are not those that site '{site_name(context)}' has joined it with. Start a new "
+            "run."
+        )
+    return memory, cast(bytes, state["kept"])

@@ -1,0 +1,28 @@
+"""The binary problems that a request is about, and what a site does not accept of them."""
+
+from clients.gate.terms import agreed_terms
+from clients.site import Site
+from flower_pansvm.cutting_planes.problem import LARGEST_WEIGHT, LEAST_WEIGHT, Problem
+from flower_pansvm.errors import SettingError
+from flower_pansvm.tasks.cutting_planes import ProblemsQuestion
+
+
+def asked_problems(site: Site, question: ProblemsQuestion) -> list[Problem]:
+    """Return the problems of a question.
+
+    Raises
+    ------
+    SettingError
+        If the weights of the classes are not those that the run's ``class-weight`` allows. A class of weight 0 has no
+        part in cuts and loss, but in the rows nearest the margin, so it would use up the blur.
+    """
+    balanced = agreed_terms(site.context).class_weight == "balanced"
+    least, largest = (LEAST_WEIGHT, LARGEST_WEIGHT) if balanced else (1.0, 1.0)
+    problems = question.problems()
+    if not all(least <= weight <= largest for problem in problems for weight in problem.weights):
+        allowed = f"weights from {least:g} to {largest:g}" if balanced else "no weight but 1"
+        raise SettingError(
+            f"Site '{site.name}' refuses the weights of the classes: class-weight in the run's settings allows "
+            f"{allowed}. Does the coordinator run the same version? If so, it does not follow the protocol."
+        )
+    return problems

@@ -1,0 +1,200 @@
+"""What a hospital insists on, whatever the coordinator asks for: the pins in its node config.
+
+The coordinator chooses the settings of a run. A hospital that starts its SuperNode with one of these keys in the
+node config refuses every run, and every sum, that does not keep to it.
+"""
+
+from collections.abc import Iterable
+from logging import WARNING
+from typing import cast
+
+from flwr.app import Context
+from flwr.common.logger import log
+
+from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label
+from flower_pansvm.secure_sum.selection import protocol_of
+from flower_pansvm.setting_values import near_matches
+from flower_pansvm.tasks.consents import AGREED, CONSENTS
+from flower_pansvm.terms import MIN_CLUSTER, Terms
+
+KEYS = (
+    *("data", "label", "classes", "cache", "state", "name", "identity", "roster"),
+    *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster", "blur"),
+    *CONSENTS,
+    *("partition-id", "num-partitions"),
+)
+"""Everything a node config may hold; the last two are those of a node of Flower's simulation engine."""
+
+LEAST_SITES = 3
+"""A hospital's ``min-sites`` unless its node config says otherwise: of a sum of two, each site learns the other's part
+by taking off its own."""
+
+RISKS = {
+    "roster": "the coordinator could hand out keys of its own and read this site's sums",
+    "aggregation": "the coordinator chooses how this site's sums are protected",
+    "k": "the coordinator chooses with how many sites this one shares masks, two at the least",
+}
+"""Pins that a hospital should have, and what it risks without."""
+
+
+def is_simulated(context: Context) -> bool:
+    """Tell whether the node belongs to Flower's simulation engine, and so to a researcher and to no hospital."""
+    return "partition-id" in context.node_config
+
+
+def simulated_name(number: int) -> str:
+    """Return the name of a simulated site, such that names sort as numbers do."""
+    return f"site-{number:03d}"
+
+
+def site_name(context: Context) -> str:
+    """Return the name of a site: the one its node config gives it, else the number of a simulated node."""
+    if "name" in context.node_config:
+        return str(context.node_config["name"])
+    if is_simulated(context):
+        return simulated_name(int(cast(int, context.node_config["partition-id"])))
+    return f"node-{context.node_id}"
+
+
+def agreed_terms(context: Context) -> Terms:
+    """Return the terms of the run, after checking that this hospital accepts them.
+
+    Raises
+    ------
+    SettingError
+        If the node config holds something unknown, or agrees to a disclosure by another word than ``agreed``, or a
+        term of the run cannot work. A pin with a misspelt name would protect nobody.
+    SumError
+        If the run's ``aggregation``, ``execution``, ``scaling`` or ``k`` is not what the node config insists on.
+    """
+    terms, node = Terms.from_config(context.run_config), context.node_config
+    for key in node:
+        if key not in KEYS:
+            raise SettingError(
+                f"The node config of site '{site_name(context)}' has an unknown key '{key}'. {near_matches(key, KEYS)}"
+            )
+        if key in CONSENTS and node[key] != AGREED:
+            raise SettingError(
+                f"The node config of site '{site_name(context)}' has something else than '{AGREED}' for '{key}'. Write "
+                f"{key}='{AGREED}' if the hospital agrees to that, or leave the key out."
+            )
+    _insist(context, "aggregation", terms.aggregation)
+    _insist(context, "scaling", terms.scaling)
+    protocol = protocol_of(terms)
+    _insist(context, "execution", getattr(protocol, "execution", "one-shot"))
+    if terms.preset != "private" and not has_agreed(context, "exact-sums"):
+        raise SettingError(
+            f"Site '{site_name(context)}' refuses the preset '{terms.preset}': from its exact sums whoever runs the "
+            "coordinator can compute most rows of a small table. Start the run with preset=private; or, if the "
+            "hospital agrees that its rows may become known, write exact-sums='agreed' into the site's node config."
+        )
+    least_k = _count(context, "k", 0)
+    k = getattr(protocol, "k", 0)
+    if 0 < k < least_k:
+        raise SumError(
+            f"Site '{site_name(context)}' refuses k={k}: its node config insists on at least {least_k}. "
+            "Start the run with a larger k, or with k=0 for the number of sites."
+        )
+    return terms
+
+
+def defends(context: Context) -> bool:
+    """Tell whether this site hides its rows in the sums: by random rows, random weights and noise of its own."""
+    return agreed_terms(context).preset == "private"
+
+
+def has_agreed(context: Context, consent: str) -> bool:
+    """Tell whether the hospital has agreed to a disclosure; a simulated site, which has no patients, agrees to all."""
+    return is_simulated(context) or context.node_config.get(consent) == AGREED
+
+
+def check_consents(context: Context, consents: Iterable[str]) -> None:
+    """Check, before anything is computed, that this hospital accepts the run and what a task discloses.
+
+    Raises
+    ------
+    SettingError, SumError
+        As from `agreed_terms`; or if the hospital has not agreed to one of ``consents``.
+    """
+    agreed_terms(context)
+    for consent in sorted(consents):
+        if not has_agreed(context, consent):
+            raise SettingError(
+                f"Site '{site_name(context)}' does not disclose {CONSENTS[consent].discloses}. Start the run with "
+                f"{CONSENTS[consent].instead}; or, if the hospital agrees, write {consent}='{AGREED}' into the site's "
+                "node config."
+            )
+
+
+def warn_of_missing_pins(context: Context) -> None:
+    """Write into a hospital's own log which of the pins it should have are missing; nothing at a simulated site."""
+    k_matters = Terms.from_config(context.run_config).aggregation == "k-secure"
+    for key, risk in RISKS.items():
+        missing = key not in context.node_config and (key != "k" or k_matters)
+        if missing and not is_simulated(context):
+            log(WARNING, "the node config has no '%s': %s", key, risk)
+
+
+def least_sites(context: Context) -> int:
+    """Return the fewest sites in a sum: what the run says, or more if the hospital asks for more.
+
+    A hospital whose node config does not say asks for three, whatever the run says.
+    """
+    least = _count(context, "min-sites", 0 if is_simulated(context) else LEAST_SITES)
+    return max(Terms.from_config(context.run_config).min_sites, least)
+
+
+def least_rows(context: Context) -> int:
+    """Return the fewest rows of this site that a landmark may be the mean of, and that a run may train on.
+
+    1 for a simulated site, which has no patients.
+    """
+    return _count(context, "min-cluster", 1 if is_simulated(context) else MIN_CLUSTER)
+
+
+def allowed_classes(context: Context) -> tuple[str, ...]:
+    """Return the labels that the hospital allows to be known, in canonical form; empty if it lists none.
+
+    Raises
+    ------
+    SettingError
+        If the list in its node config is empty, too long, or has something that cannot be a label.
+    """
+    if "classes" not in context.node_config:
+        return ()
+    labels = tuple(canonical_label(label) for label in str(context.node_config["classes"]).split(","))
+    if len(set(labels)) > MOST_CLASSES or not all(map(can_be_class, labels)):
+        raise SettingError(
+            f"The 'classes' in the node config of site '{site_name(context)}' are no list of labels. Write them with "
+            f"commas between them, such as classes='0,1'. Labels are {LABEL_RULE}, and at most {MOST_CLASSES}."
+        )
+    return labels
+
+
+def least_blur(context: Context) -> int:
+    """Return at how many rows next to the margin this site makes each cutting plane random, at the least.
+
+    0 for a simulated site, and for one that has agreed to exact sums; the paper's cutting planes have none.
+    """
+    return _count(context, "blur", 0 if has_agreed(context, "exact-sums") else 1)
+
+
+def _insist(context: Context, key: str, asked: str) -> None:
+    """Raise a SumError if the node config insists on something else."""
+    wanted = context.node_config.get(key, asked)
+    if wanted != asked:
+        raise SumError(
+            f"Site '{site_name(context)}' refuses the {key} '{asked}': its node config insists on '{wanted}'. "
+            f"Start the run with {key}={wanted}, or change the node config if the hospital agrees."
+        )
+
+
+def _count(context: Context, key: str, default: int) -> int:
+    value = context.node_config.get(key, default)
+    try:
+        return int(str(value))
+    except ValueError:
+        raise SettingError(
+            f"The node config of site '{site_name(context)}' says {key}={value}, but it must be a whole number."
+        ) from None

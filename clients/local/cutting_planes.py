@@ -1,0 +1,158 @@
+"""The local work of PAN-SVM: warm start and cutting planes (Lu 2016, Algorithm 2)."""
+
+import math
+import warnings
+from dataclasses import replace
+from threading import Lock
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clients.gate.answering import answers
+from clients.gate.blur import Noised, add_noise, check_blurred, draw_of, sites_of_run
+from clients.gate.problems import asked_problems
+from clients.gate.sizes import check_size
+from clients.gate.terms import defends, least_blur
+from clients.site import Site
+from flower_pansvm.cutting_planes.cuts import Answer, Labels, Question, cuts_at
+from flower_pansvm.cutting_planes.noise import noise_in, normal, rows_to_blur
+from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
+from flower_pansvm.multiclass import signs
+from flower_pansvm.tasks.cutting_planes import (
+    CUTS,
+    WARM_START,
+    CutsAnswer,
+    CutsQuestion,
+    ProblemsQuestion,
+    WarmStartAnswer,
+)
+
+WARM_START_ROWS = 10_000
+"""Rows that a local model is fitted to; more would only polish a first guess, and so would more passes over them."""
+
+WARM_START_PASSES = 200
+
+START_NOISE = 0.2
+"""Length of the noise in the mean of the sites' local models, as a share of the models' length."""
+
+_one_fit = Lock()
+"""liblinear has one random generator for the whole process: of two fits at a time, neither could be repeated."""
+
+
+@answers(WARM_START)
+def warm_start(site: Site, question: ProblemsQuestion) -> Noised[WarmStartAnswer]:
+    """Fit a linear SVM on some of the site's own mapped rows for each problem, and weight it by all its rows.
+
+    C is raised so that the weight of regularisation against loss is that of the whole federation.
+    """
+    problems = asked_problems(site, question)
+    check_size(site, sum(problem.rank + 1.0 for problem in problems))
+    weights = [np.zeros(problem.rank + 1) for problem in problems]
+    rows = np.zeros(len(problems))
+    for i, problem in enumerate(problems):
+        labels = labels_of(site, problem)
+        chosen = _some_rows(np.flatnonzero(labels.y))
+        y, weight = labels.y[chosen], labels.weight[chosen]
+        if len(np.unique(y)) == 2:
+            F = site.mapped_train(problem.feature_map)(chosen)
+            local_C = problem.C * problem.rows / weight.sum()
+            rows[i] = np.abs(labels.y) @ labels.weight
+            weights[i] = _local_svm(F, y, weight, local_C) * rows[i]
+
+    def noise() -> dict[str, NDArray[np.float64]]:
+        parts = [_start_noise(site, *one) for one in zip(problems, weights, strict=True)]
+        return {"weights": np.concatenate(parts)}
+
+    return add_noise(site, WarmStartAnswer(np.concatenate(weights), rows), noise)
+
+
+@answers(CUTS)
+def cuts(site: Site, question: CutsQuestion) -> Noised[CutsAnswer]:
+    """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8)."""
+    problems, questions = asked_problems(site, question), question.questions()
+    check_size(site, sum(map(_numbers, questions)))
+    check_blurred(site, min(one.blur for one in questions))
+    questions = [
+        replace(one, blur=max(one.blur, fewest_blurred(site, problem)))
+        for problem, one in zip(problems, questions, strict=True)
+    ]
+    found: dict[int, Answer] = {}
+    for number in {problem.feature_map for problem in problems}:
+        own = [i for i, problem in enumerate(problems) if problem.feature_map == number]
+        parts = cuts_at(
+            site.mapped_train(number),
+            [labels_of(site, problems[i]) for i in own],
+            [questions[i] for i in own],
+            [draw_of(site, problems[i]) for i in own],
+        )
+        found.update(zip(own, parts, strict=True))
+    exact = [found[i] for i in range(len(problems))]
+
+    def noise() -> dict[str, NDArray[np.float64]]:
+        return vars(
+            CutsAnswer.of([_noise(site, *one) for one in zip(problems, questions, exact, strict=True)])
+        )
+
+    return add_noise(site, CutsAnswer.of(exact), noise)
+
+
+def fewest_blurred(site: Site, problem: Problem) -> int:
+    """Return at how many of its rows the site makes each cut of a problem random, whatever fewer it is asked for.
+
+    The search for points blurs fewer rows as it goes on, and need not know how many each hospital insists on.
+    """
+    least = least_blur(site.context)
+    if not defends(site.context):
+        return least
+    features = int(np.count_nonzero(site.features(problem.feature_map)))
+    return max(least, rows_to_blur(problem.rank, features, sites_of_run(site)))
+
+
+def _noise(site: Site, problem: Problem, question: Question, answer: Answer) -> Answer:
+    """Return the site's share of the secret noise in its answer."""
+    noise, heaviest = site.noise(problem.feature_map), max(problem.weights)
+    draw = draw_of(site, problem)
+    return noise_in(answer, question, draw, noise, sites=sites_of_run(site), heaviest=heaviest)
+
+
+def _numbers(question: Question) -> float:
+    """Return how many numbers the answer to a question is, besides those of the question."""
+    leading = max(0.0, float(question.leading))
+    return float(question.points.size) + (leading + 1) ** 2
+
+
+def labels_of(site: Site, problem: Problem) -> Labels:
+    """Return which of the site's training rows are in a problem, on which side and with what weight."""
+    y = signs(site.train().classes, problem.pair)
+    if problem.fold != NO_FOLD:
+        y[site.folds() == problem.fold] = 0.0
+    positive, negative = problem.weights
+    return Labels(y, np.where(y > 0, positive, np.where(y < 0, negative, 0.0)))
+
+
+def _start_noise(site: Site, problem: Problem, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the site's noise for its local model, which is only a first guess: a share of its length."""
+    numbers = normal(draw_of(site, problem), f"noise start {problem.C} {problem.rows}", len(weights))
+    size = START_NOISE * np.linalg.norm(weights) * math.sqrt(sites_of_run(site) / len(weights))
+    return cast("NDArray[np.float64]", size * numbers)
+
+
+def _some_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
+    if len(rows) <= WARM_START_ROWS:
+        return rows
+    return np.sort(np.random.default_rng(0).choice(rows, WARM_START_ROWS, replace=False))
+
+
+def _local_svm(
+    F: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64], C: float
+) -> NDArray[np.float64]:
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - each message may start a process
+    from sklearn.svm import LinearSVC  # noqa: PLC0415 - each message may start a process
+
+    solver = LinearSVC(C=C, loss="hinge", dual=True, max_iter=WARM_START_PASSES, random_state=0)
+    with _one_fit, warnings.catch_warnings():
+        # It need not converge: any point is a valid start.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        solver.fit(F, y, sample_weight=weight)
+    return np.append(solver.coef_[0], solver.intercept_[0])

@@ -1,0 +1,167 @@
+"""The local work of finding landmarks: k-means at the site, a step of federated k-means, the bounding box."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clients.gate.answering import answers
+from clients.gate.blur import Noised, add_noise, draw_for, weights
+from clients.gate.sizes import check_size
+from clients.gate.slots import own_slots
+from clients.gate.terms import defends, least_rows
+from clients.site import Site
+from flower_pansvm import records
+from flower_pansvm.cutting_planes.cuts import Draw
+from flower_pansvm.cutting_planes.noise import normal
+from flower_pansvm.cutting_planes.problem import NO_FOLD
+from flower_pansvm.errors import FederationError, SettingError
+from flower_pansvm.landmarks import beyond, cluster_centres, weighted_totals
+from flower_pansvm.tasks.landmarks import (
+    ASSIGN,
+    BOX,
+    LANDMARKS,
+    AssignAnswer,
+    AssignQuestion,
+    BoxAnswer,
+    BoxQuestion,
+    LandmarksAnswer,
+    LandmarksQuestion,
+)
+from flower_pansvm.tasks.scaling import SCALING
+
+CENTRE_NOISE, ROWS_WORTH = 0.8, 4.0
+"""Largest standard deviation of the noise in a centre, as a share of that of the rows around theirs. In the sum of a
+centre's rows it is as much as four rows deviate: centres of many rows have less."""
+
+
+@answers(LANDMARKS)
+def landmarks(site: Site, question: LandmarksQuestion) -> Noised[LandmarksAnswer]:
+    """Write the site's k-means centres into its own slots of a zero matrix (Lu 2016, Algorithm 1, line 1).
+
+    Means over all rows are exact. Of two sets of them, with another seed or number, two that differ in one row would
+    give it away: a run gets one, in one round trip.
+    """
+    asked = f"{_round_trip(site)} {_asked(site, question)}"
+    if NO_FOLD in question.folds and not site.settle(LANDMARKS.name, asked.encode()):
+        raise FederationError(
+            f"Site '{site.name}' refuses a second set of landmarks of all its rows: means that differ in one row would "
+            "give that row away. Start a new run."
+        )
+    slots, total = own_slots(site, question.slots_per_site)
+    scalings, features = len(question.folds), site.train().X.shape[1]
+    check_size(site, float(scalings) * total * features)
+    exact = LandmarksAnswer(np.zeros((scalings, total, features)), np.zeros((scalings, total)))
+    own = [own_centres(site, question, number) for number in range(scalings)]
+    for number, (centres, _) in enumerate(own):
+        used = slots[: len(centres)]
+        exact.centres[number, used], exact.filled[number, used] = centres, 1.0
+
+    def noise() -> dict[str, NDArray[np.float64]]:
+        found = np.zeros(exact.centres.shape)
+        for number, (centres, sizes) in enumerate(own):
+            found[number, slots[: len(centres)]] = _noise(site, question, number, centres, sizes)
+        return {"centres": found}
+
+    return add_noise(site, exact, noise)
+
+
+def _round_trip(site: Site) -> int:
+    return 0 if site.participation is None else site.participation.this.round_trip
+
+
+def _asked(site: Site, question: LandmarksQuestion) -> str:
+    return f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
+
+
+def own_centres(
+    site: Site, question: LandmarksQuestion, number: int
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the site's k-means centres for one of the scalings, and of how many rows each is the mean.
+
+    The cells have secret random weights in the means. With equal ones, a centre over the same rows and a single one of
+    a fold besides would give that row away by the difference, and such centres occur. With one weight for a whole row,
+    the centres of all folds would say which space few rows of many features span. And exact means of few rows are a
+    fifth of all that there is to know of the rows. Only with exact sums those over all rows are plain means.
+    """
+    min_cluster = _agreed_min_cluster(site, question.min_cluster)
+    fold = int(question.folds[number])
+    X = scaled_without(site, number, fold)
+    clusters = min(question.slots_per_site, max(1, round(question.shares[number] * len(X))))
+    plain = fold == NO_FOLD and not defends(site.context)
+    weight = None if plain else weights(_draw(site, fold), _asked(site, question), X.shape)
+    return cluster_centres(X, clusters, min_cluster, question.seed, weight)
+
+
+def _draw(site: Site, fold: int) -> Draw:
+    return draw_for(site, LANDMARKS.name, fold)
+
+
+def _noise(
+    site: Site,
+    question: LandmarksQuestion,
+    number: int,
+    centres: NDArray[np.float64],
+    sizes: NDArray[np.int64],
+) -> NDArray[np.float64]:
+    """Return secret noise for centres: a share of how far rows are from theirs.
+
+    Whoever has a person's row could else see by a centre nearby that the person is among those it is the mean of.
+    """
+    if not len(centres):
+        return np.empty(centres.shape)
+    from sklearn.metrics import pairwise_distances_argmin  # noqa: PLC0415 - each message may start a process
+
+    fold = int(question.folds[number])
+    X = scaled_without(site, number, fold)
+    left = X - centres[pairwise_distances_argmin(X, centres)]
+    purpose = f"noise {_asked(site, question)}"
+    numbers = normal(_draw(site, fold), purpose, centres.size).reshape(centres.shape)
+    share = np.minimum(CENTRE_NOISE, ROWS_WORTH / sizes)[:, None]
+    noise: NDArray[np.float64] = share * np.sqrt(np.square(left).mean(axis=0)) * numbers
+    return noise
+
+
+@answers(ASSIGN)
+def assign(site: Site, question: AssignQuestion) -> AssignAnswer:
+    """Sum the site's rows by their nearest centre, each cell with a secret random weight.
+
+    With the same weights in every step, the difference of two steps would be the rows that have changed their
+    centre, and perhaps a single one.
+    """
+    min_cluster = _agreed_min_cluster(site, question.min_cluster)
+    totals, masses = np.zeros(question.centres.shape), np.zeros(question.centres.shape)
+    for number, (fold, count) in enumerate(zip(question.folds, question.counts, strict=True)):
+        X, centres = scaled_without(site, number, fold), question.centres[number, :count]
+        draw = draw_for(site, ASSIGN.name, int(fold))
+        weight = weights(draw, centres.tobytes().hex(), X.shape)
+        totals[number, :count], masses[number, :count] = weighted_totals(X, centres, weight, min_cluster)
+    return AssignAnswer(totals, masses)
+
+
+@answers(BOX)
+def box(site: Site, question: BoxQuestion) -> BoxAnswer:
+    """Say for each feature and step whether the site has a row beyond it; the sum is a number of sites."""
+    check_size(site, 2.0 * len(question.folds) * site.train().X.shape[1] * len(question.steps))
+    sides = [
+        beyond(scaled_without(site, number, fold), question.steps)
+        for number, fold in enumerate(question.folds)
+    ]
+    return BoxAnswer(
+        below=np.stack([below for below, _ in sides]), above=np.stack([above for _, above in sides])
+    )
+
+
+def scaled_without(site: Site, scaling: int, fold: int) -> NDArray[np.float64]:
+    """Return the training rows outside of a fold, scaled; all of them without a fold."""
+    X = site.train().X
+    return site.scaled(X if fold == NO_FOLD else X[site.folds() != fold], scaling)
+
+
+def _agreed_min_cluster(site: Site, asked: int) -> int:
+    least = least_rows(site.context)
+    if asked < least:
+        raise SettingError(
+            f"Site '{site.name}' refuses min-cluster={asked}: a landmark could be the mean of fewer than {least} "
+            f"patients. Start the run with min-cluster={least}, or lower it in the site's node config if the hospital "
+            "agrees."
+        )
+    return asked

@@ -1,0 +1,68 @@
+"""What a site's rows add up to, fold by fold."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clients.gate.answering import answers
+from clients.gate.slots import deal_seed
+from clients.gate.terms import agreed_terms
+from clients.site import Site
+from flower_pansvm import scaling
+from flower_pansvm.cutting_planes.problem import NO_FOLD
+from flower_pansvm.errors import SettingError
+from flower_pansvm.tasks.scaling import (
+    EXTREMES,
+    MOMENTS,
+    ROWS,
+    ExtremesAnswer,
+    MomentsAnswer,
+    RowsAnswer,
+)
+from flower_pansvm.tasks.task import Nothing
+
+
+@answers(MOMENTS)
+def moments(site: Site, question: Nothing) -> MomentsAnswer:  # noqa: ARG001
+    """Add to the federated mean and variance; the first site also deals out the seed of the landmark slots."""
+    deal_seed(site)
+    X = site.train().X
+    by_fold = [scaling.moments(X[rows]) for rows in _folds(site)]
+    return MomentsAnswer(
+        rows=_class_rows(site),
+        test_rows=np.array([float(len(site.test().classes))]),
+        **{part: np.stack([fold[part] for fold in by_fold]) for part in ("count", "total", "square")},
+    )
+
+
+@answers(ROWS)
+def rows(site: Site, question: Nothing) -> RowsAnswer:  # noqa: ARG001
+    """Count the site's training rows by fold and class."""
+    return RowsAnswer(_class_rows(site))
+
+
+@answers(EXTREMES)
+def extremes(site: Site, question: Nothing) -> ExtremesAnswer:  # noqa: ARG001
+    """Disclose the smallest and largest cell of each feature in each fold; infinite where all cells are missing."""
+    if agreed_terms(site.context).scaling != "minmax":
+        raise SettingError(
+            f"Site '{site.name}' does not disclose the extremes of its columns: the run's scaling does not need them. "
+            "Does the coordinator run the same version? If so, it does not follow the protocol."
+        )
+    X = site.train().X
+    low, high = np.where(np.isnan(X), np.inf, X), np.where(np.isnan(X), -np.inf, X)
+    return ExtremesAnswer(
+        low=np.stack([low[rows].min(axis=0, initial=np.inf) for rows in _folds(site)]),
+        high=np.stack([high[rows].max(axis=0, initial=-np.inf) for rows in _folds(site)]),
+    )
+
+
+def _folds(site: Site) -> list[NDArray[np.bool_]]:
+    """Return which training rows are in each fold; all of them in the one fold of a run without folds."""
+    numbers = site.folds()
+    return [numbers == fold for fold in range(numbers.max(initial=NO_FOLD) + 1)] or [numbers == NO_FOLD]
+
+
+def _class_rows(site: Site) -> NDArray[np.float64]:
+    """Return the number of training rows by fold and class, shape (folds, classes)."""
+    classes, count = site.train().classes, len(site.schema().classes)
+    return np.stack([np.bincount(classes[rows], minlength=count) for rows in _folds(site)]).astype(np.float64)

@@ -1,0 +1,228 @@
+"""A private copy of a large table that is quick to read again.
+
+Flower starts a new process for each message to a hospital, and reading a table of some size as text takes it
+seconds. So a large file is read and checked once; its numbers and labels are then kept in a folder that only
+this account can open, and later processes map them into memory. A copy that is out of date, damaged or not of
+this account's making is never used: the file itself is read again.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import tempfile
+from logging import WARNING
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+from flwr.app import Context
+from flwr.common.logger import log
+from numpy.typing import NDArray
+
+from clients.gate.terms import site_name
+from clients.private_folder import is_private
+from clients.table.table import Table
+from flower_pansvm.errors import SettingError
+
+LARGE = 8_000_000
+"""Bytes of a file above which a copy is kept; smaller ones are read faster than Flower starts the process."""
+
+VERSION = 1
+"""Part of every key. Raise it when the copies' format changes, or what `read_table` makes of a file."""
+
+OFF = "none"
+"""What the node config's ``cache`` says if no copies are to be kept."""
+
+CELLS, LABELS, COLUMNS, SUMS = "X.npy", "labels.npy", "columns.json", "SHA256SUMS"
+"""The files of a copy; the last holds the digests of the others, as ``sha256sum`` writes them."""
+
+
+def cache_folder(context: Context) -> Path | None:
+    """Return the folder for copies of this site's tables; None if its node config says ``cache='none'``.
+
+    Without the key it is ``pansvm`` in the account's cache folder, ``$XDG_CACHE_HOME`` or ``~/.cache``.
+
+    Raises
+    ------
+    SettingError
+        If the node config names neither an absolute path nor the word. A misspelt ``none`` must not leave a copy of
+        the table in a folder of that name.
+    """
+    asked = context.node_config.get("cache")
+    if asked is None:
+        return Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache")) / "pansvm"
+    if str(asked).strip().lower() == OFF:
+        return None
+    folder = Path(os.path.expanduser(str(asked)))
+    if not folder.is_absolute():
+        raise SettingError(
+            f"The 'cache' in the node config of site '{site_name(context)}' is no absolute path. Write the path of a "
+            f"folder for copies of large tables, or cache='{OFF}' if none are to be kept."
+        )
+    return folder
+
+
+def read_through_cache(path: Path, label: str | None, folder: Path | None) -> Table:
+    """Read a site's table for training, a large one from its copy if there is one.
+
+    Parameters
+    ----------
+    path, label
+        As for `clients.table.reading.read_table`.
+    folder : Path or None
+        Where copies are kept, made if it is not there; None for nowhere.
+
+    Returns
+    -------
+    Table
+        The same as from `read_table`, but the cells of a copy are mapped from its file, cannot be changed, and are of
+        type float32 if that holds every one of them exactly. `clients.table.table.align` makes float64 of them.
+
+    Raises
+    ------
+    TableError
+        As from `read_table`. Trouble with the copy is logged and never an error.
+    """
+    key = _key(path, label)
+    if folder is None or key is None:
+        return _read(path, label)
+    problem = _problem(folder)
+    if problem:
+        _say("no copy of '%s' is kept in the cache folder '%s': %s", path, folder, problem)
+        return _read(path, label)
+    entry = folder / key
+    table = _load(entry, path)
+    if table is None:
+        table = _read(path, label)
+        # A file that was changed while it was read may not lie under the key of what it was before.
+        if key == _key(path, label):
+            _store(table, entry, path)
+    return table
+
+
+def _read(path: Path, label: str | None) -> Table:
+    from clients.table.reading import read_table  # noqa: PLC0415 - each message may start a process
+
+    return read_table(path, label)
+
+
+def _key(path: Path, label: str | None) -> str | None:
+    """Return the name of the copy of a file; None if the file is small, or cannot be opened.
+
+    The name is a digest of the path, and one of all that the copy depends on.
+    """
+    try:
+        # Opened, and not only asked for its status: an account that may no longer read a table gets no copy.
+        with path.open("rb") as file:
+            status = os.fstat(file.fileno())
+    except OSError:
+        return None
+    if status.st_size <= LARGE:
+        return None
+    place = str(path.absolute())
+    return f"{_digest(place)}-{_digest(place, status.st_mtime_ns, status.st_size, label, VERSION)}"
+
+
+def _digest(*parts: str | int | None) -> str:
+    return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:32]
+
+
+def _problem(folder: Path) -> str:
+    """Make the folder if it is not there, and return why it cannot be used; an empty text if it can."""
+    if not folder.is_absolute():
+        return "this account has no home folder"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        return "" if is_private(folder) else "it is open to other accounts (chmod 700 closes it)"
+    except OSError as error:
+        return type(error).__name__
+
+
+def _load(entry: Path, path: Path) -> Table | None:
+    """Return the table of a copy, or None if there is no copy or it cannot be used."""
+    if not os.path.lexists(entry):
+        return None
+    try:
+        if not is_private(entry) or (entry / SUMS).read_text() != _sums(entry):
+            raise ValueError
+        about = json.loads((entry / COLUMNS).read_bytes())
+        X = np.lib.format.open_memmap(entry / CELLS, mode="r")
+        labels = np.load(entry / LABELS, allow_pickle=False)
+        return Table(tuple(about["columns"]), X, labels, about["absent_is_zero"])
+    except Exception as error:
+        # Whatever is wrong with the copy, the table itself is there.
+        _say("the copy of '%s' cannot be used (%s) and is made again", path, type(error).__name__)
+        return None
+
+
+def _store(table: Table, entry: Path, path: Path) -> None:
+    """Keep a copy of a table and remove older ones of the same path.
+
+    It gets its name when it is complete, so that a process that reads, or writes the same, never meets a part.
+    """
+    prefix = f"{entry.name}."
+    try:
+        with tempfile.TemporaryDirectory(prefix=prefix, dir=entry.parent, ignore_cleanup_errors=True) as name:
+            unfinished = Path(name)
+            _write(unfinished, table)
+            _remove(entry)
+            unfinished.rename(entry)
+        for other in entry.parent.glob(f"{entry.name.split('-')[0]}-*"):
+            if other != entry:
+                _remove(other)
+    except OSError as error:
+        # Another process may have been first, and then a copy is there.
+        if not entry.is_dir():
+            _say("no copy of '%s' could be kept (%s)", path, type(error).__name__)
+
+
+def _write(folder: Path, table: Table) -> None:
+    with _new_file(folder / CELLS) as file:
+        np.lib.format.write_array(file, _narrowed(table.X), allow_pickle=False)
+    with _new_file(folder / LABELS) as file:
+        np.lib.format.write_array(file, np.asarray(table.labels), allow_pickle=False)
+    with _new_file(folder / COLUMNS) as file:
+        about = {"columns": table.columns, "absent_is_zero": table.absent_is_zero}
+        file.write(json.dumps(about).encode())
+    sums = _sums(folder)
+    with _new_file(folder / SUMS) as file:
+        file.write(sums.encode())
+
+
+def _narrowed(X: NDArray[np.float64]) -> NDArray[Any]:
+    """Return the cells as float32 if that changes none, else as they are; columns one after the other in memory.
+
+    Columns are how `clients.table.table.align` takes them: so each is read from the disk in one piece.
+    """
+    with np.errstate(over="ignore"):
+        narrow = X.astype(np.float32, order="F")
+    columns = range(X.shape[1])
+    if all(np.array_equal(narrow[:, column], X[:, column], equal_nan=True) for column in columns):
+        return narrow
+    return np.asfortranarray(X)
+
+
+def _new_file(path: Path) -> BinaryIO:
+    """Create a file that only this account can read."""
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
+
+
+def _sums(folder: Path) -> str:
+    lines = []
+    for name in (CELLS, LABELS, COLUMNS):
+        with (folder / name).open("rb") as file:
+            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n")
+    return "".join(lines)
+
+
+def _remove(entry: Path) -> None:
+    if entry.is_dir() and not entry.is_symlink():
+        shutil.rmtree(entry, ignore_errors=True)
+    else:
+        entry.unlink(missing_ok=True)
+
+
+def _say(text: str, path: Path, *more: object) -> None:
+    """Log a line about a table's file, which is named without its folder."""
+    log(WARNING, text, path.name, *more)

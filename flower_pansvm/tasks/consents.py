@@ -1,0 +1,33 @@
+"""What a hospital can agree to disclose: each is a key of the node config, and agreed to by the word ``agreed``."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Consent:
+    """Something about its rows that a hospital gives away only if it has agreed to.
+
+    Parameters
+    ----------
+    discloses : str
+        What is given away, for error texts.
+    instead : str
+        Settings of a run that does without.
+    """
+
+    discloses: str
+    instead: str
+
+
+AGREED = "agreed"
+"""The only value of such a key."""
+
+CONSENTS = {
+    "exact-sums": Consent(
+        "sums without noise, from which most rows of a small table follow", "preset=private"
+    ),
+    "extremes": Consent(
+        "the smallest and largest cell of each column, single patients' values", "scaling=standard"
+    ),
+}
+"""All of them, by key."""

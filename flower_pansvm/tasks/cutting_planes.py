@@ -1,0 +1,202 @@
+"""Cutting planes: warm start and the sites' shares of the planes (Lu 2016, Algorithm 2).
+
+Problems differ in rank and in number of points, so what belongs to them is put end to end, in order.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.cutting_planes.cuts import EVERYWHERE, Answer, Question
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.errors import FederationError
+from flower_pansvm.multiclass import Pair
+from flower_pansvm.records import Bools, Floats, Ints
+from flower_pansvm.tasks.limits import HEADROOM, LARGEST_RESCALED, MOST_ROWS, UNKNOWN
+from flower_pansvm.tasks.task import Broadcast, Task, noised, summed
+from flower_pansvm.terms import Terms
+
+
+@dataclass(frozen=True)
+class FeatureMapBroadcast:
+    """A feature map.
+
+    Parameters
+    ----------
+    landmark_set : int
+        Number of its landmarks.
+    features : ndarray of shape (features,)
+        Mask of those it looks at.
+    kernel, gamma, degree, coef0
+        See :class:`flower_pansvm.kernels.Kernel`.
+    normalization : ndarray of shape (landmarks, rank)
+        U Lambda^(-1/2).
+    """
+
+    landmark_set: int
+    features: Bools
+    kernel: str
+    gamma: float
+    degree: int
+    coef0: float
+    normalization: Floats
+
+
+FEATURE_MAP = Broadcast("feature_map", FeatureMapBroadcast)
+"""Numbered: one for each map."""
+
+
+@dataclass(frozen=True)
+class ProblemsQuestion:
+    """The binary problems that a question is about: fields of shape (problems,), see :class:`Problem`."""
+
+    feature_map: Ints
+    rank: Ints
+    fold: Ints
+    positive: Ints
+    negative: Ints
+    positive_weight: Floats
+    negative_weight: Floats
+    problem_rows: Floats
+    C: Floats
+
+    def problems(self) -> list[Problem]:
+        """Return the problems, without names."""
+        return [
+            Problem(
+                name="",
+                rank=int(self.rank[i]),
+                rows=float(self.problem_rows[i]),
+                C=float(self.C[i]),
+                pair=Pair(int(self.positive[i]), int(self.negative[i])),
+                feature_map=int(self.feature_map[i]),
+                fold=int(self.fold[i]),
+                weights=(float(self.positive_weight[i]), float(self.negative_weight[i])),
+            )
+            for i in range(len(self.rank))
+        ]
+
+    def heaviest(self) -> float:
+        """Return the largest class weight; each site checks that all are within limits."""
+        return float(max(np.max(self.positive_weight), np.max(self.negative_weight)))
+
+
+@dataclass(frozen=True)
+class WarmStartAnswer:
+    """Local linear SVMs.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (sum of rank + 1,)
+        Weights and, last, bias for each problem, times the weight of its rows.
+    rows : ndarray of shape (problems,)
+        That weight.
+    """
+
+    weights: Floats = noised()
+    rows: Floats = summed()
+
+
+WARM_START = Task("warm_start", "train", ProblemsQuestion, WarmStartAnswer, since="0.1.0")
+
+
+@dataclass(frozen=True)
+class CutsQuestion(ProblemsQuestion):
+    """A question for each problem, see :class:`flower_pansvm.cutting_planes.cuts.Question`.
+
+    Parameters
+    ----------
+    points : ndarray of shape (sum of count * (rank + 1),)
+        Points where cutting planes are wanted.
+    count, blur, leading, width : ndarray of shape (problems,)
+        Number of points, and what the questions say.
+    centres : ndarray
+        Centres of the problems whose ``leading`` is not negative.
+    """
+
+    points: Floats
+    count: Ints
+    blur: Ints
+    width: Floats
+    leading: Ints
+    centres: Floats
+
+    def questions(self) -> list[Question]:
+        """Return the question of each problem."""
+        sizes = self.rank + 1
+        points = pieces(self.points, self.count * sizes)
+        centres = pieces(self.centres, np.where(self.leading >= 0, sizes, 0))
+        return [
+            Question(
+                points[i].reshape(-1, sizes[i]),
+                int(self.blur[i]),
+                centres[i],
+                float(self.width[i]),
+                int(self.leading[i]),
+            )
+            for i in range(len(sizes))
+        ]
+
+
+def flat(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+    """Return arrays put end to end."""
+    return np.concatenate([np.empty(0), *(part.ravel() for part in parts)])
+
+
+def pieces(together: NDArray[np.float64], sizes: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+    """Return the parts of given sizes that were put end to end."""
+    return np.split(together, np.cumsum(sizes)[:-1])
+
+
+def _slope(question: CutsQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
+    """Bound slopes of the RBF kernel: ||f||^2 <= k(x, x) = 1, as each site checks of the map it is told."""
+    return HEADROOM * MOST_ROWS * question.heaviest() if terms.kernel == "rbf" else UNKNOWN
+
+
+def _curvature(question: CutsQuestion, terms: Terms, sites: int) -> float:
+    if terms.kernel != "rbf":
+        return UNKNOWN
+    narrowest = float(np.min(question.width))
+    if not narrowest > 0:
+        raise FederationError(
+            "A request for cutting planes has a width that is not positive. Start a new run."
+        )
+    return LARGEST_RESCALED * _slope(question, terms, sites) * (1.0 / narrowest + EVERYWHERE)
+
+
+@dataclass(frozen=True)
+class CutsAnswer:
+    """The site's share of the cutting planes (Algorithm 2, line 7), of the loss and of its curvature.
+
+    Parameters
+    ----------
+    a : ndarray of shape (sum of count * rank,)
+        See :class:`flower_pansvm.cutting_planes.cuts.Cuts`, as are the others.
+    d, m, loss : ndarray of shape (sum of count,)
+        One number for each point.
+    curvature : ndarray
+        See :class:`flower_pansvm.cutting_planes.cuts.Answer`.
+    """
+
+    a: Floats = noised(_slope)
+    d: Floats = noised()
+    m: Floats = noised()
+    loss: Floats = noised()
+    curvature: Floats = noised(_curvature)
+
+    @classmethod
+    def of(cls, answers: Sequence[Answer]) -> Self:
+        """Return the answers to all problems put end to end; they add up over the sites."""
+        return cls(
+            a=flat([answer.cuts.a for answer in answers]),
+            d=flat([answer.cuts.d for answer in answers]),
+            m=flat([answer.cuts.m for answer in answers]),
+            loss=flat([answer.cuts.loss for answer in answers]),
+            curvature=flat([answer.curvature for answer in answers]),
+        )
+
+
+CUTS = Task("cuts", "train", CutsQuestion, CutsAnswer, since="0.1.0")

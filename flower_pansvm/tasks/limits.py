@@ -1,0 +1,38 @@
+"""The largest value that a site may hold in a secure sum: what the bounds of several tasks are made of.
+
+Bounds do not travel. A site refuses a value above a bound, so a coordinator that chose the bounds could search for the
+sites' values, one run after the other. They follow from constants, from the settings and from the request itself, all
+of which are in the sum's name (:func:`flower_pansvm.tasks.task.sum_name`).
+"""
+
+import math
+
+from flower_pansvm.cutting_planes.cuts import LARGEST_JITTER
+
+UNKNOWN = math.inf
+"""Bound of results of unknown size; they take five words a number (:mod:`flower_pansvm.secure_sum.fixed_point`)."""
+
+COUNT = 2.0**40
+"""Bound for numbers of rows: no federation holds more."""
+
+MOST_ROWS = 2**24
+"""Most rows that a site trains on; a site with more refuses to take part, whatever it is asked."""
+
+LARGEST_CELL = 2.0**20
+"""Largest cell, in units of a scaling that knows its column: standard deviations, of which a cell is at most the square
+root of the number of all rows away from the mean, or half ranges."""
+
+LARGEST_RESCALED = 3.0 * LARGEST_JITTER
+"""Largest random weight that a site gives a row or a cell after columns of weights were brought to the same sum."""
+
+HEADROOM = 4.0
+"""What the bounds leave for secret noise and for rounding."""
+
+
+def largest_total(sites: int) -> float:
+    """Return the largest sum of a scaled column's absolute cells at one site.
+
+    Over all sites the squares of a scaled column add up to the number of rows at most, ``sites * MOST_ROWS``. A sum of
+    ``MOST_ROWS`` absolute values is largest where all are the same.
+    """
+    return MOST_ROWS * math.sqrt(sites)

@@ -1,0 +1,66 @@
+"""Scaling: what the sites' rows add up to, column by column."""
+
+from dataclasses import dataclass
+
+from flower_pansvm.records import Floats
+from flower_pansvm.tasks.limits import COUNT
+from flower_pansvm.tasks.task import Broadcast, Nothing, Task, disclosed, summed
+
+
+@dataclass(frozen=True)
+class MomentsAnswer:
+    """Sums over the training rows of each fold, and the number of test rows.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (folds, classes)
+        Training rows of each class.
+    test_rows : ndarray of shape (1,)
+        Rows kept for evaluation.
+    count, total, square : ndarray of shape (folds, features)
+        Cells present, their sum and the sum of their squares.
+    """
+
+    rows: Floats = summed(COUNT)
+    test_rows: Floats = summed(COUNT)
+    count: Floats = summed(COUNT)
+    total: Floats = summed()
+    square: Floats = summed()
+
+
+MOMENTS = Task("moments", "train", Nothing, MomentsAnswer, since="0.1.0")
+
+
+@dataclass(frozen=True)
+class RowsAnswer:
+    """Training rows of each fold and class, shape (folds, classes)."""
+
+    rows: Floats = summed(COUNT)
+
+
+ROWS = Task("rows", "train", Nothing, RowsAnswer, since="0.1.0")
+"""Asked again only after a site was lost."""
+
+
+@dataclass(frozen=True)
+class ExtremesAnswer:
+    """Smallest and largest cell of each feature in each fold, shape (folds, features); infinite where there is none."""
+
+    low: Floats = disclosed(consent="extremes")
+    high: Floats = disclosed(consent="extremes")
+
+
+EXTREMES = Task("extremes", "train", Nothing, ExtremesAnswer, since="0.1.0")
+"""Asked only with scaling=minmax."""
+
+
+@dataclass(frozen=True)
+class ScalingBroadcast:
+    """The scalings, one in each row; see :class:`flower_pansvm.scaling.Scaling`."""
+
+    fill: Floats
+    shift: Floats
+    scale: Floats
+
+
+SCALING = Broadcast("scaling", ScalingBroadcast)

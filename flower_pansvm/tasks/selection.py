@@ -1,0 +1,106 @@
+"""Feature selection: sums over all rows by class, and over the support vectors (Lu 2016, chapters 5 and 6)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flower_pansvm.cutting_planes.duals import Duals
+from flower_pansvm.records import Floats, Ints
+from flower_pansvm.tasks.cutting_planes import ProblemsQuestion, pieces
+from flower_pansvm.tasks.limits import (
+    COUNT,
+    HEADROOM,
+    LARGEST_RESCALED,
+    MOST_ROWS,
+    UNKNOWN,
+    largest_total,
+)
+from flower_pansvm.tasks.task import Nothing, Task, summed
+from flower_pansvm.terms import Terms
+
+
+@dataclass(frozen=True)
+class ClassMomentsAnswer:
+    """Sums over all training rows of each class, in scaled units: the filters are made of them (section 6.2.1).
+
+    Parameters
+    ----------
+    count, total, square : ndarray of shape (classes, features)
+        Cells present, their sum and the sum of their squares.
+    """
+
+    count: Floats = summed(COUNT)
+    total: Floats = summed()
+    square: Floats = summed()
+
+
+CLASS_MOMENTS = Task("class_moments", "train", Nothing, ClassMomentsAnswer, since="0.1.0")
+
+
+@dataclass(frozen=True)
+class SupportQuestion(ProblemsQuestion):
+    """The cutting planes that hold up each problem's solution, see :class:`Duals`, put end to end.
+
+    Parameters
+    ----------
+    points : ndarray of shape (sum of cuts * (rank + 1),)
+        Their points.
+    cuts : ndarray of shape (problems,)
+        How many they are.
+    blurred, beta : ndarray of shape (sum of cuts,)
+        Their random rows, and their dual variables.
+    blur : int
+        1 if support vectors are to be weighted at random, else 0.
+    """
+
+    points: Floats
+    cuts: Ints
+    blurred: Ints
+    beta: Floats
+    blur: int
+
+    def duals(self) -> list[Duals]:
+        """Return the cutting planes of each problem."""
+        sizes = self.rank + 1
+        points = pieces(self.points, self.cuts * sizes)
+        blurred, beta = np.split(self.blurred, np.cumsum(self.cuts)[:-1]), pieces(self.beta, self.cuts)
+        return [Duals(points[i].reshape(-1, sizes[i]), blurred[i], beta[i]) for i in range(len(sizes))]
+
+
+def _weights(question: SupportQuestion, terms: Terms, sites: int) -> float:
+    """Bound sums of alpha y x: a dual variable is at most the row's weight times the sum of those of the cuts."""
+    if terms.scaling == "none":
+        return UNKNOWN
+    largest_dual = question.heaviest() * max(float(np.abs(own.beta).sum()) for own in question.duals())
+    return HEADROOM * (largest_dual or 1.0) * largest_total(sites)
+
+
+def _total(question: SupportQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
+    return UNKNOWN if terms.scaling == "none" else HEADROOM * LARGEST_RESCALED * largest_total(sites)
+
+
+def _square(question: SupportQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
+    return UNKNOWN if terms.scaling == "none" else HEADROOM * LARGEST_RESCALED * MOST_ROWS * sites
+
+
+@dataclass(frozen=True)
+class SupportAnswer:
+    """Sums over each problem's rows and support vectors, in scaled units (section 5.2.2).
+
+    Parameters
+    ----------
+    weights : ndarray of shape (problems, features)
+        Sum over rows of alpha_i y_i x_i.
+    count : ndarray of shape (problems, 2)
+        Number of support vectors of each side, each with its random weight.
+    total, square : ndarray of shape (problems, 2, features)
+        Sum of their weighted cells, and of the squares of these.
+    """
+
+    weights: Floats = summed(_weights)
+    count: Floats = summed(HEADROOM * LARGEST_RESCALED * MOST_ROWS)
+    total: Floats = summed(_total)
+    square: Floats = summed(_square)
+
+
+SUPPORT = Task("support", "train", SupportQuestion, SupportAnswer, since="0.1.0")

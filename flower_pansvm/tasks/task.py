@@ -1,0 +1,233 @@
+"""What a task is: a question to every site, the answer, and how each part of the answer leaves the site.
+
+A part is *summed*: it leaves only through a secure sum. Or it is *noised*: summed, and with secret noise of the site in
+it, unless the hospital has agreed to exact sums. Or it is *disclosed*: the coordinator sees it site by site. Each field
+of an answer's dataclass says which by the function that makes it, and the gate (`clients/gate`) holds the site to it.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Generic, Literal, TypeVar, get_type_hints
+
+from flower_pansvm import records
+from flower_pansvm.records import Floats, Values
+from flower_pansvm.tasks.consents import CONSENTS
+from flower_pansvm.tasks.limits import UNKNOWN
+from flower_pansvm.terms import Terms
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+M = TypeVar("M")
+
+Bound = float | Callable[[Any, Terms, int], float]
+"""Largest absolute value of a part at one site: a number, or made of the question, the terms and how many sites."""
+
+DECLARATION = "leaves"
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """How a part of an answer leaves the site.
+
+    Parameters
+    ----------
+    how : {'summed', 'noised', 'disclosed'}
+        See the module.
+    bound : float or callable
+        Of what is summed.
+    consent : str or None
+        Key of the node config by which the hospital must have agreed to the disclosure; None for none.
+    """
+
+    how: Literal["summed", "noised", "disclosed"]
+    bound: Bound = UNKNOWN
+    consent: str | None = None
+
+
+def summed(bound: Bound = UNKNOWN) -> Any:
+    """Return the field of a part of which only the sum over the sites is learned."""
+    return field(metadata={DECLARATION: Declaration("summed", bound)})
+
+
+def noised(bound: Bound = UNKNOWN) -> Any:
+    """Return the field of a part that is summed, and holds secret noise of the site unless exact sums are agreed to."""
+    return field(metadata={DECLARATION: Declaration("noised", bound)})
+
+
+def disclosed(consent: str | None = None) -> Any:
+    """Return the field of a part that the coordinator receives from each site as it is.
+
+    Raises
+    ------
+    KeyError
+        If there is no such consent (:mod:`flower_pansvm.tasks.consents`).
+    """
+    if consent is not None and consent not in CONSENTS:
+        raise KeyError(f"flower_pansvm/tasks/consents.py has no consent '{consent}'.")
+    return field(metadata={DECLARATION: Declaration("disclosed", consent=consent)})
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """A question that asks for nothing in particular."""
+
+
+@dataclass(frozen=True)
+class Task(Generic[Q, A]):
+    """A request to every site.
+
+    Parameters
+    ----------
+    name : str
+        Also the action of the Flower message type, ``category.name``.
+    category : {'query', 'train', 'evaluate'}
+        Flower's category.
+    question, answer : type
+        Dataclasses of what is asked and of what comes back. The answer's parts are all disclosed, or none is.
+    since : str
+        First version of this project whose sites have the task.
+
+    Raises
+    ------
+    TypeError
+        If a part of the answer has no declaration, a part that is summed does not hold floats, or only some parts are
+        disclosed.
+    """
+
+    name: str
+    category: Literal["query", "train", "evaluate"]
+    question: type[Q]
+    answer: type[A]
+    since: str
+
+    def __post_init__(self) -> None:
+        types = get_type_hints(self.answer)
+        for part in fields(self.answer):  # type: ignore[arg-type]
+            if DECLARATION not in part.metadata:
+                raise TypeError(
+                    f"The answer of task '{self.name}' does not say how '{part.name}' leaves a site. Declare it with "
+                    "summed, noised or disclosed of flower_pansvm/tasks/task.py."
+                )
+        for name in self.summed:
+            if types[name] != Floats:
+                raise TypeError(
+                    f"In task '{self.name}' the part '{name}' is summed: its type must be Floats."
+                )
+        if self.disclosed and self.summed:
+            raise TypeError(f"Task '{self.name}' both sums and discloses. Make two tasks of it.")
+
+    @property
+    def message_type(self) -> str:
+        """The Flower message type."""
+        return f"{self.category}.{self.name}"
+
+    @property
+    def declared(self) -> dict[str, Declaration]:
+        """How each part of the answer leaves, by name."""
+        return {part.name: part.metadata[DECLARATION] for part in fields(self.answer)}  # type: ignore[arg-type]
+
+    @property
+    def summed(self) -> tuple[str, ...]:
+        """The parts that leave only through a secure sum, with noise or without."""
+        return tuple(name for name, part in self.declared.items() if part.how != "disclosed")
+
+    @property
+    def noised(self) -> frozenset[str]:
+        """Those of them that hold secret noise."""
+        return frozenset(name for name, part in self.declared.items() if part.how == "noised")
+
+    @property
+    def disclosed(self) -> tuple[str, ...]:
+        """The parts that the coordinator receives from each site as they are."""
+        return tuple(name for name, part in self.declared.items() if part.how == "disclosed")
+
+    @property
+    def consents(self) -> frozenset[str]:
+        """What a hospital must have agreed to before it answers."""
+        return frozenset(part.consent for part in self.declared.values() if part.consent)
+
+
+@dataclass(frozen=True)
+class Broadcast(Generic[M]):
+    """Values that every site keeps for the tasks that follow.
+
+    Parameters
+    ----------
+    name : str
+        A later broadcast of the same name replaces an earlier one.
+    message : type
+        Dataclass of the values.
+    """
+
+    name: str
+    message: type[M]
+
+    def numbered(self, number: int) -> "Broadcast[M]":
+        """Return the broadcast of one of several things of the same kind."""
+        return replace(self, name=f"{self.name}.{number}")
+
+
+def bounds_of(task: Task[Any, Any], question: object, terms: Terms, sites: int) -> dict[str, float]:
+    """Return the largest absolute value that a site may hold in each of a task's sums; infinite if unknown.
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    question : object
+        The question.
+    terms : Terms
+        The run's terms.
+    sites : int
+        Number of sites in the sum.
+
+    Raises
+    ------
+    FederationError
+        If the request is one that no coordinator of this version makes.
+    """
+    bounds = {name: task.declared[name].bound for name in task.summed}
+    return {
+        name: bound(question, terms, sites) if callable(bound) else bound for name, bound in bounds.items()
+    }
+
+
+def sum_name(
+    task: Task[Any, Any],
+    inputs: Values,
+    bounds: Mapping[str, float],
+    told: Mapping[str, str],
+    settings: str,
+) -> str:
+    """Return the name under which a secure sum is made: its task, and a digest of all that the sites were given.
+
+    The masks are made from it. So a coordinator that gives one site something else than the others, such as a
+    request to which the others can only answer zero, or another protocol, gets noise and not that site's vector.
+    The masks are made from the roster and from all sites' public keys, too
+    (:func:`flower_pansvm.secure_sum.wire.sum_context`).
+
+    Parameters
+    ----------
+    task : Task
+        The task.
+    inputs : mapping
+        The values of the question (:func:`flower_pansvm.records.values_of`).
+    bounds : mapping of str to float
+        The bound of each result.
+    told : mapping of str to str
+        Digest of each broadcast so far (:func:`flower_pansvm.records.digest`), by name.
+    settings : str
+        Digest of all settings of the run, with protocol, execution and k among them (`flower_pansvm.terms.Terms`).
+    """
+    parts = {
+        "inputs": records.digest(inputs),
+        "bounds": records.digest(bounds),
+        "told": records.digest(told),
+        "settings": settings,
+    }
+    return f"{task.name} {records.digest(parts)}"
+
+
+def note_name(purpose: str, settings: str) -> str:
+    """Return the name under which a note from site to site is sealed that is valid for a whole run."""
+    return f"{purpose} {settings}"

@@ -1,0 +1,74 @@
+"""Problems, questions and duals as the fields of a message, and a message's sums as answers.
+
+The other halves are the sites': `flower_pansvm/tasks/cutting_planes.py` and `flower_pansvm/tasks/selection.py`.
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question, curvature_size
+from flower_pansvm.cutting_planes.duals import Duals
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.tasks.cutting_planes import CutsAnswer, CutsQuestion, ProblemsQuestion, flat, pieces
+from flower_pansvm.tasks.selection import SupportQuestion
+
+
+def pack_problems(problems: Sequence[Problem]) -> ProblemsQuestion:
+    """Return the problems, but for their names."""
+    return ProblemsQuestion(**_fields_of(problems))
+
+
+def pack_questions(problems: Sequence[Problem], questions: Sequence[Question]) -> CutsQuestion:
+    """Return one question for each problem."""
+    return CutsQuestion(
+        **_fields_of(problems),
+        points=flat([question.points for question in questions]),
+        count=np.array([len(question.points) for question in questions]),
+        blur=np.array([question.blur for question in questions]),
+        width=np.array([question.width for question in questions], dtype=np.float64),
+        leading=np.array([question.leading for question in questions]),
+        centres=flat([question.centre for question in questions if question.leading >= 0]),
+    )
+
+
+def pack_duals(problems: Sequence[Problem], duals: Sequence[Duals], *, blur: bool) -> SupportQuestion:
+    """Return the cutting planes that hold up each problem's solution; ``blur`` as in :class:`SupportQuestion`."""
+    return SupportQuestion(
+        **_fields_of(problems),
+        points=flat([one.points for one in duals]),
+        cuts=np.array([len(one.beta) for one in duals]),
+        blurred=np.concatenate([np.empty(0, dtype=np.int64), *(one.blurred for one in duals)]),
+        beta=flat([one.beta for one in duals]),
+        blur=int(blur),
+    )
+
+
+def unpack_answers(sums: CutsAnswer, questions: Sequence[Question]) -> list[Answer]:
+    """Return the answer to each of the questions."""
+    counts = np.array([len(question.points) for question in questions])
+    ranks = np.array([question.points.shape[1] - 1 for question in questions])
+    sizes = [curvature_size(rank, question.leading) for rank, question in zip(ranks, questions, strict=True)]
+    a = pieces(sums.a, counts * ranks)
+    d, m, loss = (pieces(part, counts) for part in (sums.d, sums.m, sums.loss))
+    curvature = pieces(sums.curvature, np.array(sizes))
+    return [
+        Answer(Cuts(a[i].reshape(counts[i], ranks[i]), d[i], m[i], loss[i]), curvature[i])
+        for i in range(len(questions))
+    ]
+
+
+def _fields_of(problems: Sequence[Problem]) -> dict[str, NDArray[Any]]:
+    return {
+        "feature_map": np.array([problem.feature_map for problem in problems]),
+        "rank": np.array([problem.rank for problem in problems]),
+        "fold": np.array([problem.fold for problem in problems]),
+        "positive": np.array([problem.pair.positive for problem in problems]),
+        "negative": np.array([problem.pair.negative for problem in problems]),
+        "positive_weight": np.array([problem.weights[0] for problem in problems], dtype=np.float64),
+        "negative_weight": np.array([problem.weights[1] for problem in problems], dtype=np.float64),
+        "problem_rows": np.array([problem.rows for problem in problems], dtype=np.float64),
+        "C": np.array([problem.C for problem in problems], dtype=np.float64),
+    }

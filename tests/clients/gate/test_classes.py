@@ -1,0 +1,234 @@
+"""What a hospital says of its labels: nothing of a wrong column, no rare class, and no more than it lists."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from flwr.app import Context, Message, RecordDict
+from flwr.common.serde import message_to_proto
+
+from clients.app import app
+from clients.gate import broadcasts
+from clients.gate.classes import disclosed_classes
+from clients.gate.terms import allowed_classes
+from clients.site import Site
+from flower_pansvm import records
+from flower_pansvm.errors import PanSVMError, SettingError, TableError
+from flower_pansvm.tasks.joining import JOIN, SCHEMA
+from flower_pansvm.terms import Scalar
+from simulations.in_process import InProcessGrid
+from strategies.settings import make_settings
+
+Ask = Callable[..., Message]
+
+
+@pytest.fixture
+def ask_to_join(tmp_path: Path) -> Ask:
+    """Return a function that asks a hospital whose table has these labels to join, as a coordinator would."""
+
+    def ask(labels: Sequence[object], positive: Sequence[str] = (), **node: Scalar) -> Message:
+        frame = pd.DataFrame({"age": np.arange(len(labels)) % 7, "outcome": labels})
+        frame.to_csv(tmp_path / "ward.csv", index=False)
+        config: dict[str, Scalar] = {"data": str(tmp_path / "ward.csv"), "label": "outcome", "name": "north"}
+        names = {key.replace("_", "-"): value for key, value in node.items()}
+        settings = make_settings(positive=",".join(positive))
+        grid = InProcessGrid(app, [{**config, **names}], settings.to_config())
+        content = RecordDict()
+        records.put(content, "inputs", {"positive_labels": records.texts(positive)})
+        (node,) = grid.get_node_ids()
+        grid.push_messages([grid.create_message(content, f"{JOIN.category}.{JOIN.name}", node, "1")])
+        return grid.replies[0]
+
+    return ask
+
+
+def holds(reply: Message, text: str) -> bool:
+    """Return whether a reply's bytes have a text in them, in any case and as texts or arrays of texts travel."""
+    sent = message_to_proto(reply).SerializeToString().lower()
+    return any(text.lower().encode(code) in sent for code in ("utf-8", "utf-16-le", "utf-32-le"))
+
+
+def classes_of(reply: Message) -> list[str]:
+    assert not reply.has_error(), reply.error
+    return [str(name) for name in records.get(reply.content, "disclosed")["classes"]]  # type: ignore[union-attr]
+
+
+def names_of_patients(count: int) -> list[str]:
+    generator = np.random.default_rng(0)
+    syllables = ["an", "be", "ko", "li", "mu", "ra", "su", "to"]
+    return [
+        "".join(generator.choice(syllables, 4)).title() + f" {chr(97 + i % 26) * 3}" for i in range(count)
+    ]
+
+
+def refused(reply: Message, *told: str) -> str:
+    """Return the text of a refusal, after a check that it says which column of which file, and what to do."""
+    assert reply.has_error()
+    assert reply.error.code == TableError.code
+    text = str(reply.error.reason)
+    for part in ("column 'outcome' of 'ward.csv'", "positive", *told):
+        assert part in text
+    return text
+
+
+def test_what_a_reply_holds_is_noticed(ask_to_join: Ask) -> None:
+    """Otherwise the tests below would not see a name that leaves."""
+    reply = ask_to_join(["malignant"] * 9 + ["benign"] * 9)
+    assert holds(reply, "malignant")
+    assert holds(reply, "age")
+    assert not holds(reply, "patient")
+
+
+@pytest.mark.parametrize("rows", [1, 6])
+def test_two_hundred_names_of_patients_stay(rows: int, ask_to_join: Ask) -> None:
+    names = names_of_patients(200)
+    reply = ask_to_join(names * rows)
+    refused(reply, "at most 30 different ones", "Name the right column")
+    assert not any(holds(reply, part) for name in names for part in (name, name.split()[0]))
+    assert not reply.has_content()
+
+
+def test_a_few_names_that_look_like_labels_stay_too(ask_to_join: Ask) -> None:
+    """20 patients are no more than 30 classes, and a name may be a short word."""
+    names = names_of_patients(20)
+    reply = ask_to_join(names)
+    assert classes_of(reply) == []
+    assert not any(holds(reply, name) for name in names)
+
+
+@pytest.mark.parametrize(
+    "label",
+    [
+        "12.5",
+        "0.125",
+        "2014-03-11",
+        "11.03.2014",
+        "1234567",
+        "Anna Maria Meier-Huber geb. Schmidt",
+        "P0012345",
+        "x@y",
+    ],
+)
+def test_one_value_that_is_no_label_is_enough_to_refuse(label: str, ask_to_join: Ask) -> None:
+    reply = ask_to_join(["0", "1"] * 40 + [label])
+    refused(reply, "whole numbers of at most 6 digits", "words of at most 24 characters")
+    assert not holds(reply, label)
+
+
+def test_up_to_thirty_classes_and_no_more(ask_to_join: Ask) -> None:
+    assert len(classes_of(ask_to_join([f"c{number}" for number in range(30)] * 5))) == 30
+    refused(ask_to_join([f"c{number}" for number in range(31)] * 5), "at most 30")
+    letters = [chr(65 + number) for number in range(26)]
+    assert classes_of(ask_to_join(letters * 5)) == letters
+
+
+def test_a_class_is_named_by_a_hospital_with_enough_rows_of_it(ask_to_join: Ask) -> None:
+    labels = ["common"] * 20 + ["five"] * 5 + ["four"] * 4
+    reply = ask_to_join(labels)
+    assert classes_of(reply) == ["common", "five"]
+    assert not holds(reply, "four")
+    assert classes_of(ask_to_join(labels, min_cluster=6)) == ["common"]
+    assert classes_of(ask_to_join(labels, min_cluster=4)) == ["common", "five", "four"]
+
+
+def test_with_positive_labels_only_positive_and_negative_are_named(ask_to_join: Ask) -> None:
+    labels = [str(number) for number in range(40)] * 3
+    assert classes_of(ask_to_join(labels, ["3", "4"])) == ["negative", "positive"]
+    assert classes_of(ask_to_join(labels, ["3"])) == ["negative"], "three rows are positive"
+    names = names_of_patients(200)
+    reply = ask_to_join(names, [names[0]])
+    assert classes_of(reply) == ["negative"]
+    assert not any(holds(reply, name) for name in names)
+
+
+def test_a_list_of_classes_is_the_answer_whatever_the_table_holds(ask_to_join: Ask) -> None:
+    replies = [
+        ask_to_join(labels, classes="1.0, benign,0")
+        for labels in (["0", "1"] * 9, ["benign"] * 9, ["2", "3"] * 9, names_of_patients(200), ["12.5"] * 9)
+    ]
+    assert [classes_of(reply) for reply in replies] == [["0", "1", "benign"]] * 5
+    sizes = {len(message_to_proto(reply).SerializeToString()) for reply in replies}
+    assert max(sizes) - min(sizes) <= 8, "lengths of signatures and of times differ"
+
+
+def test_of_a_list_of_classes_positive_labels_make_two(ask_to_join: Ask) -> None:
+    for labels in (["0"] * 9, ["1", "2"] * 9):
+        assert classes_of(ask_to_join(labels, ["2", "7"], classes="0,1,2")) == ["negative", "positive"]
+        assert classes_of(ask_to_join(labels, ["7"], classes="0,1,2")) == ["negative"]
+    reply = ask_to_join(["Yes", "No"] * 9, ["yes"], classes="Yes,No")
+    assert "list 'classes' in the node config of site 'north'" in str(reply.error.reason)
+
+
+@pytest.mark.parametrize(
+    "classes", ["", " , ", "0,,1", "0,12.5", "0;1", "x" * 25, ",".join(map(str, range(31)))]
+)
+def test_a_list_of_classes_that_cannot_be_is_an_error(classes: str) -> None:
+    here = Context(1, 7, {"data": "ward.csv", "name": "north", "classes": classes}, RecordDict(), {})
+    with pytest.raises(
+        SettingError, match="'classes' in the node config of site 'north' are no list of labels"
+    ):
+        allowed_classes(here)
+
+
+@pytest.mark.parametrize("key", ["class", "clases", "Classes"])
+def test_a_misspelt_list_of_classes_is_an_error_and_not_ignored(key: str, ask_to_join: Ask) -> None:
+    reply = ask_to_join(["0", "1"] * 9, **{key: "0,1"})
+    assert reply.has_error()
+    assert f"unknown key '{key}'" in str(reply.error.reason)
+    assert "Did you mean 'classes'" in str(reply.error.reason)
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive"),
+    [
+        (["Relapse", "relapse", "0"], ()),
+        (["type 2", "type2", "type 1"], ()),
+        (["yes", "1", "0"], ()),
+        (["Relapse", "none"], ("relapse",)),
+        (["yes", "no"], ("1",)),
+    ],
+    ids=str,
+)
+def test_two_spellings_in_one_table_are_refused_without_showing_them(
+    labels: list[str], positive: tuple[str, ...], ask_to_join: Ask
+) -> None:
+    reply = ask_to_join(labels * 9, positive)
+    text = refused(reply, "differs only" if positive else "differ only")
+    assert "elapse" not in text
+    assert "type" not in text.replace("types", "")
+    both = [label for label in labels if label not in ("0", "none", "no", "type 1")]
+    assert classes_of(ask_to_join(labels * 9, [*both, *positive])) == ["negative", "positive"]
+
+
+def test_a_coordinator_cannot_ask_for_single_rows_by_spelling(ask_to_join: Ask) -> None:
+    """It chooses `positive`; an error about four rows would tell it that there are some."""
+    with_some = ask_to_join(["0"] * 20 + ["Anna"] * 4, ["anna"])
+    without = ask_to_join(["0"] * 24, ["anna"])
+    assert classes_of(with_some) == classes_of(without) == ["negative"]
+
+
+def test_a_wrong_column_is_refused_however_the_coordinator_goes_on(tmp_path: Path) -> None:
+    """It may have asked for positive and negative when the site joined, and then name patients as classes."""
+    names = names_of_patients(200)
+    pd.DataFrame({"age": range(200), "outcome": names}).to_csv(tmp_path / "ward.csv", index=False)
+    node: dict[str, Scalar] = {"data": str(tmp_path / "ward.csv"), "label": "outcome", "name": "north"}
+    here = Context(1, 7, node, RecordDict(), {**make_settings().to_config()})
+    schema = {"test_fraction": 0.2, "folds": 0, "seed": 0, "positive_labels": records.texts([])}
+    content = RecordDict()
+    told = {**schema, "columns": records.texts(["age"]), "classes": records.texts(names[:2])}
+    records.put(content, f"broadcast.{SCHEMA.name}", told)
+    broadcasts.keep(here, content)
+    with pytest.raises(TableError, match="does not hold classes") as caught:
+        Site(here).train()
+    assert not any(name in str(caught.value) for name in names)
+
+
+def test_simulated_sites_name_every_class(tmp_path: Path) -> None:
+    here = Context(
+        1, 7, {"partition-id": 0, "num-partitions": 2}, RecordDict(), {**make_settings(sites=2).to_config()}
+    )
+    assert disclosed_classes(here, np.array(["a", "b", "b"]), ()).tolist() == ["a", "b"]
+    with pytest.raises(PanSVMError, match="column 'label' of 'breast_cancer' does not hold classes"):
+        disclosed_classes(here, np.array(["0.5", "1"]), ())

@@ -1,0 +1,70 @@
+"""The folder of what outlives a run: private, and one for each site."""
+
+import stat
+from pathlib import Path
+
+import pytest
+from flwr.app import Context, RecordDict
+
+from clients.gate.state_folder import state_folder
+from clients.gate.terms import agreed_terms
+from flower_pansvm.errors import SettingError
+from flower_pansvm.terms import Scalar
+from strategies.settings import make_settings
+
+
+def context(node: dict[str, Scalar]) -> Context:
+    return Context(1, 7, dict(node), RecordDict(), make_settings().to_config())
+
+
+def test_a_hospital_has_a_private_folder_that_stays(state_home: Path) -> None:
+    folder = state_folder(context({"name": "north"}))
+    assert folder == state_home / "site-north"
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    (folder / "file").write_text("kept")
+    assert state_folder(context({"name": "north"})) == folder
+    assert (folder / "file").read_text() == "kept"
+
+
+def test_names_of_sites_are_no_paths(state_home: Path) -> None:
+    """Sites of one account do not share a folder, whatever they are called."""
+    names = ["..", "../x", "a/b", "a%2Fb", "ä b"]
+    folders = {state_folder(context({"name": name})) for name in names} | {state_folder(context({}))}
+    assert len(folders) == len(names) + 1
+    assert {folder.parent for folder in folders if folder} == {state_home}
+
+
+def test_without_a_name_the_folder_does_not_change_with_the_number_of_the_node(state_home: Path) -> None:
+    assert state_folder(context({})) == state_home / "site"
+
+
+def test_the_node_config_names_another_folder(tmp_path: Path) -> None:
+    node: dict[str, Scalar] = {"name": "north", "state": str(tmp_path / "kept" / "here")}
+    agreed_terms(context(node))  # the key is known
+    assert state_folder(context(node)) == tmp_path / "kept" / "here"
+
+
+def test_a_simulated_site_has_none(tmp_path: Path) -> None:
+    node: dict[str, Scalar] = {"partition-id": 0, "num-partitions": 3, "state": str(tmp_path / "kept")}
+    assert state_folder(context(node)) is None
+    assert not (tmp_path / "kept").exists()
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o770, 0o702, 0o720])
+def test_a_folder_that_others_may_enter_is_refused(mode: int, tmp_path: Path) -> None:
+    folder = tmp_path / "kept"
+    folder.mkdir()
+    folder.chmod(mode)
+    with pytest.raises(
+        SettingError, match="state folder of site 'north' is open to other accounts"
+    ) as refused:
+        state_folder(context({"name": "north", "state": str(folder)}))
+    assert str(tmp_path) not in str(refused.value)
+
+
+def test_a_file_or_a_relative_path_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(SettingError, match=r"cannot be used \(FileExistsError\)"):
+        state_folder(context({"name": "north", "state": str(tmp_path / "file")}))
+    with pytest.raises(SettingError, match="is no absolute path"):
+        state_folder(context({"name": "north", "state": "kept"}))

@@ -1,0 +1,248 @@
+"""What a hospital pins in its node config, the coordinator cannot choose otherwise."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from flwr.app import Context, RecordDict
+
+from clients.gate.terms import agreed_terms, check_consents, least_blur, least_rows, least_sites
+from flower_pansvm.cutting_planes.cuts import Answer, Draw, Labels, Mapped, Question, cuts_at
+from flower_pansvm.cutting_planes.noise import rows_to_blur
+from flower_pansvm.errors import PanSVMError, SettingError, SumError
+from flower_pansvm.tasks.consents import CONSENTS
+from flower_pansvm.terms import Scalar
+from simulations.in_process import InProcessGrid
+from strategies.pan_svm import PanSVM
+from strategies.settings import Settings, make_settings
+
+MakeGrid = Callable[..., InProcessGrid]
+AGREED: dict[str, Scalar] = {"exact-sums": "agreed"}
+
+
+def context(node: dict[str, Scalar], **config: object) -> Context:
+    settings = make_settings(**config)  # type: ignore[arg-type]
+    return Context(1, 2, {"name": "north", **node}, RecordDict(), {**settings.to_config()})
+
+
+@pytest.mark.parametrize(
+    ("node", "config"),
+    [
+        ({}, {"aggregation": "ring", "execution": "hops"}),
+        ({"aggregation": "k-secure"}, {"aggregation": "k-secure", "k": 2}),
+        ({"aggregation": "ring", "execution": "one-shot"}, {"aggregation": "ring"}),
+        ({"k": 4}, {"aggregation": "k-secure", "k": 4}),
+        ({"k": 4}, {"aggregation": "k-secure", "k": 0}),
+        ({"k": 4}, {"aggregation": "ring"}),
+    ],
+    ids=str,
+)
+def test_a_run_that_keeps_to_the_pins_is_accepted(node: dict[str, Scalar], config: dict[str, object]) -> None:
+    assert agreed_terms(context(node, **config)) == make_settings(**config).terms  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("node", "config", "message"),
+    [
+        ({"aggregation": "k-secure"}, {"aggregation": "ring"}, "refuses the aggregation 'ring'.*'k-secure'"),
+        ({"aggregation": "ring"}, {"aggregation": "plain"}, "refuses the aggregation 'plain'.*'ring'"),
+        ({"aggregation": "plain"}, {"aggregation": "ring"}, "refuses the aggregation 'ring'.*'plain'"),
+        ({"execution": "one-shot"}, {"execution": "hops"}, "refuses the execution 'hops'.*'one-shot'"),
+        ({"scaling": "none"}, {"scaling": "minmax"}, "refuses the scaling 'minmax'.*'none'"),
+        ({"k": 4}, {"aggregation": "k-secure", "k": 3}, "refuses k=3.*at least 4"),
+    ],
+    ids=str,
+)
+def test_a_run_that_does_not_is_refused(
+    node: dict[str, Scalar], config: dict[str, object], message: str
+) -> None:
+    with pytest.raises(SumError, match=f"Site 'north' {message}"):
+        agreed_terms(context(node, **config))
+
+
+@pytest.mark.parametrize("key", ["min_sites", "agregation", "Roster", "min-cluster "])
+def test_a_misspelt_pin_is_an_error_and_not_ignored(key: str) -> None:
+    with pytest.raises(SettingError, match=f"unknown key '{key}'"):
+        agreed_terms(context({key: 3}))
+
+
+@pytest.mark.parametrize("key", ["min-sites", "min-cluster", "blur", "k"])
+def test_a_pin_that_is_no_number_is_an_error(key: str) -> None:
+    here = context({key: "three"}, aggregation="k-secure", k=2)
+    with pytest.raises(SettingError, match=f"says {key}=three"):
+        (agreed_terms(here), least_rows(here), least_sites(here), least_blur(here))
+
+
+def test_a_hospital_asks_for_three_sites_unless_it_says_otherwise_whatever_the_run_says() -> None:
+    assert least_sites(context({}, min_sites=2)) == 3
+    assert least_sites(context({}, min_sites=4)) == 4
+    assert least_sites(context({"min-sites": 2}, min_sites=2)) == 2
+    assert least_sites(context({"partition-id": 0, "num-partitions": 3}, min_sites=2)) == 2
+    assert least_sites(context({}, min_sites=3)) == 3
+    assert least_sites(context({"min-sites": 5}, min_sites=3)) == 5
+    assert least_sites(context({"min-sites": 2}, min_sites=3)) == 3
+
+
+def test_patients_are_grouped_by_five_unless_the_hospital_says_otherwise() -> None:
+    assert least_rows(context({}, min_cluster=1)) == 5
+    assert least_rows(context({"min-cluster": 8}, min_cluster=1)) == 8
+    assert least_rows(context({"min-cluster": 1})) == 1
+    assert least_rows(context({"partition-id": 0, "num-partitions": 3})) == 1
+
+
+@pytest.mark.parametrize("preset", ["exact", "paper"])
+def test_exact_sums_are_for_hospitals_that_have_agreed_to_them(preset: str) -> None:
+    assert agreed_terms(context({"exact-sums": "agreed"}, preset=preset)).preset == preset
+    assert agreed_terms(context({"partition-id": 0, "num-partitions": 3}, preset=preset)).preset == preset
+    with pytest.raises(SettingError, match=f"Site 'north' refuses the preset '{preset}'"):
+        agreed_terms(context({}, preset=preset))
+
+
+@pytest.mark.parametrize("said", ["yes", "Agreed", 1, True, ""])
+@pytest.mark.parametrize("consent", CONSENTS)
+def test_a_hospital_agrees_by_one_word_only(consent: str, said: Scalar) -> None:
+    with pytest.raises(SettingError, match=f"'north' has something else than 'agreed' for '{consent}'"):
+        agreed_terms(context({consent: said}))
+
+
+def test_a_consent_to_what_does_not_exist_is_an_error_with_a_near_match() -> None:
+    with pytest.raises(SettingError, match=r"unknown key 'extreme'\. Did you mean 'extremes'"):
+        agreed_terms(context({"extreme": "agreed"}))
+
+
+@pytest.mark.parametrize("consent", CONSENTS)
+def test_what_is_not_agreed_to_is_not_disclosed(consent: str) -> None:
+    with pytest.raises(SettingError, match=f"write {consent}='agreed' into the site's node config"):
+        check_consents(context({"scaling": "minmax"}, scaling="minmax"), [consent])
+    check_consents(context({consent: "agreed"}), [consent])
+    check_consents(context({"partition-id": 0, "num-partitions": 3}), [consent])
+
+
+def test_one_row_is_blurred_unless_the_hospital_says_otherwise() -> None:
+    assert least_blur(context({})) == 1
+    assert least_blur(context({"exact-sums": "agreed"})) == 0
+    assert least_blur(context({"exact-sums": "agreed", "blur": 2})) == 2
+    assert least_blur(context({"blur": 4})) == 4
+    assert least_blur(context({"blur": 0})) == 0
+    assert least_blur(context({"partition-id": 0, "num-partitions": 3})) == 0
+
+
+def run(settings: Settings, grid: InProcessGrid) -> None:
+    PanSVM(settings).start(grid)
+
+
+@pytest.mark.parametrize(
+    ("node", "config", "message"),
+    [
+        ({"aggregation": "k-secure"}, {}, "refuses the aggregation 'ring'"),
+        ({"execution": "one-shot"}, {"execution": "hops"}, "refuses the execution 'hops'"),
+        ({"min-cluster": 5}, {"min_cluster": 4}, "refuses min-cluster=4"),
+        ({"min-cluster": 5}, {"test_fraction": 0.95}, "too few rows: it trains on at least 5"),
+        ({"min-sites": 4}, {}, "at least 4"),
+        ({"scaling": "minmax"}, {"scaling": "minmax"}, "does not disclose the smallest and largest cell"),
+        ({}, {"blur": "0"}, "refuses blur=0"),
+        ({}, {"preset": "paper"}, "refuses the preset 'paper'"),
+        ({}, {"preset": "exact"}, "refuses the preset 'exact'"),
+        ({"blur": 0}, {"preset": "exact", "blur": "0"}, "refuses the preset 'exact'"),
+        ({"exact-sums": "yes"}, {"preset": "exact"}, "something else than 'agreed' for 'exact-sums'"),
+        ({"exact-sums": "agreed", "blur": 1}, {"preset": "paper"}, "refuses blur=0"),
+        ({"blur": 3}, {"blur": "0"}, "refuses blur=0"),
+        (
+            {"min-cluster": 5},
+            {"probability": True, "cv_folds": 12},
+            "too few rows for 12 folds: it wants at least 5",
+        ),
+    ],
+    ids=str,
+)
+def test_whole_runs_are_refused_with_a_clear_error(
+    node: dict[str, Scalar],
+    config: dict[str, object],
+    message: str,
+    hospital_files: list[Path],
+    hospitals: MakeGrid,
+) -> None:
+    settings = make_settings(**{"sites": 3, **config})  # type: ignore[arg-type]
+    with pytest.raises(PanSVMError, match=message):
+        run(settings, hospitals(settings, hospital_files, node))
+
+
+def test_hospitals_that_agree_disclose_their_extremes(
+    hospital_files: list[Path], hospitals: MakeGrid
+) -> None:
+    settings = make_settings(sites=3, min_cluster=2, scaling="minmax", preset="exact")
+    strategy = PanSVM(settings)
+    strategy.start(hospitals(settings, hospital_files, {"extremes": "agreed", **AGREED}))
+    assert strategy.training.progress[0].gap <= 1e-3
+
+
+@pytest.mark.parametrize(
+    ("node", "config"),
+    [
+        ({"blur": 0}, {"blur": "0"}),
+        (AGREED, {"preset": "exact", "blur": "0"}),
+        (AGREED, {"preset": "paper"}),
+    ],
+    ids=str,
+)
+def test_hospitals_that_agree_take_part_without_blur(
+    node: dict[str, Scalar], config: dict[str, str], hospital_files: list[Path], hospitals: MakeGrid
+) -> None:
+    settings = make_settings(sites=3, min_cluster=2, tol=0.01, **config)  # type: ignore[arg-type]
+    strategy = PanSVM(settings)
+    strategy.start(hospitals(settings, hospital_files, node))
+    (progress,) = strategy.training.progress
+    if settings.preset == "private":
+        # There is noise all the same, and how far the bounds come depends on the key.
+        assert progress.noise > 0
+        assert progress.gap <= 0.1
+    else:
+        assert progress.noise == 0
+        assert progress.gap <= 0.01
+
+
+@pytest.mark.parametrize(("insists", "asked"), [(40, "1"), (1, "1"), (1, "40"), (0, "0")])
+def test_a_hospital_blurs_what_it_insists_on_and_what_rank_and_columns_ask_for(
+    insists: int, asked: str, hospital_files: list[Path], hospitals: MakeGrid, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blurred: list[int] = []
+    fewest: set[int] = set()
+
+    def look(
+        mapped: Mapped, labels: list[Labels], questions: list[Question], draw: list[Draw]
+    ) -> list[Answer]:
+        blurred.extend(question.blur for question in questions)
+        fewest.update(rows_to_blur(len(question.centre) - 1, 2, 3) for question in questions)
+        return cuts_at(mapped, labels, questions, draw)
+
+    monkeypatch.setattr("clients.local.cutting_planes.cuts_at", look)
+    settings = make_settings(sites=3, min_cluster=2, blur=asked, tol=0.05)
+    strategy = PanSVM(settings)
+    strategy.start(hospitals(settings, hospital_files, {"blur": insists}))
+    (least,) = fewest
+    assert 3 < least < 40
+    assert max(blurred) == max(insists, least, int(asked))
+    # The search for points asks for fewer as it goes on.
+    assert min(blurred) >= max(insists, least)
+    assert strategy.evaluation.auc is not None
+    assert strategy.evaluation.auc > 0.95
+    assert strategy.evaluation.accuracy is not None
+    # With 40 of 48 rows random only the direction is sure, the bias is not.
+    assert strategy.evaluation.accuracy > 0.9 or max(blurred) == 40
+
+
+@pytest.mark.parametrize("preset", ["private", "exact"])
+def test_whole_runs_that_keep_to_all_pins_train(
+    preset: str, hospital_files: list[Path], hospitals: MakeGrid
+) -> None:
+    settings = make_settings(sites=3, aggregation="k-secure", preset=preset)
+    node = {"aggregation": "k-secure", "execution": "one-shot", "k": 2, "min-sites": 3, "min-cluster": 5}
+    strategy = PanSVM(settings)
+    strategy.start(hospitals(settings, hospital_files, node if preset == "private" else {**node, **AGREED}))
+    (progress,) = strategy.training.progress
+    if preset == "private":
+        assert progress.noise > 0
+        assert strategy.evaluation.accuracy is not None
+        assert strategy.evaluation.accuracy > 0.9
+    else:
+        assert progress.gap <= 1e-3

@@ -1,0 +1,160 @@
+"""One message at a time: threads, processes, and a state that was not saved."""
+
+import copy
+import os
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flwr.app import Context, Message, RecordDict
+
+from clients.gate.turns import FOLDER, turn
+from flower_pansvm import records
+from flower_pansvm.errors import FederationError
+from flower_pansvm.tasks.scaling import MOMENTS
+from strategies.settings import Settings, make_settings
+
+
+def context_of(folder: Path, simulated: bool = False) -> Context:
+    node: dict[str, Any] = {"name": "north", "state": str(folder / "state")}
+    if simulated:
+        node = {"partition-id": 0, "num-partitions": 3}
+    return Context(1, 2, node, RecordDict(), {**make_settings().to_config()})
+
+
+def saved(context: Context) -> Context:
+    """Return the context as Flower would hand it to the next process."""
+    return Context(
+        context.run_id, context.node_id, context.node_config, copy.deepcopy(context.state), context.run_config
+    )
+
+
+@pytest.mark.parametrize("simulated", [True, False])
+def test_threads_wait_for_each_other(simulated: bool, tmp_path: Path) -> None:
+    context, inside, most = context_of(tmp_path, simulated), [0], [0]
+
+    def work(_: int) -> None:
+        with turn(context):
+            inside[0] += 1
+            most[0] = max(most[0], inside[0])
+            time.sleep(0.002)
+            inside[0] -= 1
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(work, range(40)))
+    assert most == [1]
+
+
+def test_other_sites_and_runs_do_not_wait(tmp_path: Path) -> None:
+    other = context_of(tmp_path / "south")
+    other.node_id = 3
+    both = threading.Barrier(2, timeout=10)
+
+    def work(context: Context) -> None:
+        with turn(context):
+            both.wait()
+
+    (tmp_path / "south").mkdir()
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(work, [context_of(tmp_path), other]))
+
+
+def test_a_message_that_starts_from_an_old_state_is_refused(tmp_path: Path) -> None:
+    context = context_of(tmp_path)
+    with turn(context):
+        pass
+    before = saved(context)
+    with turn(context):
+        pass
+    for _ in range(2):
+        with pytest.raises(FederationError, match="does not remember its last message"), turn(before):
+            pytest.fail("answered")
+    # The one whose state was saved goes on.
+    with turn(saved(context)):
+        pass
+
+
+def test_an_error_counts_as_a_message(tmp_path: Path) -> None:
+    context = context_of(tmp_path)
+    with turn(context):
+        pass
+    before = saved(context)
+    with pytest.raises(ZeroDivisionError), turn(context):
+        raise ZeroDivisionError
+    with pytest.raises(FederationError), turn(before):
+        pytest.fail("answered")
+    with turn(context):
+        pass
+
+
+def test_processes_wait_for_each_other_and_only_one_follows_the_last(tmp_path: Path) -> None:
+    context = context_of(tmp_path)
+    with turn(context):
+        pass
+    number, name = (records.get(context.state, "turn")[part] for part in ("number", "name"))
+    script = (
+        "import time\n"
+        "from flwr.app import Context, RecordDict\n"
+        "from clients.gate.turns import turn\n"
+        "from flower_pansvm import records\n"
+        "from flower_pansvm.errors import FederationError\n"
+        "state = RecordDict()\n"
+        f"records.put(state, 'turn', {{'name': {name!r}, 'number': {number}}})\n"
+        f"context = Context(1, 2, {context.node_config!r}, state, {{}})\n"
+        "try:\n"
+        "    with turn(context):\n"
+        "        time.sleep(0.5)\n"
+        "        print('answered')\n"
+        "except FederationError:\n"
+        "    print('refused')\n"
+    )
+    started = [
+        subprocess.Popen(
+            [sys.executable, "-c", script], stdout=subprocess.PIPE, text=True, env={**os.environ}
+        )
+        for _ in range(3)
+    ]
+    said = sorted(process.communicate(timeout=120)[0].strip() for process in started)
+    assert said == ["answered", "refused", "refused"]
+
+
+def test_a_second_sum_from_the_same_state_gets_no_answer(
+    settings: Settings, hospital_files: list[Path], hospitals: Any, enrol: Any, ask_moments: Any
+) -> None:
+    """Without the count, a hospital whose state was not saved withdraws from nothing and answers again."""
+    grid = hospitals(settings, hospital_files)
+    federation = enrol(grid, settings)
+    context = grid._contexts[2]
+    before, sent = copy.deepcopy(context.state), []
+    answer = grid._answer
+
+    def remember(number: str, message: Message) -> Message:
+        if message.metadata.dst_node_id == 2:
+            sent.append(message)
+        return answer(number, message)
+
+    grid._answer = remember
+    ask_moments(federation)
+    context.state = before
+    kind = MOMENTS.message_type
+    (reply,) = grid.send_and_receive([Message(sent[0].content, 2, kind)])
+    assert reply.has_error()
+    assert "does not remember its last message" in reply.error.reason
+
+
+def test_counts_of_runs_long_over_are_removed(tmp_path: Path) -> None:
+    context = context_of(tmp_path)
+    with turn(context):
+        pass
+    (old,) = (tmp_path / "state" / FOLDER).iterdir()
+    os.utime(old, (0, 0))
+    with turn(context_of(tmp_path)):
+        pass
+    assert not old.exists()
+    with pytest.raises(FederationError, match="does not remember"), turn(context):
+        pytest.fail("answered")

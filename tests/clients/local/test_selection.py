@@ -1,0 +1,258 @@
+"""What a site answers in a feature selection: sums by class, and sums over its support vectors."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+
+from clients.site import test_rows as held_out
+from flower_pansvm import records
+from flower_pansvm.cutting_planes.duals import Duals
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
+from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
+from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
+from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
+from flower_pansvm.tasks.task import Nothing
+from flower_pansvm.terms import Scalar
+from simulations.in_process import InProcessGrid
+from strategies.federation import Federation
+from strategies.packing import pack_duals
+from strategies.settings import Settings
+
+Sums = dict[str, NDArray[np.float64]]
+Ask = Callable[..., Federation]
+
+SHIFT, SCALE = np.array([50.0, 0.001]), np.array([10.0, 0.01])
+TINY = 1e-9
+"""As C: then a row whose part is random is a support vector however small its number is."""
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    """Return settings with which the rows themselves are a feature map that hospitals accept."""
+    return replace(settings, kernel="linear")
+
+
+@pytest.fixture
+def joined(
+    settings: Settings, hospital_files: list[Path], hospitals: Callable[..., InProcessGrid], enrol: Any
+) -> Ask:
+    """Return a function that has hospitals with such a node config join and be told a scaling and feature maps.
+
+    Feature map 0 is of the rows themselves, in scaled units; map 1 of the ages only.
+    """
+
+    def join(preset: str = "private", **node: Scalar) -> Federation:
+        pins = {key.replace("_", "-"): value for key, value in node.items()}
+        if preset == "exact":
+            pins["exact-sums"] = "agreed"
+        run = replace(settings, preset=preset)
+        federation: Federation = enrol(hospitals(run, hospital_files, pins), run)
+        scaling = {"fill": np.zeros((1, 2)), "shift": SHIFT[None], "scale": SCALE[None]}
+        federation.broadcast(SCALING, ScalingBroadcast(**scaling))
+        federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.eye(2)))
+        linear: dict[str, records.Value] = {"kernel": "linear", "gamma": 1.0, "degree": 1, "coef0": 0.0}
+        for number, features in enumerate(([True, True], [True, False])):
+            look: dict[str, records.Value] = {
+                "landmark_set": 0,
+                "features": np.array(features),
+                "normalization": np.eye(2)[:, features],
+            }
+            federation.broadcast(FEATURE_MAP.numbered(number), FeatureMapBroadcast(**{**linear, **look}))
+        return federation
+
+    return join
+
+
+def train_rows(file: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the scaled training rows of a hospital, and their classes."""
+    frame = pd.read_csv(file)
+    labels = frame["label"].to_numpy()
+    kept = ~held_out(labels.astype(np.str_), 0.2, 0)
+    return (frame[["age", "dose"]].to_numpy()[kept] - SHIFT) / SCALE, labels[kept]
+
+
+def class_moments(federation: Federation) -> Sums:
+    return vars(federation.secure_sum(CLASS_MOMENTS, Nothing()))
+
+
+def support(
+    federation: Federation,
+    points: NDArray[np.float64],
+    beta: list[float],
+    *,
+    blur: int = 1,
+    feature_map: int = 0,
+    C: float = TINY,
+) -> Sums:
+    """Ask for the sums over the support vectors of one problem, without its axis."""
+    problem = Problem("", points.shape[1] - 1, 144.0, C, Pair(1, REST), feature_map)
+    duals = Duals(points, np.full(len(points), blur), np.array(beta))
+    found = federation.secure_sum(SUPPORT, pack_duals([problem], [duals], blur=bool(blur)))
+    return {name: sums[0] for name, sums in vars(found).items()}
+
+
+def expected_support(
+    file: Path, points: NDArray[np.float64], beta: list[float], least: int, C: float
+) -> Sums:
+    """Return what a hospital's sums are without random numbers."""
+    X, classes = train_rows(file)
+    y = np.where(classes == 1, 1.0, -1.0)
+    alpha = (1.0 - y[:, None] * (X @ points[:, :-1].T + points[:, -1]) > 0) @ np.array(beta)
+    sides = [(alpha > 1e-3 * C) & (y == sign) for sign in (1.0, -1.0)]
+    sides = [side if side.sum() >= least else np.zeros_like(side) for side in sides]
+    return {
+        "weights": (alpha * y) @ X,
+        "count": np.array([float(side.sum()) for side in sides]),
+        "total": np.stack([X[side].sum(axis=0) for side in sides]),
+        "square": np.stack([np.square(X[side]).sum(axis=0) for side in sides]),
+    }
+
+
+def assert_sums_are(found: Sums, parts: list[Sums]) -> None:
+    for name in parts[0]:
+        np.testing.assert_allclose(found[name], sum(part[name] for part in parts), atol=1e-9)
+
+
+# Sums by class
+
+
+def test_sums_by_class_are_those_of_all_rows_with_missing_cells_left_out(
+    joined: Ask, hospital_files: list[Path]
+) -> None:
+    frame = pd.read_csv(hospital_files[1])
+    frame.loc[5:20, "dose"] = np.nan
+    frame.to_csv(hospital_files[1], index=False)
+    parts: list[Sums] = []
+    for file in hospital_files:
+        X, classes = train_rows(file)
+        by_class = [X[classes == one] for one in (0, 1)]
+        parts.append(
+            {
+                "count": np.stack([(~np.isnan(rows)).sum(axis=0) for rows in by_class]).astype(float),
+                "total": np.stack([np.nansum(rows, axis=0) for rows in by_class]),
+                "square": np.stack([np.nansum(rows**2, axis=0) for rows in by_class]),
+            }
+        )
+    assert_sums_are(class_moments(joined()), parts)
+    assert 0 < np.sum([part["count"][:, 1] for part in parts]) < 144
+
+
+def test_a_class_of_too_few_rows_is_refused_without_a_value_of_the_data(
+    joined: Ask, hospital_files: list[Path]
+) -> None:
+    frame = pd.read_csv(hospital_files[1])
+    rare = frame.index[frame["label"] == 1][5:]
+    frame.drop(rare).to_csv(hospital_files[1], index=False)
+    assert class_moments(joined(min_cluster=4))["count"][1, 0] > 4
+    with pytest.raises(
+        TableError, match="'hospital1' has a class with fewer than 5 training rows"
+    ) as refused:
+        class_moments(joined(min_cluster=5))
+    text = str(refused.value)
+    assert not any(str(cell) in text for cell in frame[["age", "dose"]].to_numpy().ravel())
+    assert "4" not in text
+
+
+def test_a_class_that_a_hospital_has_no_row_of_is_not_refused(
+    joined: Ask, hospital_files: list[Path]
+) -> None:
+    frame = pd.read_csv(hospital_files[1])
+    frame[frame["label"] == 0].to_csv(hospital_files[1], index=False)
+    others = [train_rows(hospital_files[number])[1].sum() for number in (0, 2)]
+    assert class_moments(joined(min_cluster=5))["count"][1, 0] == sum(others)
+
+
+# Sums over support vectors
+
+POINTS = np.array([[1.6, -3.6, 0.8], [0.4, -4.8, -1.2], [3.2, 1.2, 0.0]])
+BETA = [0.5, 0.3, 0.2]
+
+
+@pytest.mark.parametrize("C", [1.0, 500.0], ids=["every row with a share", "rows with a large share"])
+def test_sums_over_support_vectors_are_those_of_numpy(
+    C: float, joined: Ask, hospital_files: list[Path]
+) -> None:
+    found = support(joined("exact"), POINTS, BETA, blur=0, C=C)
+    parts = [expected_support(file, POINTS, BETA, least=2, C=C) for file in hospital_files]
+    assert_sums_are(found, parts)
+    assert 0 < found["count"].sum() < 144
+
+
+def test_a_side_of_few_support_vectors_is_left_out(joined: Ask, hospital_files: list[Path]) -> None:
+    rows = [train_rows(file) for file in hospital_files]
+    ages = np.sort(np.concatenate([X[classes == 1, 0] for X, classes in rows]))
+    # The twenty youngest of the positive class.
+    points = np.array([[1e3, 0.0, 1.0 - 1e3 * ages[19:21].mean()]])
+    everyone = [expected_support(file, points, [1.0], 1, TINY) for file in hospital_files]
+    counts = [part["count"][0] for part in everyone]
+    assert min(counts) < 7 <= max(counts)
+    assert sum(counts) == 20
+    found = support(joined("exact", min_cluster=7), points, [1.0], blur=0)
+    assert_sums_are(found, [expected_support(file, points, [1.0], 7, TINY) for file in hospital_files])
+    assert found["count"][0] == sum(count for count in counts if count >= 7)
+
+
+def test_the_weight_of_a_support_vector_is_random_but_the_mean_remains(
+    joined: Ask, hospital_files: list[Path]
+) -> None:
+    exact = support(joined(blur=0), POINTS, BETA, blur=0, C=1.0)
+    found = support(joined(), POINTS, BETA, C=1.0)
+    for name in ("count", "total", "square"):
+        assert not np.isclose(found[name], exact[name], rtol=1e-4).any()
+    for part in ("total", "square"):
+        mean, expected = (sums[part] / sums["count"][:, None] for sums in (found, exact))
+        np.testing.assert_allclose(mean, expected, atol=0.25)
+
+
+def test_the_same_support_vectors_have_the_same_sums(joined: Ask) -> None:
+    """Also when the model or the features have changed: there is nothing to take a mean of."""
+    federation = joined()
+    by_age = np.array([[1.0, 0.0, -0.2]])
+    first = support(federation, by_age, [0.9])
+    again = support(federation, by_age, [0.5])
+    on_one_feature = support(federation, by_age[:, [0, 2]], [0.9], feature_map=1)
+    assert not np.allclose(again["weights"], first["weights"])
+    for name in ("count", "total", "square"):
+        assert (again[name] == first[name]).all()
+        assert (on_one_feature[name] == (first[name] if name == "count" else first[name][:, :1])).all()
+
+
+def test_a_side_that_stays_the_same_keeps_its_sums_when_the_other_changes(joined: Ask) -> None:
+    federation = joined()
+    # All positive rows, and the negative ones above an age.
+    points = [np.array([[0.2, 0.0, -1.0 - 0.2 * age]]) for age in (0.3, 0.1)]
+    first, second = (support(federation, point, [1.0]) for point in points)
+    for name in ("count", "total", "square"):
+        assert (first[name][0] == second[name][0]).all()
+        assert not np.isclose(first[name][1], second[name][1]).any()
+
+
+def test_hospitals_refuse_sums_without_random_weights_unless_they_agreed(joined: Ask) -> None:
+    with pytest.raises(SettingError, match="refuses blur=0: two sums could give away a patient's row"):
+        support(joined(), POINTS, BETA, blur=0)
+    support(joined(blur=0), POINTS, BETA, blur=0)
+
+
+def test_cutting_planes_are_as_random_as_the_hospital_insists_whatever_is_asked(joined: Ask) -> None:
+    """Else the dual variables would be those of cutting planes without random rows."""
+    exact, at_most_one = (support(joined("exact"), POINTS, BETA, blur=blur)["weights"] for blur in (0, 1))
+    federation = joined(blur=3)
+    problem = Problem("", 2, 144.0, TINY, Pair(1, REST))
+    duals = Duals(POINTS, np.zeros(3, dtype=np.int64), np.array(BETA))
+    without = pack_duals([problem], [duals], blur=True)
+    found = federation.secure_sum(SUPPORT, without).weights[0]
+    assert not np.isclose(found, exact).any()
+    assert not np.isclose(found, at_most_one).any()
+    # And as it must be for what the rows could be computed from, if the hospital insists on nothing.
+    found = joined(blur=0).secure_sum(SUPPORT, without).weights[0]
+    assert not np.isclose(found, exact).any()
+    assert np.isclose(found, at_most_one).all()

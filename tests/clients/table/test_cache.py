@@ -1,0 +1,490 @@
+"""Copies of large tables: the same table again, private, and never in the way."""
+
+import json
+import logging
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import hypothesis
+import numpy as np
+import pandas as pd
+import pytest
+from flwr.app import Context, RecordDict
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.gate.terms import agreed_terms
+from clients.table import cache as table_cache
+from clients.table.cache import cache_folder, read_through_cache
+from clients.table.reading import read_table
+from clients.table.source import open_table
+from clients.table.table import Table, align
+from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.terms import Scalar
+from strategies.settings import make_settings
+
+Parse = list[Path]
+CSV = "age,dose,outcome\n63,0.5,größe\n,-2,yes\n1e5,NA,no\n"
+
+
+@pytest.fixture
+def parsed(monkeypatch: pytest.MonkeyPatch) -> Parse:
+    """Have every file count as large; return the list of the files that were really read, as it grows."""
+    files: Parse = []
+
+    def read(path: Path, label: str | None = None) -> Table:
+        files.append(path)
+        return read_table(path, label)
+
+    monkeypatch.setattr(table_cache, "LARGE", 0)
+    monkeypatch.setattr(table_cache, "_read", read)
+    return files
+
+
+@pytest.fixture
+def logged() -> Iterator[Callable[[], str]]:
+    """Return a function that gives what was logged through Flower so far."""
+    lines: list[str] = []
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            lines.append(record.getMessage())
+
+    logger, handler = logging.getLogger("flwr"), Lines()
+    logger.addHandler(handler)
+    yield lambda: "\n".join(lines)
+    logger.removeHandler(handler)
+
+
+@pytest.fixture
+def ward(tmp_path: Path) -> Path:
+    path = tmp_path / "ward.csv"
+    path.write_text(CSV, encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    return tmp_path / "cache" / "pansvm"
+
+
+def assert_same(one: Table, other: Table) -> None:
+    assert one.columns == other.columns
+    assert one.absent_is_zero is other.absent_is_zero
+    np.testing.assert_array_equal(one.X, other.X)
+    assert one.labels is not None
+    assert other.labels is not None
+    assert one.labels.dtype == other.labels.dtype
+    assert one.labels.tolist() == other.labels.tolist()
+
+
+def entries(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir())
+
+
+def change(path: Path, text: str) -> None:
+    """Write a file anew, at another time than before even if the clock has not moved."""
+    before = path.stat().st_mtime_ns
+    path.write_text(text, encoding="utf-8")
+    os.utime(path, ns=(before, before + 1_000_000))
+
+
+def write_csv(frame: pd.DataFrame, folder: Path) -> Path:
+    frame.to_csv(folder / "ward.csv.gz", index=False)
+    return folder / "ward.csv.gz"
+
+
+def write_parquet(frame: pd.DataFrame, folder: Path) -> Path:
+    frame.to_parquet(folder / "ward.parquet")
+    return folder / "ward.parquet"
+
+
+@pytest.mark.parametrize("write", [write_csv, write_parquet])
+@pytest.mark.parametrize("shape", [(1, 1), (40, 7), (3, 200)])
+def test_a_copy_is_the_table_that_was_read(
+    write: Callable[[pd.DataFrame, Path], Path],
+    shape: tuple[int, int],
+    tmp_path: Path,
+    folder: Path,
+    parsed: Parse,
+) -> None:
+    generator = np.random.default_rng(0)
+    cells = np.where(generator.random(shape) < 0.2, np.nan, generator.standard_normal(shape))
+    frame = pd.DataFrame(cells, columns=[f"größe {number}" for number in range(shape[1])])
+    frame["label"] = generator.choice(["gesund", "krank, 髙い", "\U0001f600"], shape[0])
+    path = write(frame, tmp_path)
+    first, again = (read_through_cache(path, None, folder) for _ in range(2))
+    assert parsed == [path], "the second time the file was not read"
+    assert_same(again, first)
+    assert_same(again, read_table(path))
+
+
+def test_a_copy_of_libsvm_text_still_says_that_absent_columns_are_zero(
+    tmp_path: Path, folder: Path, parsed: Parse
+) -> None:
+    path = tmp_path / "ward.svm"
+    path.write_text("+1 1:2 3:0.5\n-1 2:nan\n")
+    first, again = (read_through_cache(path, None, folder) for _ in range(2))
+    assert parsed == [path]
+    assert_same(again, first)
+    assert again.absent_is_zero
+    assert align(again, ["f1", "f2", "f3", "f4"]).columns == ("f1", "f2", "f3", "f4")
+
+
+def test_the_cells_of_a_copy_cannot_be_changed_and_align_to_float64(
+    ward: Path, folder: Path, parsed: Parse
+) -> None:
+    read_through_cache(ward, "outcome", folder)
+    table = read_through_cache(ward, "outcome", folder)
+    with pytest.raises(ValueError, match="read-only"):
+        table.X[0, 0] = 1
+    aligned = align(table, ["dose", "age"])
+    assert aligned.X.dtype == np.float64
+    np.testing.assert_array_equal(aligned.X, [[0.5, 63], [-2, np.nan], [np.nan, 1e5]])
+
+
+@pytest.mark.parametrize(
+    ("cell", "stored"),
+    [
+        ("0.5", np.float32),
+        ("-16777216", np.float32),
+        ("", np.float32),
+        ("1e-45", np.float64),
+        ("0.1", np.float64),
+        ("16777217", np.float64),
+        ("1e300", np.float64),
+        ("-1e-300", np.float64),
+    ],
+)
+def test_a_copy_is_of_single_precision_only_if_no_cell_changes(
+    cell: str, stored: type, tmp_path: Path, folder: Path, parsed: Parse
+) -> None:
+    path = tmp_path / "ward.csv"
+    path.write_text(f"age,dose,label\n1,{cell},a\n?,2,b\n")
+    read_through_cache(path, None, folder)
+    table = read_through_cache(path, None, folder)
+    assert parsed == [path]
+    assert table.X.dtype == stored
+    np.testing.assert_array_equal(table.X, read_table(path).X)
+
+
+cells = st.floats(allow_infinity=False, width=32) | st.floats(allow_infinity=False)
+
+
+@given(st.lists(st.tuples(cells, cells), min_size=1, max_size=6))
+def test_every_cell_survives(
+    tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[float, float]]
+) -> None:
+    place = tmp_path_factory.mktemp("cells")
+    frame = pd.DataFrame(rows, columns=["a", "b"]).assign(label="x")
+    path = write_parquet(frame, place)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table_cache, "LARGE", 0)
+        for _ in range(2):
+            X = align(read_through_cache(path, None, place / "cache"), ["a", "b"]).X
+            np.testing.assert_array_equal(X, frame[["a", "b"]].to_numpy())
+            assert (np.signbit(X) == np.signbit(frame[["a", "b"]].to_numpy()))[~np.isnan(X)].all()
+
+
+def test_a_changed_file_is_read_again_and_its_old_copy_removed(
+    ward: Path, folder: Path, parsed: Parse
+) -> None:
+    read_through_cache(ward, "outcome", folder)
+    before = entries(folder)
+    change(ward, CSV.replace("63", "64"))
+    table = read_through_cache(ward, "outcome", folder)
+    assert table.X[0, 0] == 64
+    assert parsed == [ward, ward]
+    assert len(entries(folder)) == 1
+    assert entries(folder) != before
+    assert read_through_cache(ward, "outcome", folder).X[0, 0] == 64
+    assert len(parsed) == 2
+
+
+def test_another_label_column_is_another_table(ward: Path, folder: Path, parsed: Parse) -> None:
+    change(ward, "age,first,second\n1,2,3\n")
+    for label, others in (("first", ("age", "second")), ("second", ("age", "first"))):
+        for _ in range(2):
+            assert read_through_cache(ward, label, folder).columns == others
+    assert len(parsed) == 2
+
+
+def test_tables_of_other_paths_are_kept_side_by_side(
+    tmp_path: Path, ward: Path, folder: Path, parsed: Parse
+) -> None:
+    copy = tmp_path / "other.csv"
+    shutil.copy2(ward, copy)
+    for path in (ward, copy, ward, copy):
+        read_through_cache(path, "outcome", folder)
+    assert parsed == [ward, copy]
+    assert len(entries(folder)) == 2
+
+
+def test_a_file_that_is_changed_while_it_is_read_is_not_kept(
+    ward: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def read(path: Path, label: str | None = None) -> Table:
+        table = read_table(path, label)
+        change(path, CSV.replace("63", "64"))
+        return table
+
+    monkeypatch.setattr(table_cache, "LARGE", 0)
+    monkeypatch.setattr(table_cache, "_read", read)
+    read_through_cache(ward, "outcome", folder)
+    assert entries(folder) == []
+
+
+def test_a_file_that_was_removed_is_an_error_although_a_copy_is_there(
+    ward: Path, folder: Path, parsed: Parse
+) -> None:
+    read_through_cache(ward, "outcome", folder)
+    ward.unlink()
+    with pytest.raises(TableError, match="There is no file"):
+        read_through_cache(ward, "outcome", folder)
+
+
+def test_a_file_that_may_no_longer_be_read_is_an_error_although_a_copy_is_there(
+    ward: Path, folder: Path, parsed: Parse
+) -> None:
+    read_through_cache(ward, "outcome", folder)
+    ward.chmod(0)
+    if os.access(ward, os.R_OK):
+        pytest.skip("root may read everything")
+    with pytest.raises(TableError, match=r"'ward\.csv' cannot be read"):
+        read_through_cache(ward, "outcome", folder)
+
+
+def test_a_table_that_is_refused_is_not_kept(ward: Path, folder: Path, parsed: Parse) -> None:
+    change(ward, "age,label\nsecret,1\n")
+    for _ in range(2):
+        with pytest.raises(TableError, match="text or a date"):
+            read_through_cache(ward, None, folder)
+    assert entries(folder) == []
+
+
+def test_small_files_are_not_kept(ward: Path, folder: Path) -> None:
+    assert_same(read_through_cache(ward, "outcome", folder), read_table(ward, "outcome"))
+    assert not folder.exists()
+
+
+def test_only_this_account_can_read_the_copies_and_their_names_say_nothing(
+    ward: Path, folder: Path, parsed: Parse
+) -> None:
+    before = os.umask(0)
+    try:
+        read_through_cache(ward, "outcome", folder)
+    finally:
+        os.umask(before)
+    assert folder.stat().st_mode & 0o777 == 0o700
+    (entry,) = entries(folder)
+    assert entry.stat().st_mode & 0o777 == 0o700
+    assert {file.stat().st_mode & 0o777 for file in entry.iterdir()} == {0o600}
+    assert set(entry.name) <= set("0123456789abcdef-")
+    for file in entry.iterdir():
+        assert b"ward" not in file.read_bytes()
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o710, 0o701])
+def test_a_folder_that_others_can_enter_is_not_used(
+    mode: int, ward: Path, folder: Path, parsed: Parse, logged: Callable[[], str]
+) -> None:
+    read_through_cache(ward, "outcome", folder)
+    folder.chmod(mode)
+    before = entries(folder)
+    change(ward, CSV.replace("63", "64"))
+    assert read_through_cache(ward, "outcome", folder).X[0, 0] == 64
+    assert entries(folder) == before
+    assert "no copy of 'ward.csv'" in logged()
+    assert "open to other accounts" in logged()
+
+
+def test_a_folder_of_another_account_is_not_used(
+    ward: Path, folder: Path, parsed: Parse, logged: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder.mkdir(mode=0o700, parents=True)
+    monkeypatch.setattr(os, "getuid", lambda: folder.stat().st_uid + 1)
+    assert_same(read_through_cache(ward, "outcome", folder), read_table(ward, "outcome"))
+    assert entries(folder) == []
+    assert "other accounts" in logged()
+
+
+def test_a_folder_that_cannot_be_made_is_no_error(
+    ward: Path, tmp_path: Path, parsed: Parse, logged: Callable[[], str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    for folder in (tmp_path / "file", tmp_path / "file" / "below"):
+        assert_same(read_through_cache(ward, "outcome", folder), read_table(ward, "outcome"))
+    assert "FileExistsError" in logged()
+    assert "NotADirectoryError" in logged()
+
+
+def test_a_full_disk_is_no_error_and_leaves_nothing_behind(
+    ward: Path, folder: Path, parsed: Parse, logged: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def no_space(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(np.lib.format, "write_array", no_space)
+    assert_same(read_through_cache(ward, "outcome", folder), read_table(ward, "outcome"))
+    assert entries(folder) == []
+    assert "no copy of 'ward.csv' could be kept (OSError)" in logged()
+    assert str(ward.parent) not in logged()
+
+
+def test_a_process_that_was_slower_than_another_is_satisfied_with_its_copy(
+    ward: Path, folder: Path, parsed: Parse, logged: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rename = Path.rename
+
+    def overtaken(path: Path, target: Path) -> Path:
+        shutil.copytree(path, target)
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", overtaken)
+    for _ in range(2):
+        assert_same(read_through_cache(ward, "outcome", folder), read_table(ward, "outcome"))
+    assert parsed == [ward]
+    assert len(entries(folder)) == 1
+    assert logged() == ""
+
+
+def test_what_a_killed_process_left_unfinished_is_cleared_away(
+    ward: Path, folder: Path, parsed: Parse
+) -> None:
+    read_through_cache(ward, "outcome", folder)
+    (entry,) = entries(folder)
+    entry.rename(f"{entry}.killed")
+    assert_same(read_through_cache(ward, "outcome", folder), read_table(ward, "outcome"))
+    assert entries(folder) == [entry]
+
+
+def damage_gone(entry: Path) -> None:
+    (entry / "X.npy").unlink()
+
+
+def damage_empty(entry: Path) -> None:
+    for file in entry.iterdir():
+        file.write_bytes(b"")
+
+
+def damage_short(entry: Path) -> None:
+    content = (entry / "X.npy").read_bytes()
+    (entry / "X.npy").write_bytes(content[:-1])
+
+
+def damage_pickle(entry: Path) -> None:
+    np.save(entry / "labels.npy", np.array(["größe", "yes", "no"], dtype=object))
+    (entry / "SHA256SUMS").write_text(table_cache._sums(entry))
+
+
+def damage_json(entry: Path) -> None:
+    (entry / "columns.json").write_text(json.dumps([1]))
+    (entry / "SHA256SUMS").write_text(table_cache._sums(entry))
+
+
+def damage_file(entry: Path) -> None:
+    shutil.rmtree(entry)
+    entry.write_text("no folder")
+
+
+def damage_link(entry: Path) -> None:
+    shutil.rmtree(entry)
+    entry.symlink_to(entry.parent / "nowhere")
+
+
+def damage_open(entry: Path) -> None:
+    np.save(entry / "X.npy", np.zeros((3, 2)))
+    entry.chmod(0o777)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        damage_gone,
+        damage_empty,
+        damage_short,
+        damage_pickle,
+        damage_json,
+        damage_file,
+        damage_link,
+        damage_open,
+    ],
+)
+def test_a_damaged_or_foreign_copy_is_made_again(
+    damage: Callable[[Path], None], ward: Path, folder: Path, parsed: Parse, logged: Callable[[], str]
+) -> None:
+    original = read_through_cache(ward, "outcome", folder)
+    (entry,) = entries(folder)
+    damage(entry)
+    for _ in range(2):
+        assert_same(read_through_cache(ward, "outcome", folder), original)
+    assert parsed == [ward, ward], "once at first and once for the damage"
+    assert "the copy of 'ward.csv' cannot be used" in logged()
+    assert str(ward.parent) not in logged()
+
+
+@hypothesis.settings(max_examples=60)
+@given(name=st.sampled_from(["X.npy", "labels.npy", "columns.json", "SHA256SUMS"]), data=st.data())
+def test_no_changed_byte_goes_unnoticed(
+    name: str, data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    place = tmp_path_factory.mktemp("bytes")
+    path = place / "ward.csv"
+    path.write_text(CSV, encoding="utf-8")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(table_cache, "LARGE", 0)
+        original = read_through_cache(path, "outcome", place / "cache")
+        file = entries(place / "cache")[0] / name
+        content = bytearray(file.read_bytes())
+        content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+        file.write_bytes(content)
+        assert_same(read_through_cache(path, "outcome", place / "cache"), original)
+
+
+def context(node: dict[str, Scalar]) -> Context:
+    return Context(1, 2, {"name": "north", **node}, RecordDict(), {**make_settings().to_config()})
+
+
+def test_the_node_config_says_where_copies_lie(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    assert cache_folder(context({})) == tmp_path / ".cache" / "pansvm"
+    assert cache_folder(context({"cache": "~/copies"})) == tmp_path / "copies"
+    assert cache_folder(context({"cache": str(tmp_path)})) == tmp_path
+    monkeypatch.setenv("XDG_CACHE_HOME", "/var/xdg")
+    assert cache_folder(context({})) == Path("/var/xdg/pansvm")
+
+
+@pytest.mark.parametrize("word", ["none", "None", " NONE "])
+def test_none_turns_copies_off(word: str, ward: Path, parsed: Parse, tmp_path: Path) -> None:
+    node: dict[str, Scalar] = {"data": str(ward), "label": "outcome", "cache": word}
+    before = sorted(tmp_path.rglob("*"))
+    for _ in range(2):
+        assert_same(open_table(context(node)), read_table(ward, "outcome"))
+    assert parsed == [ward, ward]
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("value", ["off", "no", False, "", "secret/folder"])
+def test_a_misspelt_none_is_an_error_and_no_folder(value: Scalar, ward: Path) -> None:
+    with pytest.raises(SettingError, match=r"site 'north' is no absolute path.*cache='none'") as error:
+        open_table(context({"data": str(ward), "cache": value}))
+    assert "secret" not in str(error.value)
+
+
+def test_a_hospitals_large_table_is_read_once(ward: Path, folder: Path, parsed: Parse) -> None:
+    node = context({"data": str(ward), "label": "outcome", "cache": str(folder)})
+    agreed_terms(node)
+    assert_same(open_table(node), open_table(node))
+    assert parsed == [ward]
+
+
+def test_an_account_without_a_home_gets_no_copies(
+    ward: Path, parsed: Parse, logged: Callable[[], str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "nowhere")
+    assert_same(open_table(context({"data": str(ward), "label": "outcome"})), read_table(ward, "outcome"))
+    assert not Path("nowhere").exists()
+    assert "no home folder" in logged()

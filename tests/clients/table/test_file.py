@@ -1,0 +1,144 @@
+"""Reading files: what is read, and what a hospital is told when a file cannot be."""
+
+import gzip
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow
+import pyarrow.parquet
+import pytest
+
+from clients.table.file import read_frame, suffix_of
+from clients.table.table import columns_text
+from flower_pansvm.errors import TableError
+
+
+def _failure(path: Path) -> str:
+    with pytest.raises(TableError) as failure:
+        read_frame(path)
+    # Neither the text nor the error behind it may show a cell or the folder.
+    assert failure.value.__cause__ is None
+    assert failure.value.__suppress_context__ or failure.value.__context__ is None
+    assert str(path.parent) not in failure.value.with_detail()
+    # Neither where in the file it is: the text may travel.
+    assert not re.search(r"row \d|\d fields", str(failure.value))
+    return failure.value.with_detail()
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name: str, content: bytes) -> Path:
+        path = tmp_path / name
+        path.write_bytes(content)
+        return path
+
+    return write
+
+
+def test_csv_cells_stay_text(write):
+    frame = read_frame(write("a.csv", b"age,label\n063,01\n,NA\n"))
+    assert frame.to_numpy().tolist() == [["063", "01"], ["", "NA"]]
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"age,label\n1,2\n",
+        b"age,label\n1,2",
+        b"age,label\r\n1,2\r\n",
+        b"\xef\xbb\xbfage,label\n1,2\n",
+        b" age , label\n1,2\n\n",
+        b'"age","label"\n"1","2"\n',
+    ],
+    ids=["unix", "no end of line", "windows", "excel utf-8", "spaces and blank line", "quoted"],
+)
+def test_dialects_of_csv_read_alike(write, content):
+    for path in (write("a.csv", content), write("a.csv.gz", gzip.compress(content)), write("A.CSV", content)):
+        frame = read_frame(path)
+        assert list(frame.columns) == ["age", "label"]
+        assert frame.to_numpy().tolist() == [["1", "2"]]
+
+
+def test_a_quoted_line_break_does_not_shift_rows(write):
+    frame = read_frame(write("a.csv", b'"age\nyears",note\n1,"two\nlines"\n3,x\n'))
+    assert frame.to_numpy().tolist() == [["1", "two\nlines"], ["3", "x"]]
+
+
+def test_libsvm_is_one_based_and_leaves_zeros_out(write):
+    content = b"+1 1:2 3:0.5\n-1 2:nan # remark\n"
+    for path in (
+        write("a.libsvm", content),
+        write("a.svm", content),
+        write("a.svm.gz", gzip.compress(content)),
+    ):
+        frame = read_frame(path)
+        assert list(frame.columns) == ["f1", "f2", "f3", "label"]
+        np.testing.assert_array_equal(frame.to_numpy(), [[2, 0, 0.5, 1], [0, np.nan, 0, -1]])
+
+
+def test_index_of_a_saved_data_frame_is_no_column(tmp_path):
+    path = tmp_path / "a.parquet"
+    pd.DataFrame({"age": [1, 2]}, index=[17, 4]).to_parquet(path)
+    assert list(read_frame(path).columns) == ["age"]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "text"),
+    [
+        ("a.csv", b"", "is empty"),
+        ("a.csv", b"\xef\xbb\xbf\n\n", "is empty"),
+        ("a.csv.gz", gzip.compress(b"", mtime=0), "is empty"),
+        ("a.libsvm", b"\n", "is empty"),
+        ("a.xlsx", b"secret", "unknown kind.*\\.csv, \\.parquet, \\.libsvm, \\.svm"),
+        ("a.txt", b"secret", "unknown kind"),
+        ("a.csv.gz", b"secret", "cannot be read .BadGzipFile.*copied completely"),
+        (
+            "a.csv.gz",
+            gzip.compress(b"age,label\n" + b"1,secret\n" * 99, mtime=0)[:-12],
+            "cannot be read .EOFError",
+        ),
+        ("a.csv", b"age,label\nsecr\xe4t,1\n", "not UTF-8 text"),
+        ("a.csv", b"age,label\n1,2\n1,5,secret\n", "decimal point.*Data row 2 has 3 fields.*2 column names"),
+        ("a.csv", b"age,sex,label\n1,0,2\n\n1,1,2\nsecret,1\n", "Data row 3 has 2 fields"),
+        ("a.csv", b'age,label\n"secret,1\n', "not proper CSV"),
+        ("a.csv", b'age,label\n"sec"ret,1\n', "not proper CSV"),
+        ("a.csv", b"age;label\nsecret;1\n", "semicolon or tab"),
+        ("a.csv", b"age\tlabel\nsecret\t1\n", "semicolon or tab"),
+        ("a.csv", b"age,dose,age,label\n1,2,3,4\n", "more than one column 'age'"),
+        ("a.csv", b"age, age,label\n1,2,3\n", "more than one column 'age'"),
+        ("a.csv", b"age,,label\n1,2,3\n", "name of column 2 is empty.*index=False"),
+        ("a.csv", b"M,4711.5,1\nF,4812,0\n", "name of column 2 is empty or a number.*missing"),
+        ("a.csv", b"M,?,1\nF,4812,0\n", "name of column 2"),
+        ("a.parquet", b"secret", "cannot be read as Parquet"),
+        ("a.libsvm", b"secret 1:1\n", "not proper LIBSVM text"),
+        ("a.libsvm", b"1 1:secret\n", "not proper LIBSVM text"),
+        ("a.libsvm", b"1 0:4711\n", "not proper LIBSVM text.*from 1 upwards"),
+        ("a.libsvm", b"1 2:4711 1:4\n", "not proper LIBSVM text.*in order"),
+        ("a.libsvm", b"1,2 2:4711\n", "not proper LIBSVM text"),
+        ("a.libsvm", b"1 99999999999999999999:4711\n", "not proper LIBSVM text"),
+    ],
+)
+def test_a_file_that_cannot_be_used_is_named_without_its_content(write, name, content, text):
+    message = _failure(write(name, content))
+    assert f"'{name}'" in message
+    assert "sec" not in message
+    assert "4711" not in message
+    assert re.search(text, message), message
+
+
+def test_missing_file_folder_and_duplicate_parquet_columns(tmp_path):
+    assert "There is no file 'ward.csv'" in _failure(tmp_path / "ward.csv")
+    (tmp_path / "folder.csv").mkdir()
+    assert "'folder.csv' cannot be read (IsADirectoryError)" in _failure(tmp_path / "folder.csv")
+    twice = pyarrow.table([pyarrow.array([1]), pyarrow.array([2])], names=["age", "age"])
+    pyarrow.parquet.write_table(twice, tmp_path / "twice.parquet")
+    assert "more than one column 'age'" in _failure(tmp_path / "twice.parquet")
+
+
+def test_suffix_and_column_texts():
+    assert suffix_of("german.numer") == ".numer"
+    assert suffix_of("a9a.t.LIBSVM.GZ") == ".libsvm"
+    assert columns_text(["a"]) == "column 'a'"
+    assert columns_text([f"g{number}" for number in range(7000)]).endswith("'g4' and 6995 more")

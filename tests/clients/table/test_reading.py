@@ -1,0 +1,283 @@
+"""Tables of numbers: canonical labels, missing cells, order of columns, and refusals that show no cell."""
+
+import io
+import re
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.table.reading import read_for_prediction, read_table, table_from_frame
+from clients.table.table import Table, align
+from flower_pansvm.errors import TableError
+from flower_pansvm.labels import canonical_label
+
+DATA = Path(__file__).parents[2] / "../shared/data"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not there")
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(text: str, name: str = "ward.csv") -> Path:
+        path = tmp_path / name
+        path.write_text(text, encoding="utf-8")
+        return path
+
+    return write
+
+
+def _failure(action, *arguments) -> str:
+    with pytest.raises(TableError) as failure:
+        action(*arguments)
+    assert "4711" not in failure.value.with_detail()
+    assert "secret" not in failure.value.with_detail()
+    assert_says_nothing_of_rows(failure.value)
+    return failure.value.with_detail()
+
+
+def assert_says_nothing_of_rows(error: TableError) -> None:
+    """Check that what may travel names no row and counts none."""
+    assert not re.search(r"row \d|\d rows", str(error))
+
+
+def test_a_table_read_from_csv(write):
+    table = read_table(
+        write("age,outcome,smoker,dose\n63,yes,True,1e-3\n,no,false,-2.5\n? , yes ,NA,nan\n"), "outcome"
+    )
+    assert table.columns == ("age", "smoker", "dose")
+    assert table.X.dtype == np.float64
+    np.testing.assert_array_equal(table.X, [[63, 1, 1e-3], [np.nan, 0, -2.5], [np.nan] * 3])
+    assert table.labels is not None
+    assert table.labels.tolist() == ["yes", "no", "yes"]
+
+
+def test_the_label_column_is_label_unless_named(write):
+    path = write("age,label,other\n1,2,3\n")
+    assert read_table(path).columns == ("age", "other")
+    assert read_table(path, "other").columns == ("age", "label")
+
+
+def test_printing_a_table_shows_no_cell(write):
+    assert "4711" not in repr(read_table(write("age,label\n4711,4711\n")))
+
+
+def test_the_same_table_from_csv_and_parquet_is_the_same_to_the_bit(tmp_path):
+    generator = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "real": generator.standard_normal(50),
+            "whole": pd.array([None, *range(49)], dtype="Int64"),
+            "truth": pd.array([None, *([True, False] * 24), True], dtype="boolean"),
+            "code": pd.Categorical([str(number % 3) for number in range(50)]),
+            "text": ["1.5", None] * 25,
+            "label": generator.integers(0, 3, 50),
+        }
+    )
+    frame.to_parquet(tmp_path / "a.parquet")
+    frame.to_csv(tmp_path / "a.csv", index=False)
+    frame.drop(columns="label").assign(label=frame["label"].astype(float)).to_csv(
+        tmp_path / "b.csv", index=False
+    )
+    first, second, third = (read_table(tmp_path / name) for name in ("a.parquet", "a.csv", "b.csv"))
+    assert first.columns == second.columns == third.columns
+    np.testing.assert_array_equal(first.X, second.X)
+    np.testing.assert_array_equal(first.X, third.X)
+    np.testing.assert_array_equal(first.labels, second.labels)
+    np.testing.assert_array_equal(first.labels, third.labels)
+
+
+def test_labels_of_every_type_agree():
+    columns = [
+        [1, 0],
+        [1.0, 0.0],
+        [True, False],
+        ["1", "0"],
+        ["1.0", " 0.00 "],
+        ["TRUE", "false"],
+        ["+1", "-0"],
+    ]
+    columns.append(pd.Categorical([1, 0]))
+    for labels in columns:
+        table = table_from_frame(pd.DataFrame({"age": [1, 2], "label": labels}), "label", "ward.csv")
+        assert table.labels is not None
+        assert table.labels.tolist() == ["1", "0"]
+
+
+@pytest.mark.parametrize(
+    ("text", "canonical"),
+    [
+        ("-1.0", "-1"),
+        ("0.50", "0.5"),
+        (" malignant ", "malignant"),
+        ("1_0", "1_0"),
+        ("1E1", "1E1"),
+        ("2 ", "2"),
+    ],
+)
+def test_canonical_label(text, canonical):
+    assert canonical_label(text) == canonical
+
+
+@given(st.text(max_size=12) | st.floats(allow_nan=False).map(str) | st.integers().map(str))
+def test_canonical_label_is_idempotent(text):
+    assert canonical_label(canonical_label(text)) == canonical_label(text)
+
+
+@given(st.integers(-(10**9), 10**9))
+def test_whole_numbers_have_one_label(number):
+    assert (
+        canonical_label(f"{number}") == canonical_label(f"{number}.0") == canonical_label(str(float(number)))
+    )
+
+
+cells = st.none() | st.floats(allow_nan=False, allow_infinity=False)
+
+
+@given(st.lists(st.tuples(cells, cells), min_size=1, max_size=8))
+def test_every_finite_number_survives_csv(tmp_path_factory, rows):
+    path = tmp_path_factory.mktemp("csv") / "a.csv"
+    lines = [",".join(["" if cell is None else repr(cell) for cell in row]) + ",x" for row in rows]
+    path.write_text("\n".join(["a,b,label", *lines]))
+    expected = [[np.nan if cell is None else cell for cell in row] for row in rows]
+    np.testing.assert_array_equal(read_table(path).X, expected)
+
+
+@pytest.mark.parametrize(
+    ("text", "label", "message"),
+    [
+        ("age,label\n", None, "'ward.csv' has no rows.*without rows cannot take part"),
+        ("label\n1\n", None, "no feature columns"),
+        ("age,lable\n1,2\n", None, "no label column 'label'.*setting 'label'.*'lable'"),
+        ("age,diagnosis\n1,2\n", "Diagnosis", "nearest column names are 'diagnosis'"),
+        ("age,label\n1,a\n2,\n3, NA\n", None, "without a label in column 'label'.*2 of 3 rows.*data row 2"),
+        ("age,name,label\n1,,a\n2,secret,b\n", None, "text or a date.*column 'name', data row 2\\."),
+        ("a,b,c,label\n1,2,secret,a\nx,4711x,3,b\n", None, "column 'a', data row 2 .and 2 more columns"),
+        ('age,label\n"4711,5",1\n', None, "text or a date.*decimal point"),
+        ("age,label\n1_000,1\n", None, "text or a date"),
+        ("age,label\n1,1\n-inf,1\n", None, "infinite number.*column 'age', data row 2"),
+        ("age,label\n1e400,1\n", None, "infinite number.*column 'age', data row 1"),
+    ],
+)
+def test_a_table_that_cannot_be_used_is_refused_without_its_content(write, text, label, message):
+    assert re.search(message, _failure(read_table, write(text), label))
+
+
+def test_dates_and_infinity_in_parquet_are_refused(tmp_path):
+    path = tmp_path / "ward.parquet"
+    pd.DataFrame({"seen": pd.to_datetime(["2020-01-01"]), "label": [1]}).to_parquet(path)
+    assert "column 'seen', data row 1" in _failure(read_table, path)
+    pd.DataFrame({"age": [1.0, np.inf], "label": [1, 2]}).to_parquet(path)
+    assert "column 'age', data row 2" in _failure(read_table, path)
+    pd.DataFrame({"age": [1.0, 2.0], "label": [None, 2.0]}).to_parquet(path)
+    assert "1 of 2 rows, the first is data row 1" in _failure(read_table, path)
+
+
+def test_a_wholly_empty_column_and_a_constant_one_are_allowed(write):
+    table = read_table(write("age,chol,site,label\n1,,7,a\n2,,7,b\n"))
+    assert np.isnan(table.X[:, 1]).all()
+    assert (table.X[:, 2] == 7).all()
+
+
+def test_prediction_takes_labels_where_there_are_any(write):
+    with_label = write("age,label\n1,a\n", "a.csv")
+    without = write("age,dose\n1,2\n", "b.csv")
+    assert read_for_prediction(with_label).columns == ("age",)
+    assert read_for_prediction(without).columns == ("age", "dose")
+    assert read_for_prediction(without).labels is None
+    assert read_for_prediction(without, "dose").columns == ("age",)
+    assert "no label column 'outcome'" in _failure(read_for_prediction, without, "outcome")
+
+
+def test_libsvm_labels_and_the_name_of_its_label(write):
+    path = write("+1 1:2\n-1 3:4\n", "a.libsvm")
+    table = read_table(path)
+    assert table.absent_is_zero
+    assert table.labels is not None
+    assert table.labels.tolist() == ["1", "-1"]
+    assert read_for_prediction(path).columns == ("f1", "f2", "f3")
+    assert "first field of each line" in _failure(read_table, path, "diagnosis")
+
+
+def _table(columns: str, absent_is_zero: bool = False) -> Table:
+    X = np.arange(2.0 * len(columns.split())).reshape(2, -1)
+    return Table(tuple(columns.split()), X, np.array(["x", "y"]), absent_is_zero)
+
+
+def test_align_repairs_the_order():
+    table = align(_table("age dose chol"), ["chol", "age", "dose"])
+    assert table.columns == ("chol", "age", "dose")
+    np.testing.assert_array_equal(table.X, [[2, 0, 1], [5, 3, 4]])
+    assert table.labels is not None
+    assert table.labels.tolist() == ["x", "y"]
+
+
+@given(st.permutations(range(6)))
+def test_align_there_and_back_changes_nothing(order):
+    table = _table("a b c d e f")
+    there = align(table, [table.columns[place] for place in order])
+    np.testing.assert_array_equal(align(there, table.columns).X, table.X)
+
+
+def test_align_names_missing_and_extra_columns():
+    assert "no column 'chol'" in _failure(align, _table("age dose"), ["age", "chol", "dose"])
+    assert "has column 'id'" in _failure(align, _table("age id dose"), ["age", "dose"])
+    # Only LIBSVM text leaves columns of zeros out.
+    assert "no column 'f3'" in _failure(align, _table("f1 f2"), ["f1", "f2", "f3"])
+    assert "no column 'age'" in _failure(align, _table("f1 f2", absent_is_zero=True), ["f1", "f2", "age"])
+
+
+def test_align_fills_the_zeros_that_libsvm_text_leaves_out():
+    table = align(_table("f1 f2", absent_is_zero=True), ["f1", "f2", "f3"])
+    np.testing.assert_array_equal(table.X, [[0, 1, 0], [2, 3, 0]])
+
+
+@needs_data
+@pytest.mark.parametrize(
+    ("name", "rows", "features", "classes", "missing"),
+    [
+        ("australian", 690, 14, ["-1", "1"], 0),
+        ("ionosphere", 351, 34, ["b", "g"], 0),
+        ("lung-cancer", 32, 56, ["1", "2", "3"], 5),
+        ("arrhythmia", 452, 279, [str(number) for number in [*range(1, 11), 14, 15, 16]], 408),
+        ("leukemia", 72, 7129, ["ALL", "AML"], 0),
+        ("dlbcl", 47, 4026, ["activated", "germinal"], 5978),
+    ],
+)
+def test_benchmark_files_are_as_their_manifest_says(name, rows, features, classes, missing):
+    table = read_table(DATA / f"{name}.csv.gz")
+    assert table.X.shape == (rows, features)
+    assert sorted(set(table.labels)) == sorted(classes)
+    assert np.isnan(table.X).sum() == missing
+
+
+@needs_data
+def test_the_four_heart_hospitals_have_the_same_columns_and_labels():
+    tables = [
+        read_table(DATA / f"heart-{name}.csv.gz") for name in ("cleveland", "hungarian", "switzerland", "va")
+    ]
+    assert [len(table.X) for table in tables] == [303, 294, 123, 200]
+    assert len({table.columns for table in tables}) == 1
+    assert {label for table in tables for label in table.labels} == set("01234")
+
+
+@needs_data
+def test_the_narrower_test_half_of_a9a_gets_its_missing_column():
+    train, test = (read_table(DATA / f"{name}.libsvm.gz") for name in ("a9a", "a9a.t"))
+    assert len(train.columns) == 123
+    assert len(test.columns) == 122
+    aligned = align(test, train.columns)
+    assert aligned.X.shape == (16281, 123)
+    assert not aligned.X[:, 122].any()
+
+
+def test_pandas_reads_what_was_counted_row_by_row(write):
+    """The check of row lengths and pandas must mean the same rows, or numbers in errors would be wrong."""
+    text = 'age,label\n1,"a, b"\n\n2,"say ""no"""\r\n3,\'\n'
+    table = read_table(write(text))
+    assert table.X.ravel().tolist() == [1, 2, 3]
+    assert table.labels is not None
+    assert table.labels.tolist() == ["a, b", 'say "no"', "'"]
+    assert len(pd.read_csv(io.StringIO(text))) == 3

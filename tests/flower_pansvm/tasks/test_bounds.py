@@ -1,0 +1,148 @@
+"""Bounds are the same at both ends, hold for all honest rows, and leave sums exact enough."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from flwr.app import RecordDict
+from hypothesis import given
+from hypothesis import strategies as st
+
+import clients.app  # noqa: F401 - all tasks
+from clients.gate.answering import HANDLERS
+from flower_pansvm import records
+from flower_pansvm.cutting_planes.cuts import Question
+from flower_pansvm.cutting_planes.duals import Duals
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.errors import FederationError
+from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.records import Floats
+from flower_pansvm.scaling import Scaling, moments
+from flower_pansvm.secure_sum.fixed_point import scale_exponent
+from flower_pansvm.tasks.cutting_planes import CUTS, CutsQuestion
+from flower_pansvm.tasks.landmarks import ASSIGN, LANDMARKS, AssignQuestion, BoxQuestion, LandmarksQuestion
+from flower_pansvm.tasks.limits import LARGEST_CELL, MOST_ROWS, UNKNOWN
+from flower_pansvm.tasks.selection import SUPPORT, SupportQuestion
+from flower_pansvm.tasks.task import Nothing, Task, bounds_of, summed
+from flower_pansvm.terms import Terms
+from strategies.packing import pack_duals, pack_problems, pack_questions
+from strategies.settings import make_settings
+
+
+def problem_of(weights: tuple[float, float] = (1.0, 1.0)) -> Problem:
+    return Problem("", 2, 10.0, 1.0, Pair(1, REST), weights=weights)
+
+
+def cuts_asked(weights: tuple[float, float] = (1.0, 1.0), width: float = 1.0) -> CutsQuestion:
+    return pack_questions([problem_of(weights)], [Question(np.zeros((1, 3)), 1, np.zeros(3), width, 2)])
+
+
+def support_asked(beta: float = 1.0) -> SupportQuestion:
+    duals = Duals(np.zeros((2, 3)), np.ones(2, dtype=np.int64), np.array([beta, -beta]))
+    return pack_duals([problem_of()], [duals], blur=True)
+
+
+QUESTIONS: dict[str, Any] = {
+    "landmarks": LandmarksQuestion(np.array([-1]), np.ones(1), 3, 2, 0),
+    "assign": AssignQuestion(np.array([-1]), np.ones((1, 2, 2)), np.array([2]), 2),
+    "box": BoxQuestion(np.array([-1]), np.ones(1)),
+    "warm_start": pack_problems([problem_of()]),
+    "cuts": cuts_asked(),
+    "support": support_asked(),
+    "scores": None,
+}
+"""A question of each task that asks for something; none of a task whose bounds do not look at it."""
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
+@pytest.mark.parametrize("scaling", ["standard", "minmax", "none"])
+@pytest.mark.parametrize("task", [task for task in HANDLERS if task.summed], ids=lambda task: task.name)
+def test_every_sum_of_every_task_has_a_bound_that_survives_the_journey(
+    task: Task[Any, Any], scaling: str, kernel: str
+) -> None:
+    settings, question = make_settings(scaling=scaling, kernel=kernel), QUESTIONS.get(task.name) or Nothing()
+    bounds = bounds_of(task, question, settings.terms, 5)
+    assert set(bounds) == set(task.summed)
+    assert all(bound > 0 for bound in bounds.values())
+    content = RecordDict()
+    records.write(content, "inputs", question)
+    again = records.read(content, "inputs", type(question))
+    assert bounds_of(task, again, settings.terms, 5) == bounds
+
+
+def test_a_task_of_somebody_elses_is_without_bounds_unless_it_declares_them() -> None:
+    @dataclass(frozen=True)
+    class Answer:
+        values: Floats = summed(2.0)
+        more: Floats = summed()
+
+    task = Task("own", "train", Nothing, Answer, since="0.1.0")
+    assert bounds_of(task, Nothing(), Terms(), 3) == {"values": 2.0, "more": UNKNOWN}
+
+
+def test_what_is_large_takes_one_word_a_number_by_default() -> None:
+    """Without a bound, landmarks of many columns and curvature would be five times as many bytes."""
+    one_word = {"centres", "filled"}, {"a", "curvature"}, {"weights", "count", "total", "square"}
+    tasks = (LANDMARKS, CUTS, SUPPORT)
+    for task, names in zip(tasks, one_word, strict=True):
+        bounds = bounds_of(task, QUESTIONS[task.name], Terms(), 5)
+        assert {name for name in names if bounds[name] < UNKNOWN} == names
+
+
+def test_sums_are_exact_enough_to_train_to_a_gap_of_1e_9() -> None:
+    """The step between two numbers of the sum, with what bounds leave for noise and many rows."""
+    bounds = bounds_of(CUTS, cuts_asked(), Terms(), 5)
+    assert 2.0 ** -scale_exponent(bounds["a"], 5) < 2e-10
+    assert bounds["d"] == bounds["m"] == bounds["loss"] == UNKNOWN
+    centres = bounds_of(LANDMARKS, QUESTIONS["landmarks"], Terms(), 20)["centres"]
+    assert 2.0 ** -scale_exponent(centres, 20) < 1e-11
+    totals = bounds_of(ASSIGN, QUESTIONS["assign"], Terms(), 20)["totals"]
+    assert 2.0 ** -scale_exponent(totals, 20) < 1e-8
+
+
+def test_curvature_keeps_its_digits_however_narrow_the_bump() -> None:
+    for width in (1.0, 1e-3, 1e-9):
+        bound = bounds_of(CUTS, cuts_asked(width=width), Terms(), 5)["curvature"]
+        assert 2.0 ** -scale_exponent(bound, 5) * width < 1e-8
+
+
+@pytest.mark.parametrize("weights", [(1.0, 1.0), (0.5, 1000.0), (3.0, 0.6)])
+def test_bounds_leave_room_for_the_most_rows_and_noise(weights: tuple[float, float]) -> None:
+    bounds = bounds_of(CUTS, cuts_asked(weights, width=0.25), Terms(), 5)
+    assert bounds["a"] >= 4 * MOST_ROWS * max(weights)
+    assert bounds["curvature"] >= 4 * MOST_ROWS * max(weights) * 1.5 * (1 / 0.25 + 0.1)
+
+
+@pytest.mark.parametrize("width", [0.0, -1e-3, float("nan")])
+def test_a_width_that_is_not_positive_is_an_error(width: float) -> None:
+    with pytest.raises(FederationError, match="width that is not positive"):
+        bounds_of(CUTS, cuts_asked(width=width), Terms(), 3)
+
+
+@given(
+    seed=st.integers(0, 2**20),
+    rows=st.integers(2, 60),
+    outlier=st.floats(-1e9, 1e9),
+    missing=st.floats(0.0, 0.9),
+)
+def test_no_honest_row_breaks_the_bounds_of_scaled_cells(
+    seed: int, rows: int, outlier: float, missing: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 4)) * 10.0 ** rng.integers(-6, 6, size=4)
+    X[0, 0] += outlier
+    X[rng.random(X.shape) < missing] = np.nan
+    sums = moments(X)
+    scaled = Scaling.standard(sums["count"], sums["total"], sums["square"]).transform(X)
+    # As many rows as there can be would be as far from the mean as their square root.
+    slack = 1 + 1e-6
+    assert np.abs(scaled).max() <= np.sqrt(rows) * slack <= LARGEST_CELL
+    assert np.square(scaled).sum(axis=0).max() <= rows * slack
+    assert np.abs(scaled).sum(axis=0).max() <= rows * slack
+
+
+def test_dual_variables_of_both_signs_count() -> None:
+    one = bounds_of(SUPPORT, support_asked(beta=1.0), Terms(), 5)["weights"]
+    assert bounds_of(SUPPORT, support_asked(beta=100.0), Terms(), 5)["weights"] == 100 * one
+    assert bounds_of(SUPPORT, support_asked(beta=0.0), Terms(), 5)["weights"] > 0

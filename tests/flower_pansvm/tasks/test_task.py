@@ -1,0 +1,79 @@
+"""A task declares how each part of its answer leaves, or it cannot be made."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+import flower_pansvm.tasks
+from clients.app import LOCAL
+from clients.gate.answering import HANDLERS, answers
+from clients.site import Site
+from flower_pansvm.records import Floats, Ints
+from flower_pansvm.tasks.consents import CONSENTS
+from flower_pansvm.tasks.cutting_planes import CUTS
+from flower_pansvm.tasks.scaling import EXTREMES, MOMENTS, MomentsAnswer
+from flower_pansvm.tasks.task import Nothing, Task, disclosed, noised, summed
+
+
+@dataclass(frozen=True)
+class Undeclared:
+    rows: Floats = summed()
+    more: Floats = field()
+
+
+@dataclass(frozen=True)
+class WholeNumbers:
+    rows: Ints = summed()
+
+
+@dataclass(frozen=True)
+class Both:
+    rows: Floats = noised()
+    name: str = disclosed()
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (Undeclared, "does not say how 'more' leaves a site"),
+        (WholeNumbers, "'rows' is summed: its type must be Floats"),
+        (Both, "both sums and discloses"),
+    ],
+)
+def test_an_answer_that_does_not_say_how_it_leaves_makes_no_task(answer: type, reason: str) -> None:
+    with pytest.raises(TypeError, match=f"'weigh'.*{reason}"):
+        Task("weigh", "train", Nothing, answer, since="0.1.0")
+
+
+def test_a_consent_that_does_not_exist_cannot_be_declared() -> None:
+    with pytest.raises(KeyError, match="has no consent 'extreme'"):
+        disclosed(consent="extreme")
+
+
+def test_a_task_knows_how_its_parts_leave() -> None:
+    assert CUTS.summed == ("a", "d", "m", "loss", "curvature")
+    assert CUTS.noised == set(CUTS.summed)
+    assert (MOMENTS.noised, MOMENTS.disclosed, MOMENTS.consents) == (set(), (), set())
+    assert (EXTREMES.disclosed, EXTREMES.consents) == (("low", "high"), {"extremes"})
+
+
+def test_every_consent_but_that_of_the_preset_belongs_to_a_task() -> None:
+    declared = {consent for task in HANDLERS for consent in task.consents}
+    assert declared == CONSENTS.keys() - {"exact-sums"}
+
+
+def test_every_phase_has_one_word_for_its_tasks_and_its_local_work() -> None:
+    phases = {module.__name__.rpartition(".")[2] for module in LOCAL}
+    local = {file.stem for file in Path(LOCAL[0].__file__ or "").parent.glob("*.py")} - {"__init__"}
+    assert phases == local
+    tasks = {file.stem for path in flower_pansvm.tasks.__path__ for file in Path(path).glob("*.py")}
+    assert tasks - phases == {"__init__", "task", "limits", "consents", "summing"}
+
+
+def test_two_functions_cannot_answer_one_task() -> None:
+    def again(site: Site, question: Nothing) -> MomentsAnswer:
+        raise NotImplementedError
+
+    with pytest.raises(ValueError, match="Two functions answer the task 'moments'"):
+        answers(MOMENTS)(again)
