@@ -102,17 +102,18 @@ def flag() -> Kind:
     return Kind("true or false", found)
 
 
-def whole(least: int, most: float = math.inf) -> Kind:
-    """Return the kind of whole numbers from ``least`` to ``most``."""
+def whole(least: int, most: float = math.inf, multiple: int = 1) -> Kind:
+    """Return the kind of whole numbers from ``least`` to ``most``, all or the multiples of one."""
 
     def found(value: object) -> int:
         number = float(str(value))
-        if not (least <= number <= most and number.is_integer()):
+        if not (least <= number <= most and number % multiple == 0):
             raise ValueError
         return int(number)
 
     upper = f" and at most {most}" if most < math.inf else ""
-    return Kind(f"a whole number of at least {least}{upper}", found)
+    what = "a whole number" if multiple == 1 else f"a multiple of {multiple}"
+    return Kind(f"{what} of at least {least}{upper}", found)
 
 
 def near_matches(word: str, known: Iterable[str]) -> str:

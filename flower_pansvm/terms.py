@@ -23,18 +23,13 @@ class Terms:
 
     Parameters
     ----------
-    aggregation, execution, k, key_bits, min_sites, preset, scaling, kernel, class_weight
+    aggregation, min_sites, preset, scaling, kernel, class_weight
         See below.
     config
         The whole run config, of which nothing but the digest is used.
     """
 
     aggregation: str = setting("ring", text(), "The secure sum: its protocol.")
-    execution: str = setting(
-        "one-shot", one_of("one-shot", "hops"), "One round trip for a secure sum, or from site to site."
-    )
-    k: int = setting(0, whole(0), "With how many sites each site shares masks; 0 for all.")
-    key_bits: int = setting(3072, whole(0), "Length of a Paillier key in bits.")
     min_sites: int = setting(3, whole(2), "Fewest sites in a sum.")
     preset: str = setting(
         "private",
@@ -59,8 +54,8 @@ class Terms:
 
         Examples
         --------
-        >>> Terms.from_config({"k": 2, "landmarks": "500"}).k
-        2
+        >>> Terms.from_config({"min-sites": 4, "landmarks": "500"}).min_sites
+        4
         """
         terms = {key_of(term.name): term.name for term in fields(cls) if term.name != "config"}
         values = {name: config[key] for key, name in terms.items() if key in config}

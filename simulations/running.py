@@ -15,7 +15,6 @@ from clients.app import app
 from clients.gate.classes import check_labels
 from clients.gate.terms import simulated_name
 from flower_pansvm.schema import class_names
-from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
 from simulations.audit.audit import add_to_result, audit
@@ -57,10 +56,8 @@ def check(settings: Settings) -> None:
     Raises
     ------
     PanSVMError
-        If a table cannot be read, the tables do not fit together, the split cannot be made, or the protocol is
-        unknown.
+        If a table cannot be read, the tables do not fit together, or the split cannot be made.
     """
-    protocol_of(settings.terms)
     columns, classes, absent_is_zero = {}, {}, []
     positive, by_place = settings.positive_labels, defaultdict(list)
     for number in range(settings.sites):

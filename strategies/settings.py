@@ -10,7 +10,11 @@ from typing import Any, Self
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
-from flower_pansvm.setting_values import flag, key_of, near_matches, parse, setting, text, whole
+from flower_pansvm.secure_sum import options_class, protocol_names
+from flower_pansvm.secure_sum.contract import SecureSum
+from flower_pansvm.secure_sum.protocols.ring import Ring
+from flower_pansvm.secure_sum.selection import protocol_of
+from flower_pansvm.setting_values import flag, key_of, near_matches, parse, read, setting, text, whole
 from flower_pansvm.terms import Scalar, Terms
 from strategies.registry import all_strategies
 from strategies.setting_kinds import number, number_text
@@ -30,6 +34,8 @@ class Settings:
 
     Attributes
     ----------
+    protocol : SecureSum
+        The secure sum with its options; in the run config ``aggregation`` is its name, and each option has a key.
     given : mapping or None
         The run config that they were read from, if they were.
 
@@ -50,10 +56,6 @@ class Settings:
     sites: int = setting(5, whole(2), "Number of sites.")
     data_dir: str = setting("", text(), "Folder of data sets; by default $PANSVM_DATA.")
     strategy: str = setting("pan-svm", text(), "What is trained: the name of a strategy.")
-    aggregation: str = term("aggregation")
-    execution: str = term("execution")
-    k: int = term("k")
-    key_bits: int = term("key_bits")
     min_sites: int = term("min_sites")
     test_fraction: float = setting(
         0.2, number(least=0, below=1), "Share of each site's rows that is kept for evaluation."
@@ -66,6 +68,7 @@ class Settings:
         False, flag(), "Go on from the checkpoint that a stopped run has left in the folder."
     )
     audit: bool = setting(False, flag(), "Keep what the sites were asked, for 'pansvm run --audit'.")
+    protocol: SecureSum = field(default_factory=Ring)
     given: Mapping[str, Scalar] | None = field(default=None, init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -74,16 +77,17 @@ class Settings:
     @classmethod
     def common(cls, config: Mapping[str, Scalar]) -> Self:
         """Return of a run config what every strategy has, whatever the strategy."""
-        names = {key_of(name): name for name in setting_fields(cls)}
-        return cls(**{name: config[key] for key, name in names.items() if key in config})  # type: ignore[arg-type]
+        return cls(**{one.name: config[key] for key, one in setting_fields(cls).items() if key in config})  # type: ignore[arg-type]
 
     def to_config(self) -> dict[str, Scalar]:
         """Return the run config with these settings, and all that other strategies have at their defaults."""
-        own = {
-            key_of(name): _written(one, getattr(self, name))
-            for name, one in setting_fields(type(self)).items()
-        }
-        return {**default_config(), **own}
+        own = _config_of(self) | _config_of(self.protocol)
+        return {**default_config(), **own, "aggregation": self.aggregation}
+
+    @property
+    def aggregation(self) -> str:
+        """The name of the secure sum."""
+        return self.protocol.name
 
     @property
     def run_config(self) -> dict[str, Scalar]:
@@ -151,26 +155,31 @@ def make_settings(**values: Any) -> Settings:
     return _parsed({key_of(name): value for name, value in values.items()})
 
 
-def setting_fields(settings_class: type[Settings]) -> dict[str, "Field[Any]"]:
-    """Return the fields that hold a setting, by name."""
-    return {one.name: one for one in fields(settings_class) if "kind" in one.metadata}
+def setting_fields(owner: type) -> dict[str, "Field[Any]"]:
+    """Return the settings that are fields of a class, by their names in the run config."""
+    return {key_of(one.name): one for one in fields(owner) if "kind" in one.metadata}
+
+
+def owners(key: str) -> list[str]:
+    """Return the names of the strategies, or of the secure sums, that have a setting."""
+    return [name for name, owner in _owners().items() if key in setting_fields(owner)]
 
 
 def all_settings() -> dict[str, "Field[Any]"]:
-    """Return the settings of all strategies by their names in the run config.
+    """Return the settings of all strategies and secure sums by their names in the run config.
 
     Raises
     ------
     SettingError
-        If two strategies, neither with the other's settings, have made a setting of the same name.
+        If two of them, neither with the other's settings, have made a setting of the same name.
     """
-    known: dict[str, Field[Any]] = {}
-    for name, strategy in all_strategies().items():
-        for one in setting_fields(strategy.settings_class).values():
-            if known.setdefault(key_of(one.name), one) is not one:
+    known: dict[str, Field[Any]] = {"aggregation": setting_fields(Terms)["aggregation"]}
+    for name, owner in _owners().items():
+        for key, one in setting_fields(owner).items():
+            if known.setdefault(key, one) is not one:
                 raise SettingError(
-                    f"'{key_of(one.name)}', a setting of {name}, is the name of another strategy's setting too. "
-                    "Rename one of them, or have both strategies take it from one class of settings."
+                    f"'{key}', a setting of {name}, is the name of another setting of {owners(key)[0]} too. Rename one "
+                    "of them, or have both take it from one class of settings."
                 )
     return known
 
@@ -180,47 +189,51 @@ def default_config() -> dict[str, Scalar]:
     return {key: _written(one, one.default) for key, one in all_settings().items()}
 
 
+def _owners() -> dict[str, type]:
+    """Return the classes whose fields are settings, by the names of the strategies and of the secure sums."""
+    own: dict[str, type] = {name: strategy.settings_class for name, strategy in all_strategies().items()}
+    return own | {name: options_class(name) for name in protocol_names()}
+
+
 def _parsed(config: Mapping[str, Any]) -> Settings:
     strategy = str(config.get("strategy", Settings.strategy))
     settings_class = all_strategies()[strategy].settings_class
-    own = {key_of(name): name for name in setting_fields(settings_class)}
+    protocol = protocol_of(Terms.from_config(config))
+    own = setting_fields(settings_class)
+    known = {*own, "aggregation", *setting_fields(type(protocol))}
     for key, value in config.items():
-        if key not in own:
-            _check_default(key, value, strategy)
-    return settings_class(**{own[key]: value for key, value in config.items() if key in own})
+        if key not in known:
+            _check_default(key, value, f"the strategy is {strategy}, the secure sum {protocol.name}")
+    return settings_class(
+        **{own[key].name: value for key, value in config.items() if key in own}, protocol=protocol
+    )
 
 
-def _check_default(key: str, value: Any, strategy: str) -> None:
-    """Raise a SettingError unless the value is the default of another strategy's setting."""
+def _check_default(key: str, value: Any, chosen: str) -> None:
+    """Raise a SettingError unless the value is the default of a setting that the run does not have."""
     known = all_settings()
     if key not in known:
         raise SettingError(f"There is no setting '{key}'. {near_matches(key, known)}")
     try:
-        usual = known[key].metadata["kind"].read(value) == known[key].default
-    except (ValueError, SettingError):
+        usual = read(key, value, known[key].metadata["kind"]) == known[key].default
+    except SettingError:
         usual = False
     if not usual:
         raise SettingError(
-            f"'{key}' is a setting of {', '.join(owners(key))}, and the strategy is {strategy}. Leave it out, or "
-            "choose another strategy."
+            f"'{key}' is a setting of {', '.join(owners(key))}, and {chosen}. Leave it out, or choose another."
         )
 
 
-def owners(key: str) -> list[str]:
-    """Return the strategies that have a setting."""
-    return [
-        name
-        for name, strategy in all_strategies().items()
-        if key in map(key_of, setting_fields(strategy.settings_class))
-    ]
+def _config_of(settings: Any) -> dict[str, Scalar]:
+    return {
+        key: _written(one, getattr(settings, one.name)) for key, one in setting_fields(type(settings)).items()
+    }
 
 
 def _written(one: "Field[Any]", value: Any) -> Scalar:
     """Return what the run config holds for a value: always a text where the default is one."""
     write = one.metadata["kind"].write
     found: Scalar = write(value)
-    return (
-        number_text(float(found))
-        if isinstance(write(one.default), str) and not isinstance(found, str)
-        else found
-    )
+    if isinstance(write(one.default), str) and not isinstance(found, str):
+        return number_text(found)
+    return found

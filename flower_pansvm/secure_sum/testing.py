@@ -41,7 +41,7 @@ NAMES = ("Ålesund", "Brest", "Córdoba", *(f"site {number}" for number in range
 OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
     "execution": ({}, {"execution": "hops"}),
     "k": ({}, {"k": 2}, {"k": 3}),
-    "bits": ({"bits": 2048},),
+    "key_bits": ({"key_bits": 2048},),
 }
 """With what a protocol is tried, if its constructor has a parameter of that name."""
 

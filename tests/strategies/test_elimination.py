@@ -238,8 +238,7 @@ def test_hospitals_with_their_usual_pins_select(
         frame = pd.read_csv(file)
         noise = np.random.default_rng(len(file.name)).normal(size=len(frame))
         frame.assign(noise=noise).to_csv(file, index=False)
-    everything = {f"filter_{name}": "100%" for name in ("fisher", "welch", "scatter")}
-    settings = make_settings(sites=3, strategy=strategy, landmarks="20", tol=0.01, **everything)  # type: ignore[arg-type]
+    settings = make_settings(sites=3, **unfiltered(strategy), landmarks="20", tol=0.01)
     found = all_strategies()[strategy](settings)
     assert isinstance(found, Elimination)
     found.start(hospitals(settings, hospital_files))
@@ -295,12 +294,17 @@ def test_no_feature_passes_all_filters(write_table: Write) -> None:
         select(strategy="filter-wrapper", data=write_table(X, y), filter_welch="p=0.000001")
 
 
+def unfiltered(strategy: str) -> dict[str, str]:
+    """Return the settings of a selection whose filters, if it has some, keep everything."""
+    filters = {"filter_welch": "100%", "filter_fisher": "100%", "filter_scatter": "100%"}
+    return {"strategy": strategy, **(filters if strategy == "filter-wrapper" else {})}
+
+
 @pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
 def test_constant_columns_are_the_first_to_go(strategy: str, write_table: Write) -> None:
     X, y = some_rows()
     X[:, [0, 5]] = [3.5, -1e9]
-    config = {"filter_welch": "100%", "filter_fisher": "100%", "filter_scatter": "100%"}
-    found = select(strategy=strategy, data=write_table(X, y), **config).selection
+    found = select(**unfiltered(strategy), data=write_table(X, y)).selection
     assert found.ranking[-2:] == (0, 5)
 
 
@@ -315,10 +319,9 @@ def test_of_identical_features_the_later_one_goes_first(strategy: str, write_tab
     twins = np.column_stack([X[:, 0], X[:, 1], X[:, 0], X[:, 1]])
     # With noise in the landmarks, columns that are the same in the rows are not there.
     found = [
-        select(strategy=strategy, data=write_table(twins, y, name), filter_welch="100%", filter_fisher="100%",
-               filter_scatter="100%", preset="exact").selection
+        select(**unfiltered(strategy), data=write_table(twins, y, name), preset="exact").selection
         for name in ("one", "two")
-    ]  # fmt: skip
+    ]
     assert found[0].ranking == found[1].ranking
     places = {feature: place for place, feature in enumerate(found[0].ranking)}
     assert places[0] < places[2]

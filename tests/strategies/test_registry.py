@@ -24,7 +24,7 @@ def test_a_file_in_the_folder_is_a_strategy(tmp_path: Path, monkeypatch: pytest.
     (tmp_path / "mine_of_a_test.py").write_text(code)
     monkeypatch.setattr("strategies.registry.__file__", str(tmp_path / "registry.py"))
     monkeypatch.setattr("strategies.__path__", [str(tmp_path)])
-    monkeypatch.setattr(strategies, "_found", dict(strategies._found))
+    monkeypatch.setattr(strategies, "data", dict(strategies.data))
     assert all_strategies()["mine"].__name__ == "Mine"
     monkeypatch.delitem(sys.modules, "strategies.mine_of_a_test")
 

@@ -43,7 +43,7 @@ def test_a_step_of_thousands_of_genes_sends_a_few_megabytes(strategy: str, share
         landmarks="0.25",
         step="10:0.4,1",
         C=2.0,
-        **few,
+        **(few if strategy == "filter-wrapper" else {}),
     )
     sites = len(found.federation.sites)
     assert max(step.bytes_up / sites for step in found.selection.steps) < 4e6

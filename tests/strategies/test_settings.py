@@ -9,6 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flower_pansvm.errors import SettingError
+from flower_pansvm.secure_sum import protocol_names
+from flower_pansvm.secure_sum.protocols.k_secure import KSecure
+from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.setting_values import check_choice, near_matches, setting, text
 from flower_pansvm.terms import Scalar, Terms
 from strategies.filter_wrapper import FilterWrapperSettings
@@ -81,8 +84,9 @@ FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregati
 
 
 def with_owner(config: dict[str, Scalar]) -> dict[str, Scalar]:
-    """Return a run config with a strategy that has its settings."""
-    return {"strategy": owners(next(iter(config)))[0], **config}
+    """Return a run config with a strategy or a secure sum that has its settings."""
+    first = [*owners(next(iter(config))), "pan-svm"][0]
+    return {"aggregation" if first in protocol_names() else "strategy": first, **config}
 
 
 @pytest.mark.parametrize(("name", "value"), BAD)
@@ -272,7 +276,7 @@ def test_any_value_is_either_taken_or_refused_by_a_setting_error(name: str, valu
     try:
         settings = settings_from(with_owner({name: value}))
     except SettingError as error:
-        assert name in str(error)  # noqa: PT017 - either outcome is right, in its way
+        assert ("secure sum" if name == "aggregation" else name) in str(error)  # noqa: PT017 - either outcome is right, in its way
     else:
         assert settings_from(settings.to_config()) == settings
 
@@ -281,6 +285,8 @@ def test_any_value_is_either_taken_or_refused_by_a_setting_error(name: str, valu
     ("strategy", "name", "value", "whose"),
     [
         ("pan-svm", "filter-welch", "50%", "filter-wrapper"),
+        ("pan-svm", "k", 3, "k-secure"),
+        ("svm-rfe", "key-bits", 2048, "paillier"),
         ("voted-wrapper", "candidates", 5, "filter-wrapper"),
         ("pan-svm", "step", "0.5", "filter-wrapper, rsvm, svm-rfe, svm-t, voted-wrapper"),
         ("pan-svm", "features", "no number", "filter-wrapper, rsvm, svm-rfe, svm-t, voted-wrapper"),
@@ -290,14 +296,22 @@ def test_a_setting_of_another_strategy_is_refused_with_whose_it_is(
     strategy: str, name: str, value: Scalar, whose: str
 ) -> None:
     with pytest.raises(
-        SettingError, match=f"'{name}' is a setting of {whose}, and the strategy is {strategy}. Leave it out"
+        SettingError,
+        match=f"'{name}' is a setting of {whose}, and the strategy is {strategy}, the secure sum ring. Leave it out",
     ):
         settings_from({"strategy": strategy, name: value})
 
 
 @pytest.mark.parametrize("strategy", all_strategies())
 def test_the_defaults_of_other_strategies_are_let_pass_however_they_are_written(strategy: str) -> None:
-    written = {"strategy": strategy, "candidates": "30.0", "filter-welch": "p=0.01", "select-tolerance": 0}
+    written = {
+        "strategy": strategy,
+        "key-bits": "3072",
+        "k": "0.0",
+        "candidates": "30.0",
+        "filter-welch": "p=0.01",
+        "select-tolerance": 0,
+    }
     assert settings_from({**default_config(), **written}) == make_settings(strategy=strategy)
 
 
@@ -309,9 +323,9 @@ def test_two_strategies_cannot_make_a_setting_of_the_same_name(monkeypatch: pyte
     class Other(PanSVM):
         settings_class = OtherSettings  # type: ignore[assignment]
 
-    monkeypatch.setattr(strategies, "_found", {**strategies._found, "other": Other})
+    monkeypatch.setattr(strategies, "data", {**strategies.data, "other": Other})
     with pytest.raises(
-        SettingError, match="'tol', a setting of other, is the name of another strategy's setting"
+        SettingError, match="'tol', a setting of other, is the name of another setting of filter-wrapper"
     ):
         all_settings()
 
@@ -323,6 +337,7 @@ def test_two_strategies_cannot_make_a_setting_of_the_same_name(monkeypatch: pyte
         {"landmarks": "1e1", "gamma": "0.50", "tol": "1e-3", "sites": 5.0},
         {"warm-start": "False", "strategy": "svm-rfe", "step": " auto ", "features": " auto"},
         {"strategy": "filter-wrapper", "filter-welch": " p=0.010", "candidates": "7"},
+        {"aggregation": "k-secure", "k": "3.0", "execution": "hops"},
     ],
     ids=str,
 )
@@ -357,3 +372,16 @@ def test_values_are_of_real_types_and_written_as_they_were() -> None:
     assert [config[name] for name in ("landmarks", "gamma", "C-grid", "gamma-grid", "filter-fisher", "step")] == [
         "0.25", "2", "0.5,4", "auto", "7", "auto",
     ]  # fmt: skip
+
+
+def test_a_protocol_has_its_own_options() -> None:
+    found = settings_from({"aggregation": "k-secure", "k": "3"})
+    assert found.protocol == KSecure(k=3)
+    assert protocol_of(found.terms) == found.protocol
+    config = found.to_config()
+    assert (config["aggregation"], config["k"], config["execution"]) == ("k-secure", 3, "one-shot")
+    assert make_settings(aggregation="k-secure", k=3) == found
+    with pytest.raises(
+        SettingError, match=r"'execution' is a setting of k-secure, ring, and .* secure sum plain"
+    ):
+        settings_from({"aggregation": "plain", "execution": "hops"})

@@ -218,7 +218,7 @@ def transcript(name: str, options: dict[str, Any], sites: int) -> dict[str, Any]
 def paillier() -> dict[str, Any]:
     """Return a sum under a fixed key, packed and encrypted but with 1 as every blinding factor."""
     roster = NAMES[:3]
-    protocol = make("paillier", bits=2048)
+    protocol = make("paillier", key_bits=2048)
     p, q = prime("p"), prime("q")
     key = (join_fields(p.to_bytes(128, "big"), q.to_bytes(128, "big")), (p * q).to_bytes(256, "big"))
     members = {

@@ -15,43 +15,43 @@ the givers' segments add.
 
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
 from flower_pansvm.errors import SettingError, SumError
-from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words, check_execution
+from flower_pansvm.secure_sum.contract import Member, Relay, SumRound, TwoExecutions, Words
 from flower_pansvm.secure_sum.keys import KEY_BYTES, SEAL_BYTES, add_keystream, apply_mask, seal, unseal
 from flower_pansvm.secure_sum.mask_graph import givers, partners, public_order, receivers
 from flower_pansvm.secure_sum.wire import add_all, everyone, from_bytes, hold, same_length, take, to_bytes
+from flower_pansvm.setting_values import setting, whole
 
 SEGMENT = "segment"
 NOTE_BYTES = KEY_BYTES + SEAL_BYTES
 HAND_OUT = 1  # the relay step that delivers the segments; the first pass begins with its answer
 
 
-class KSecure(SecureSum):
+@dataclass(frozen=True)
+class KSecure(TwoExecutions):
     """The k-secure sum.
 
     Parameters
     ----------
-    k : int, optional
+    k : int
         One-shot: how many others each site shares a mask with. Hops: into how many segments a vector is
-        split. At least 2; all sites of the roster if None or more than there are.
-    execution : {"one-shot", "hops"}
-        One round trip for all sites at once, or k passes from site to site as published.
+        split, and how often the sum goes round. At least 2; all sites of the roster if 0 or more than there are.
     """
 
     name: ClassVar[str] = "k-secure"
     protected: ClassVar[bool] = True
 
-    def __init__(self, k: int | None = None, execution: str = "one-shot") -> None:
-        if k is not None and k < 2:
-            raise SettingError(
-                f"The k-secure sum needs k of at least 2, and {k} was given. Leave k out for all."
-            )
-        self.k = k
-        self.execution = check_execution(execution)
+    k: int = setting(0, whole(0), "With how many sites each site shares masks, 2 or more; 0 for all.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.k == 1:
+            raise SettingError("k is '1', but the k-secure sum needs at least 2. Leave k out for all sites.")
 
     def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
         """Return the vector under all masks, or in hops the segments for other sites; run by each site."""

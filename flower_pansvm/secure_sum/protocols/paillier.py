@@ -24,6 +24,7 @@ if its node config says so.
 
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 from math import gcd
 from typing import ClassVar
@@ -32,6 +33,7 @@ import numpy as np
 
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
+from flower_pansvm.secure_sum.protocols.paillier_options import PaillierOptions
 from flower_pansvm.secure_sum.wire import (
     everyone,
     from_bytes,
@@ -55,45 +57,35 @@ OPEN = 1  # the relay step in which the key holder opens the sum
 SLOT_BYTES = 9
 MOST_SITES = 256
 BIAS = np.uint64(2**63)
-LEAST_BITS = 2048
 WINDOW_BITS = 6
 SMALL = 2**16  # no prime factor of a key may be smaller
 
 
-class Paillier(SecureSum):
-    """The sum under Paillier encryption.
-
-    Parameters
-    ----------
-    bits : int
-        Length of the public key n; at least 2048 and a multiple of 16.
-    """
+@dataclass(frozen=True)
+class Paillier(PaillierOptions, SecureSum):
+    """The sum under Paillier encryption."""
 
     name: ClassVar[str] = "paillier"
     protected: ClassVar[bool] = True
     by_consent: ClassVar[bool] = True
 
-    def __init__(self, bits: int = 3072) -> None:
-        if bits < LEAST_BITS or bits % 16:
-            raise SettingError(
-                f"A Paillier key of {bits} bits was asked for. Take 3072, or another multiple of 16 from "
-                f"{LEAST_BITS} on; shorter keys can be broken."
-            )
-        self.bits = bits
-        self.slots = (bits - 1) // (8 * SLOT_BYTES)
+    @property
+    def slots(self) -> int:
+        """How many numbers fit into a plaintext."""
+        return (self.key_bits - 1) // (8 * SLOT_BYTES)
 
     def prepare(self) -> tuple[bytes, bytes]:
         """Return a new key pair, ``p`` and ``q`` secret and ``n = p * q`` public; run by each site.
 
         Every site makes one, since the next in the roster takes over when the key holder is lost.
         """
-        half = self.bits // 2
+        half = self.key_bits // 2
         p, q = _prime(half), _prime(half)
         while p == q or gcd(p - 1, q - 1) != 2:
             q = _prime(half)
         return (
             join_fields(p.to_bytes(half // 8, "big"), q.to_bytes(half // 8, "big")),
-            (p * q).to_bytes(self.bits // 8, "big"),
+            (p * q).to_bytes(self.key_bits // 8, "big"),
         )
 
     def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
@@ -150,9 +142,9 @@ class Paillier(SecureSum):
 
     def _public_key(self, published: bytes, holder: str) -> int:
         n = int.from_bytes(published, "big")
-        if n.bit_length() != self.bits:
+        if n.bit_length() != self.key_bits:
             raise SumError(
-                f"Site {holder!r} has no Paillier key of {self.bits} bits. "
+                f"Site {holder!r} has no Paillier key of {self.key_bits} bits. "
                 "All sites need the same setting of the key length; start the run again."
             )
         if is_weak(n):
@@ -184,16 +176,16 @@ class Paillier(SecureSum):
         return from_bytes(rows.tobytes(), "the key holder") - np.uint64(sites * 2**63 % 2**64)
 
     def _write(self, n: int, ciphertexts: list[int]) -> bytes:
-        width = self.bits // 4
+        width = self.key_bits // 4
         return join_fields(
-            n.to_bytes(self.bits // 8, "big"),
+            n.to_bytes(self.key_bits // 8, "big"),
             b"".join(ciphertext.to_bytes(width, "big") for ciphertext in ciphertexts),
         )
 
     def _read(self, payload: bytes, sender: str) -> tuple[int, list[int]]:
         public, joined = split_fields(payload, 2, sender)
         n = self._public_key(public, sender)
-        width = self.bits // 4
+        width = self.key_bits // 4
         ciphertexts = [
             int.from_bytes(joined[start : start + width], "big") for start in range(0, len(joined), width)
         ]

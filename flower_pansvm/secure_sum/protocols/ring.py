@@ -11,29 +11,22 @@ next site can read. To learn one site's vector it is enough that both its neighb
 
 import secrets
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
-from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words, check_execution
+from flower_pansvm.secure_sum.contract import Member, Relay, SumRound, TwoExecutions, Words
 from flower_pansvm.secure_sum.keys import KEY_BYTES, add_keystream, apply_mask, seal, unseal
 from flower_pansvm.secure_sum.wire import add_all, everyone, from_bytes, hold, same_length, take, to_bytes
 
 PURPOSE = "ring hop"
 
 
-class Ring(SecureSum):
-    """The ring secure sum.
-
-    Parameters
-    ----------
-    execution : {"one-shot", "hops"}
-        One round trip for all sites at once, or one site after the other as published.
-    """
+@dataclass(frozen=True)
+class Ring(TwoExecutions):
+    """The ring secure sum."""
 
     name: ClassVar[str] = "ring"
     protected: ClassVar[bool] = True
-
-    def __init__(self, execution: str = "one-shot") -> None:
-        self.execution = check_execution(execution)
 
     def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
         """Return ``v_i + m(i, i+1) - m(i-1, i)``, or in hops the first site's masked vector; run by each site."""

@@ -1,12 +1,14 @@
 """No protection at all: every site sends its vector as it is. For baselines and for finding errors."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import ClassVar
 
 from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.wire import add_all, to_bytes
 
 
+@dataclass(frozen=True)
 class Plain(SecureSum):
     """The sum without any protection; the coordinator sees every site's vector."""
 

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from flower_pansvm.secure_sum import protocol_class, protocol_names
+from flower_pansvm.registry import Registry
+from flower_pansvm.secure_sum import protocol_class, protocol_names, register
 from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.secure_sum.testing import CHECKS, check_no_vector_shows, check_protocol, variants
@@ -30,7 +31,7 @@ def test_every_protocol_keeps_the_contract(protocol: SecureSum, check: Callable[
 
 def test_both_executions_and_several_k_are_tried() -> None:
     tried = {described(protocol) for protocol in PROTOCOLS}
-    assert {"ring execution=hops", "k-secure k=3 execution=one-shot", "plain"} <= tried
+    assert {"ring execution=hops", "k-secure execution=one-shot k=3", "plain"} <= tried
     assert len([name for name in tried if name.startswith("k-secure")]) == 6
 
 
@@ -40,7 +41,8 @@ def blocks_of_the_docs(mark: str) -> str:
 
 
 def test_the_docs_show_a_protocol_and_how_to_check_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("flower_pansvm.secure_sum._protocols", {"plain": Plain})
+    monkeypatch.setattr("flower_pansvm.secure_sum._protocols", Registry("secure sum"))
+    register(Plain)
     names: dict[str, Any] = {}
     exec(blocks_of_the_docs("own protocol"), names)
     exec(blocks_of_the_docs("own protocol's test"), names)

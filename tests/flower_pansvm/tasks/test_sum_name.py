@@ -8,6 +8,8 @@ import pytest
 from flwr.app import RecordDict
 
 from flower_pansvm import records
+from flower_pansvm.secure_sum.protocols.k_secure import KSecure
+from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.tasks.cutting_planes import CUTS
 from flower_pansvm.tasks.scaling import ROWS
 from flower_pansvm.tasks.task import note_name, sum_name
@@ -53,10 +55,10 @@ def test_the_name_changes_with_everything(
 @pytest.mark.parametrize(
     "change",
     [
-        {"aggregation": "ring"},
-        {"execution": "hops"},
-        {"k": 2},
-        {"key_bits": 2048},
+        {"protocol": Ring("hops")},
+        {"protocol": KSecure("hops", k=3)},
+        {"protocol": KSecure(k=2)},
+        {"protocol": Ring()},
         {"preset": "paper"},
         {"class_weight": "balanced"},
         {"kernel": "linear"},

@@ -14,6 +14,7 @@ from phe.paillier import PaillierPrivateKey, PaillierPublicKey
 
 from flower_pansvm import secure_sum
 from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.registry import Registry
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
 from flower_pansvm.secure_sum.protocols.paillier import Blinding, Paillier, is_weak
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
@@ -25,11 +26,11 @@ WORDS = 40  # two ciphertexts with a key of 2048 bits
 
 @cache
 def members() -> Mapping[str, Member]:
-    return gather_members(Paillier(bits=2048), THIS.roster)
+    return gather_members(Paillier(key_bits=2048), THIS.roster)
 
 
 def rehearse() -> Rehearsal:
-    return Rehearsal(Paillier(bits=2048), members())
+    return Rehearsal(Paillier(key_bits=2048), members())
 
 
 def vectors(*values: int) -> dict[str, Words]:
@@ -164,8 +165,10 @@ def test_damaged_first_messages_are_errors_that_name_the_site(damage: str) -> No
 
 @pytest.mark.parametrize("bits", [1024, 2047, 2056 + 4, 0])
 def test_weak_or_odd_key_lengths_are_refused(bits: int) -> None:
-    with pytest.raises(SettingError, match="multiple of 16 from 2048"):
-        Paillier(bits=bits)
+    with pytest.raises(
+        SettingError, match=f"key-bits is '{bits}', but it must be a multiple of 16 of at least 2048"
+    ):
+        Paillier(key_bits=bits)
 
 
 def test_a_key_of_another_length_than_agreed_is_refused() -> None:
@@ -178,7 +181,7 @@ def test_more_sites_than_the_guard_bits_allow_are_refused() -> None:
     this = SumRound(run="r", task="t", round_trip=1, attempt=0, roster=roster)
     member = Member("site-1", members()["a"].key, {})
     with pytest.raises(SumError, match="room for 256"):
-        Paillier(bits=2048).contribute(np.zeros(2, np.uint64), this, member)
+        Paillier(key_bits=2048).contribute(np.zeros(2, np.uint64), this, member)
 
 
 def test_without_phe_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -189,7 +192,7 @@ def test_without_phe_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch
             raise ImportError(name)
         return real_import(name, *args)
 
-    monkeypatch.setattr(secure_sum, "_protocols", {})
+    monkeypatch.setattr(secure_sum, "_protocols", Registry("secure sum"))
     with patch.dict(sys.modules), patch.object(builtins, "__import__", no_phe):
         for module in [name for name in sys.modules if name.split(".")[0] == "phe"]:
             del sys.modules[module]
@@ -222,4 +225,4 @@ def test_a_site_encrypts_nothing_under_a_prime() -> None:
     victim = members()["b"]
     lied_to = replace(victim, published={**victim.published, "a": prime.to_bytes(256, "big")})
     with pytest.raises(SumError, match="Paillier key of site 'a' is no product of two large primes"):
-        Paillier(bits=2048).contribute(vectors(1, 2, 3)["b"], THIS, lied_to)
+        Paillier(key_bits=2048).contribute(vectors(1, 2, 3)["b"], THIS, lied_to)

@@ -23,7 +23,7 @@ THIS = SumRound("run", "task", 1, 0, ("a", "b", "c", "d", "e"))
         ("k-secure", {"k": 2, "execution": "hops"}, 5 + 2 * 5 - 1),
         ("k-secure", {"k": 3, "execution": "hops"}, 5 + 3 * 5 - 1),
         ("k-secure", {"execution": "hops"}, 5 + 5 * 5 - 1),
-        ("paillier", {"bits": 2048}, 1),
+        ("paillier", {"key_bits": 2048}, 1),
     ],
 )
 def test_relay_steps_of_a_sum(name: str, options: dict[str, Any], steps: int) -> None:
