@@ -4,13 +4,9 @@ Missing cells are filled with the federated mean, so that in scaled units they a
 """
 
 from dataclasses import dataclass
-from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-
-CONSTANT = 1e-12
-"""A column whose variance is below this share of its mean square is constant but for rounding."""
 
 
 def moments(X: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
@@ -52,39 +48,6 @@ class Scaling:
     shift: NDArray[np.float64]
     scale: NDArray[np.float64]
 
-    @classmethod
-    def standard(
-        cls, count: NDArray[np.float64], total: NDArray[np.float64], square: NDArray[np.float64]
-    ) -> Self:
-        """Return the scaling to mean 0 and variance 1, from the sums over sites of :func:`moments`.
-
-        A constant column, and one that is missing everywhere, is only shifted: it becomes 0.
-        """
-        mean, variance = mean_and_variance(count, total, square)
-        return cls(mean, mean, np.where(variance > 0, np.sqrt(variance), 1.0))
-
-    @classmethod
-    def none(
-        cls, count: NDArray[np.float64], total: NDArray[np.float64], square: NDArray[np.float64]
-    ) -> Self:
-        """Return the scaling that only fills missing cells with the federated mean."""
-        mean, _ = mean_and_variance(count, total, square)
-        return cls(mean, np.zeros_like(mean), np.ones_like(mean))
-
-    @classmethod
-    def minmax(cls, mean: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np.float64]) -> Self:
-        """Return the scaling of [low, high] to [-1, 1], as the paper's data sets are scaled.
-
-        Parameters
-        ----------
-        mean : ndarray of shape (features,)
-            Federated mean, for missing cells.
-        low, high : ndarray of shape (features,)
-            Smallest and largest cell over all sites. A constant column becomes 0.
-        """
-        half = (high - low) / 2
-        return cls(mean, (low + high) / 2, np.where(half > 0, half, 1.0))
-
     def of(self, features: NDArray[np.bool_]) -> "Scaling":
         """Return the scaling of some of the features, which a mask of shape (features,) picks."""
         return Scaling(self.fill[features], self.shift[features], self.scale[features])
@@ -92,14 +55,3 @@ class Scaling:
     def transform(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the rows filled and scaled, shape (rows, features)."""
         return (np.where(np.isnan(X), self.fill, X) - self.shift) / self.scale
-
-
-def mean_and_variance(
-    count: NDArray[np.float64], total: NDArray[np.float64], square: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return mean and variance of each feature over the cells present, 0 where there is nothing to see."""
-    present = np.where(count > 0, count, 1.0)
-    mean = total / present
-    mean_square = square / present
-    variance = mean_square - np.square(mean)
-    return mean, np.where(variance > CONSTANT * mean_square, variance, 0.0)

@@ -20,6 +20,7 @@ from flower_pansvm.multiclass import Pair, one_versus_all, signs
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema, class_names
 from simulations.sites import table_of
+from strategies import fitted_scaling
 from strategies.binary_problems import scale_gamma
 from strategies.common_schema import common_schema
 from strategies.elimination import SelectionSettings
@@ -237,8 +238,10 @@ def _moments(X: Floats, groups: Sequence[Mask]) -> ClassMoments:
 def _scaling(kind: str, X: Floats) -> Scaling:
     sums = moments(X)
     if kind == "minmax":
-        filled = Scaling.none(**sums).transform(X)
-        return Scaling.minmax(sums["total"] / sums["count"].clip(1), filled.min(axis=0), filled.max(axis=0))
+        filled = fitted_scaling.none(**sums).transform(X)
+        return fitted_scaling.minmax(
+            sums["total"] / sums["count"].clip(1), filled.min(axis=0), filled.max(axis=0)
+        )
     scaling: Scaling = getattr(Scaling, kind)(**sums)
     return scaling
 

@@ -9,10 +9,12 @@ from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import TableError
-from flower_pansvm.scaling import Scaling, mean_and_variance
+from flower_pansvm.scaling import Scaling
 from flower_pansvm.tasks.scaling import EXTREMES, MOMENTS, SCALING, ScalingBroadcast
 from flower_pansvm.tasks.task import Nothing
+from strategies import fitted_scaling
 from strategies.federation import Federation
+from strategies.fitted_scaling import mean_and_variance
 from strategies.join_replies import check_extremes
 from strategies.pan_svm_settings import PanSvmSettings
 
@@ -99,9 +101,11 @@ class Moments:
             low, high = self.low[others].min(axis=0), self.high[others].max(axis=0)
             seen = low <= high
             mean, _ = mean_and_variance(count, total, square)
-            scaling = Scaling.minmax(mean, np.where(seen, low, 0.0), np.where(seen, high, 0.0))
+            scaling = fitted_scaling.minmax(mean, np.where(seen, low, 0.0), np.where(seen, high, 0.0))
         else:
-            scaling = getattr(Scaling, self.kind)(count, total, square)
+            scaling = {"standard": fitted_scaling.standard, "none": fitted_scaling.none}[self.kind](
+                count, total, square
+            )
         squares, sums = _scaled_sums(scaling, rows, count, total, square)
         every = (part.sum(axis=0) for part in (self.count, self.total, self.square))
         all_squares, _ = _scaled_sums(scaling, float(self.rows.sum()), *every)

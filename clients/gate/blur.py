@@ -18,10 +18,11 @@ from clients.gate.terms import defends, least_blur
 from clients.site import Site
 from flower_pansvm.cutting_planes.cuts import Draw
 from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.errors import SettingError
+from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.keys import keystream
 from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.tasks.task import declarations
 
 A = TypeVar("A")
 
@@ -50,10 +51,21 @@ def add_noise(site: Site, answer: A, noise: Callable[[], Mapping[str, NDArray[np
         The exact answer.
     noise : callable
         Makes the noise of each part that the task declares as noised, of the part's shape.
+
+    Raises
+    ------
+    SumError
+        If it makes it of other parts.
     """
     if not defends(site.context):
         return Noised(answer)
-    sums = {name: np.add(getattr(answer, name), own) for name, own in noise().items()}
+    shares = noise()
+    if shares.keys() != {name for name, part in declarations(type(answer)).items() if part.how == "noised"}:
+        raise SumError(
+            f"There is not noise for each part of a {type(answer).__name__} that may leave only with it. This is a "
+            "fault in the program."
+        )
+    sums = {name: np.add(getattr(answer, name), own) for name, own in shares.items()}
     return Noised(replace(answer, **sums))  # type: ignore[type-var]
 
 

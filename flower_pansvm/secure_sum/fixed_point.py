@@ -10,12 +10,12 @@ The decoded sum is rounded once, to the nearest float64.
 """
 
 from fractions import Fraction
-from math import inf, prod
+from math import inf
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.errors import SettingError, SumError, ValueRefusedError
+from flower_pansvm.errors import SettingError, ValueRefusedError
 from flower_pansvm.secure_sum.contract import Words
 
 HEADROOM_BITS = 62
@@ -25,11 +25,6 @@ LOWEST_BIT = -140
 WIDE_LIMIT = 2.0 ** (LOWEST_BIT + LIMBS * LIMB_BITS)
 WIDE_SITES = 2 ** (HEADROOM_BITS - LIMB_BITS)
 MOST_EXPONENT = 1023  # the largest power of two that a float64 holds
-
-
-def words_needed(size: int, bound: float | None) -> int:
-    """Return how many words ``size`` values take."""
-    return size * LIMBS if bound is None else size
 
 
 def scale_exponent(bound: float, sites: int) -> int:
@@ -97,38 +92,6 @@ def encode(values: NDArray[np.float64], bound: float | None, sites: int, name: s
     return scaled.astype(np.int64).view(np.uint64)
 
 
-def decode(
-    words: Words, shape: tuple[int, ...], bound: float | None, sites: int, name: str = "array"
-) -> NDArray[np.float64]:
-    """Return the summed words as floats, each rounded once to the nearest float64.
-
-    Parameters
-    ----------
-    words : ndarray of uint64, shape (words_needed(size, bound),)
-        Sum modulo 2**64 of what :func:`encode` gave at ``sites`` sites.
-    shape : tuple of int
-        Shape of the result.
-    bound, sites, name
-        As given to :func:`encode`.
-
-    Raises
-    ------
-    SumError
-        If the number of words does not fit the shape.
-    """
-    needed = words_needed(prod(shape), bound)
-    if words.size != needed:
-        raise SumError(
-            f"The sum of {name!r} has {words.size} words where {needed} belong. "
-            "The sites do not work on the same task; check that they run the same version."
-        )
-    signed = words.view(np.int64)
-    if bound is None:
-        return _join(signed).reshape(shape)
-    rounded = signed.astype(np.float64)
-    return np.ldexp(rounded, -scale_exponent(bound, sites)).reshape(shape)
-
-
 def _split(flat: NDArray[np.float64], sites: int) -> Words:
     """Return the limbs, highest first, each limb of all values side by side."""
     if sites > WIDE_SITES:
@@ -145,15 +108,3 @@ def _split(flat: NDArray[np.float64], sites: int) -> Words:
         limbs[LIMBS - 1 - place] = digit
     limbs[LIMBS - 1] = np.rint(rest)
     return limbs.ravel().view(np.uint64)
-
-
-def _join(signed: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return the values whose summed limbs are given; Python's integer division rounds correctly."""
-    one = 1 << -LOWEST_BIT
-    values = []
-    for limbs in signed.reshape(LIMBS, -1).T.tolist():
-        whole = 0
-        for limb in limbs:
-            whole = (whole << LIMB_BITS) + limb
-        values.append(whole / one)
-    return np.array(values, dtype=np.float64)

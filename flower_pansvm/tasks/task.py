@@ -67,6 +67,11 @@ def disclosed(consent: str | None = None) -> Any:
     return field(metadata={DECLARATION: Declaration("disclosed", consent=consent)})
 
 
+def declarations(answer: type) -> dict[str, Declaration]:
+    """Return how each part of an answer's dataclass leaves, by name."""
+    return {part.name: part.metadata[DECLARATION] for part in fields(answer)}
+
+
 @dataclass(frozen=True)
 class Nothing:
     """A question that asks for nothing in particular."""
@@ -124,7 +129,7 @@ class Task(Generic[Q, A]):
     @property
     def declared(self) -> dict[str, Declaration]:
         """How each part of the answer leaves, by name."""
-        return {part.name: part.metadata[DECLARATION] for part in fields(self.answer)}  # type: ignore[arg-type]
+        return declarations(self.answer)
 
     @property
     def summed(self) -> tuple[str, ...]:

@@ -28,7 +28,7 @@ from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.secure_sum import make
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.secure_sum.fixed_point import decode
+from flower_pansvm.secure_sum.decoding import decode
 from flower_pansvm.secure_sum.mask_graph import partners
 from flower_pansvm.secure_sum.protocols.k_secure import KSecure
 from flower_pansvm.secure_sum.protocols.ring import Ring

@@ -1,7 +1,7 @@
 """A site's secret random numbers: the same for the same question, unlike for any other, and nobody else's."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -11,19 +11,21 @@ from flwr.app import Context, RecordDict
 from numpy.typing import NDArray
 from scipy.stats import kstest
 
-from clients.gate.blur import draw_for, draw_of
+from clients.gate.blur import add_noise, draw_for, draw_of
 from clients.gate.secret import KEY_FILE, SECRET
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Cuts, Question
 from flower_pansvm.cutting_planes.noise import HEIGHT, Noise
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.errors import SumError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP, FeatureMapBroadcast
 from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
 from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
+from flower_pansvm.tasks.task import noised, summed
 from flower_pansvm.terms import Scalar
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
@@ -239,3 +241,35 @@ def test_hospitals_draw_the_same_in_every_run_as_long_as_they_have_the_same_key(
     other, wider = ask_cuts(asked(preset, run_id=3), POINT)
     assert abs(first.m - other.m)[0] > 1e-3
     assert np.abs(curvature - wider).max() > 1e-3
+
+
+# What may leave only with noise
+
+
+@dataclass(frozen=True)
+class Weights:
+    weights: Draws = noised()
+    rows: Draws = summed()
+
+
+EXACT = Weights(np.ones(3), np.ones(1))
+
+
+def noise_of(*names: str) -> Callable[[], dict[str, Draws]]:
+    return lambda: {name: np.full(3, 0.5) for name in names}
+
+
+def test_a_hospital_adds_the_noise_unless_it_has_agreed_to_exact_sums() -> None:
+    defending, agreed = (
+        Site(context({"name": "north"})),
+        Site(context({"exact-sums": "agreed"}, preset="exact")),
+    )
+    assert add_noise(defending, EXACT, noise_of("weights")).answer.weights.tolist() == [1.5] * 3
+    assert add_noise(defending, EXACT, noise_of("weights")).answer.rows is EXACT.rows
+    assert add_noise(agreed, EXACT, noise_of("weights")).answer is EXACT
+
+
+@pytest.mark.parametrize("names", [(), ("rows",), ("weights", "rows")], ids=str)
+def test_noise_in_other_parts_than_are_declared_is_an_error(names: tuple[str, ...]) -> None:
+    with pytest.raises(SumError, match="not noise for each part of a Weights"):
+        add_noise(Site(context({"name": "north"})), EXACT, noise_of(*names))

@@ -8,15 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from flower_pansvm.errors import SettingError, SumError
-from flower_pansvm.secure_sum.fixed_point import (
-    LOWEST_BIT,
-    WIDE_LIMIT,
-    WIDE_SITES,
-    decode,
-    encode,
-    scale_exponent,
-    words_needed,
-)
+from flower_pansvm.secure_sum.decoding import decode, words_needed
+from flower_pansvm.secure_sum.fixed_point import LOWEST_BIT, WIDE_LIMIT, WIDE_SITES, encode, scale_exponent
 
 finite = st.floats(allow_nan=False, allow_infinity=False)
 

@@ -18,7 +18,7 @@ from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.records import Floats
-from flower_pansvm.scaling import Scaling, moments
+from flower_pansvm.scaling import moments
 from flower_pansvm.secure_sum.fixed_point import scale_exponent
 from flower_pansvm.tasks.cutting_planes import CUTS, CutsQuestion
 from flower_pansvm.tasks.landmarks import ASSIGN, LANDMARKS, AssignQuestion, BoxQuestion, LandmarksQuestion
@@ -26,6 +26,7 @@ from flower_pansvm.tasks.limits import LARGEST_CELL, MOST_ROWS, UNKNOWN
 from flower_pansvm.tasks.selection import SUPPORT, SupportQuestion
 from flower_pansvm.tasks.task import Nothing, Task, bounds_of, summed
 from flower_pansvm.terms import Terms
+from strategies import fitted_scaling
 from strategies.packing import pack_duals, pack_problems, pack_questions
 from strategies.settings import make_settings
 
@@ -134,7 +135,7 @@ def test_no_honest_row_breaks_the_bounds_of_scaled_cells(
     X[0, 0] += outlier
     X[rng.random(X.shape) < missing] = np.nan
     sums = moments(X)
-    scaled = Scaling.standard(sums["count"], sums["total"], sums["square"]).transform(X)
+    scaled = fitted_scaling.standard(sums["count"], sums["total"], sums["square"]).transform(X)
     # As many rows as there can be would be as far from the mean as their square root.
     slack = 1 + 1e-6
     assert np.abs(scaled).max() <= np.sqrt(rows) * slack <= LARGEST_CELL

@@ -1,0 +1,59 @@
+"""Summed words as floats again, at the coordinator (:mod:`flower_pansvm.secure_sum.fixed_point`)."""
+
+from math import prod
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.errors import SumError
+from flower_pansvm.secure_sum.contract import Words
+from flower_pansvm.secure_sum.fixed_point import LIMB_BITS, LIMBS, LOWEST_BIT, scale_exponent
+
+
+def words_needed(size: int, bound: float | None) -> int:
+    """Return how many words ``size`` values take."""
+    return size * LIMBS if bound is None else size
+
+
+def decode(
+    words: Words, shape: tuple[int, ...], bound: float | None, sites: int, name: str = "array"
+) -> NDArray[np.float64]:
+    """Return the summed words as floats, each rounded once to the nearest float64.
+
+    Parameters
+    ----------
+    words : ndarray of uint64, shape (words_needed(size, bound),)
+        Sum modulo 2**64 of what :func:`flower_pansvm.secure_sum.fixed_point.encode` gave at ``sites`` sites.
+    shape : tuple of int
+        Shape of the result.
+    bound, sites, name
+        As given to :func:`flower_pansvm.secure_sum.fixed_point.encode`.
+
+    Raises
+    ------
+    SumError
+        If the number of words does not fit the shape.
+    """
+    needed = words_needed(prod(shape), bound)
+    if words.size != needed:
+        raise SumError(
+            f"The sum of {name!r} has {words.size} words where {needed} belong. "
+            "The sites do not work on the same task; check that they run the same version."
+        )
+    signed = words.view(np.int64)
+    if bound is None:
+        return _join(signed).reshape(shape)
+    rounded = signed.astype(np.float64)
+    return np.ldexp(rounded, -scale_exponent(bound, sites)).reshape(shape)
+
+
+def _join(signed: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return the values whose summed limbs are given; Python's integer division rounds correctly."""
+    one = 1 << -LOWEST_BIT
+    values = []
+    for limbs in signed.reshape(LIMBS, -1).T.tolist():
+        whole = 0
+        for limb in limbs:
+            whole = (whole << LIMB_BITS) + limb
+        values.append(whole / one)
+    return np.array(values, dtype=np.float64)
