@@ -1,7 +1,7 @@
 """Probabilities from decision values: Platt's sigmoid, fitted on counts that the sites add up.
 
 Source: Platt 1999, "Probabilistic outputs for support vector machines", with his smoothed targets. No decision
-value leaves a site: each counts its held-out ones per bin (:func:`flower_pansvm.metrics.decision_histogram`).
+value leaves a site: each counts its held-out ones per bin (:func:`flower_pansvm.counts.decision_histogram`).
 """
 
 from collections.abc import Iterable

@@ -93,16 +93,3 @@ class Kernel:
                     "degree or gamma, or scale the features."
                 ) from None
         return 1.0
-
-
-def scale_gamma(features: int, variance: float) -> float:
-    """Return scikit-learn's ``gamma='scale'``: 1 / (features * variance of all cells).
-
-    Parameters
-    ----------
-    features : int
-        Number of columns.
-    variance : float
-        Variance over all cells of the scaled table; 0 for a constant table.
-    """
-    return 1.0 / (features * variance) if variance > 0 else 1.0

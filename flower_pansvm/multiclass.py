@@ -78,7 +78,7 @@ def signs(classes: NDArray[np.int64], pair: Pair) -> NDArray[np.float64]:
 def class_decisions(
     decisions: NDArray[np.float64], pairs: tuple[Pair, ...], classes: int
 ) -> NDArray[np.float64]:
-    """Return one decision value per class, of which the largest wins (:func:`flower_pansvm.metrics.winners`).
+    """Return one decision value per class, of which the largest wins (:func:`flower_pansvm.counts.winners`).
 
     With one-versus-all they are the decision values themselves. With one-versus-one they are the votes a class
     gets (the paper's "max wins") plus the sum s of its decision values squeezed to s / (3 (|s| + 1)), which

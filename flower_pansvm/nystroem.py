@@ -19,9 +19,6 @@ EIGENVALUE_TOLERANCE = 1e-8
 NORMALIZATION_TOLERANCE = 0.1
 """How far N^T k(L, L) N may be from the identity, as Frobenius norm."""
 
-PENALTIES = (1e-2, 1e-4, 1e-6)
-"""Penalties of fits to decisions at the landmarks, in shares of the largest eigenvalue."""
-
 
 @dataclass(frozen=True)
 class NystromMap:
@@ -104,29 +101,3 @@ class NystromMap:
     def transform(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
         """Map rows of shape (rows, features) to virtual points F of shape (rows, rank), equation (3.6)."""
         return self.kernel(X, self.landmarks) @ self.normalization
-
-    def carry_over(self, weights: NDArray[np.float64], old: "NystromMap") -> NDArray[np.float64]:
-        """Return weights by which this map decides about as ``weights`` do by an old map.
-
-        Both maps are of the same landmarks, but look at other features of them. The weights are a least-squares fit to
-        the old decisions at the landmarks, with several penalties, since the directions of small eigenvalues differ
-        most from map to map.
-
-        Parameters
-        ----------
-        weights : ndarray of shape (old rank + 1,)
-            Weights and, last, bias.
-        old : NystromMap
-            The map they belong to.
-
-        Returns
-        -------
-        ndarray of shape (3, rank + 1)
-            Weights and bias by each penalty.
-        """
-        decisions = old.transform(old.landmarks) @ weights[:-1]
-        F = self.transform(self.landmarks)
-        eigenvalues = np.square(F).sum(axis=0)
-        penalties = np.array(PENALTIES)[:, None] * eigenvalues.max()
-        fitted = (F.T @ decisions) / (eigenvalues + penalties)
-        return np.hstack([fitted, np.full((len(PENALTIES), 1), weights[-1])])

@@ -32,9 +32,6 @@ ITEMS: dict[Any, type] = {Floats: np.float64, Ints: np.int64, Bools: np.bool_, O
 
 T = TypeVar("T")
 
-NUMBER_BYTES = 8
-"""What a single number counts for in :func:`size`."""
-
 COORDINATOR = "The coordinator"
 """Who sends what a site reads."""
 
@@ -170,23 +167,6 @@ def groups(content: RecordDict, prefix: str, sender: str = COORDINATOR) -> dict[
         key.removesuffix(".values") for key in content if key.endswith(".values") and key.startswith(prefix)
     ]
     return {name.removeprefix(prefix): get(content, name, sender) for name in names}
-
-
-def size(content: RecordDict) -> int:
-    """Return the bytes of all values and their names; Flower's own framing comes on top."""
-    total = 0
-    for record in content.values():
-        for name, value in record.items():
-            total += len(name.encode())
-            if isinstance(value, Array):
-                total += len(value.data)
-            elif isinstance(value, str):
-                total += len(value.encode())
-            elif isinstance(value, bytes):
-                total += len(value)
-            else:
-                total += NUMBER_BYTES
-    return total
 
 
 def digest(values: Values) -> str:

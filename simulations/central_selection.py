@@ -14,13 +14,14 @@ from sklearn.svm import SVC
 
 from clients.site import fold_numbers, test_rows
 from clients.table.table import align
+from flower_pansvm.counts import winners
 from flower_pansvm.cutting_planes.problem import NO_FOLD
-from flower_pansvm.kernels import scale_gamma
-from flower_pansvm.metrics import winners
 from flower_pansvm.multiclass import Pair, one_versus_all, signs
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema, class_names
 from simulations.sites import table_of
+from strategies.binary_problems import scale_gamma
+from strategies.common_schema import common_schema
 from strategies.elimination import SelectionSettings
 from strategies.filter_wrapper import FilterWrapperSettings
 from strategies.selection.choice import choose
@@ -135,7 +136,7 @@ def pooled(settings: SelectionSettings) -> tuple[PooledRows, PooledRows, Schema]
         class_names(() if table.labels is None else table.labels, settings.positive_labels)
         for table in tables
     ]
-    schema = Schema.agree(
+    schema = common_schema(
         {str(site): table.columns for site, table in enumerate(tables)},
         {str(site): np.unique(own).tolist() for site, own in enumerate(names)},
         settings.positive_labels,

@@ -213,7 +213,7 @@ def keygen(
     ] = None,
 ) -> None:
     """Make a hospital's long-lived identity, by which the other hospitals know its keys to be its own."""
-    from flower_pansvm.secure_sum.identities import create_identity  # noqa: PLC0415
+    from flower_pansvm.secure_sum.new_identity import create_identity  # noqa: PLC0415
 
     public = create_identity(file)
     typer.echo(f"public identity: {public}")

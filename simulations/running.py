@@ -14,7 +14,7 @@ import numpy as np
 from clients.app import app
 from clients.gate.classes import check_labels
 from clients.gate.terms import simulated_name
-from flower_pansvm.schema import Schema, class_names
+from flower_pansvm.schema import class_names
 from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
@@ -25,6 +25,7 @@ from simulations.report.page import write_report
 from simulations.sites import label_place, number_of_sites, table_of
 from strategies.app import run as run_strategy
 from strategies.checkpoint import config_before
+from strategies.common_schema import common_schema
 from strategies.registry import all_strategies
 from strategies.settings import Settings, settings_from
 from strategies.strategy import PhasedStrategy
@@ -74,7 +75,7 @@ def check(settings: Settings) -> None:
     for place, parts in by_place.items():
         # Of a data set that is dealt out, a site may hold few enough names of patients for classes.
         check_labels(np.concatenate(parts), positive, place, least=1)
-    Schema.agree(columns, classes, positive, absent_is_zero)
+    common_schema(columns, classes, positive, absent_is_zero)
 
 
 def with_sites_of_data(settings: Settings) -> Settings:

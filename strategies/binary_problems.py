@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import LARGEST_WEIGHT, Problem
 from flower_pansvm.errors import SettingError
-from flower_pansvm.kernels import Kernel, scale_gamma
+from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair, one_versus_all, one_versus_one
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
@@ -20,6 +20,19 @@ from strategies.federation import Federation
 from strategies.packing import pack_problems
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.scaling import ScaledFeatures
+
+
+def scale_gamma(features: int, variance: float) -> float:
+    """Return scikit-learn's ``gamma='scale'``: 1 / (features * variance of all cells).
+
+    Parameters
+    ----------
+    features : int
+        Number of columns.
+    variance : float
+        Variance over all cells of the scaled table; 0 for a constant table.
+    """
+    return 1.0 / (features * variance) if variance > 0 else 1.0
 
 
 def kernel_of(settings: PanSvmSettings, gamma: float) -> Kernel:

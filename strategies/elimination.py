@@ -16,6 +16,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.setting_values import setting, whole
 from flower_pansvm.tasks.selection import CLASS_MOMENTS
 from flower_pansvm.tasks.task import Nothing
+from strategies.carry_over import carry_over
 from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
 from strategies.pan_svm_settings import PanSvmSettings
@@ -143,7 +144,7 @@ class Elimination(PanSVM):
     def _start(self, feature_map: NystromMap) -> list[NDArray[np.float64]]:
         """Return the points from which the chosen subset is trained to the end: it has been trained before."""
         old, weights = self.trail.solution(len(self.selection.selected))
-        return [feature_map.carry_over(one, old) for one in weights]
+        return [carry_over(one, old, feature_map) for one in weights]
 
 
 def check_wanted(wanted: int | None, there: int, where: str = "the table has") -> None:

@@ -8,10 +8,10 @@ from flwr.app import Message
 from flwr.common.logger import log
 from flwr.serverapp import Grid
 
-from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError, error_class
 from flower_pansvm.printable import printable
 from strategies.costs import Costs
+from strategies.message_size import size
 
 POLL_SECONDS = 0.02
 """First wait before asking Flower for replies; each is a quarter longer than the last, up to SLOWEST_POLL_SECONDS."""
@@ -46,7 +46,7 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout: float, costs: Cos
     messages = list(messages)
     node_of = _push(grid, messages)
     costs.round_trips += 1
-    costs.bytes_down += sum(records.size(message.content) for message in messages)
+    costs.bytes_down += sum(size(message.content) for message in messages)
     replies: dict[int, Message] = {}
     faults: list[tuple[int, str]] = []
     waiting = set(node_of)
@@ -63,7 +63,7 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout: float, costs: Cos
                 faults.append((FederationError.code, f"Node {node} answered in the name of another node."))
             elif reply.has_content():
                 replies[node] = reply
-                costs.bytes_up += records.size(reply.content)
+                costs.bytes_up += size(reply.content)
             elif reply.error.code >= PanSVMError.code:
                 faults.append((reply.error.code, printable(reply.error.reason or "")))
             else:

@@ -10,6 +10,7 @@ from flower_pansvm.errors import FederationError
 from flower_pansvm.schema import Schema
 from flower_pansvm.tasks.joining import JOIN, SCHEMA, JoinAnswer, JoinQuestion, SchemaBroadcast
 from flower_pansvm.tasks.summing import PublicKeys
+from strategies.common_schema import common_schema
 from strategies.envelope import Contact
 from strategies.federation import Federation
 from strategies.join_replies import check_join
@@ -35,7 +36,7 @@ def join(federation: Federation, settings: Settings) -> Schema:
     federation.enrol({name: _contact(node, answers[node]) for name, node in by_name.items()})
     if len(by_name) == 2:
         log(INFO, "only two sites take part: each learns the other's sums by taking its own off the total")
-    schema = Schema.agree(
+    schema = common_schema(
         {name: answers[node].columns for name, node in by_name.items()},
         {name: answers[node].classes for name, node in by_name.items()},
         settings.positive_labels,

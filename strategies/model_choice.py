@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import SettingError, TrainingError
-from flower_pansvm.kernels import scale_gamma
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
@@ -27,6 +26,7 @@ from strategies.binary_problems import (
     kernel_of,
     noise_of,
     pairs_of,
+    scale_gamma,
     tell_feature_map,
     tell_landmarks,
     warm_start,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flower_pansvm.cutting_planes.cuts import LARGEST_JITTER, curvature_diagonal, curvature_size
+from flower_pansvm.cutting_planes.cuts import LARGEST_JITTER, curvature_size
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import FederationError
 from flower_pansvm.tasks.cutting_planes import CUTS, WARM_START, CutsAnswer
@@ -20,6 +20,7 @@ from flower_pansvm.tasks.scaling import MOMENTS, ROWS
 from flower_pansvm.tasks.scoring import SCORES
 from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.tasks.task import Task
+from strategies.master.curvature import curvature_diagonal
 from strategies.opened import ROUNDING, Numbers, Opened
 from strategies.packing import unpack_answers
 

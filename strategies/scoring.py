@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.metrics import BINS
+from flower_pansvm.counts import BINS
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.tasks.scoring import SCORES, ScoresQuestion
 from strategies.federation import Federation

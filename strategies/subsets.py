@@ -29,6 +29,7 @@ from strategies.binary_problems import (
     warm_start,
     with_rows,
 )
+from strategies.carry_over import carry_over
 from strategies.cutting_planes import CuttingPlanes
 from strategies.federation import Federation
 from strategies.landmarks import gather_landmarks
@@ -237,7 +238,7 @@ class Subsets:
                     starts.append(np.empty((0, into.maps[fold].rank + 1)))
                 else:
                     best = near.states[fold][i].best
-                    starts.append(into.maps[fold].carry_over(best, near.maps[fold]))
+                    starts.append(carry_over(best, near.maps[fold], into.maps[fold]))
         return starts
 
 

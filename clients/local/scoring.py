@@ -6,9 +6,9 @@ from numpy.typing import NDArray
 from clients.gate.answering import answers
 from clients.gate.sizes import check_size
 from clients.site import Site
+from flower_pansvm.counts import BINS, confusion_counts, decision_histogram, winners
 from flower_pansvm.cutting_planes.cuts import blocks
 from flower_pansvm.cutting_planes.problem import NO_FOLD
-from flower_pansvm.metrics import BINS, confusion_counts, decision_histogram, winners
 from flower_pansvm.multiclass import Pair, class_decisions
 from flower_pansvm.tasks.scoring import SCORES, ScoresAnswer, ScoresQuestion
 

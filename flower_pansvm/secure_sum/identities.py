@@ -11,19 +11,13 @@ the file without its folder.
 """
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
-from cryptography.hazmat.primitives.serialization import (
-    Encoding,
-    NoEncryption,
-    PrivateFormat,
-    load_pem_private_key,
-)
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum import tags
@@ -56,39 +50,6 @@ class RunKeys:
         return join_fields(
             tags.RUN_KEYS, self.run.encode(), self.site.encode(), self.public_key, self.published
         )
-
-
-def create_identity(path: Path) -> str:
-    """Write a new private identity that only its owner can read, and return its public half.
-
-    Parameters
-    ----------
-    path : Path
-        The file to write, in PEM format. It must not exist: an identity is never overwritten.
-
-    Returns
-    -------
-    str
-        The public identity, 64 hexadecimal digits, to be given to the other sites.
-
-    Raises
-    ------
-    SettingError
-        If the file exists or cannot be written.
-    """
-    identity = Ed25519PrivateKey.generate()
-    pem = identity.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    try:
-        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    except FileExistsError as error:
-        raise SettingError(
-            f"{path} exists already, and an identity is never overwritten. Choose another file name."
-        ) from error
-    except OSError as error:
-        raise SettingError(f"The identity file {path} cannot be written: {error.strerror}.") from error
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(pem)
-    return public_identity(identity)
 
 
 def load_identity(path: Path) -> Ed25519PrivateKey:

@@ -22,27 +22,15 @@ from flower_pansvm.terms import Terms
 
 @dataclass(frozen=True)
 class FeatureMapBroadcast:
-    """A feature map.
+    """A feature map."""
 
-    Parameters
-    ----------
-    landmark_set : int
-        Number of its landmarks.
-    features : ndarray of shape (features,)
-        Mask of those it looks at.
-    kernel, gamma, degree, coef0
-        See :class:`flower_pansvm.kernels.Kernel`.
-    normalization : ndarray of shape (landmarks, rank)
-        U Lambda^(-1/2).
-    """
-
-    landmark_set: int
-    features: Bools
-    kernel: str
+    landmark_set: int  # number of its landmarks
+    features: Bools  # (features,): mask of those it looks at
+    kernel: str  # this and the next three: see flower_pansvm.kernels.Kernel
     gamma: float
     degree: int
     coef0: float
-    normalization: Floats
+    normalization: Floats  # (landmarks, rank): U Lambda^(-1/2)
 
 
 FEATURE_MAP = Broadcast("feature_map", FeatureMapBroadcast)
@@ -86,18 +74,10 @@ class ProblemsQuestion:
 
 @dataclass(frozen=True)
 class WarmStartAnswer:
-    """Local linear SVMs.
+    """Local linear SVMs."""
 
-    Parameters
-    ----------
-    weights : ndarray of shape (sum of rank + 1,)
-        Weights and, last, bias for each problem, times the weight of its rows.
-    rows : ndarray of shape (problems,)
-        That weight.
-    """
-
-    weights: Floats = noised()
-    rows: Floats = summed()
+    weights: Floats = noised()  # (sum of rank + 1,): weights and bias, times the weight of the rows
+    rows: Floats = summed()  # (problems,): that weight
 
 
 WARM_START = Task("warm_start", "train", ProblemsQuestion, WarmStartAnswer, since="0.1.0")
@@ -105,24 +85,14 @@ WARM_START = Task("warm_start", "train", ProblemsQuestion, WarmStartAnswer, sinc
 
 @dataclass(frozen=True)
 class CutsQuestion(ProblemsQuestion):
-    """A question for each problem, see :class:`flower_pansvm.cutting_planes.cuts.Question`.
+    """A question for each problem, see :class:`flower_pansvm.cutting_planes.cuts.Question`."""
 
-    Parameters
-    ----------
-    points : ndarray of shape (sum of count * (rank + 1),)
-        Points where cutting planes are wanted.
-    count, blur, leading, width : ndarray of shape (problems,)
-        Number of points, and what the questions say.
-    centres : ndarray
-        Centres of the problems whose ``leading`` is not negative.
-    """
-
-    points: Floats
-    count: Ints
+    points: Floats  # (sum of count * (rank + 1),): where cutting planes are wanted
+    count: Ints  # (problems,): number of points, and so on
     blur: Ints
     width: Floats
     leading: Ints
-    centres: Floats
+    centres: Floats  # of the problems whose ``leading`` is not negative
 
     def questions(self) -> list[Question]:
         """Return the question of each problem."""
@@ -169,23 +139,13 @@ def _curvature(question: CutsQuestion, terms: Terms, sites: int) -> float:
 
 @dataclass(frozen=True)
 class CutsAnswer:
-    """The site's share of the cutting planes (Algorithm 2, line 7), of the loss and of its curvature.
+    """The site's share of the cutting planes (Algorithm 2, line 7), of the loss and of its curvature."""
 
-    Parameters
-    ----------
-    a : ndarray of shape (sum of count * rank,)
-        See :class:`flower_pansvm.cutting_planes.cuts.Cuts`, as are the others.
-    d, m, loss : ndarray of shape (sum of count,)
-        One number for each point.
-    curvature : ndarray
-        See :class:`flower_pansvm.cutting_planes.cuts.Answer`.
-    """
-
-    a: Floats = noised(_slope)
-    d: Floats = noised()
+    a: Floats = noised(_slope)  # (sum of count * rank,): see flower_pansvm.cutting_planes.cuts.Cuts
+    d: Floats = noised()  # (sum of count,), as are the next two
     m: Floats = noised()
     loss: Floats = noised()
-    curvature: Floats = noised(_curvature)
+    curvature: Floats = noised(_curvature)  # see flower_pansvm.cutting_planes.cuts.Answer
 
     @classmethod
     def of(cls, answers: Sequence[Answer]) -> Self:

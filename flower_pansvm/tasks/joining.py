@@ -8,45 +8,23 @@ from flower_pansvm.tasks.task import Broadcast, Task, disclosed
 
 @dataclass(frozen=True)
 class JoinQuestion:
-    """Asks a site who it is.
+    """Asks a site who it is."""
 
-    Parameters
-    ----------
-    positive_labels : tuple of str
-        Labels that count as positive; empty if the classes are the labels themselves.
-    """
-
-    positive_labels: Texts
+    positive_labels: Texts  # labels that count as positive; empty if the classes are the labels themselves
 
 
 @dataclass(frozen=True)
 class JoinAnswer:
-    """What a site says of itself.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    version : str
-        Version of this project that it runs.
-    public_key, published, signature : bytes
-        See :class:`flower_pansvm.tasks.summing.PublicKeys`.
-    columns : tuple of str
-        Names of its columns.
-    absent_is_zero : bool
-        Whether a column that it lacks is all zero (LIBSVM text).
-    classes : tuple of str
-        Names of its classes; not how many rows have them.
-    """
+    """What a site says of itself."""
 
     name: str = disclosed()
-    version: str = disclosed()
-    public_key: bytes = disclosed()
-    published: bytes = disclosed()
-    signature: bytes = disclosed()
-    columns: Texts = disclosed()
-    absent_is_zero: bool = disclosed()
-    classes: Texts = disclosed()
+    version: str = disclosed()  # of this project
+    public_key: bytes = disclosed()  # raw X25519 key of this run
+    published: bytes = disclosed()  # the protocol's own public half, empty for most
+    signature: bytes = disclosed()  # of the site's identity on both, empty without one
+    columns: Texts = disclosed()  # names of its columns
+    absent_is_zero: bool = disclosed()  # whether a column that it lacks is all zero (LIBSVM text)
+    classes: Texts = disclosed()  # names of its classes; not how many rows have them
 
 
 JOIN = Task("join", "query", JoinQuestion, JoinAnswer, since="0.1.0")
@@ -54,26 +32,14 @@ JOIN = Task("join", "query", JoinQuestion, JoinAnswer, since="0.1.0")
 
 @dataclass(frozen=True)
 class SchemaBroadcast:
-    """What all sites agree on, once in a run.
+    """What all sites agree on, once in a run."""
 
-    Parameters
-    ----------
-    columns, classes, positive_labels : tuple of str
-        See :class:`flower_pansvm.schema.Schema`.
-    test_fraction : float
-        Share of each site's rows that is kept for evaluation.
-    folds : int
-        Folds of the training rows; 0 for none.
-    seed : int
-        Seed of both draws.
-    """
-
-    columns: Texts
+    columns: Texts  # in common order
     classes: Texts
-    positive_labels: Texts
-    test_fraction: float
-    folds: int
-    seed: int
+    positive_labels: Texts  # as in JoinQuestion
+    test_fraction: float  # share of each site's rows that is kept for evaluation
+    folds: int  # of the training rows; 0 for none
+    seed: int  # of both draws
 
 
 SCHEMA = Broadcast("schema", SchemaBroadcast)

@@ -17,27 +17,13 @@ from flower_pansvm.terms import Terms
 
 @dataclass(frozen=True)
 class LandmarksQuestion:
-    """Which centres are wanted.
+    """Which centres are wanted."""
 
-    Parameters
-    ----------
-    folds : ndarray of shape (scalings,)
-        For each scaling the fold whose rows it has not seen, or `NO_FOLD`.
-    shares : ndarray of shape (scalings,)
-        Centres wanted, as a share of the other rows.
-    slots_per_site : int
-        Most centres of one site.
-    min_cluster : int
-        Fewest rows behind a centre.
-    seed : int
-        Seed of k-means.
-    """
-
-    folds: Ints
-    shares: Floats
-    slots_per_site: int
-    min_cluster: int
-    seed: int
+    folds: Ints  # (scalings,): the fold whose rows each scaling has not seen, or NO_FOLD
+    shares: Floats  # (scalings,): centres wanted, as a share of the other rows
+    slots_per_site: int  # most centres of one site
+    min_cluster: int  # fewest rows behind a centre
+    seed: int  # of k-means
 
 
 def _centres(question: LandmarksQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
@@ -46,18 +32,10 @@ def _centres(question: LandmarksQuestion, terms: Terms, sites: int) -> float:  #
 
 @dataclass(frozen=True)
 class LandmarksAnswer:
-    """The site's centres in its own slots of a zero matrix.
+    """The site's centres in its own slots of a zero matrix."""
 
-    Parameters
-    ----------
-    centres : ndarray of shape (scalings, slots, features)
-        K-means centres, in scaled units.
-    filled : ndarray of shape (scalings, slots)
-        1 for each slot in use.
-    """
-
-    centres: Floats = noised(_centres)
-    filled: Floats = summed(1.0)
+    centres: Floats = noised(_centres)  # (scalings, slots, features): k-means centres, in scaled units
+    filled: Floats = summed(1.0)  # (scalings, slots): 1 for each slot in use
 
 
 LANDMARKS = Task("landmarks", "train", LandmarksQuestion, LandmarksAnswer, since="0.1.0")
@@ -65,24 +43,12 @@ LANDMARKS = Task("landmarks", "train", LandmarksQuestion, LandmarksAnswer, since
 
 @dataclass(frozen=True)
 class AssignQuestion:
-    """Centres to which the rows are assigned.
+    """Centres to which the rows are assigned."""
 
-    Parameters
-    ----------
-    folds : ndarray of shape (scalings,)
-        As in :class:`LandmarksQuestion`.
-    centres : ndarray of shape (scalings, centres, features)
-        The centres of the step before; the first ``counts`` of each scaling.
-    counts : ndarray of shape (scalings,)
-        Centres of each scaling.
-    min_cluster : int
-        Fewest rows in a sum.
-    """
-
-    folds: Ints
-    centres: Floats
-    counts: Ints
-    min_cluster: int
+    folds: Ints  # (scalings,): as in LandmarksQuestion
+    centres: Floats  # (scalings, centres, features): those of the step before, padded
+    counts: Ints  # (scalings,): how many centres each scaling has
+    min_cluster: int  # fewest rows in a sum
 
 
 def _totals(question: AssignQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
@@ -91,15 +57,9 @@ def _totals(question: AssignQuestion, terms: Terms, sites: int) -> float:  # noq
 
 @dataclass(frozen=True)
 class AssignAnswer:
-    """Sums over the rows nearest to each centre: one step of federated k-means.
+    """Sums over the rows nearest to each centre, and of the cells' weights in them: one step of federated k-means."""
 
-    Parameters
-    ----------
-    totals, weights : ndarray of shape (scalings, centres, features)
-        Sum of the cells, each with a secret random weight, and sum of these weights.
-    """
-
-    totals: Floats = summed(_totals)
+    totals: Floats = summed(_totals)  # (scalings, centres, features): cells times secret random weights
     weights: Floats = summed(HEADROOM * LARGEST_RESCALED * MOST_ROWS)
 
 
@@ -108,18 +68,10 @@ ASSIGN = Task("assign", "train", AssignQuestion, AssignAnswer, since="0.1.0")
 
 @dataclass(frozen=True)
 class BoxQuestion:
-    """How far out rows lie.
+    """How far out rows lie."""
 
-    Parameters
-    ----------
-    folds : ndarray of shape (scalings,)
-        As in :class:`LandmarksQuestion`.
-    steps : ndarray of shape (steps,)
-        Distances from 0, in scaled units, increasing.
-    """
-
-    folds: Ints
-    steps: Floats
+    folds: Ints  # (scalings,): as in LandmarksQuestion
+    steps: Floats  # (steps,): distances from 0, in scaled units, increasing
 
 
 @dataclass(frozen=True)
@@ -135,18 +87,10 @@ BOX = Task("box", "train", BoxQuestion, BoxAnswer, since="0.1.0")
 
 @dataclass(frozen=True)
 class LandmarkBroadcast:
-    """A set of landmarks.
+    """A set of landmarks."""
 
-    Parameters
-    ----------
-    scaling : int
-        Number of the scaling that they are in.
-    landmarks : ndarray of shape (landmarks, features)
-        The landmarks.
-    """
-
-    scaling: int
-    landmarks: Floats
+    scaling: int  # number of the scaling that they are in
+    landmarks: Floats  # (landmarks, features)
 
 
 LANDMARK_SET = Broadcast("landmark_set", LandmarkBroadcast)

@@ -9,23 +9,13 @@ from flower_pansvm.tasks.task import Broadcast, Nothing, Task, disclosed, summed
 
 @dataclass(frozen=True)
 class MomentsAnswer:
-    """Sums over the training rows of each fold, and the number of test rows.
+    """Sums over the training rows of each fold, and the number of test rows."""
 
-    Parameters
-    ----------
-    rows : ndarray of shape (folds, classes)
-        Training rows of each class.
-    test_rows : ndarray of shape (1,)
-        Rows kept for evaluation.
-    count, total, square : ndarray of shape (folds, features)
-        Cells present, their sum and the sum of their squares.
-    """
-
-    rows: Floats = summed(COUNT)
-    test_rows: Floats = summed(COUNT)
-    count: Floats = summed(COUNT)
-    total: Floats = summed()
-    square: Floats = summed()
+    rows: Floats = summed(COUNT)  # (folds, classes): training rows of each class
+    test_rows: Floats = summed(COUNT)  # (1,): rows kept for evaluation
+    count: Floats = summed(COUNT)  # (folds, features): cells present
+    total: Floats = summed()  # (folds, features): their sum
+    square: Floats = summed()  # (folds, features): the sum of their squares
 
 
 MOMENTS = Task("moments", "train", Nothing, MomentsAnswer, since="0.1.0")

@@ -9,48 +9,24 @@ from flower_pansvm.tasks.task import Task, summed
 
 @dataclass(frozen=True)
 class ScoresQuestion:
-    """Models to be tried.
+    """Models to be tried."""
 
-    Parameters
-    ----------
-    feature_maps : ndarray of shape (models,)
-        Number of each model's feature map.
-    folds : ndarray of shape (models,)
-        Fold whose rows it is tried on, or `NO_FOLD` for the test rows.
-    ranks : ndarray of shape (models,)
-        Coordinates of its mapped rows.
-    weights : ndarray of shape (sum of problems * (rank + 1),)
-        Weights and, last, bias of its binary problems, put end to end.
-    positive, negative : ndarray of shape (problems,)
-        The two sides of each problem, the same for all models.
-    centres, scales : ndarray of shape (models, columns)
-        Of each histogram, see :func:`flower_pansvm.metrics.decision_histogram`.
-    """
-
-    feature_maps: Ints
-    folds: Ints
-    ranks: Ints
-    weights: Floats
-    positive: Ints
-    negative: Ints
-    centres: Floats
-    scales: Floats
+    feature_maps: Ints  # (models,): number of each model's feature map
+    folds: Ints  # (models,): fold whose rows it is tried on, or NO_FOLD for the test rows
+    ranks: Ints  # (models,): coordinates of its mapped rows
+    weights: Floats  # of its binary problems, bias last, put end to end
+    positive: Ints  # (problems,): the positive class of each problem, the same for all models
+    negative: Ints  # (problems,): the negative class, or REST
+    centres: Floats  # (models, columns): of each histogram, see decision_histogram
+    scales: Floats  # (models, columns)
 
 
 @dataclass(frozen=True)
 class ScoresAnswer:
-    """Counts of rows; Flower hands their sums on as flat lists.
+    """Counts of rows; Flower hands their sums on as flat lists."""
 
-    Parameters
-    ----------
-    confusion : ndarray of shape (models, classes, classes)
-        True against predicted class.
-    histogram : ndarray of shape (models, columns, 2, bins)
-        How many decision values fall into each bin.
-    """
-
-    confusion: Floats = summed(COUNT)
-    histogram: Floats = summed(COUNT)
+    confusion: Floats = summed(COUNT)  # (models, classes, classes): true against predicted class
+    histogram: Floats = summed(COUNT)  # (models, columns, 2, bins): decision values in each bin
 
 
 SCORES = Task("scores", "evaluate", ScoresQuestion, ScoresAnswer, since="0.1.0")

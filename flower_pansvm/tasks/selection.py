@@ -21,17 +21,11 @@ from flower_pansvm.terms import Terms
 
 @dataclass(frozen=True)
 class ClassMomentsAnswer:
-    """Sums over all training rows of each class, in scaled units: the filters are made of them (section 6.2.1).
+    """Sums over all training rows of each class, in scaled units: the filters are made of them (section 6.2.1)."""
 
-    Parameters
-    ----------
-    count, total, square : ndarray of shape (classes, features)
-        Cells present, their sum and the sum of their squares.
-    """
-
-    count: Floats = summed(COUNT)
-    total: Floats = summed()
-    square: Floats = summed()
+    count: Floats = summed(COUNT)  # (classes, features): cells present
+    total: Floats = summed()  # (classes, features): their sum
+    square: Floats = summed()  # (classes, features): the sum of their squares
 
 
 CLASS_MOMENTS = Task("class_moments", "train", Nothing, ClassMomentsAnswer, since="0.1.0")
@@ -39,25 +33,13 @@ CLASS_MOMENTS = Task("class_moments", "train", Nothing, ClassMomentsAnswer, sinc
 
 @dataclass(frozen=True)
 class SupportQuestion(ProblemsQuestion):
-    """The cutting planes that hold up each problem's solution, see :class:`Duals`, put end to end.
+    """The cutting planes that hold up each problem's solution, see :class:`Duals`, put end to end."""
 
-    Parameters
-    ----------
-    points : ndarray of shape (sum of cuts * (rank + 1),)
-        Their points.
-    cuts : ndarray of shape (problems,)
-        How many they are.
-    blurred, beta : ndarray of shape (sum of cuts,)
-        Their random rows, and their dual variables.
-    blur : int
-        1 if support vectors are to be weighted at random, else 0.
-    """
-
-    points: Floats
-    cuts: Ints
-    blurred: Ints
-    beta: Floats
-    blur: int
+    points: Floats  # (sum of cuts * (rank + 1),)
+    cuts: Ints  # (problems,): how many they are
+    blurred: Ints  # (sum of cuts,): their random rows
+    beta: Floats  # (sum of cuts,): their dual variables
+    blur: int  # 1 if support vectors are to be weighted at random, else 0
 
     def duals(self) -> list[Duals]:
         """Return the cutting planes of each problem."""
@@ -85,22 +67,12 @@ def _square(question: SupportQuestion, terms: Terms, sites: int) -> float:  # no
 
 @dataclass(frozen=True)
 class SupportAnswer:
-    """Sums over each problem's rows and support vectors, in scaled units (section 5.2.2).
+    """Sums over each problem's rows, and over its support vectors with random weights, in scaled units (5.2.2)."""
 
-    Parameters
-    ----------
-    weights : ndarray of shape (problems, features)
-        Sum over rows of alpha_i y_i x_i.
-    count : ndarray of shape (problems, 2)
-        Number of support vectors of each side, each with its random weight.
-    total, square : ndarray of shape (problems, 2, features)
-        Sum of their weighted cells, and of the squares of these.
-    """
-
-    weights: Floats = summed(_weights)
-    count: Floats = summed(HEADROOM * LARGEST_RESCALED * MOST_ROWS)
-    total: Floats = summed(_total)
-    square: Floats = summed(_square)
+    weights: Floats = summed(_weights)  # (problems, features): sum over rows of alpha_i y_i x_i
+    count: Floats = summed(HEADROOM * LARGEST_RESCALED * MOST_ROWS)  # (problems, 2): of each side
+    total: Floats = summed(_total)  # (problems, 2, features): sum of their cells
+    square: Floats = summed(_square)  # (problems, 2, features): sum of the squares
 
 
 SUPPORT = Task("support", "train", SupportQuestion, SupportAnswer, since="0.1.0")

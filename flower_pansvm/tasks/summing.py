@@ -18,21 +18,11 @@ class WhichSum:
 
 @dataclass(frozen=True)
 class PublicKeys:
-    """What a site has published of its keys for a run.
+    """What a site has published of its keys for a run."""
 
-    Parameters
-    ----------
-    public_key : bytes
-        The raw X25519 key.
-    published : bytes
-        The protocol's own public half, empty for most.
-    signature : bytes
-        That of the site's identity on both, empty without one.
-    """
-
-    public_key: bytes
-    published: bytes
-    signature: bytes
+    public_key: bytes  # raw X25519 key
+    published: bytes  # the protocol's own public half, empty for most
+    signature: bytes  # of the site's identity on both, empty without one
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Cuts, Question, curvature_matrix
+from flower_pansvm.cutting_planes.cuts import Cuts, Question
 from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import SettingError
@@ -20,6 +20,7 @@ from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP
 from flower_pansvm.tasks.landmarks import LANDMARK_SET
 from flower_pansvm.tasks.scaling import MOMENTS, SCALING
+from strategies.master.curvature import curvature_matrix
 from strategies.packing import unpack_answers
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.transcript import TranscriptSum

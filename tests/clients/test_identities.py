@@ -13,8 +13,8 @@ from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError
 from flower_pansvm.secure_sum.contract import Member, SumRound
 from flower_pansvm.secure_sum.fixed_point import decode, words_needed
-from flower_pansvm.secure_sum.identities import create_identity
 from flower_pansvm.secure_sum.keys import apply_mask
+from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.secure_sum.wire import keys_digest
 from flower_pansvm.tasks.limits import COUNT
 from flower_pansvm.tasks.scaling import MOMENTS

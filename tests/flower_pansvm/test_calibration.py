@@ -18,7 +18,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from flower_pansvm.calibration import Calibration
-from flower_pansvm.metrics import BINS, decision_histogram, histogram_middles
+from flower_pansvm.counts import BINS, decision_histogram
+from flower_pansvm.metrics import histogram_middles
 
 
 def fitted(

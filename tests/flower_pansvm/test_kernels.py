@@ -9,7 +9,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.kernels import Kernel, scale_gamma
+from flower_pansvm.kernels import Kernel
+from strategies.binary_problems import scale_gamma
 
 KERNELS = [
     Kernel("rbf", gamma=0.3),

@@ -11,7 +11,7 @@ from sklearn.datasets import load_digits
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC
 
-from flower_pansvm.metrics import winners
+from flower_pansvm.counts import winners
 from flower_pansvm.multiclass import REST, Pair, class_decisions, one_versus_all, one_versus_one, signs
 from flower_pansvm.schema import Schema
 

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from flower_pansvm.errors import FederationError
 from flower_pansvm.records import (
-    NUMBER_BYTES,
     Bools,
     Floats,
     Ints,
@@ -28,11 +27,11 @@ from flower_pansvm.records import (
     put,
     read,
     read_each,
-    size,
     texts,
     values_of,
     write,
 )
+from strategies.message_size import NUMBER_BYTES, size
 
 DTYPES: st.SearchStrategy[np.dtype[np.generic]] = st.sampled_from(["f8", "i8", "u1", "?", "<U5"]).map(
     np.dtype

@@ -275,7 +275,7 @@ def test_flowers_result_holds_the_numbers_of_any_model() -> None:
 
 
 def test_flowers_evaluate_fn_gets_the_round_trips_and_the_numbers() -> None:
-    settings, seen = Settings(data="wine", sites=3), []
+    settings, seen = make_settings(data="wine", sites=3), []
 
     def evaluate(trips: int, arrays: ArrayRecord) -> MetricRecord:
         seen.append((trips, set(arrays)))

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from scipy.optimize import least_squares
 
 from flower_pansvm.cutting_planes import cuts
-from flower_pansvm.cutting_planes.cuts import Answer, Question, curvature_matrix
+from flower_pansvm.cutting_planes.cuts import Answer, Question
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.tasks.cutting_planes import CUTS, CutsAnswer
 from simulations.audit.sites import SimulatedSites
 from simulations.running import in_process_grid
 from strategies.app import run
 from strategies.checkpoint import Checkpoint
+from strategies.master.curvature import curvature_matrix
 from strategies.packing import unpack_answers
 from strategies.settings import Settings, make_settings
 from strategies.transcript import read_transcript

@@ -10,7 +10,7 @@ import pytest
 from clients.gate import answering
 from clients.gate.blur import Noised
 from clients.gate.door import leave
-from flower_pansvm.cutting_planes.cuts import Question, curvature_diagonal, curvature_matrix, curvature_size
+from flower_pansvm.cutting_planes.cuts import Question, curvature_size
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
@@ -22,6 +22,7 @@ from flower_pansvm.tasks.scoring import SCORES, ScoresQuestion
 from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.tasks.task import Task
 from simulations.running import train_in_process
+from strategies.master.curvature import curvature_diagonal, curvature_matrix
 from strategies.opened import KnownRows, Opened
 from strategies.packing import pack_questions
 from strategies.plausible import check_sum

@@ -14,7 +14,7 @@ from flower_pansvm.version import VERSION, is_older
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 TEXT = "Site 'hospital1' runs version {} of flower-pansvm, but task '{}' is there from 0.2.0 on. Update the hospital's"
 
@@ -22,7 +22,7 @@ TEXT = "Site 'hospital1' runs version {} of flower-pansvm, but task '{}' is ther
 @pytest.fixture
 def federation(hospital_files: list[Path], hospitals: Callable[..., InProcessGrid]) -> Federation:
     """Three hospitals that have joined, and are asked nothing more that does not get through."""
-    settings = Settings(sites=3, min_cluster=2)
+    settings = make_settings(sites=3, min_cluster=2)
     strategy = PanSVM(settings)
     strategy.federation = Federation(hospitals(settings, hospital_files), settings, strategy)
     strategy.join(strategy.federation)

@@ -16,10 +16,10 @@ from flower_pansvm.cutting_planes.cuts import (
     Cuts,
     Labels,
     Question,
-    curvature_matrix,
     curvature_size,
     cuts_at,
 )
+from strategies.master.curvature import curvature_matrix
 
 Matrix = NDArray[np.float64]
 

@@ -23,10 +23,10 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 
 from flower_pansvm.calibration import Calibration
+from flower_pansvm.counts import decision_histogram
 from flower_pansvm.cutting_planes.cuts import BLOCK
 from flower_pansvm.errors import ModelFileError, TrainingError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.metrics import decision_histogram
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import Pair, class_decisions, one_versus_all, one_versus_one
 from flower_pansvm.nystroem import NystromMap

@@ -11,13 +11,13 @@ from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption,
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum.identities import (
     RunKeys,
-    create_identity,
     load_identity,
     public_identity,
     read_roster,
     sign,
     verify,
 )
+from flower_pansvm.secure_sum.new_identity import create_identity
 
 KEYS = RunKeys(run="r", site="a", public_key=bytes(range(32)), published=b"paillier key")
 

@@ -15,7 +15,7 @@ import pytest
 from flwr.app import Message
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question, curvature_matrix
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
 from flower_pansvm.cutting_planes.noise import HEIGHT, Noise
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP, CutsAnswer
@@ -33,6 +33,7 @@ from simulations.in_process import InProcessGrid
 from simulations.running import in_process_grid
 from strategies.app import run
 from strategies.checkpoint import Checkpoint
+from strategies.master.curvature import curvature_matrix
 from strategies.packing import unpack_answers
 from strategies.settings import Settings, make_settings
 from strategies.transcript import read_transcript

@@ -14,12 +14,12 @@ from simulations.audit.phase import PHASES, Factors, Phase, every_phase, no_rows
 from simulations.audit.sites import SimulatedSites
 from simulations.running import in_process_grid
 from strategies.app import run
-from strategies.settings import Settings
+from strategies.settings import make_settings
 from strategies.transcript import TranscriptSum
 
 
 def of_run(folder: Path, **settings: Any) -> Audit:
-    chosen = Settings(
+    chosen = make_settings(
         **{"data": "wine", "sites": 3, "landmarks": "12", "tol": 0.05, "audit": True, **settings}
     )
     run(in_process_grid(chosen), chosen, folder)

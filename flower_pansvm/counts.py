@@ -1,0 +1,64 @@
+"""How many rows of a site a model decides how: what the federation's accuracy is made of.
+
+No row and no decision value leaves a site: a site counts its test rows by true and predicted class, and how
+many of its decision values fall into each of a fixed set of bins.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+BINS = 512
+"""Bins of the histogram of decision values."""
+
+
+def winners(decisions: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the class index of each row from its decision values.
+
+    Parameters
+    ----------
+    decisions : ndarray of shape (rows, 1) or (rows, classes)
+        From :func:`flower_pansvm.multiclass.class_decisions`. With one column, above 0 is class 1 and anything
+        else class 0; else the largest value wins, and of equal ones the first.
+    """
+    if decisions.shape[1] == 1:
+        return (decisions[:, 0] > 0).astype(np.int64)
+    largest: NDArray[np.int64] = np.argmax(decisions, axis=1)
+    return largest
+
+
+def confusion_counts(
+    true: NDArray[np.int64], predicted: NDArray[np.int64], classes: int
+) -> NDArray[np.float64]:
+    """Return how many rows of class i were predicted as class j, shape (classes, classes)."""
+    counts = np.zeros((classes, classes))
+    np.add.at(counts, (true, predicted), 1.0)
+    return counts
+
+
+def decision_histogram(
+    decision: NDArray[np.float64], positive: NDArray[np.bool_], centre: float = 0.0, scale: float = 1.0
+) -> NDArray[np.float64]:
+    """Return how many decision values fall into each bin, negative rows first.
+
+    A decision value v goes to the bin of u / (1 + |u|) with u = (v - centre) / scale, so that bins are finest
+    around the centre. All sites must use the same centre and scale.
+
+    Parameters
+    ----------
+    decision : ndarray of shape (rows,)
+        Decision values of one class.
+    positive : ndarray of shape (rows,)
+        Whether the row is of the positive class.
+    centre, scale : float
+        Where most decision values are, and how far apart; scale is positive.
+
+    Returns
+    -------
+    ndarray of shape (2, BINS)
+    """
+    distance = (decision - centre) / scale
+    squashed = distance / (1.0 + np.abs(distance))
+    place = np.clip(((squashed + 1.0) / 2.0 * BINS).astype(np.int64), 0, BINS - 1)
+    counts = np.zeros((2, BINS))
+    np.add.at(counts, (positive.astype(np.int64), place), 1.0)
+    return counts
