@@ -69,6 +69,7 @@ def test_both_apps_run_from_the_bundle_alone(checkout: Path, tmp_path: Path) -> 
         "import sys\n"
         "sys.modules['simulations'] = None\n"
         "import clients.app, strategies.app\n"
+        "strategies.app.all_strategies()\n"
         f"rooms = {BUNDLED}\n"
         "for name, module in list(sys.modules.items()):\n"
         "    if name.split('.')[0] in rooms: print(module.__file__)\n"

@@ -99,7 +99,7 @@ def test_a_hospital_reads_its_table_with_the_core_alone(tmp_path: Path) -> None:
         NOT_AT_HOSPITALS,
         "import clients.app\n"
         "from flwr.app import Context, RecordDict\n"
-        "from clients.table_source import open_table\n"
+        "from clients.table.source import open_table\n"
         "for file in sys.argv[1:]:\n"
         "    node = {'data': file, 'cache': 'none'}\n"
         "    assert open_table(Context(1, 2, node, RecordDict(), {})).X.shape == (2, 1)\n",
@@ -135,7 +135,7 @@ def test_the_engine_without_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_a_server_app_without_the_solver_says_what_to_install() -> None:
-    done = run_without(["piqp"], "import strategies.app")
+    done = run_without(["piqp"], "from strategies.registry import all_strategies; all_strategies()")
     assert done.stderr.splitlines()[-1].endswith("pip install 'flower-pansvm[coordinator]'")
 
 
@@ -143,7 +143,7 @@ def test_a_simulated_site_without_the_simulation_says_what_to_install() -> None:
     done = run_without(
         ["simulations"],
         "from flwr.app import Context, RecordDict\n"
-        "from clients.table_source import open_table\n"
+        "from clients.table.source import open_table\n"
         "open_table(Context(1, 2, {'partition-id': 0, 'num-partitions': 3}, RecordDict(), {}))\n",
     )
     assert "pip install 'flower-pansvm[simulation]'" in done.stderr.splitlines()[-1]

@@ -5,7 +5,9 @@ from collections.abc import Callable
 import pytest
 
 from simulations.testing import CHECKS, LONG_CHECKS
-from strategies.app import STRATEGIES
+from strategies.registry import all_strategies
+
+STRATEGIES = list(all_strategies())
 
 
 @pytest.mark.parametrize("strategy", STRATEGIES)
