@@ -65,7 +65,7 @@ def test_a_phase_of_its_own_is_one_class(tmp_path: Path, monkeypatch: pytest.Mon
             return {"starts": sum(one.task in self.tasks for one in transcript) or None}
 
     usual = of_run(tmp_path / "usual")
-    monkeypatch.setitem(PHASES._found, "warm_start", WarmStarts)
+    monkeypatch.setitem(PHASES.data, "warm_start", WarmStarts)
     found = of_run(tmp_path / "found")
     assert usual.isolated_by_pairs == 0
     assert found.isolated_by_pairs == 1
