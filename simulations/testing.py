@@ -16,7 +16,6 @@ In a file of pytest's, for a strategy that is registered:
 """
 
 import contextlib
-import inspect
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -32,15 +31,14 @@ from sklearn.datasets import make_moons
 from clients.app import app
 from flower_pansvm import records
 from flower_pansvm.errors import SettingError
-from flower_pansvm.secure_sum import protocol_class, protocol_names
-from flower_pansvm.setting_values import key_of
+from flower_pansvm.secure_sum import options_class, protocol_names
 from flower_pansvm.terms import Scalar
 from simulations import running
 from simulations.in_process import InProcessGrid
 from strategies.app import run
 from strategies.registry import all_strategies
 from strategies.results import RESULT_FILE
-from strategies.settings import Settings, setting_fields, settings_from
+from strategies.settings import Settings, all_settings, owners, setting_fields, settings_from
 
 Kind = TypeVar("Kind", bound=InProcessGrid)
 
@@ -105,6 +103,8 @@ def check_refuses_bad_settings(strategy: str) -> None:
         ({"strategy": strategy, "test-fraction": 1.5}, "test-fraction"),
         ({"strategy": strategy, "seed": "many"}, "seed"),
     ]
+    others = [key for key in all_settings() if owners(key) and not _belongs(key, strategy)]
+    refused += [({"strategy": strategy, key: "another"}, f"'{key}' is a setting of") for key in others[:1]]
     for config, told in refused:
         text = ""
         try:
@@ -133,9 +133,9 @@ def check_declares_what_leaves(strategy: str) -> None:
 def check_same_with_every_protocol(strategy: str) -> None:
     """Check that every secure sum that is registered gives the same model, in each of its executions."""
     for name in protocol_names():
-        options = inspect.signature(protocol_class(name)).parameters
+        options = setting_fields(options_class(name))
         config: dict[str, Scalar] = {"aggregation": name}
-        if "bits" in options:
+        if "key-bits" in options:
             config["key-bits"] = 2048
         for execution in ("one-shot", "hops") if "execution" in options else ("one-shot",):
             with _folder() as folder:
@@ -211,6 +211,11 @@ def _trained(strategy: str) -> Result:
     return _whole_run(strategy)[0]
 
 
+def _belongs(key: str, strategy: str) -> bool:
+    """Return whether a setting is one of the strategy, or of a secure sum that any strategy may be run with."""
+    return strategy in owners(key) or not set(owners(key)) <= set(all_strategies())
+
+
 def _train(settings: Settings, grid: InProcessGrid | None = None) -> Result:
     run(grid or _grid(settings, InProcessGrid), settings, Path(settings.out))
     return _read(settings)
@@ -227,7 +232,7 @@ def _settings(strategy: str, folder: str, config: Mapping[str, Scalar] | None = 
     X, y = make_moons(200, noise=0.1, random_state=0)
     noise = np.random.default_rng(0).normal(size=len(X))
     pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "noise": noise, "label": y}).to_csv(data, index=False)
-    own = map(key_of, setting_fields(all_strategies()[strategy].settings_class))
+    own = setting_fields(all_strategies()[strategy].settings_class)
     quick = {key: QUICK[key] for key in own if key in QUICK}
     common: dict[str, Scalar] = {"data": str(data), "sites": SITES, "out": str(Path(folder) / "out")}
     return settings_from({**common, "strategy": strategy, **quick, **(config or {})})

@@ -60,6 +60,18 @@ def test_a_run_that_does_not_is_refused(
         agreed_terms(context(node, **config))
 
 
+def test_a_hospital_does_not_look_at_what_is_the_coordinators_own() -> None:
+    run = {
+        "strategy": "of-a-later-version",
+        "landmarks": "whatever",
+        "a-key-of-a-later-version": True,
+        "C": -1,
+    }
+    here = Context(1, 2, {"name": "north"}, RecordDict(), {"min-sites": 4, **run})
+    assert agreed_terms(here).min_sites == 4
+    assert agreed_terms(here).digest != agreed_terms(context({}, min_sites=4)).digest
+
+
 @pytest.mark.parametrize("key", ["min_sites", "agregation", "Roster", "min-cluster "])
 def test_a_misspelt_pin_is_an_error_and_not_ignored(key: str) -> None:
     with pytest.raises(SettingError, match=f"unknown key '{key}'"):
