@@ -16,10 +16,10 @@ In a file of pytest's, for a strategy that is registered:
 """
 
 import contextlib
-import inspect
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -33,6 +33,7 @@ from clients.app import app
 from flower_pansvm import records
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum import protocol_class, protocol_names
+from flower_pansvm.secure_sum.testing import variants
 from flower_pansvm.setting_values import key_of
 from flower_pansvm.terms import Scalar
 from simulations import running
@@ -131,16 +132,13 @@ def check_declares_what_leaves(strategy: str) -> None:
 
 
 def check_same_with_every_protocol(strategy: str) -> None:
-    """Check that every secure sum that is registered gives the same model, in each of its executions."""
+    """Check that every secure sum that is registered gives the same model, with each combination of its options."""
     for name in protocol_names():
-        options = inspect.signature(protocol_class(name)).parameters
-        config: dict[str, Scalar] = {"aggregation": name}
-        if "bits" in options:
-            config["key-bits"] = 2048
-        for execution in ("one-shot", "hops") if "execution" in options else ("one-shot",):
+        for protocol in variants(protocol_class(name)):
+            options = {key_of(option.name): getattr(protocol, option.name) for option in fields(protocol)}
             with _folder() as folder:
-                found = _train(_settings(strategy, folder, {**config, "execution": execution}))
-            _same(_trained(strategy), found, f"with {name}, {execution}", SAME[:3])
+                found = _train(_settings(strategy, folder, {**options, "aggregation": name}))
+            _same(_trained(strategy), found, f"with {protocol}", SAME[:3])
 
 
 def check_same_on_both_engines(strategy: str) -> None:
