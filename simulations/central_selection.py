@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from clients.site import fold_numbers, test_rows
+from clients.rows import fold_numbers, test_rows
 from clients.table.table import align
 from flower_pansvm.counts import winners
 from flower_pansvm.cutting_planes.problem import NO_FOLD

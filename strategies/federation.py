@@ -27,7 +27,6 @@ from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
 from flower_pansvm.tasks.scaling import MOMENTS, ROWS
 from flower_pansvm.tasks.summing import RELAY, RelayStep
 from flower_pansvm.tasks.task import Broadcast, Task, bounds_of, sum_name
-from flower_pansvm.version import is_older
 from strategies.checkpoint import Checkpoint
 from strategies.costs import Costs
 from strategies.envelope import (
@@ -45,6 +44,7 @@ from strategies.opened import KnownRows, Opened
 from strategies.plausible import check_sum
 from strategies.settings import Settings
 from strategies.transcript import Transcript
+from strategies.versions import is_older
 
 Q = TypeVar("Q")
 A = TypeVar("A")

@@ -15,8 +15,8 @@ from sklearn.datasets import make_moons
 
 from clients.gate.membership import Participation
 from clients.gate.slots import SEED, own_slots
+from clients.rows import test_rows as held_out
 from clients.site import Site
-from clients.site import test_rows as held_out
 from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Question
 from flower_pansvm.cutting_planes.duals import Duals

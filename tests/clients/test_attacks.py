@@ -11,7 +11,7 @@ import pytest
 from flwr.app import Message
 from numpy.typing import NDArray
 
-from clients.site import test_rows as held_out
+from clients.rows import test_rows as held_out
 from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Cuts, Question
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
@@ -260,12 +260,36 @@ def test_without_a_floor_landmarks_are_the_rows_themselves(
 # What is not the coordinator's to say
 
 
+@pytest.mark.parametrize(
+    ("node", "scaling", "reason"),
+    [
+        ({}, "minmax", "does not disclose the smallest and largest cell of each column"),
+        ({"scaling": "minmax"}, "minmax", "write extremes='agreed' into the site's node config"),
+        (
+            {"extremes": "agreed"},
+            "standard",
+            "does not disclose the extremes of its columns: the run's scaling",
+        ),
+    ],
+    ids=str,
+)
 def test_extremes_are_not_disclosed_in_a_run_that_does_not_scale_by_them(
-    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
+    node: dict[str, Scalar],
+    scaling: str,
+    reason: str,
+    settings: Settings,
+    hospital_files: list[Path],
+    hospitals: MakeGrid,
+    enrol: Any,
+    ask_moments: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    federation = enrol(hospitals(settings, hospital_files), settings)
+    """Nor in one without the hospital's consent; and it is refused before anything is computed."""
+    run = replace(settings, scaling=scaling)
+    federation = enrol(hospitals(run, hospital_files, node), run)
     ask_moments(federation)
-    with pytest.raises(SettingError, match="does not disclose the smallest and largest cell"):
+    monkeypatch.setattr("clients.local.scaling._folds", None)
+    with pytest.raises(SettingError, match=reason):
         federation.collect(EXTREMES, Nothing())
 
 

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from flwr.app import Message
 
 from clients.app import app
-from clients.site import test_rows as held_out
+from clients.rows import test_rows as held_out
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError
 from flower_pansvm.secure_sum.contract import Member, SumRound

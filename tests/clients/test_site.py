@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from clients import cache
 from clients import site as site_module
-from clients.site import fold_numbers
-from clients.site import test_rows as held_out
+from clients.rows import fold_numbers
+from clients.rows import test_rows as held_out
 from flower_pansvm import records
 from flower_pansvm.cutting_planes import cuts
 from flower_pansvm.errors import FederationError, TableError

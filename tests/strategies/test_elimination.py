@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.datasets import load_wine, make_classification
 
-from clients.site import test_rows as held_out
+from clients.rows import test_rows as held_out
 from flower_pansvm.errors import FederationError, SettingError, TrainingError
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import one_versus_all

@@ -10,11 +10,12 @@ import pytest
 from flower_pansvm.errors import FederationError
 from flower_pansvm.tasks.scaling import EXTREMES, MOMENTS
 from flower_pansvm.tasks.task import Nothing, Task
-from flower_pansvm.version import VERSION, is_older
+from flower_pansvm.version import VERSION
 from simulations.in_process import InProcessGrid
 from strategies.federation import Federation
 from strategies.pan_svm import PanSVM
 from strategies.settings import make_settings
+from strategies.versions import is_older
 
 TEXT = "Site 'hospital1' runs version {} of flower-pansvm, but task '{}' is there from 0.2.0 on. Update the hospital's"
 
