@@ -41,13 +41,13 @@ from flower_pansvm.tasks.selection import SUPPORT
 from flower_pansvm.tasks.summing import RELAY
 from flower_pansvm.tasks.task import Nothing, bounds_of, sum_name
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from simulations.running import in_process_grid
-from strategies.federation import Federation
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import in_process_grid
+from strategies.federation.federation import Federation
 from strategies.master.noise_bounds import largest_noise
-from strategies.packing import pack_duals, pack_problems, pack_questions
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
+from strategies.steps.packing import pack_duals, pack_problems, pack_questions
 
 MakeGrid = Callable[..., InProcessGrid]
 Join = Callable[[InProcessGrid, Settings], Federation]

@@ -25,10 +25,10 @@ from flower_pansvm.tasks.scaling import EXTREMES, MOMENTS, ROWS, SCALING, Scalin
 from flower_pansvm.tasks.scoring import SCORES
 from flower_pansvm.tasks.task import Broadcast, Nothing, Task, bounds_of, sum_name
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from strategies.federation import Federation
-from strategies.packing import pack_questions, unpack_answers
+from simulations.engines.in_process import InProcessGrid
+from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
+from strategies.steps.packing import pack_questions, unpack_answers
 
 MakeGrid = Callable[..., InProcessGrid]
 VICTIM = 3
@@ -97,7 +97,7 @@ def test_if_it_hides_that_from_each_site_it_gets_noise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Its own program would end the run at such a sum.
-    monkeypatch.setattr("strategies.federation.check_sum", lambda *_: None)
+    monkeypatch.setattr("strategies.federation.federation.check_sum", lambda *_: None)
 
     def rename(message: Message) -> None:
         other = ask_others_for_nothing(message)
@@ -163,7 +163,7 @@ def test_no_bound_is_the_coordinators_to_choose(
     sums = ask_moments(federation)
     assert all((sums[name] == expected[name]).all() for name in expected)
     others = {**dict.fromkeys(MOMENTS.summed, UNKNOWN), "total": bound}
-    monkeypatch.setattr("strategies.federation.bounds_of", lambda *_: others)
+    monkeypatch.setattr("strategies.federation.federation.bounds_of", lambda *_: others)
     with pytest.raises(SumError, match="asked something else for task 'moments'"):
         ask_moments(federation)
 

@@ -20,8 +20,8 @@ from flower_pansvm.tasks.limits import COUNT
 from flower_pansvm.tasks.scaling import MOMENTS
 from flower_pansvm.tasks.task import Nothing
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from strategies.federation import Federation
+from simulations.engines.in_process import InProcessGrid
+from strategies.federation.federation import Federation
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
 

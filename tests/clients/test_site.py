@@ -21,7 +21,7 @@ from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.tasks.joining import SCHEMA, SchemaBroadcast
 from flower_pansvm.tasks.scaling import ROWS
 from flower_pansvm.tasks.task import Nothing
-from simulations.running import train_in_process
+from simulations.engines.running import train_in_process
 from strategies.pan_svm import PanSVM
 from strategies.settings import make_settings
 

@@ -17,7 +17,7 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from strategies.checkpoint import Checkpoint
+from strategies.federation.checkpoint import Checkpoint
 from strategies.settings import default_config
 
 Run = Callable[..., tuple[int, str, str]]

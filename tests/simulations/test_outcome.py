@@ -23,17 +23,17 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.tasks.scaling import ROWS
 from flower_pansvm.tasks.selection import CLASS_MOMENTS
 from flower_pansvm.tasks.task import Nothing
+from simulations.data.sites import table_of
+from simulations.engines.running import in_process_grid, run
 from simulations.prediction import predict_file
 from simulations.report.section import SECTIONS, Result, Section, render
-from simulations.running import in_process_grid, run
-from simulations.sites import table_of
-from strategies.federation import Federation
-from strategies.joining import join
+from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import all_strategies, strategies
-from strategies.scaling import learn_moments, tell_scalings
 from strategies.settings import Settings, make_settings
+from strategies.steps.joining import join
+from strategies.steps.scaling import learn_moments, tell_scalings
 from strategies.strategy import PhasedStrategy
 
 Run = Callable[..., tuple[int, str, str]]

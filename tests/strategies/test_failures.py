@@ -22,12 +22,12 @@ from flower_pansvm.errors import (
 )
 from flower_pansvm.tasks.cutting_planes import CUTS
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from simulations.running import train_in_process
-from simulations.sites import table_of
-from strategies import joining
+from simulations.data.sites import table_of
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import train_in_process
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
+from strategies.steps import joining
 
 MakeGrid = Callable[..., InProcessGrid]
 

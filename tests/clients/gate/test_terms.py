@@ -12,7 +12,7 @@ from flower_pansvm.cutting_planes.noise import rows_to_blur
 from flower_pansvm.errors import PanSVMError, SettingError, SumError
 from flower_pansvm.tasks.consents import CONSENTS
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
+from simulations.engines.in_process import InProcessGrid
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
 

@@ -12,10 +12,10 @@ from flower_pansvm.tasks.cutting_planes import WARM_START
 from simulations.audit.audit import Audit, audit, sentences, sums_of
 from simulations.audit.phase import PHASES, Factors, Phase, every_phase, no_rows
 from simulations.audit.sites import SimulatedSites
-from simulations.running import in_process_grid
+from simulations.engines.running import in_process_grid
 from strategies.app import run
+from strategies.federation.transcript import TranscriptSum
 from strategies.settings import make_settings
-from strategies.transcript import TranscriptSum
 
 
 def of_run(folder: Path, **settings: Any) -> Audit:
