@@ -20,7 +20,6 @@ from flower_pansvm.multiclass import Pair, one_versus_all, signs
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema, class_names
 from simulations.data.sites import table_of
-from strategies import fitted_scaling
 from strategies.elimination import SelectionSettings
 from strategies.filter_wrapper import FilterWrapperSettings
 from strategies.selection.choice import choose
@@ -30,6 +29,7 @@ from strategies.selection.filters import by_classes
 from strategies.selection.outcome import Point, Selection, Step
 from strategies.selection.thresholds import filter_order, screen
 from strategies.selection.voting import best_spared, least_important, vote
+from strategies.steps import fitted_scaling
 from strategies.steps.binary_problems import scale_gamma
 from strategies.steps.common_schema import common_schema
 

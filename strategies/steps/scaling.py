@@ -12,9 +12,9 @@ from flower_pansvm.errors import TableError
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.tasks.scaling import EXTREMES, MOMENTS, SCALING, ScalingBroadcast
 from flower_pansvm.tasks.task import Nothing
-from strategies import fitted_scaling
 from strategies.federation.federation import Federation
 from strategies.pan_svm_settings import PanSvmSettings
+from strategies.steps import fitted_scaling
 from strategies.steps.fitted_scaling import mean_and_variance
 from strategies.steps.join_replies import check_extremes
 

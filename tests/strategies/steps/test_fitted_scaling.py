@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from flower_pansvm.scaling import moments
-from strategies import fitted_scaling
+from strategies.steps import fitted_scaling
 from strategies.steps.fitted_scaling import mean_and_variance
 
 
