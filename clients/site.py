@@ -6,7 +6,6 @@ computed again when this process has not kept them.
 """
 
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -18,6 +17,7 @@ from clients.gate.broadcasts import digest_of, recall
 from clients.gate.classes import log_left_out, rows_with_classes
 from clients.gate.membership import Participation
 from clients.gate.terms import agreed_terms, least_rows, site_name
+from clients.rows import Rows, Split, fold_numbers, test_rows
 from clients.table.source import open_table, table_identity
 from clients.table.table import Table, align
 from flower_pansvm import records
@@ -44,42 +44,6 @@ LARGEST_KEPT = 2**24
 
 LOGGED = "left-out-logged"
 """In the state of a site that has logged how many of its rows are left out."""
-
-SPLIT_STREAM, FOLD_STREAM = 1, 2
-"""Distinguish the draws of test rows and of folds from other draws by the same seed."""
-
-
-@dataclass(frozen=True)
-class Rows:
-    """Some of a site's rows.
-
-    Parameters
-    ----------
-    X : ndarray of shape (rows, features)
-        Cells in the table's own units; NaN is a missing cell.
-    classes : ndarray of shape (rows,)
-        Class index of each row.
-    """
-
-    X: NDArray[np.float64]
-    classes: NDArray[np.int64]
-
-
-@dataclass(frozen=True)
-class Split:
-    """A site's rows in a run.
-
-    Parameters
-    ----------
-    train, test : Rows
-        Those to train on, and those kept for evaluation.
-    left_out : ndarray of shape (rows left out,)
-        Labels of the rows that have no part in the run: they are no classes of it.
-    """
-
-    train: Rows
-    test: Rows
-    left_out: NDArray[np.str_]
 
 
 class Site:
@@ -308,46 +272,3 @@ class Site:
 
     def _cached(self, key: tuple[Hashable, ...], make: Callable[[], Any]) -> Any:
         return cached((table_identity(self.context), self.context.node_config.get("classes"), *key), make)
-
-
-def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> NDArray[np.bool_]:
-    """Return which rows are kept for evaluation: the same share of each class, drawn by the seed.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (rows,)
-        Class name of each row.
-    fraction : float
-        Share of rows to keep, from 0 to below 1.
-    seed : int
-        Seed of the draw.
-    """
-    kept = np.zeros(len(classes), dtype=np.bool_)
-    # A stream of its own: a simulation deals the rows to the sites by the same seed.
-    generator = np.random.default_rng([seed, SPLIT_STREAM])
-    for name in np.unique(classes):
-        members = generator.permutation(np.flatnonzero(classes == name))
-        kept[members[: round(fraction * len(members))]] = True
-    return kept
-
-
-def fold_numbers(classes: NDArray[np.int64], folds: int, seed: int) -> NDArray[np.int64]:
-    """Deal rows to folds, shape (rows,): as evenly as can be, each class by itself and all together.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (rows,)
-        Class index of each row.
-    folds : int
-        Number of folds.
-    seed : int
-        Seed of the draw.
-    """
-    numbers = np.empty(len(classes), dtype=np.int64)
-    generator = np.random.default_rng([seed, FOLD_STREAM])
-    dealt = 0
-    for one in np.unique(classes):
-        members = generator.permutation(np.flatnonzero(classes == one))
-        numbers[members] = (dealt + np.arange(len(members))) % folds
-        dealt += len(members)
-    return numbers

@@ -12,17 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from clients.site import fold_numbers, test_rows
+from clients.rows import fold_numbers, test_rows
 from clients.table.table import align
 from flower_pansvm.counts import winners
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.multiclass import Pair, one_versus_all, signs
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema, class_names
-from simulations.sites import table_of
-from strategies import fitted_scaling
-from strategies.binary_problems import scale_gamma
-from strategies.common_schema import common_schema
+from simulations.data.sites import table_of
 from strategies.elimination import SelectionSettings
 from strategies.filter_wrapper import FilterWrapperSettings
 from strategies.selection.choice import choose
@@ -32,6 +29,9 @@ from strategies.selection.filters import by_classes
 from strategies.selection.outcome import Point, Selection, Step
 from strategies.selection.thresholds import filter_order, screen
 from strategies.selection.voting import best_spared, least_important, vote
+from strategies.steps import fitted_scaling
+from strategies.steps.binary_problems import scale_gamma
+from strategies.steps.common_schema import common_schema
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]

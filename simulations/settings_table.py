@@ -6,6 +6,8 @@ from typing import Any
 
 from rich.table import Table
 
+from flower_pansvm.secure_sum import protocol_names
+from flower_pansvm.setting_values import one_of
 from strategies.registry import all_strategies
 from strategies.settings import Settings, all_settings, default_config, owners, setting_fields
 
@@ -31,13 +33,15 @@ def groups(strategy: str | None) -> dict[str, dict[str, "Field[Any]"]]:
 def table(title: str, settings: Mapping[str, "Field[Any]"]) -> Table:
     """Return name, default, what it may be and meaning of settings."""
     usual = default_config()
+    named = {"strategy": list(all_strategies()), "aggregation": protocol_names()}
     found = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
     for name in ("setting", "default", "may be", "meaning"):
         found.add_column(name, overflow="fold", no_wrap=name == "setting")
     for key, one in settings.items():
         default = usual[key]
         text = str(default).lower() if isinstance(default, bool) else str(default)
-        found.add_row(key, text, one.metadata["kind"].must_be, one.metadata["meaning"])
+        may_be = one_of(*named[key]) if key in named else one.metadata["kind"]
+        found.add_row(key, text, may_be.must_be, one.metadata["meaning"])
     return found
 
 

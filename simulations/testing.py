@@ -36,8 +36,8 @@ from flower_pansvm.secure_sum import protocol_class, protocol_names
 from flower_pansvm.secure_sum.testing import variants
 from flower_pansvm.setting_values import key_of
 from flower_pansvm.terms import Scalar
-from simulations import running
-from simulations.in_process import InProcessGrid
+from simulations.engines import running
+from simulations.engines.in_process import InProcessGrid
 from strategies.app import run
 from strategies.registry import all_strategies
 from strategies.results import RESULT_FILE

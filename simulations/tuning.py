@@ -6,7 +6,7 @@ from typing import Any
 
 from rich.table import Table
 
-from simulations.sites import SEPARATOR
+from simulations.data.sites import SEPARATOR
 from strategies.setting_kinds import number_text
 from strategies.settings import default_config
 

@@ -8,12 +8,12 @@ from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 
 from flower_pansvm.errors import PanSVMError, SettingError, TrainingError
-from strategies.checkpoint import Checkpoint
+from strategies.federation.checkpoint import Checkpoint
+from strategies.federation.transcript import Transcript
 from strategies.registry import all_strategies
 from strategies.results import write
 from strategies.settings import Settings, settings_from
 from strategies.strategy import PhasedStrategy
-from strategies.transcript import Transcript
 
 app = ServerApp()
 

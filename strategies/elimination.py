@@ -16,14 +16,14 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.setting_values import setting, whole
 from flower_pansvm.tasks.selection import CLASS_MOMENTS
 from flower_pansvm.tasks.task import Nothing
-from strategies.carry_over import carry_over
-from strategies.federation import Federation
+from strategies.federation.federation import Federation
 from strategies.pan_svm import PanSVM
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.selection.class_moments import ClassMoments
 from strategies.selection.outcome import Selection
 from strategies.selection.schedule import Schedule, parse_schedule, schedules
 from strategies.setting_kinds import number, or_word
+from strategies.steps.carry_over import carry_over
 from strategies.subsets import Mask, Score, Subsets, Trained, Wanted
 from strategies.trail import Trail
 

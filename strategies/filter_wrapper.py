@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm.setting_values import setting, whole
 from strategies.elimination import Elimination, SelectionSettings, check_wanted
-from strategies.federation import Federation
+from strategies.federation.federation import Federation
 from strategies.registry import strategies
 from strategies.selection.filters import by_classes
 from strategies.selection.thresholds import (

@@ -21,7 +21,10 @@ from flower_pansvm.errors import SettingError, TrainingError
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from strategies.binary_problems import (
+from strategies.federation.federation import Federation
+from strategies.master.progress import Progress
+from strategies.pan_svm_settings import PanSvmSettings
+from strategies.steps.binary_problems import (
     check_kernel,
     kernel_of,
     noise_of,
@@ -32,13 +35,10 @@ from strategies.binary_problems import (
     warm_start,
     with_rows,
 )
-from strategies.cutting_planes import CuttingPlanes
-from strategies.federation import Federation
-from strategies.landmarks import gather_landmarks
-from strategies.master.progress import Progress
-from strategies.pan_svm_settings import PanSvmSettings
-from strategies.scaling import Moments, ScaledFeatures, tell_scalings
-from strategies.scoring import Trial, score, shares_right
+from strategies.steps.cutting_planes import CuttingPlanes
+from strategies.steps.landmarks import gather_landmarks
+from strategies.steps.scaling import Moments, ScaledFeatures, tell_scalings
+from strategies.steps.scoring import Trial, score, shares_right
 
 ROUGH, MOST_ROUNDS = 1e-2, 12
 """Models that are only compared are not trained to a smaller gap than this, nor for more round trips."""

@@ -16,7 +16,13 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from strategies.binary_problems import (
+from strategies.federation.federation import Federation
+from strategies.master.progress import Progress
+from strategies.model_choice import Choice, choose
+from strategies.outcome import Outcome
+from strategies.pan_svm_settings import PanSvmSettings
+from strategies.registry import strategies
+from strategies.steps.binary_problems import (
     check_kernel,
     fit_feature_map,
     name_of,
@@ -27,17 +33,11 @@ from strategies.binary_problems import (
     warm_start,
     with_rows,
 )
-from strategies.cutting_planes import CuttingPlanes
-from strategies.federation import Federation
-from strategies.joining import join
-from strategies.landmarks import gather_landmarks
-from strategies.master.progress import Progress
-from strategies.model_choice import Choice, choose
-from strategies.outcome import Outcome
-from strategies.pan_svm_settings import PanSvmSettings
-from strategies.registry import strategies
-from strategies.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
-from strategies.scoring import Trial, score
+from strategies.steps.cutting_planes import CuttingPlanes
+from strategies.steps.joining import join
+from strategies.steps.landmarks import gather_landmarks
+from strategies.steps.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
+from strategies.steps.scoring import Trial, score
 from strategies.strategy import PhasedStrategy
 
 SPREAD = 0.3

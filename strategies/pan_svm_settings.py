@@ -1,48 +1,33 @@
 """The settings of PAN-SVM, and of the strategies that train its models."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from flower_pansvm import terms
 from flower_pansvm.errors import SettingError
 from flower_pansvm.setting_values import flag, one_of, setting, whole
 from strategies.setting_kinds import number, or_word, positives, share_or_count
-from strategies.settings import Settings, term
+from strategies.settings import term
+from strategies.svm_settings import SvmSettings
 
 GAMMA_FACTORS = (0.0625, 0.25, 1.0, 4.0)
 """The default grid of gamma, in shares of ``scale``."""
 
 
 @dataclass(frozen=True)
-class PanSvmSettings(Settings):
-    """The settings of PAN-SVM. Defaults follow scikit-learn where it has one; ``None`` is what a user calls auto."""
+class PanSvmSettings(SvmSettings):
+    """The settings of PAN-SVM; ``None`` is what a user calls auto."""
 
-    scaling: str = term("scaling")
     landmarks: float | None = setting(
         None,
         or_word("auto", share_or_count()),
         "A share of all rows, or how many; auto: a quarter, at most 500.",
     )
     min_cluster: int = setting(terms.MIN_CLUSTER, whole(1), "Fewest rows behind a landmark.")
-    kernel: str = term("kernel")
-    gamma: float | Literal["scale"] | None = setting(
-        "scale",
-        or_word("auto", or_word("scale", number(above=0), "scale")),
-        "Of the kernel, as in scikit-learn's SVC; auto: chosen by cross-validation.",
-    )
-    degree: int = setting(3, whole(1), "Of the kernel poly.")
-    coef0: float = setting(0.0, number(least=0), "Of the kernel poly.")
-    C: float | None = setting(
-        1.0,
-        or_word("auto", number(above=0)),
-        "Penalty of rows on the wrong side; auto: chosen by cross-validation.",
-    )
     landmark_method: str = setting(
         "k-means",
         one_of("k-means", "federated-k-means", "random"),
         "k-means at each site, as the paper; over all sites, ten round trips more; or random points.",
     )
-    class_weight: str = term("class_weight")
     multi_class: str = setting(
         "ovr", one_of("ovr", "ovo"), "One versus the rest, as the paper, or one versus one."
     )
@@ -82,11 +67,6 @@ class PanSvmSettings(Settings):
     )
 
     @property
-    def tunes(self) -> bool:
-        """Whether C or gamma is to be chosen by cross-validation."""
-        return self.C is None or self._tunes_gamma
-
-    @property
     def folds(self) -> int:
         """Folds that the sites deal their training rows to; 0 if nothing needs them."""
         return self.cv_folds if self.tunes or self.probability or self.selects else 0
@@ -103,16 +83,12 @@ class PanSvmSettings(Settings):
 
     def gamma_values(self, scale: float) -> tuple[float, ...]:
         """Return the values of gamma to try, given what ``scale`` stands for; a linear kernel has only one."""
-        if not self._tunes_gamma:
+        if not self.tunes_gamma:
             return (self.gamma if isinstance(self.gamma, float) else scale,)
         if self.gamma_grid is None:
             # Rounded, so that a person can give the chosen value again.
             return tuple(float(f"{factor * scale:.4g}") for factor in GAMMA_FACTORS)
         return self.gamma_grid
-
-    @property
-    def _tunes_gamma(self) -> bool:
-        return self.gamma is None and self.kernel != "linear"
 
     def blurred_rows(self, rank: int, sites: int) -> int:
         """Return at how many rows each site makes its first cutting planes random.

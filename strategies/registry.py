@@ -1,10 +1,8 @@
 """The strategies by name. Each enters itself, in its own file: a new strategy is a new file in this folder."""
 
-import importlib
-import pkgutil
-from pathlib import Path
 from typing import TYPE_CHECKING
 
+from flower_pansvm.folder import import_modules
 from flower_pansvm.registry import Registry
 
 if TYPE_CHECKING:
@@ -22,6 +20,5 @@ def all_strategies() -> "Registry[type[PhasedStrategy]]":
     SettingError
         If two of them have the same name.
     """
-    for module in pkgutil.iter_modules([str(Path(__file__).parent)]):
-        importlib.import_module(f"{__package__}.{module.name}")
+    import_modules("strategies")
     return strategies

@@ -10,20 +10,20 @@ from flwr.common.logger import log
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 
-from strategies.checkpoint import Checkpoint
-from strategies.federation import Federation
+from strategies.federation.checkpoint import Checkpoint
+from strategies.federation.federation import Federation
+from strategies.federation.transcript import Transcript
 from strategies.outcome import Outcome
 from strategies.settings import Settings
-from strategies.transcript import Transcript
 
 
 class PhasedStrategy(Strategy):
     """Base of the strategies of this project.
 
-    A subclass writes :meth:`fit`, its paper's algorithm, in terms of a :class:`~strategies.federation.Federation`.
-    Flower's own hooks stay usable: every secure sum goes through :meth:`configure_train` and
-    :meth:`aggregate_train` (or their twins for evaluation), so a subclass can change who is asked or look at
-    what comes back.
+    A subclass writes :meth:`fit`, its paper's algorithm, in terms of a
+    :class:`~strategies.federation.federation.Federation`. Flower's own hooks stay usable: every secure sum goes through
+    :meth:`configure_train` and :meth:`aggregate_train` (or their twins for evaluation), so a subclass can change who is
+    asked or look at what comes back.
 
     Parameters
     ----------

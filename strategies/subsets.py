@@ -18,7 +18,10 @@ from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from strategies.binary_problems import (
+from strategies.federation.federation import Federation
+from strategies.master.progress import Progress
+from strategies.pan_svm_settings import PanSvmSettings
+from strategies.steps.binary_problems import (
     check_kernel,
     fit_feature_map,
     name_of,
@@ -29,14 +32,11 @@ from strategies.binary_problems import (
     warm_start,
     with_rows,
 )
-from strategies.carry_over import carry_over
-from strategies.cutting_planes import CuttingPlanes
-from strategies.federation import Federation
-from strategies.landmarks import gather_landmarks
-from strategies.master.progress import Progress
-from strategies.pan_svm_settings import PanSvmSettings
-from strategies.scaling import Moments, tell_scalings
-from strategies.scoring import Trial, score, shares_right
+from strategies.steps.carry_over import carry_over
+from strategies.steps.cutting_planes import CuttingPlanes
+from strategies.steps.landmarks import gather_landmarks
+from strategies.steps.scaling import Moments, tell_scalings
+from strategies.steps.scoring import Trial, score, shares_right
 
 MOST_ROUNDS = 50
 """Round trips after which a model that is only compared is compared as it is."""

@@ -8,12 +8,12 @@ from numpy.typing import NDArray
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.tasks.selection import SUPPORT
 from strategies.elimination import Elimination
-from strategies.federation import Federation
-from strategies.packing import pack_duals
+from strategies.federation.federation import Federation
 from strategies.registry import strategies
 from strategies.selection.class_moments import ClassMoments
 from strategies.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
 from strategies.selection.voting import least_important, vote
+from strategies.steps.packing import pack_duals
 from strategies.subsets import Score, Trained, Wanted, without
 
 

@@ -28,7 +28,7 @@ from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
+from simulations.engines.in_process import InProcessGrid
 from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings
 
@@ -124,7 +124,7 @@ def record(tables: list[Path], monkeypatch: pytest.MonkeyPatch) -> Any:
     Every sum has the same name: otherwise sites would refuse each changed message at once, and only for that.
     """
     monkeypatch.setattr("clients.gate.membership.sum_name", lambda *_, **__: "sum")
-    monkeypatch.setattr("strategies.federation.sum_name", lambda *_, **__: "sum")
+    monkeypatch.setattr("strategies.federation.federation.sum_name", lambda *_, **__: "sum")
 
     def run(config: dict[str, Any]) -> tuple[Settings, Recorder]:
         settings = make_settings(**{**SMALL, **config})

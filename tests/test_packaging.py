@@ -12,7 +12,7 @@ import pytest
 
 from flower_pansvm.errors import EngineError
 from simulations.__main__ import EXTRAS
-from simulations.flower_engine import run_on_flower
+from simulations.engines.flower_engine import run_on_flower
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]

@@ -76,7 +76,7 @@ def _simulated() -> ModuleType:
     bundle: it is the one that is installed where the simulation runs.
     """
     try:
-        return importlib.import_module("simulations.sites")
+        return importlib.import_module("simulations.data.sites")
     except ModuleNotFoundError as error:
         raise TableError(
             f"A simulated site's rows need the package {error.name}, which is not installed. Where it runs: "

@@ -21,9 +21,9 @@ from simulations.attack.guess import Guess
 from simulations.attack.knowledge import Floats, Knowledge, knowledge_of
 from simulations.attack.linearised import determined
 from simulations.audit.sites import SimulatedSites
+from strategies.federation.transcript import read_transcript
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.settings import Settings
-from strategies.transcript import read_transcript
 
 SHARES = {
     "curvature": 0.45,

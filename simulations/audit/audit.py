@@ -16,9 +16,9 @@ from simulations.attack.knowledge import numbers_received, unknown_cells
 from simulations.audit.isolation import isolated_by_pairs, isolated_by_quads
 from simulations.audit.phase import every_phase
 from simulations.audit.sites import SimulatedSites
+from strategies.federation.transcript import TranscriptSum, read_transcript
 from strategies.results import RESULT_FILE
 from strategies.settings import Settings
-from strategies.transcript import TranscriptSum, read_transcript
 
 SUMS = "_sums"
 """Ends the names of numbers of sums in ``result.json``."""

@@ -14,7 +14,7 @@ from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP
 from simulations.audit.phase import PHASES, Factors, Phase
 from simulations.audit.sites import SimulatedSites
-from strategies.transcript import TranscriptSum
+from strategies.federation.transcript import TranscriptSum
 
 Told = tuple[str, ...]
 """Digests of all that mapped rows depend on."""

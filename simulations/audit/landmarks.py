@@ -12,7 +12,7 @@ from flower_pansvm.landmarks import weighted_totals
 from flower_pansvm.tasks.landmarks import ASSIGN, LANDMARKS
 from simulations.audit.phase import PHASES, Phase
 from simulations.audit.sites import SimulatedSites
-from strategies.transcript import TranscriptSum
+from strategies.federation.transcript import TranscriptSum
 
 
 def smallest_cluster(sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> int | None:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from flower_pansvm.folder import import_modules
 from flower_pansvm.registry import Registry
 from simulations.audit.sites import SimulatedSites
-from strategies.transcript import TranscriptSum
+from strategies.federation.transcript import TranscriptSum
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from flower_pansvm.tasks.joining import SCHEMA
 from flower_pansvm.tasks.scaling import MOMENTS
 from simulations.audit.phase import PHASES, Factors, Phase, no_rows
 from simulations.audit.sites import SimulatedSites
-from strategies.transcript import TranscriptSum
+from strategies.federation.transcript import TranscriptSum
 
 
 @PHASES.register("scaling")

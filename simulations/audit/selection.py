@@ -14,7 +14,7 @@ from flower_pansvm.tasks.cutting_planes import FEATURE_MAP
 from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from simulations.audit.phase import PHASES, Factors, Phase, no_rows
 from simulations.audit.sites import SimulatedSites
-from strategies.transcript import TranscriptSum
+from strategies.federation.transcript import TranscriptSum
 
 
 @PHASES.register("selection")

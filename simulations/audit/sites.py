@@ -7,8 +7,8 @@ from clients.gate.blur import SITES
 from clients.gate.secret import SECRET, secret_of
 from clients.site import Site
 from flower_pansvm import records
+from strategies.federation.transcript import TranscriptSum
 from strategies.settings import Settings
-from strategies.transcript import TranscriptSum
 
 
 class SimulatedSites:

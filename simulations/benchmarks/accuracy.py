@@ -21,7 +21,7 @@ from sklearn.svm import SVC, LinearSVC
 
 from simulations.benchmarks.paper_data import NINE, PaperSet, paper_settings, read
 from simulations.benchmarks.tables import markdown
-from simulations.running import train_in_process
+from simulations.engines.running import train_in_process
 from strategies.pan_svm import PanSVM
 from strategies.pan_svm_settings import PanSvmSettings
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from simulations.audit.audit import Audit, audit
 from simulations.benchmarks.paper_data import NINE, PaperSet, paper_settings
 from simulations.benchmarks.tables import markdown
-from simulations.running import in_process_grid
+from simulations.engines.running import in_process_grid
 from strategies.app import run
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings

@@ -14,7 +14,7 @@ import typer
 from sklearn.datasets import make_classification
 
 from simulations.benchmarks.tables import markdown
-from simulations.running import train_in_process
+from simulations.engines.running import train_in_process
 from strategies.elimination import Elimination
 from strategies.settings import make_settings
 

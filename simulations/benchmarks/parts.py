@@ -17,7 +17,7 @@ from flower_pansvm.secure_sum.protocols import paillier
 from flower_pansvm.secure_sum.rehearsal import gather_members
 from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Variant, random_vector
 from simulations.benchmarks.turns import seconds_of, take_turns
-from simulations.running import FLOWER_LOGGER, train_in_process
+from simulations.engines.running import FLOWER_LOGGER, train_in_process
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings
 

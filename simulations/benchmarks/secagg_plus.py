@@ -15,7 +15,7 @@ import tomli_w
 import typer
 
 from simulations.benchmarks import flower_app, tables
-from simulations.flower_engine import PACKAGES, build_app, run_app, temporary_folder
+from simulations.engines.flower_engine import PACKAGES, build_app, run_app, temporary_folder
 from strategies.pan_svm_settings import PanSvmSettings
 
 SITES = (5, 10)

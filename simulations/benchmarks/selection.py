@@ -33,7 +33,7 @@ from simulations.benchmarks.paper_data import (
 from simulations.benchmarks.selection_runs import Figures, SelectionRun, add_run, read_runs
 from simulations.benchmarks.selection_tables import METHODS, as_markdown, plot, tables_of, write_csv
 from simulations.benchmarks.tables import machine
-from simulations.running import FLOWER_LOGGER, train_in_process
+from simulations.engines.running import FLOWER_LOGGER, train_in_process
 from strategies.elimination import Elimination, SelectionSettings
 from strategies.registry import all_strategies
 from strategies.selection.outcome import Selection

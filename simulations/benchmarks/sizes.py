@@ -15,8 +15,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from simulations.benchmarks.tables import markdown
-from simulations.running import train_in_process
-from simulations.sites import join_data
+from simulations.data.sites import join_data
+from simulations.engines.running import train_in_process
 from strategies.pan_svm import PanSVM
 from strategies.pan_svm_settings import PanSvmSettings
 

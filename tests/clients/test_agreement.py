@@ -15,8 +15,8 @@ from sklearn.datasets import make_moons
 
 from clients.gate.membership import Participation
 from clients.gate.slots import SEED, own_slots
+from clients.rows import test_rows as held_out
 from clients.site import Site
-from clients.site import test_rows as held_out
 from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Question
 from flower_pansvm.cutting_planes.duals import Duals
@@ -41,13 +41,13 @@ from flower_pansvm.tasks.selection import SUPPORT
 from flower_pansvm.tasks.summing import RELAY
 from flower_pansvm.tasks.task import Nothing, bounds_of, sum_name
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from simulations.running import in_process_grid
-from strategies.federation import Federation
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import in_process_grid
+from strategies.federation.federation import Federation
 from strategies.master.noise_bounds import largest_noise
-from strategies.packing import pack_duals, pack_problems, pack_questions
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
+from strategies.steps.packing import pack_duals, pack_problems, pack_questions
 
 MakeGrid = Callable[..., InProcessGrid]
 Join = Callable[[InProcessGrid, Settings], Federation]

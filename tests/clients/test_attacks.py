@@ -11,7 +11,7 @@ import pytest
 from flwr.app import Message
 from numpy.typing import NDArray
 
-from clients.site import test_rows as held_out
+from clients.rows import test_rows as held_out
 from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Cuts, Question
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
@@ -25,10 +25,10 @@ from flower_pansvm.tasks.scaling import EXTREMES, MOMENTS, ROWS, SCALING, Scalin
 from flower_pansvm.tasks.scoring import SCORES
 from flower_pansvm.tasks.task import Broadcast, Nothing, Task, bounds_of, sum_name
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from strategies.federation import Federation
-from strategies.packing import pack_questions, unpack_answers
+from simulations.engines.in_process import InProcessGrid
+from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
+from strategies.steps.packing import pack_questions, unpack_answers
 
 MakeGrid = Callable[..., InProcessGrid]
 VICTIM = 3
@@ -97,7 +97,7 @@ def test_if_it_hides_that_from_each_site_it_gets_noise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Its own program would end the run at such a sum.
-    monkeypatch.setattr("strategies.federation.check_sum", lambda *_: None)
+    monkeypatch.setattr("strategies.federation.federation.check_sum", lambda *_: None)
 
     def rename(message: Message) -> None:
         other = ask_others_for_nothing(message)
@@ -163,7 +163,7 @@ def test_no_bound_is_the_coordinators_to_choose(
     sums = ask_moments(federation)
     assert all((sums[name] == expected[name]).all() for name in expected)
     others = {**dict.fromkeys(MOMENTS.summed, UNKNOWN), "total": bound}
-    monkeypatch.setattr("strategies.federation.bounds_of", lambda *_: others)
+    monkeypatch.setattr("strategies.federation.federation.bounds_of", lambda *_: others)
     with pytest.raises(SumError, match="asked something else for task 'moments'"):
         ask_moments(federation)
 
@@ -260,12 +260,36 @@ def test_without_a_floor_landmarks_are_the_rows_themselves(
 # What is not the coordinator's to say
 
 
+@pytest.mark.parametrize(
+    ("node", "scaling", "reason"),
+    [
+        ({}, "minmax", "does not disclose the smallest and largest cell of each column"),
+        ({"scaling": "minmax"}, "minmax", "write extremes='agreed' into the site's node config"),
+        (
+            {"extremes": "agreed"},
+            "standard",
+            "does not disclose the extremes of its columns: the run's scaling",
+        ),
+    ],
+    ids=str,
+)
 def test_extremes_are_not_disclosed_in_a_run_that_does_not_scale_by_them(
-    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
+    node: dict[str, Scalar],
+    scaling: str,
+    reason: str,
+    settings: Settings,
+    hospital_files: list[Path],
+    hospitals: MakeGrid,
+    enrol: Any,
+    ask_moments: Any,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    federation = enrol(hospitals(settings, hospital_files), settings)
+    """Nor in one without the hospital's consent; and it is refused before anything is computed."""
+    run = replace(settings, scaling=scaling)
+    federation = enrol(hospitals(run, hospital_files, node), run)
     ask_moments(federation)
-    with pytest.raises(SettingError, match="does not disclose the smallest and largest cell"):
+    monkeypatch.setattr("clients.local.scaling._folds", None)
+    with pytest.raises(SettingError, match=reason):
         federation.collect(EXTREMES, Nothing())
 
 

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from flwr.app import Message
 
 from clients.app import app
-from clients.site import test_rows as held_out
+from clients.rows import test_rows as held_out
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError
 from flower_pansvm.secure_sum.contract import Member, SumRound
@@ -20,8 +20,8 @@ from flower_pansvm.tasks.limits import COUNT
 from flower_pansvm.tasks.scaling import MOMENTS
 from flower_pansvm.tasks.task import Nothing
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from strategies.federation import Federation
+from simulations.engines.in_process import InProcessGrid
+from strategies.federation.federation import Federation
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
 

@@ -17,13 +17,13 @@ from clients.gate.secret import KEY_FILE
 from flower_pansvm import records
 from flower_pansvm.tasks.task import Broadcast
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from simulations.running import resumed
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import resumed
 from strategies.app import run
-from strategies.federation import Federation
+from strategies.federation.federation import Federation
+from strategies.federation.transcript import Transcript, TranscriptSum, read_transcript
 from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings
-from strategies.transcript import Transcript, TranscriptSum, read_transcript
 
 Sums = Mapping[str, NDArray[np.float64]]
 Bits = dict[str, tuple[tuple[int, ...], bytes]]

@@ -22,13 +22,13 @@ from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
 from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.tasks.task import Nothing
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from simulations.running import in_process_grid
-from strategies.federation import Federation
-from strategies.packing import pack_duals
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import in_process_grid
+from strategies.federation.federation import Federation
 from strategies.pan_svm import PanSVM
-from strategies.scaling import learn_moments
 from strategies.settings import Settings, make_settings
+from strategies.steps.packing import pack_duals
+from strategies.steps.scaling import learn_moments
 from strategies.subsets import Subsets
 
 Floats = NDArray[np.float64]

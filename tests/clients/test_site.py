@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from clients import cache
 from clients import site as site_module
-from clients.site import fold_numbers
-from clients.site import test_rows as held_out
+from clients.rows import fold_numbers
+from clients.rows import test_rows as held_out
 from flower_pansvm import records
 from flower_pansvm.cutting_planes import cuts
 from flower_pansvm.errors import FederationError, TableError
@@ -21,7 +21,7 @@ from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.tasks.joining import SCHEMA, SchemaBroadcast
 from flower_pansvm.tasks.scaling import ROWS
 from flower_pansvm.tasks.task import Nothing
-from simulations.running import train_in_process
+from simulations.engines.running import train_in_process
 from strategies.pan_svm import PanSVM
 from strategies.settings import make_settings
 

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.multiclass import signs
-from simulations import running
 from simulations.attack.attack import attack
 from simulations.attack.equations import Equations
 from simulations.attack.findings import Found, found, landmark_baseline, random_baseline
@@ -22,8 +21,9 @@ from simulations.attack.knowledge import Knowledge, knowledge_of
 from simulations.attack.linearised import determined
 from simulations.attack.replacing import Replacement
 from simulations.audit.sites import SimulatedSites
+from simulations.engines import running
+from strategies.federation.transcript import read_transcript
 from strategies.settings import Settings, make_settings
-from strategies.transcript import read_transcript
 
 Floats = NDArray[np.float64]
 SITES = 3

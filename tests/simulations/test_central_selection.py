@@ -16,7 +16,7 @@ from simulations.benchmarks.paper_data import LIBSVM, PAN_SVM, SEPARATE, WHOLE
 from simulations.benchmarks.selection_runs import Figures, SelectionRun, add_run, read_runs
 from simulations.benchmarks.selection_tables import as_markdown, tables_of, write_csv
 from simulations.central_selection import pooled, select
-from simulations.running import train_in_process
+from simulations.engines.running import train_in_process
 from strategies.elimination import Elimination
 from strategies.selection.outcome import Point
 from strategies.settings import Settings, make_settings

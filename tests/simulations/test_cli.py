@@ -17,7 +17,7 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from strategies.checkpoint import Checkpoint
+from strategies.federation.checkpoint import Checkpoint
 from strategies.settings import default_config
 
 Run = Callable[..., tuple[int, str, str]]
@@ -512,6 +512,8 @@ def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: R
     lines = {line.split()[0]: line for line in out.splitlines() if line.split()}
     assert set(default_config()) <= set(lines)
     assert "0.25,1,4,16,64,256" in lines["C-grid"]
+    assert "k-secure, paillier, plain, ring" in lines["aggregation"]
+    assert "filter-wrapper, pan-svm" in lines["strategy"]
     assert "a whole number of at least 2" in lines["candidates"]
     assert "Fewest sites in a sum." in lines["min-sites"]
     titles = [line.strip() for line in out.splitlines() if line.startswith(("Every run", "Of "))]

@@ -8,7 +8,7 @@ import pytest
 
 from flower_pansvm.errors import EngineError
 from flower_pansvm.terms import Scalar
-from simulations.flower_engine import PACKAGES, build_app, run_app, temporary_folder
+from simulations.engines.flower_engine import PACKAGES, build_app, run_app, temporary_folder
 from strategies.settings import settings_from
 
 SITES = 4

@@ -15,24 +15,25 @@ from flwr.app import ArrayRecord, MetricRecord
 from numpy.typing import ArrayLike, NDArray
 from sklearn.neighbors import NearestCentroid as CentralNearestCentroid
 
-from clients.site import test_rows as held_out
+from clients.rows import test_rows as held_out
 from flower_pansvm.errors import ModelFileError, SettingError
 from flower_pansvm.models.model import MODELS, Model, load_model
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.tasks.scaling import ROWS
 from flower_pansvm.tasks.selection import CLASS_MOMENTS
+from flower_pansvm.tasks.task import Nothing
+from simulations.data.sites import table_of
+from simulations.engines.running import in_process_grid, run
 from simulations.prediction import predict_file
 from simulations.report.section import SECTIONS, Result, Section, render
-from simulations.running import in_process_grid, run
-from simulations.sites import table_of
-from strategies.federation import Federation
-from strategies.joining import join
+from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import all_strategies, strategies
-from strategies.scaling import learn_moments, tell_scalings
 from strategies.settings import Settings, make_settings
+from strategies.steps.joining import join
+from strategies.steps.scaling import learn_moments, tell_scalings
 from strategies.strategy import PhasedStrategy
 
 Run = Callable[..., tuple[int, str, str]]
@@ -73,9 +74,9 @@ class NearestCentroid(PhasedStrategy):
             scaled = learn_moments(federation, self.settings).scaled()
             tell_scalings(federation, [scaled])
         with federation.costs.phase("centroids"):
-            sums = federation.secure_sum(CLASS_MOMENTS, {})
-            rows = federation.secure_sum(ROWS, {})["rows"].sum(axis=0)
-        model = Centroids(schema, scaled.scaling, sums["total"] / sums["count"])
+            sums = federation.secure_sum(CLASS_MOMENTS, Nothing())
+            rows = federation.secure_sum(ROWS, Nothing()).rows.sum(axis=0)
+        model = Centroids(schema, scaled.scaling, sums.total / sums.count)
         return Outcome(model, figures={"class_rows": rows.astype(int).tolist()})
 
 
@@ -112,7 +113,7 @@ class ClassRowsSection(Section):
 @pytest.fixture(autouse=True)
 def registered(monkeypatch: pytest.MonkeyPatch) -> None:
     """Enter the strategies for one test only: other tests ask which there are."""
-    monkeypatch.setattr(strategies, "_found", {**all_strategies()})
+    monkeypatch.setattr(strategies, "data", {**all_strategies()})
     strategies.register("nearest-centroid")(NearestCentroid)
     strategies.register("counts-only")(CountsOnly)
 

@@ -16,13 +16,13 @@ from flower_pansvm.cutting_planes.cuts import Answer, Question
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.tasks.cutting_planes import CUTS, CutsAnswer
 from simulations.audit.sites import SimulatedSites
-from simulations.running import in_process_grid
+from simulations.engines.running import in_process_grid
 from strategies.app import run
-from strategies.checkpoint import Checkpoint
+from strategies.federation.checkpoint import Checkpoint
+from strategies.federation.transcript import read_transcript
 from strategies.master.curvature import curvature_matrix
-from strategies.packing import unpack_answers
 from strategies.settings import Settings, make_settings
-from strategies.transcript import read_transcript
+from strategies.steps.packing import unpack_answers
 
 Matrix = NDArray[np.float64]
 FOUND = 0.01

@@ -11,8 +11,8 @@ from simulations.audit.audit import audit
 from simulations.benchmarks import training
 from simulations.benchmarks.paper_data import NINE, PaperSet, paper_settings
 from simulations.benchmarks.sizes import generate
-from simulations.running import in_process_grid, train_in_process
-from simulations.sites import join_data
+from simulations.data.sites import join_data
+from simulations.engines.running import in_process_grid, train_in_process
 from strategies.app import run
 from strategies.settings import make_settings
 

@@ -16,9 +16,9 @@ import pytest
 from sklearn.datasets import load_breast_cancer
 
 from flower_pansvm.models.pan_svc import PanSVC
-from simulations.processes import free_port, kill_group, started_process
-from simulations.running import train_in_process
-from simulations.sites import join_data
+from simulations.data.sites import join_data
+from simulations.engines.processes import free_port, kill_group, started_process
+from simulations.engines.running import train_in_process
 from strategies.settings import make_settings
 
 APP = Path(__file__).parents[2]

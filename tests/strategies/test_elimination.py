@@ -11,15 +11,15 @@ from numpy.typing import NDArray
 from scipy import stats
 from sklearn.datasets import load_wine, make_classification
 
-from clients.site import test_rows as held_out
+from clients.rows import test_rows as held_out
 from flower_pansvm.errors import FederationError, SettingError, TrainingError
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import one_versus_all
-from simulations.running import in_process_grid, train_in_process
-from simulations.sites import SEPARATOR
+from simulations.data.sites import SEPARATOR
+from simulations.engines.running import in_process_grid, train_in_process
 from strategies.app import run
 from strategies.elimination import Elimination
-from strategies.federation import Federation
+from strategies.federation.federation import Federation
 from strategies.registry import all_strategies
 from strategies.selection.filters import by_classes
 from strategies.settings import make_settings

@@ -12,7 +12,7 @@ from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.svm import SVC
 
 from flower_pansvm.cutting_planes.problem import NO_FOLD
-from simulations.running import train_in_process
+from simulations.engines.running import train_in_process
 from strategies.elimination import Elimination
 from strategies.selection.thresholds import FILTERS
 from strategies.settings import make_settings

@@ -11,7 +11,7 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.svm import SVC
 
 from clients.app import app
-from clients.site import test_rows as held_out
+from clients.rows import test_rows as held_out
 from flower_pansvm.errors import (
     FederationError,
     PanSVMError,
@@ -22,12 +22,12 @@ from flower_pansvm.errors import (
 )
 from flower_pansvm.tasks.cutting_planes import CUTS
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from simulations.running import train_in_process
-from simulations.sites import table_of
-from strategies import joining
+from simulations.data.sites import table_of
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import train_in_process
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
+from strategies.steps import joining
 
 MakeGrid = Callable[..., InProcessGrid]
 

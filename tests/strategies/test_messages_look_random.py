@@ -13,8 +13,8 @@ from clients.app import app
 from clients.gate.answering import HANDLERS
 from flower_pansvm import records
 from flower_pansvm.tasks.joining import JOIN
-from simulations.in_process import InProcessGrid
-from simulations.running import train_in_process
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import train_in_process
 from strategies.pan_svm import PanSVM
 from strategies.settings import make_settings
 

@@ -14,7 +14,7 @@ from sklearn.svm import SVC
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
-from simulations.running import train_in_process
+from simulations.engines.running import train_in_process
 from strategies import model_choice
 from strategies.model_choice import Choice, GridPoint
 from strategies.pan_svm import PanSVM

@@ -15,13 +15,13 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from clients.site import test_rows as held_out
+from clients.rows import test_rows as held_out
 from flower_pansvm.cutting_planes.cuts import Answer, Labels, Question, cuts_at
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.schema import class_names
 from flower_pansvm.tasks.joining import JOIN
-from simulations.running import train_in_process
-from simulations.sites import join_data, table_of
+from simulations.data.sites import join_data, table_of
+from simulations.engines.running import train_in_process
 from strategies.master.engine import solve
 from strategies.master.search import PointSearch
 from strategies.pan_svm import PanSVM

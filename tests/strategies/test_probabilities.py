@@ -13,7 +13,7 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
 
 from flower_pansvm.cutting_planes.problem import NO_FOLD
-from simulations.running import train_in_process
+from simulations.engines.running import train_in_process
 from strategies.settings import make_settings
 
 Pool = Callable[..., Any]

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 
-from simulations.running import train_in_process
+from simulations.engines.running import train_in_process
 from strategies.settings import make_settings
 
 RING = {"aggregation": "ring", "execution": "one-shot"}

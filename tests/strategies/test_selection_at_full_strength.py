@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from simulations.benchmarks.generated_selection import select
-from simulations.running import train_in_process
+from simulations.engines.running import train_in_process
 from strategies.elimination import Elimination
 from strategies.settings import make_settings
 

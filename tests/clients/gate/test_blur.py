@@ -27,11 +27,11 @@ from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
 from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
 from flower_pansvm.tasks.task import noised, summed
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from strategies.federation import Federation
+from simulations.engines.in_process import InProcessGrid
+from strategies.federation.federation import Federation
 from strategies.master.noise_bounds import largest_noise
-from strategies.packing import pack_questions, unpack_answers
 from strategies.settings import Settings, make_settings
+from strategies.steps.packing import pack_questions, unpack_answers
 
 Draws = NDArray[np.float64]
 

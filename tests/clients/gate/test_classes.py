@@ -18,7 +18,7 @@ from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
 from flower_pansvm.tasks.joining import JOIN, SCHEMA
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
+from simulations.engines.in_process import InProcessGrid
 from strategies.settings import make_settings
 
 Ask = Callable[..., Message]

@@ -31,8 +31,8 @@ from flower_pansvm.tasks.scaling import MOMENTS, ROWS
 from flower_pansvm.tasks.summing import RELAY
 from flower_pansvm.tasks.task import Nothing, Task, disclosed, noised, sum_name, summed
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from strategies.federation import Federation
+from simulations.engines.in_process import InProcessGrid
+from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
 
 

@@ -12,7 +12,7 @@ from flower_pansvm.cutting_planes.noise import rows_to_blur
 from flower_pansvm.errors import PanSVMError, SettingError, SumError
 from flower_pansvm.tasks.consents import CONSENTS
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
+from simulations.engines.in_process import InProcessGrid
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
 
@@ -58,6 +58,18 @@ def test_a_run_that_does_not_is_refused(
 ) -> None:
     with pytest.raises(SumError, match=f"Site 'north' {message}"):
         agreed_terms(context(node, **config))
+
+
+def test_a_hospital_does_not_look_at_what_is_the_coordinators_own() -> None:
+    run = {
+        "strategy": "of-a-later-version",
+        "landmarks": "whatever",
+        "a-key-of-a-later-version": True,
+        "C": -1,
+    }
+    here = Context(1, 2, {"name": "north"}, RecordDict(), {"min-sites": 4, **run})
+    assert agreed_terms(here).min_sites == 4
+    assert agreed_terms(here).digest != agreed_terms(context({}, min_sites=4)).digest
 
 
 @pytest.mark.parametrize("key", ["min_sites", "agregation", "Roster", "min-cluster "])

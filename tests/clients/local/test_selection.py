@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from clients.site import test_rows as held_out
+from clients.rows import test_rows as held_out
 from flower_pansvm import records
 from flower_pansvm.cutting_planes.duals import Duals
 from flower_pansvm.cutting_planes.problem import Problem
@@ -22,10 +22,10 @@ from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
 from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.tasks.task import Nothing
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from strategies.federation import Federation
-from strategies.packing import pack_duals
+from simulations.engines.in_process import InProcessGrid
+from strategies.federation.federation import Federation
 from strategies.settings import Settings
+from strategies.steps.packing import pack_duals
 
 Sums = dict[str, NDArray[np.float64]]
 Ask = Callable[..., Federation]

@@ -43,7 +43,7 @@ class Constant(Model):
 def registered() -> Iterator[None]:
     MODELS.register("constant")(Constant)
     yield
-    del MODELS._found["constant"]
+    del MODELS["constant"]
 
 
 def pan_svc() -> PanSVC:
@@ -74,7 +74,7 @@ def test_a_model_of_another_class_is_refused_by_name(tmp_path: Path) -> None:
 def test_an_unknown_kind_names_the_near_ones(tmp_path: Path) -> None:
     MODELS.register("pan-svd")(Constant)
     Constant("yes").save(tmp_path / "model.npz")
-    del MODELS._found["pan-svd"]
+    del MODELS["pan-svd"]
     with pytest.raises(ModelFileError, match=r"'pan-svd'.*'pan-svc'.*import the module"):
         load_model(tmp_path / "model.npz")
 

@@ -26,9 +26,9 @@ from flower_pansvm.tasks.limits import LARGEST_CELL, MOST_ROWS, UNKNOWN
 from flower_pansvm.tasks.selection import SUPPORT, SupportQuestion
 from flower_pansvm.tasks.task import Nothing, Task, bounds_of, summed
 from flower_pansvm.terms import Terms
-from strategies import fitted_scaling
-from strategies.packing import pack_duals, pack_problems, pack_questions
 from strategies.settings import make_settings
+from strategies.steps import fitted_scaling
+from strategies.steps.packing import pack_duals, pack_problems, pack_questions
 
 
 def problem_of(weights: tuple[float, float] = (1.0, 1.0)) -> Problem:

@@ -29,14 +29,14 @@ from simulations.audit.landmarks import smallest_cluster
 from simulations.audit.scaling import ScalingAudit
 from simulations.audit.selection import row_factors_by_site
 from simulations.audit.sites import SimulatedSites
-from simulations.in_process import InProcessGrid
-from simulations.running import in_process_grid
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import in_process_grid
 from strategies.app import run
-from strategies.checkpoint import Checkpoint
+from strategies.federation.checkpoint import Checkpoint
+from strategies.federation.transcript import read_transcript
 from strategies.master.curvature import curvature_matrix
-from strategies.packing import unpack_answers
 from strategies.settings import Settings, make_settings
-from strategies.transcript import read_transcript
+from strategies.steps.packing import unpack_answers
 from strategies.voted_wrapper import VotedWrapper
 
 Run = Callable[..., tuple[int, str, str]]

@@ -12,10 +12,10 @@ from flower_pansvm.tasks.cutting_planes import WARM_START
 from simulations.audit.audit import Audit, audit, sentences, sums_of
 from simulations.audit.phase import PHASES, Factors, Phase, every_phase, no_rows
 from simulations.audit.sites import SimulatedSites
-from simulations.running import in_process_grid
+from simulations.engines.running import in_process_grid
 from strategies.app import run
+from strategies.federation.transcript import TranscriptSum
 from strategies.settings import make_settings
-from strategies.transcript import TranscriptSum
 
 
 def of_run(folder: Path, **settings: Any) -> Audit:
@@ -65,7 +65,7 @@ def test_a_phase_of_its_own_is_one_class(tmp_path: Path, monkeypatch: pytest.Mon
             return {"starts": sum(one.task in self.tasks for one in transcript) or None}
 
     usual = of_run(tmp_path / "usual")
-    monkeypatch.setitem(PHASES._found, "warm_start", WarmStarts)
+    monkeypatch.setitem(PHASES.data, "warm_start", WarmStarts)
     found = of_run(tmp_path / "found")
     assert usual.isolated_by_pairs == 0
     assert found.isolated_by_pairs == 1

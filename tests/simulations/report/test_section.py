@@ -78,7 +78,7 @@ def test_a_section_of_its_own_is_one_class(monkeypatch: pytest.MonkeyPatch) -> N
         def round_trips(self, result: Result) -> str:
             return "1 to vote"
 
-    monkeypatch.setitem(SECTIONS._found, "votes", Votes)
+    monkeypatch.setitem(SECTIONS.data, "votes", Votes)
     result = {**BARE, "votes_of_sites": ["yes", "no"]}
     assert titles(result)[0] == "Votes"
     assert sections_of(result)[0].html(result) == "<p>yes, no</p>"

@@ -1,0 +1,85 @@
+"""A site's rows in a run: which are trained on, which are kept for evaluation, and in which fold each is."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+SPLIT_STREAM, FOLD_STREAM = 1, 2
+"""Distinguish the draws of test rows and of folds from other draws by the same seed."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Some of a site's rows.
+
+    Parameters
+    ----------
+    X : ndarray of shape (rows, features)
+        Cells in the table's own units; NaN is a missing cell.
+    classes : ndarray of shape (rows,)
+        Class index of each row.
+    """
+
+    X: NDArray[np.float64]
+    classes: NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Split:
+    """A site's rows in a run.
+
+    Parameters
+    ----------
+    train, test : Rows
+        Those to train on, and those kept for evaluation.
+    left_out : ndarray of shape (rows left out,)
+        Labels of the rows that have no part in the run: they are no classes of it.
+    """
+
+    train: Rows
+    test: Rows
+    left_out: NDArray[np.str_]
+
+
+def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> NDArray[np.bool_]:
+    """Return which rows are kept for evaluation: the same share of each class, drawn by the seed.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (rows,)
+        Class name of each row.
+    fraction : float
+        Share of rows to keep, from 0 to below 1.
+    seed : int
+        Seed of the draw.
+    """
+    kept = np.zeros(len(classes), dtype=np.bool_)
+    # A stream of its own: a simulation deals the rows to the sites by the same seed.
+    generator = np.random.default_rng([seed, SPLIT_STREAM])
+    for name in np.unique(classes):
+        members = generator.permutation(np.flatnonzero(classes == name))
+        kept[members[: round(fraction * len(members))]] = True
+    return kept
+
+
+def fold_numbers(classes: NDArray[np.int64], folds: int, seed: int) -> NDArray[np.int64]:
+    """Deal rows to folds, shape (rows,): as evenly as can be, each class by itself and all together.
+
+    Parameters
+    ----------
+    classes : ndarray of shape (rows,)
+        Class index of each row.
+    folds : int
+        Number of folds.
+    seed : int
+        Seed of the draw.
+    """
+    numbers = np.empty(len(classes), dtype=np.int64)
+    generator = np.random.default_rng([seed, FOLD_STREAM])
+    dealt = 0
+    for one in np.unique(classes):
+        members = generator.permutation(np.flatnonzero(classes == one))
+        numbers[members] = (dealt + np.arange(len(members))) % folds
+        dealt += len(members)
+    return numbers
