@@ -19,7 +19,8 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 
 from flower_pansvm.secure_sum import make, tags
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
-from flower_pansvm.secure_sum.fixed_point import decode, encode, scale_exponent
+from flower_pansvm.secure_sum.decoding import decode
+from flower_pansvm.secure_sum.fixed_point import encode, scale_exponent
 from flower_pansvm.secure_sum.identities import RunKeys, public_identity, sign
 from flower_pansvm.secure_sum.keys import apply_mask, keystream, pair_key, seal, sum_key
 from flower_pansvm.secure_sum.mask_graph import partners, public_order
