@@ -24,7 +24,7 @@ def groups(strategy: str | None) -> dict[str, dict[str, "Field[Any]"]]:
     common = {"aggregation", *setting_fields(Settings)}
     found: dict[str, dict[str, Field[Any]]] = {}
     for key, one in all_settings().items():
-        title = "Every run" if key in common else f"Of {', '.join(owners(key))}"
+        title = "Every run" if key in common else _title(owners(key))
         if key not in lacking:
             found.setdefault(title, {})[key] = one
     return found
@@ -43,6 +43,11 @@ def table(title: str, settings: Mapping[str, "Field[Any]"]) -> Table:
         may_be = one_of(*named[key]) if key in named else one.metadata["kind"]
         found.add_row(key, text, may_be.must_be, one.metadata["meaning"])
     return found
+
+
+def _title(names: list[str]) -> str:
+    kind = "Secure sums" if set(names) <= set(protocol_names()) else "Strategies"
+    return f"{kind}: {', '.join(names)}"
 
 
 def _of_strategies() -> set[str]:

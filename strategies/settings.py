@@ -176,7 +176,8 @@ def all_settings() -> dict[str, "Field[Any]"]:
     known: dict[str, Field[Any]] = {"aggregation": setting_fields(Terms)["aggregation"]}
     for name, owner in _owners().items():
         for key, one in setting_fields(owner).items():
-            if known.setdefault(key, one) is not one:
+            before = known.setdefault(key, one)
+            if (before.default, before.metadata) != (one.default, one.metadata):
                 raise SettingError(
                     f"'{key}', a setting of {name}, is the name of another setting of {owners(key)[0]} too. Rename one "
                     "of them, or have both take it from one class of settings."

@@ -516,9 +516,15 @@ def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: R
     assert "filter-wrapper, pan-svm" in lines["strategy"]
     assert "a whole number of at least 2" in lines["candidates"]
     assert "Fewest sites in a sum." in lines["min-sites"]
-    titles = [line.strip() for line in out.splitlines() if line.startswith(("Every run", "Of "))]
+    titles = [
+        line.strip()
+        for line in out.splitlines()
+        if line.startswith(("Every run", "Strategies: ", "Secure sums: "))
+    ]
     assert titles[0] == "Every run"
-    assert "Of filter-wrapper" in titles
+    assert {"Strategies: filter-wrapper", "Secure sums: k-secure, ring", "Secure sums: paillier"} <= set(
+        titles
+    )
 
 
 @pytest.mark.parametrize(

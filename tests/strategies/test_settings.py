@@ -17,7 +17,15 @@ from flower_pansvm.terms import Scalar, Terms
 from strategies.filter_wrapper import FilterWrapperSettings
 from strategies.pan_svm import PanSVM
 from strategies.registry import all_strategies, strategies
-from strategies.settings import Settings, all_settings, default_config, make_settings, owners, settings_from
+from strategies.settings import (
+    Settings,
+    all_settings,
+    default_config,
+    make_settings,
+    owners,
+    settings_from,
+    term,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -328,6 +336,22 @@ def test_two_strategies_cannot_make_a_setting_of_the_same_name(monkeypatch: pyte
         SettingError, match="'tol', a setting of other, is the name of another setting of filter-wrapper"
     ):
         all_settings()
+
+
+def test_strategies_may_share_a_term_of_the_sites(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True)
+    class OtherSettings(Settings):
+        kernel: str = term("kernel")
+
+    class Other(PanSVM):
+        settings_class = OtherSettings  # type: ignore[assignment]
+
+    monkeypatch.setattr(strategies, "data", {**strategies.data, "other": Other})
+    assert {"other", "pan-svm"} <= set(owners("kernel"))
+    found = settings_from({"strategy": "other", "kernel": "linear"})
+    assert (type(found), found.terms.kernel) == (OtherSettings, "linear")
+    with pytest.raises(SettingError, match="'landmarks' is a setting of filter-wrapper, pan-svm"):
+        settings_from({"strategy": "other", "landmarks": 10})
 
 
 @pytest.mark.parametrize(
