@@ -1,15 +1,16 @@
 """What can be chosen by name: each such thing enters its name itself, beside its definition."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections import UserDict
+from collections.abc import Callable, Iterator
 from typing import TypeVar
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.setting_values import check_choice
+from flower_pansvm.setting_values import near_matches
 
 T = TypeVar("T")
 
 
-class Registry(Mapping[str, T]):
+class Registry(UserDict[str, T]):
     """Things of one kind by name, in the order of their names.
 
     Parameters
@@ -30,8 +31,8 @@ class Registry(Mapping[str, T]):
     """
 
     def __init__(self, kind: str) -> None:
+        super().__init__()
         self.kind = kind
-        self._found: dict[str, T] = {}
 
     def register(self, name: str) -> Callable[[T], T]:
         """Return a decorator that enters a thing under a name.
@@ -43,38 +44,23 @@ class Registry(Mapping[str, T]):
         """
 
         def enter(thing: T) -> T:
-            if name in self._found:
+            if name in self.data:
                 raise SettingError(
-                    f"There are two of the {self.kind} '{name}': {_place(self._found[name])} and {_place(thing)}. "
+                    f"There are two of the {self.kind} '{name}': {_place(self.data[name])} and {_place(thing)}. "
                     "Give one of them another name."
                 )
-            self._found[name] = thing
+            self.data[name] = thing
             return thing
 
         return enter
 
-    def __getitem__(self, name: str) -> T:
-        """Return what has the name.
-
-        Raises
-        ------
-        SettingError
-            If nothing has; the text names the near matches.
-        """
-        check_choice(self.kind, name, self._found)
-        return self._found[name]
-
-    def __contains__(self, name: object) -> bool:
-        """Tell whether something has the name."""
-        return name in self._found
+    def __missing__(self, name: str) -> T:
+        """Raise a SettingError that names the near matches."""
+        raise SettingError(f"There is no {self.kind} '{name}'. {near_matches(name, self.data)}")
 
     def __iter__(self) -> Iterator[str]:
         """Go through the names in order."""
-        return iter(sorted(self._found))
-
-    def __len__(self) -> int:
-        """Return how many there are."""
-        return len(self._found)
+        return iter(sorted(self.data))
 
 
 def _place(thing: object) -> str:

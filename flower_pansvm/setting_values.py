@@ -1,100 +1,119 @@
-"""The value of one setting: from what a user writes to a number, or to an error that says what it must be."""
+"""What a setting may be: said beside its field, read from what a user writes, told where a value cannot work."""
 
 import difflib
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 from flower_pansvm.errors import SettingError
 
-MUST_BE = {
-    "C": "a number above 0, or 'auto'",
-    "gamma": "a number above 0, 'scale' or 'auto'",
-    "C-grid": "numbers above 0, separated by commas",
-    "gamma-grid": "numbers above 0, separated by commas, or 'auto'",
-    "landmarks": "a share of the rows between 0 and 1, a whole number of landmarks, or 'auto'",
-    "features": "a number of features from 1 on, or 'auto'",
-    "blur": "a whole number of rows from 0 on, or 'auto'",
-    "test-fraction": "a number from 0 on and below 1",
-    "tol": "a number above 0",
-    "timeout": "a number of seconds above 0",
-}
-"""What an error says a setting must be; a number, where nothing is said."""
+
+@dataclass(frozen=True)
+class Kind:
+    """What the values of a setting may be.
+
+    Parameters
+    ----------
+    must_be : str
+        In words, as the end of a sentence: ``a number above 0``.
+    read : callable
+        Returns the value for what a user has written, or for the value itself; ValueError if it cannot be one.
+    write : callable
+        Returns what the run config holds for a value: a text, a number or a truth value.
+    choices : tuple of str
+        The words it must be one of; empty if it is not chosen from words.
+    """
+
+    must_be: str
+    read: Callable[[Any], Any]
+    write: Callable[[Any], Any] = lambda value: value
+    choices: tuple[str, ...] = ()
 
 
-def refusal(key: str, value: object) -> SettingError:
-    """Return the error that says what the setting must be."""
-    return SettingError(f"{key} is '{value}', but it must be {MUST_BE.get(key, 'a number')}.")
+def setting(default: object, kind: Kind, meaning: str) -> Any:
+    """Return a field of a frozen dataclass of settings, whose ``__post_init__`` calls `parse`.
+
+    Parameters
+    ----------
+    default : object
+        Its default.
+    kind : Kind
+        What it may be.
+    meaning : str
+        What it is, one line for a user.
+    """
+    return field(default=default, metadata={"kind": kind, "meaning": meaning})
 
 
-def to_number(key: str, value: object) -> float:
-    """Return a value as a number, perhaps infinite or none.
+def parse(settings: Any) -> None:
+    """Replace what a user has written by values, in all fields of new settings.
 
     Raises
     ------
     SettingError
-        If it is none.
+        If a value cannot work.
     """
+    for one in fields(settings):
+        if "kind" in one.metadata:
+            value = read(key_of(one.name), getattr(settings, one.name), one.metadata["kind"])
+            object.__setattr__(settings, one.name, value)
+
+
+def read(key: str, value: object, kind: Kind) -> Any:
+    """Return the value of a setting for what a user has written.
+
+    Raises
+    ------
+    SettingError
+        If it cannot be one; the text says what it must be.
+    """
+    if kind.choices:
+        check_choice(key, str(value), kind.choices)
     try:
-        return float(str(value))
+        return kind.read(value)
     except ValueError:
-        raise refusal(key, value) from None
+        raise SettingError(f"{key} is '{value}', but it must be {kind.must_be}.") from None
 
 
-def to_positive(key: str, value: object) -> float:
-    """Return a value as a finite number above 0.
-
-    Raises
-    ------
-    SettingError
-        If it is none.
-    """
-    found = to_number(key, value)
-    if not 0 < found < math.inf:
-        raise refusal(key, value)
-    return found
+def key_of(name: str) -> str:
+    """Return what the run config calls a field: ``min-sites`` for ``min_sites``."""
+    return name.replace("_", "-")
 
 
-def to_positives(key: str, values: str) -> list[float]:
-    """Return the numbers above 0 of a list with commas, each once, the smallest first.
-
-    Raises
-    ------
-    SettingError
-        If it is no such list; the text shows all of it.
-
-    Examples
-    --------
-    >>> to_positives("C-grid", "4, 1,4")
-    [1.0, 4.0]
-    """
-    try:
-        return sorted({to_positive(key, value) for value in values.split(",")})
-    except SettingError:
-        raise refusal(key, values) from None
+def text() -> Kind:
+    """Return the kind of a free text."""
+    return Kind("a text", str)
 
 
-def convert(key: str, value: object, kind: type) -> str | int | float | bool:
-    """Return a run-config value as the type of the setting; a user may write 1 for 1.0.
+def one_of(*choices: str) -> Kind:
+    """Return the kind of one of several words."""
+    return Kind(f"one of {', '.join(choices)}", str, choices=choices)
 
-    Raises
-    ------
-    SettingError
-        If that cannot be.
-    """
-    if kind is bool:
-        if isinstance(value, bool):
-            return value
-        if str(value).lower() in ("true", "false"):
-            return str(value).lower() == "true"
-        raise SettingError(f"{key} is '{value}', but it must be true or false.")
-    if kind is str:
-        return str(value)
-    found = to_number(key, value)
-    if kind is int:
-        if not found.is_integer():
-            raise SettingError(f"{key} is {value}, but it must be a whole number.")
-        return int(found)
-    return found
+
+def flag() -> Kind:
+    """Return the kind of a truth value."""
+
+    def found(value: object) -> bool:
+        if str(value).lower() not in ("true", "false"):
+            raise ValueError
+        return str(value).lower() == "true"
+
+    return Kind("true or false", found)
+
+
+def whole(least: int, most: float = math.inf, multiple: int = 1) -> Kind:
+    """Return the kind of whole numbers from ``least`` to ``most``, all or the multiples of one."""
+
+    def found(value: object) -> int:
+        number = float(str(value))
+        if not (least <= number <= most and number % multiple == 0):
+            raise ValueError
+        return int(number)
+
+    upper = f" and at most {most}" if most < math.inf else ""
+    what = "a whole number" if multiple == 1 else f"a multiple of {multiple}"
+    return Kind(f"{what} of at least {least}{upper}", found)
 
 
 def near_matches(word: str, known: Iterable[str]) -> str:
@@ -116,9 +135,3 @@ def check_choice(setting: str, value: str, choices: Iterable[str]) -> None:
     """Raise a SettingError that names the near matches unless ``value`` is one of ``choices``."""
     if value not in choices:
         raise SettingError(f"There is no {setting} '{value}'. {near_matches(value, choices)}")
-
-
-def check_least(setting: str, value: float, least: float) -> None:
-    """Raise a SettingError unless ``value`` is finite and at least ``least``."""
-    if not least <= value < math.inf:
-        raise SettingError(f"{setting} is {value}, but it must be at least {least}.")

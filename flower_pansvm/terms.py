@@ -9,21 +9,9 @@ from dataclasses import dataclass, field, fields
 from typing import Self
 
 from flower_pansvm import records
-from flower_pansvm.setting_values import check_choice, check_least, convert
+from flower_pansvm.setting_values import key_of, one_of, parse, setting, text, whole
 
 Scalar = str | int | float | bool
-
-CHOICES = {
-    "execution": ("one-shot", "hops"),
-    "preset": ("private", "exact", "paper"),
-    "scaling": ("standard", "minmax", "none"),
-    "kernel": ("rbf", "linear", "poly"),
-    "class_weight": ("none", "balanced"),
-}
-"""What a text may be."""
-
-LEAST = {"k": 0, "min_sites": 2}
-"""The least that a number may be."""
 
 MIN_CLUSTER = 5
 """Fewest rows behind a landmark, unless the run or a hospital asks for more."""
@@ -31,30 +19,28 @@ MIN_CLUSTER = 5
 
 @dataclass(frozen=True)
 class Terms:
-    """What a site checks and needs of a run's settings.
+    """What a site checks and needs of a run's settings; beside each what it may be and what it means.
 
     Parameters
     ----------
-    aggregation, execution, k, key_bits, min_sites
-        The secure sum: its protocol; whether ring and k-secure take one round trip or go from site to site; the k of
-        k-secure, 0 for the number of sites; length of a Paillier key; fewest sites.
-    preset
-        ``private``, with secret noise in all sums that rows could be computed from; ``exact`` or ``paper``, without.
-    scaling, kernel, class_weight
-        What the request's numbers may be: see :class:`strategies.settings.Settings`.
+    aggregation, min_sites, preset, scaling, kernel, class_weight
+        See below.
     config
         The whole run config, of which nothing but the digest is used.
     """
 
-    aggregation: str = "ring"
-    execution: str = "one-shot"
-    k: int = 0
-    key_bits: int = 3072
-    min_sites: int = 3
-    preset: str = "private"
-    scaling: str = "standard"
-    kernel: str = "rbf"
-    class_weight: str = "none"
+    aggregation: str = setting("ring", text(), "The secure sum: its protocol.")
+    min_sites: int = setting(3, whole(2), "Fewest sites in a sum.")
+    preset: str = setting(
+        "private",
+        one_of("private", "exact", "paper"),
+        "private: secret noise in all sums that rows could be computed from; exact: none; paper: as published.",
+    )
+    scaling: str = setting("standard", one_of("standard", "minmax", "none"), "How features are scaled.")
+    kernel: str = setting("rbf", one_of("rbf", "linear", "poly"), "The kernel, as in scikit-learn's SVC.")
+    class_weight: str = setting(
+        "none", one_of("none", "balanced"), "balanced: both sides of each binary problem weigh as much."
+    )
     config: Mapping[str, Scalar] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
@@ -68,15 +54,11 @@ class Terms:
 
         Examples
         --------
-        >>> Terms.from_config({"k": 2, "landmarks": "500"}).k
-        2
+        >>> Terms.from_config({"min-sites": 4, "landmarks": "500"}).min_sites
+        4
         """
-        terms = {term.name.replace("_", "-"): term for term in fields(cls) if term.name != "config"}
-        values = {
-            term.name: convert(key, config[key], type(term.default))
-            for key, term in terms.items()
-            if key in config
-        }
+        terms = {key_of(term.name): term.name for term in fields(cls) if term.name != "config"}
+        values = {name: config[key] for key, name in terms.items() if key in config}
         return cls(**values, config=config)  # type: ignore[arg-type]
 
     @property
@@ -85,10 +67,7 @@ class Terms:
         return config_digest(self.config)
 
     def __post_init__(self) -> None:
-        for name, choices in CHOICES.items():
-            check_choice(name.replace("_", "-"), getattr(self, name), choices)
-        for name, least in LEAST.items():
-            check_least(name.replace("_", "-"), getattr(self, name), least)
+        parse(self)
 
 
 def config_digest(config: Mapping[str, Scalar]) -> str:

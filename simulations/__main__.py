@@ -1,5 +1,33 @@
-"""Makes ``python -m simulations`` the same as ``pansvm``."""
+"""The console script ``pansvm``, which is ``python -m simulations`` as well."""
 
-from simulations.cli import main
+import sys
 
-main()
+EXTRAS = {
+    "jinja2": "report",
+    "matplotlib": "report",
+    "rich": "simulation",
+    "tomli_w": "simulation",
+    "typer": "simulation",
+}
+"""Which extra of this project brings a package that a hospital does without."""
+
+
+def main() -> None:
+    """Run the command line; without a package that a command needs, say which extra brings it."""
+    try:
+        from simulations import cli  # noqa: PLC0415
+
+        cli.main()
+    except ModuleNotFoundError as error:
+        package = str(error.name).split(".")[0]
+        if package not in EXTRAS:
+            raise
+        sys.exit(
+            f"Error: This needs the package {package}, which is not installed. Install it with: "
+            f"pip install 'flower-pansvm[{EXTRAS[package]}]', or all that pansvm needs with: "
+            "pip install 'flower-pansvm[simulation]'"
+        )
+
+
+if __name__ == "__main__":
+    main()

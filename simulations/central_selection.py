@@ -19,19 +19,19 @@ from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.multiclass import Pair, one_versus_all, signs
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema, class_names
-from simulations.sites import table_of
-from strategies import fitted_scaling
-from strategies.binary_problems import scale_gamma
-from strategies.common_schema import common_schema
+from simulations.data.sites import table_of
+from strategies.elimination import SelectionSettings
+from strategies.filter_wrapper import FilterWrapperSettings
 from strategies.selection.choice import choose
 from strategies.selection.class_moments import ClassMoments
 from strategies.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
 from strategies.selection.filters import by_classes
 from strategies.selection.outcome import Point, Selection, Step
-from strategies.selection.schedule import parse_schedule
 from strategies.selection.thresholds import filter_order, screen
 from strategies.selection.voting import best_spared, least_important, vote
-from strategies.settings import Settings
+from strategies.steps import fitted_scaling
+from strategies.steps.binary_problems import scale_gamma
+from strategies.steps.common_schema import common_schema
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -63,7 +63,7 @@ class PooledSplit:
 
     Parameters
     ----------
-    settings : Settings
+    settings : SelectionSettings
         Scaling, C and gamma.
     pairs : tuple of Pair
         The binary problems.
@@ -72,7 +72,7 @@ class PooledSplit:
     """
 
     def __init__(
-        self, settings: Settings, pairs: tuple[Pair, ...], train: PooledRows, held_out: PooledRows
+        self, settings: SelectionSettings, pairs: tuple[Pair, ...], train: PooledRows, held_out: PooledRows
     ) -> None:
         self.settings, self.pairs = settings, pairs
         scaling = _scaling(settings.scaling, train.X)
@@ -82,11 +82,9 @@ class PooledSplit:
     def fit(self, kept: Mask) -> list[SVC]:
         """Return the SVM of every binary problem on the kept features."""
         X = self.X[:, kept]
-        gamma = self.settings.gamma_values(scale_gamma(X.shape[1], float(X.var())))[0]
-        return [
-            SVC(C=float(self.settings.C), gamma=gamma).fit(X, signs(self.classes, pair))
-            for pair in self.pairs
-        ]
+        (C,) = self.settings.C_values
+        (gamma,) = self.settings.gamma_values(scale_gamma(X.shape[1], float(X.var())))
+        return [SVC(C=C, gamma=gamma).fit(X, signs(self.classes, pair)) for pair in self.pairs]
 
     def accuracy(self, kept: Mask) -> float:
         """Return the share of the rows held out that models on the kept features predict right."""
@@ -109,7 +107,7 @@ class PooledSplit:
 class Pool:
     """What a selection sees: the training rows, with the test rows held out or with a fold of themselves."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: SelectionSettings) -> None:
         train, test, schema = pooled(settings)
         pairs = one_versus_all(len(schema.classes))
         self.pairs, self.columns = pairs, schema.columns
@@ -132,7 +130,7 @@ class Pool:
         return Point(int(kept.sum()), float(by_fold.mean()), float(by_fold.std()), test)
 
 
-def pooled(settings: Settings) -> tuple[PooledRows, PooledRows, Schema]:
+def pooled(settings: SelectionSettings) -> tuple[PooledRows, PooledRows, Schema]:
     """Return training rows and test rows of all simulated sites, and what the columns and classes are."""
     tables = [table_of(settings, site) for site in range(settings.sites)]
     names = [
@@ -156,12 +154,12 @@ def pooled(settings: Settings) -> tuple[PooledRows, PooledRows, Schema]:
     return _joined(train), _joined(test), schema
 
 
-def select(settings: Settings) -> Selection:
+def select(settings: SelectionSettings) -> Selection:
     """Run the selection that ``settings.strategy`` names, with LIBSVM on the pooled rows.
 
     Parameters
     ----------
-    settings : Settings
+    settings : SelectionSettings
         As of the federated run; C and gamma are given, not ``auto``.
     """
     pool = Pool(settings)
@@ -170,23 +168,23 @@ def select(settings: Settings) -> Selection:
     everything = np.ones(len(pool.columns), dtype=np.bool_)
     kept, points = everything, [pool.point(everything)]
     criteria = CRITERIA if settings.strategy == "voted-wrapper" else (settings.strategy,)
-    if settings.strategy == "filter-wrapper":
+    if isinstance(settings, FilterWrapperSettings):
         screening = screen(scores, settings.thresholds)
         kept = np.isin(np.arange(len(pool.columns)), screening.kept)
         points += [] if kept.all() else [pool.point(kept)]
-    schedule, remaining, steps = parse_schedule(settings.step), kept, list[Step]()
+    remaining, steps = kept, list[Step]()
     while (left := int(remaining.sum())) > 1:
-        if screening:
-            step = by_accuracy(pool, remaining, schedule.size(left), order, settings.candidates)
+        if isinstance(settings, FilterWrapperSettings):
+            step = by_accuracy(pool, remaining, settings.step.size(left), order, settings.candidates)
         else:
-            step = by_votes(pool, remaining, schedule.size(left), criteria)
+            step = by_votes(pool, remaining, settings.step.size(left), criteria)
         remaining = _without(remaining, step.removed)
         steps.append(step)
         points.append(pool.point(remaining))
     removed = [feature for step in steps for feature in step.removed]
     filtered_out = least_important(order, ~kept, len(order))[::-1]
     ranking = _indices([*np.flatnonzero(remaining).tolist(), *reversed(removed), *filtered_out])
-    chosen = points[choose(points, settings.select_tolerance, settings.features_wanted)]
+    chosen = points[choose(points, settings.select_tolerance, settings.features)]
     return Selection(ranking, tuple(points), tuple(steps), ranking[: chosen.features], screening)
 
 

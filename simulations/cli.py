@@ -15,7 +15,8 @@ from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.setting_values import check_choice
 from flower_pansvm.terms import Scalar
 from simulations import selecting
-from strategies.settings import SELECTING, Settings
+from strategies.registry import all_strategies
+from strategies.settings import Settings, make_settings, settings_from
 
 cli = typer.Typer(
     help="Train one non-linear SVM over the rows of several hospitals; no row leaves its hospital.",
@@ -113,8 +114,8 @@ def run(
     what they have found.
     """
     # Flower and scikit-learn take seconds to import; `pansvm --help` should not wait for them.
-    from simulations import running  # noqa: PLC0415
-    from simulations.sites import join_data  # noqa: PLC0415
+    from simulations.data.sites import join_data  # noqa: PLC0415
+    from simulations.engines import running  # noqa: PLC0415
 
     check_choice("engine", engine, running.ENGINES)
     if audit:
@@ -141,7 +142,7 @@ def run(
         }
         if tunes:
             options |= {"C": "auto", "gamma": "auto"}
-        settings = Settings.from_config(options | _assignments(set_ or []))
+        settings = settings_from(options | _assignments(set_ or []))
         settings = running.with_sites_of_data(settings)
         running.check(settings)
     _check_command(settings, tunes, selects)
@@ -184,9 +185,24 @@ def predict(
 @cli.command()
 def report(folder: Annotated[Path, typer.Argument(help="Folder of a run, with its result.json.")]) -> None:
     """Write report.html again from a run's result.json."""
-    from simulations.report import write_report  # noqa: PLC0415
+    from simulations.report.page import write_report  # noqa: PLC0415
 
     typer.echo(f"The report is in {write_report(folder)}")
+
+
+@cli.command("settings")
+def print_settings(
+    strategy: Annotated[
+        str | None, typer.Argument(help="A strategy, whose settings alone are printed.", show_default="all")
+    ] = None,
+) -> None:
+    """Print the settings for --set and for Flower's run config: name, default, what it may be, and meaning."""
+    from simulations import settings_table  # noqa: PLC0415
+
+    show = Console(highlight=False, markup=False).print
+    for title, settings in settings_table.groups(strategy).items():
+        show(settings_table.table(title, settings))
+        show()
 
 
 @cli.command()
@@ -242,16 +258,17 @@ def _check_command(settings: Settings, tunes: bool, selects: bool) -> None:
             "Leave one of them out, or train with 'pansvm run'."
         )
     if selects and not settings.selects:
+        selecting = [name for name in all_strategies() if make_settings(strategy=name).selects]
         raise SettingError(
-            f"The strategy {settings.strategy} selects no features. Select with one of "
-            f"{', '.join(SELECTING)}, or train with 'pansvm run'."
+            f"The strategy {settings.strategy} selects no features. Select with one of {', '.join(selecting)}, or "
+            "train with 'pansvm run'."
         )
 
 
 def _print_choice(folder: Path, context: typer.Context, engine: str) -> None:
     """Print the grid that model choice has tried and how to train with the best point again."""
     from simulations import tuning  # noqa: PLC0415
-    from simulations.report import read_result  # noqa: PLC0415
+    from simulations.report.page import read_result  # noqa: PLC0415
 
     result = read_result(folder)
     chosen = result["chosen"]
@@ -270,7 +287,7 @@ def _print_choice(folder: Path, context: typer.Context, engine: str) -> None:
 
 def _print_selection(folder: Path) -> None:
     """Print which features were chosen, how it came to that, and how to go on with them."""
-    from simulations.report import read_result  # noqa: PLC0415
+    from simulations.report.page import read_result  # noqa: PLC0415
     from strategies.results import MODEL_FILE  # noqa: PLC0415
 
     result = read_result(folder)
@@ -294,7 +311,8 @@ def _print_selection(folder: Path) -> None:
 
 def _print_figures(folder: Path) -> None:
     """Print the figures of a run and where its files are."""
-    from simulations.report import headline, read_result  # noqa: PLC0415
+    from simulations.report.page import headline, read_result  # noqa: PLC0415
+    from strategies.results import MODEL_FILE  # noqa: PLC0415
 
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in headline(read_result(folder)).items():
@@ -302,4 +320,5 @@ def _print_figures(folder: Path) -> None:
     console = Console(highlight=False, soft_wrap=True, markup=False)
     console.print(table)
     files = sorted(path.name for path in folder.iterdir() if path.is_file())
-    console.print(f"Model, figures and report are in {folder}: {', '.join(files)}")
+    what = "Model, figures and report" if MODEL_FILE in files else "Figures and report"
+    console.print(f"{what} are in {folder}: {', '.join(files)}")

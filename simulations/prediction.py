@@ -1,15 +1,19 @@
-"""Predictions of a saved model for the rows of a file."""
+"""Predictions of a saved model of any kind for the rows of a file."""
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from clients.table.reading import read_for_prediction
 from clients.table.table import Table, align
-from flower_pansvm.counts import winners
-from flower_pansvm.model import PanSVC
+from flower_pansvm.errors import ModelFileError
+from flower_pansvm.models.model import load_model
+from strategies.results import RESULT_FILE
 
 
 @dataclass(frozen=True)
@@ -19,8 +23,8 @@ class Predictions:
     Parameters
     ----------
     frame : DataFrame
-        One line per row: ``prediction``, then ``decision`` or, with several classes, ``decision_CLASS``, then
-        ``probability_CLASS`` if the model gives probabilities.
+        One line per row: ``prediction``, then ``decision`` or, with several classes, ``decision_CLASS`` if the model
+        has decision values, then ``probability_CLASS`` if it gives probabilities.
     accuracy : float or None
         Share of rows predicted right; None if the file has no label column.
     unused : tuple of str
@@ -38,7 +42,7 @@ def predict_file(model_path: Path, table_path: Path, label: str | None) -> Predi
     Parameters
     ----------
     model_path : Path
-        A ``model.npz``.
+        A ``model.npz`` of any kind.
     table_path : Path
         CSV, Parquet or LIBSVM text with the columns the model was trained on, in any order; it may have others.
     label : str or None
@@ -47,30 +51,52 @@ def predict_file(model_path: Path, table_path: Path, label: str | None) -> Predi
     Raises
     ------
     ModelFileError
-        If the model cannot be read.
+        If the model cannot be read, or the run has made none.
     TableError
         If the rows cannot be read or a column is missing.
     """
-    model = PanSVC.load(model_path)
+    _check_model_was_made(model_path)
+    model = load_model(model_path)
+    schema = model.schema_
     table = read_for_prediction(table_path, label)
-    needed, unused = _needed(table, model.schema_.columns)
-    cells = pd.DataFrame(align(needed, model.schema_.columns).X, columns=list(model.schema_.columns))
-    decisions = model.decision_function(cells)
-    frame = pd.DataFrame({"prediction": model.predict(cells)})
-    if decisions.ndim == 1:
-        frame["decision"] = decisions
-    else:
-        for index, name in enumerate(model.schema_.classes):
-            frame[f"decision_{name}"] = decisions[:, index]
+    needed, unused = _needed(table, schema.columns)
+    cells = pd.DataFrame(align(needed, schema.columns).X, columns=list(schema.columns))
+    predicted = model.predict(cells)
+    frame = pd.DataFrame({"prediction": predicted})
+    if hasattr(model, "decision_function"):
+        decisions = model.decision_function(cells)
+        if decisions.ndim == 1:
+            frame["decision"] = decisions
+        else:
+            _add_by_class(frame, "decision", schema.classes, decisions)
     if hasattr(model, "predict_proba"):
-        probabilities = model.predict_proba(cells)
-        for index, name in enumerate(model.schema_.classes):
-            frame[f"probability_{name}"] = probabilities[:, index]
+        _add_by_class(frame, "probability", schema.classes, model.predict_proba(cells))
     if table.labels is None:
         return Predictions(frame, None, unused)
-    predicted = winners(decisions.reshape(len(decisions), -1))
-    accuracy = float((model.schema_.indices(table.labels) == predicted).mean())
+    place = {name: index for index, name in enumerate(schema.classes)}
+    said = np.array([place[str(name)] for name in predicted])
+    accuracy = float((schema.indices(table.labels) == said).mean())
     return Predictions(frame, accuracy, unused)
+
+
+def _check_model_was_made(path: Path) -> None:
+    """Check that the run of a folder without a model was to make one."""
+    result = path.parent / RESULT_FILE
+    if path.exists() or not result.exists():
+        return
+    described = json.loads(result.read_text(encoding="utf-8"))
+    if described.get("model_sha256") is None:
+        raise ModelFileError(
+            f"There is nothing to predict with: the strategy of this run, {described['strategy']}, makes no model. "
+            f"{RESULT_FILE} has all that it has found."
+        )
+
+
+def _add_by_class(
+    frame: pd.DataFrame, name: str, classes: Sequence[str], values: NDArray[np.float64]
+) -> None:
+    for index, class_name in enumerate(classes):
+        frame[f"{name}_{class_name}"] = values[:, index]
 
 
 def _needed(table: Table, columns: Sequence[str]) -> tuple[Table, tuple[str, ...]]:

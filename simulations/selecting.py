@@ -37,11 +37,6 @@ ROUNDING = 1e-9
 Step = Mapping[str, Any]
 
 
-def selects(result: Mapping[str, Any]) -> bool:
-    """Return whether a run has selected features."""
-    return "selected" in result
-
-
 def shortened(names: Sequence[str], room: int = ROOM) -> str:
     """Return as many names as fit in a number of characters, and how many more there are.
 

@@ -6,23 +6,12 @@ from typing import Any
 
 from rich.table import Table
 
-from simulations.sites import SEPARATOR
-from strategies.settings import Settings
+from simulations.data.sites import SEPARATOR
+from strategies.setting_kinds import number_text
+from strategies.settings import default_config
 
 NOT_REPEATED = ("C-grid", "gamma-grid", "out", "resume", "audit")
 """Settings without a meaning when C and gamma are given, or that belong to one run only."""
-
-
-def number(value: float) -> str:
-    """Return a number as a person writes it, the same number when it is read again.
-
-    Examples
-    --------
-    >>> number(16.0), number(0.002083)
-    ('16', '0.002083')
-    """
-    short = f"{value:g}"
-    return short if float(short) == value else repr(value)
 
 
 def accuracy(point: Mapping[str, Any]) -> str:
@@ -37,8 +26,8 @@ def gap(point: Mapping[str, Any]) -> str:
 
 def point_name(point: Mapping[str, Any]) -> str:
     """Return the setting of a point as text; a linear kernel has no gamma."""
-    gamma = "" if point["gamma"] is None else f", gamma={number(point['gamma'])}"
-    return f"C={number(point['C'])}{gamma}"
+    gamma = "" if point["gamma"] is None else f", gamma={number_text(point['gamma'])}"
+    return f"C={number_text(point['C'])}{gamma}"
 
 
 def grid_table(chosen: Mapping[str, Any]) -> Table:
@@ -56,7 +45,7 @@ def grid_table(chosen: Mapping[str, Any]) -> Table:
     if any(point["failure"] for point in grid):
         table.add_column("why it failed")
     for point in grid:
-        numbers = [number(point[name]) for name in names]
+        numbers = [number_text(point[name]) for name in names]
         table.add_row(*numbers, accuracy(point), gap(point), point["failure"] or None)
     return table
 
@@ -82,7 +71,7 @@ def command(result: Mapping[str, Any], options: Collection[str]) -> str:
         Settings that ``pansvm run`` has an option for; the others are given by ``--set``.
     """
     config, chosen = result["config"], result["chosen"]
-    usual = Settings().to_config()
+    usual = default_config()
     tuned = [name for name in ("C", "gamma") if config[name] == "auto"]
     changed = {
         name: value
@@ -92,7 +81,7 @@ def command(result: Mapping[str, Any], options: Collection[str]) -> str:
     changed.update({name: chosen[name] for name in tuned})
     words = ["pansvm", "run"]
     for name, value in changed.items():
-        text = number(value) if isinstance(value, float) else str(value)
+        text = number_text(value) if isinstance(value, float) else str(value)
         if name == "data":
             words += [word for source in text.split(SEPARATOR) for word in ("--data", source)]
         elif value is not None:

@@ -8,22 +8,12 @@ from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 
 from flower_pansvm.errors import PanSVMError, SettingError, TrainingError
-from strategies.checkpoint import Checkpoint
-from strategies.filter_wrapper import FilterWrapper
-from strategies.pan_svm import PanSVM
+from strategies.federation.checkpoint import Checkpoint
+from strategies.federation.transcript import Transcript
+from strategies.registry import all_strategies
 from strategies.results import write
-from strategies.settings import Settings
-from strategies.transcript import Transcript
-from strategies.voted_wrapper import Rsvm, SvmRfe, SvmT, VotedWrapper
-
-STRATEGIES: dict[str, type[PanSVM]] = {
-    "pan-svm": PanSVM,
-    "voted-wrapper": VotedWrapper,
-    "filter-wrapper": FilterWrapper,
-    "svm-rfe": SvmRfe,
-    "rsvm": Rsvm,
-    "svm-t": SvmT,
-}
+from strategies.settings import Settings, settings_from
+from strategies.strategy import PhasedStrategy
 
 app = ServerApp()
 
@@ -31,12 +21,12 @@ app = ServerApp()
 @app.main()
 def main(grid: Grid, context: Context) -> None:
     """Run one training; an error must leave this function as an exception, or Flower takes the run for completed."""
-    settings = Settings.from_config(context.run_config)
+    settings = settings_from(context.run_config)
     folder = Path(settings.out).absolute() if settings.out else Path.cwd() / "runs" / str(context.run_id)
     run(grid, settings, folder)
 
 
-def run(grid: Grid, settings: Settings, folder: Path) -> PanSVM:
+def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
     """Train with the sites on the grid and write the results into a folder.
 
     Parameters
@@ -50,7 +40,7 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PanSVM:
 
     Returns
     -------
-    PanSVM
+    PhasedStrategy
         The strategy with everything it has learned.
 
     Raises
@@ -59,7 +49,7 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PanSVM:
         If the run fails; its checkpoint stays in the folder.
     """
     checkpoint = Checkpoint(folder, settings)
-    strategy = STRATEGIES[settings.strategy](
+    strategy = all_strategies()[settings.strategy](
         settings, checkpoint, Transcript(folder) if settings.audit else None
     )
     try:
@@ -75,7 +65,9 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PanSVM:
         raise
     write(folder, strategy, settings)
     checkpoint.remove()
-    accuracy = strategy.evaluation.accuracy
-    log(INFO, "test accuracy %s", "not measured, no test rows" if accuracy is None else f"{accuracy:.4f}")
+    evaluation = strategy.outcome.evaluation
+    if evaluation is not None:
+        accuracy = evaluation.accuracy
+        log(INFO, "test accuracy %s", "not measured, no test rows" if accuracy is None else f"{accuracy:.4f}")
     log(INFO, "results are in %s", folder)
     return strategy

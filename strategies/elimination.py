@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,19 +10,40 @@ from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import SettingError
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
+from flower_pansvm.setting_values import setting, whole
 from flower_pansvm.tasks.selection import CLASS_MOMENTS
 from flower_pansvm.tasks.task import Nothing
-from strategies.carry_over import carry_over
-from strategies.federation import Federation
+from strategies.federation.federation import Federation
 from strategies.pan_svm import PanSVM
+from strategies.pan_svm_settings import PanSvmSettings
 from strategies.selection.class_moments import ClassMoments
 from strategies.selection.outcome import Selection
-from strategies.selection.schedule import parse_schedule
+from strategies.selection.schedule import Schedule, parse_schedule, schedules
+from strategies.setting_kinds import number, or_word
+from strategies.steps.carry_over import carry_over
 from strategies.subsets import Mask, Score, Subsets, Trained, Wanted
 from strategies.trail import Trail
+
+
+@dataclass(frozen=True)
+class SelectionSettings(PanSvmSettings):
+    """The settings of the strategies that select features."""
+
+    step: Schedule = setting(parse_schedule("auto"), schedules(), "Features that each step removes.")
+    features: int | None = setting(
+        None,
+        or_word("auto", whole(1)),
+        "Features to choose; auto: the fewest that are as accurate as the best.",
+    )
+    select_tolerance: float = setting(0.0, number(least=0), "How much less accurate fewer features may be.")
+
+    @property
+    def selects(self) -> bool:
+        """Whether the strategy selects features."""
+        return True
 
 
 class Elimination(PanSVM):
@@ -38,11 +59,13 @@ class Elimination(PanSVM):
         What was found, after the run; ``model`` is then one on the chosen features only.
     """
 
+    settings_class = SelectionSettings
+    settings: SelectionSettings
     subsets: Subsets
     trail: Trail
     selection: Selection
 
-    def fit(self, federation: Federation) -> PanSVC:
+    def learn(self, federation: Federation) -> PanSVC:
         """Select features, and train on those that are chosen."""
         phase, settings = federation.costs.phase, self.settings
         schema, moments = self.agree(federation)
@@ -53,7 +76,7 @@ class Elimination(PanSVM):
         with phase("selection"):
             self.trail = Trail(schema, federation.costs)
             self.eliminate(federation)
-            self.selection = self.trail.outcome(settings.select_tolerance, settings.features_wanted)
+            self.selection = self.trail.outcome(settings.select_tolerance, settings.features)
         chosen = self.mask(self.selection.selected)
         return self.train(federation, schema, moments, scaled, landmarks, chosen, self._start)
 
@@ -90,7 +113,7 @@ class Elimination(PanSVM):
     def join(self, federation: Federation) -> Schema:
         """Phase 1, and whether there are as many features as are wanted, before anything is trained."""
         schema = super().join(federation)
-        check_wanted(self.settings.features_wanted, len(schema.columns))
+        check_wanted(self.settings.features, len(schema.columns))
         return schema
 
     @abstractmethod
@@ -110,7 +133,7 @@ class Elimination(PanSVM):
 
     def size(self, features: Mask) -> int:
         """Return how many features this step removes."""
-        return parse_schedule(self.settings.step).size(int(np.count_nonzero(features)))
+        return self.settings.step.size(int(np.count_nonzero(features)))
 
     def mask(self, features: Iterable[int]) -> Mask:
         """Return features as a mask of all of them."""

@@ -1,20 +1,60 @@
 """PPFSIFW: three filters, then a wrapper that leaves out one feature after the other (Lu 2016, section 6.2.3)."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from strategies.elimination import Elimination, check_wanted
-from strategies.federation import Federation
+from flower_pansvm.setting_values import setting, whole
+from strategies.elimination import Elimination, SelectionSettings, check_wanted
+from strategies.federation.federation import Federation
+from strategies.registry import strategies
 from strategies.selection.filters import by_classes
-from strategies.selection.thresholds import filter_order, screen
+from strategies.selection.thresholds import (
+    FILTERS,
+    WELCH_KEY,
+    Threshold,
+    filter_order,
+    parse_threshold,
+    screen,
+    thresholds,
+)
 from strategies.selection.voting import best_spared, least_important
 from strategies.subsets import Trained, Wanted, without
 
 
+@dataclass(frozen=True)
+class FilterWrapperSettings(SelectionSettings):
+    """The settings of PPFSIFW: what each filter keeps, and how many features a step tries to do without."""
+
+    candidates: int = setting(30, whole(2), "The most features that a step tries to do without.")
+    filter_fisher: Threshold = setting(
+        parse_threshold("filter-fisher", "75%"),
+        thresholds("filter-fisher"),
+        "What the filter by Fisher scores keeps.",
+    )
+    filter_welch: Threshold = setting(
+        parse_threshold(WELCH_KEY, "p=0.01"), thresholds(WELCH_KEY), "What the filter by Welch's test keeps."
+    )
+    filter_scatter: Threshold = setting(
+        parse_threshold("filter-scatter", "75%"),
+        thresholds("filter-scatter"),
+        "What the filter by scatter keeps.",
+    )
+
+    @property
+    def thresholds(self) -> dict[str, Threshold]:
+        """What each filter keeps, by the filter's name."""
+        return {name: getattr(self, f"filter_{name}") for name in FILTERS}
+
+
+@strategies.register("filter-wrapper")
 class FilterWrapper(Elimination):
     """The PPFSIFW strategy."""
+
+    settings_class = FilterWrapperSettings
+    settings: FilterWrapperSettings
 
     def eliminate(self, federation: Federation) -> None:
         """Keep what passes all filters (steps 1 and 2), then remove features by accuracy (step 3).
@@ -24,7 +64,7 @@ class FilterWrapper(Elimination):
         """
         scores = by_classes(self.class_moments(federation), self.subsets.pairs)
         screening, order = screen(scores, self.settings.thresholds), filter_order(scores)
-        check_wanted(self.settings.features_wanted, len(screening.kept), "the filters keep")
+        check_wanted(self.settings.features, len(screening.kept), "the filters keep")
         self.trail.add_screening(screening, order)
         everything, score = self.train_and_score(self.mask(range(len(order))), near=None)
         self.trail.add_point(everything, score)

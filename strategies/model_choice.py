@@ -21,7 +21,10 @@ from flower_pansvm.errors import SettingError, TrainingError
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from strategies.binary_problems import (
+from strategies.federation.federation import Federation
+from strategies.master.progress import Progress
+from strategies.pan_svm_settings import PanSvmSettings
+from strategies.steps.binary_problems import (
     check_kernel,
     kernel_of,
     noise_of,
@@ -32,13 +35,10 @@ from strategies.binary_problems import (
     warm_start,
     with_rows,
 )
-from strategies.cutting_planes import CuttingPlanes
-from strategies.federation import Federation
-from strategies.landmarks import gather_landmarks
-from strategies.master.progress import Progress
-from strategies.scaling import Moments, ScaledFeatures, tell_scalings
-from strategies.scoring import Trial, score, shares_right
-from strategies.settings import Settings
+from strategies.steps.cutting_planes import CuttingPlanes
+from strategies.steps.landmarks import gather_landmarks
+from strategies.steps.scaling import Moments, ScaledFeatures, tell_scalings
+from strategies.steps.scoring import Trial, score, shares_right
 
 ROUGH, MOST_ROUNDS = 1e-2, 12
 """Models that are only compared are not trained to a smaller gap than this, nor for more round trips."""
@@ -132,14 +132,14 @@ class Choice:
         return {"C": grid[0]["C"], "gamma": grid[0]["gamma"], "cut_rounds": self.cut_rounds, "grid": grid}
 
 
-def choose(federation: Federation, settings: Settings, schema: Schema, moments: Moments) -> Choice:
+def choose(federation: Federation, settings: PanSvmSettings, schema: Schema, moments: Moments) -> Choice:
     """Try every C and gamma of the grid on every fold.
 
     Parameters
     ----------
     federation : Federation
         The sites, which have been told the schema.
-    settings : Settings
+    settings : PanSvmSettings
         The grid, and everything else as in training.
     schema : Schema
         The classes.
@@ -190,7 +190,7 @@ def choose(federation: Federation, settings: Settings, schema: Schema, moments: 
 
 def _feature_maps(
     federation: Federation,
-    settings: Settings,
+    settings: PanSvmSettings,
     landmarks: Sequence[NDArray[np.float64]],
     scaled_sets: Sequence[ScaledFeatures],
     gammas: Sequence[float],
@@ -223,7 +223,7 @@ def _feature_maps(
 
 
 def _problems(
-    settings: Settings,
+    settings: PanSvmSettings,
     moments: Moments,
     maps: dict[tuple[float, int], NystromMap],
     points: Sequence[tuple[float, float]],

@@ -12,11 +12,17 @@ from numpy.typing import NDArray
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.metrics import Evaluation
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from strategies.binary_problems import (
+from strategies.federation.federation import Federation
+from strategies.master.progress import Progress
+from strategies.model_choice import Choice, choose
+from strategies.outcome import Outcome
+from strategies.pan_svm_settings import PanSvmSettings
+from strategies.registry import strategies
+from strategies.steps.binary_problems import (
     check_kernel,
     fit_feature_map,
     name_of,
@@ -27,25 +33,27 @@ from strategies.binary_problems import (
     warm_start,
     with_rows,
 )
-from strategies.cutting_planes import CuttingPlanes
-from strategies.federation import Federation
-from strategies.joining import join
-from strategies.landmarks import gather_landmarks
-from strategies.master.progress import Progress
-from strategies.model_choice import Choice, choose
-from strategies.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
-from strategies.scoring import Trial, score
+from strategies.steps.cutting_planes import CuttingPlanes
+from strategies.steps.joining import join
+from strategies.steps.landmarks import gather_landmarks
+from strategies.steps.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
+from strategies.steps.scoring import Trial, score
 from strategies.strategy import PhasedStrategy
 
 SPREAD = 0.3
 """How far decision values lie apart, in shares of the largest distance that is to be expected."""
 
 
+@strategies.register("pan-svm")
 class PanSVM(PhasedStrategy):
-    """The PAN-SVM strategy. Each phase is a method; a subclass may replace one and keep the others.
+    """The PAN-SVM strategy; the feature selections share its phases.
 
     Attributes
     ----------
+    model : PanSVC
+        The fitted model, after the run.
+    evaluation : Evaluation
+        Its accuracy over all sites' test rows, after the run.
     training : CuttingPlanes
         Bounds, cuts and dual variables of each binary problem, as far as training has come. After those of the model
         come, for probabilities, those that leave a fold out.
@@ -58,16 +66,27 @@ class PanSVM(PhasedStrategy):
     --------
     The ServerApp of this project runs it like this:
 
-    >>> strategy = PanSVM(Settings(C=10.0))  # doctest: +SKIP
+    >>> strategy = PanSVM(PanSvmSettings(C=10.0))  # doctest: +SKIP
     >>> result = strategy.start(grid)  # doctest: +SKIP
     >>> strategy.model.save("model.npz")  # doctest: +SKIP
     """
 
+    model: PanSVC
+    evaluation: Evaluation
+    settings_class = PanSvmSettings
+    settings: PanSvmSettings
     training: CuttingPlanes
     choice: Choice | None = None
     landmarks_used: int = 0
 
-    def fit(self, federation: Federation) -> PanSVC:
+    def fit(self, federation: Federation) -> Outcome:
+        """Train the model, and try it on the test rows."""
+        self.model = self.learn(federation)
+        with federation.costs.phase("evaluation"):
+            self.evaluation = self.evaluate(federation)
+        return Outcome(self.model, self.evaluation, self.figures())
+
+    def learn(self, federation: Federation) -> PanSVC:
         """Train the model; one phase after the other as in the paper's figure 3.1."""
         schema, moments = self.agree(federation)
         with federation.costs.phase("landmarks"):
@@ -81,7 +100,7 @@ class PanSVM(PhasedStrategy):
         with phase("join"):
             schema = self.join(federation)
         with phase("scaling"):
-            moments = self.learn_moments(federation)
+            moments = learn_moments(federation, self.settings)
         if self.settings.tunes:
             with phase("model choice"):
                 self.choose(federation, schema, moments)
@@ -122,7 +141,7 @@ class PanSVM(PhasedStrategy):
         check_kernel(feature_map.kernel, scaled)
         with phase("warm start"):
             if start is None:
-                starts = self.warm_start(federation, problems)
+                starts = warm_start(federation, self.settings, problems)
             else:
                 own = start(feature_map)
                 starts = [own[i % len(pairs)] for i in range(len(problems))]
@@ -138,10 +157,6 @@ class PanSVM(PhasedStrategy):
         """Phase 1: agree on columns and classes."""
         return join(federation, self.settings)
 
-    def learn_moments(self, federation: Federation) -> Moments:
-        """Phase 2: federated moments of the features."""
-        return learn_moments(federation, self.settings)
-
     def choose(self, federation: Federation, schema: Schema, moments: Moments) -> None:
         """Choose C and gamma by cross-validation, if they are to be chosen, and go on with these."""
         self.choice = choose(federation, self.settings, schema, moments)
@@ -149,7 +164,7 @@ class PanSVM(PhasedStrategy):
         log(
             INFO, "chosen by %d-fold cross-validation: C=%g, gamma=%g", len(moments.folds), best.C, best.gamma
         )
-        self.settings = replace(self.settings, C=best.C, gamma=repr(best.gamma))
+        self.settings = replace(self.settings, C=best.C, gamma=best.gamma)
 
     def scale(self, federation: Federation, moments: Moments) -> ScaledFeatures:
         """Phase 2, end: scale the features."""
@@ -181,13 +196,14 @@ class PanSVM(PhasedStrategy):
         self, schema: Schema, pairs: Sequence[Pair], feature_map: NystromMap, moments: Moments
     ) -> list[Problem]:
         """Return the binary problems of the model; for probabilities the same again without each fold."""
+        (C,) = self.settings.C_values
         folds = [NO_FOLD, *(moments.folds if self.settings.probability else ())]
         problems = [
             Problem(
                 name_of(pair, schema),
                 feature_map.rank,
                 0.0,
-                float(self.settings.C),
+                C,
                 pair,
                 fold=fold,
                 noise=noise_of(self.settings, feature_map),
@@ -196,10 +212,6 @@ class PanSVM(PhasedStrategy):
             for pair in pairs
         ]
         return [with_rows(problem, self.settings, moments.rows) for problem in problems]
-
-    def warm_start(self, federation: Federation, problems: Sequence[Problem]) -> list[NDArray[np.float64]]:
-        """Phase 5: the mean of the sites' own linear SVMs as first point of each problem."""
-        return warm_start(federation, self.settings, problems)
 
     def cutting_planes(
         self,
@@ -252,7 +264,6 @@ class PanSVM(PhasedStrategy):
             for state in solved
         ]
         return {
-            "rows_train": int(self.training.rows.sum()),
             "landmarks": self.landmarks_used,
             "rank": self.model.feature_map_.rank,
             "objective": objectives[0] if len(objectives) == 1 else objectives,

@@ -1,4 +1,4 @@
-"""What a run leaves in its folder: ``model.npz``, ``result.json``, and ``grid.csv`` if it had a model to choose."""
+"""What a run leaves in its folder: ``result.json``, ``model.npz`` if it made a model, ``grid.csv`` if it chose one."""
 
 import csv
 import json
@@ -7,6 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from flower_pansvm.metrics import Evaluation
 from strategies.settings import Settings
 from strategies.strategy import PhasedStrategy
 
@@ -26,36 +27,44 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
     settings : Settings
         The run's settings.
     """
-    federation, model, evaluation = strategy.federation, strategy.model, strategy.evaluation
-    costs = federation.costs
+    federation, outcome = strategy.federation, strategy.outcome
+    model, costs = outcome.model, federation.costs
+    schema = federation.schema if model is None else model.schema_
+    tried = outcome.evaluation or Evaluation(0, None, None, None, None)
     return {
         "strategy": settings.strategy,
         "aggregation": settings.aggregation,
         "sites": len(federation.sites),
-        "rows_test": evaluation.rows,
-        "classes": list(model.schema_.classes),
-        "features": model.n_features_in_,
-        "accuracy": evaluation.accuracy,
-        "balanced_accuracy": evaluation.balanced_accuracy,
-        "f1": evaluation.f1,
-        "auc": evaluation.auc,
-        **strategy.figures(),
+        "rows_train": federation.rows_train,
+        "rows_test": tried.rows,
+        "classes": None if schema is None else list(schema.classes),
+        "features": None if schema is None else len(schema.columns),
+        "accuracy": tried.accuracy,
+        "balanced_accuracy": tried.balanced_accuracy,
+        "f1": tried.f1,
+        "auc": tried.auc,
+        **outcome.figures,
         "round_trips": costs.round_trips,
         "bytes_up": costs.bytes_up,
         "bytes_down": costs.bytes_down,
         "seconds": {phase: round(seconds, 3) for phase, seconds in costs.seconds.items()},
         "disclosed": costs.disclosed(),
         "dropped_sites": costs.dropped,
-        "model_sha256": model.sha256(),
+        "model_sha256": None if model is None else model.sha256(),
+        "model_kind": None if model is None else model.kind,
         "versions": {"python": platform.python_version(), **_versions()},
         "config": settings.to_config(),
     }
 
 
 def write(folder: Path, strategy: PhasedStrategy, settings: Settings) -> None:
-    """Write the model and the description of the run into a folder, which is made if it is not there."""
+    """Write the model, if there is one, and the description of the run into a folder, which is made if need be."""
     folder.mkdir(parents=True, exist_ok=True)
-    strategy.model.save(folder / MODEL_FILE)
+    if strategy.outcome.model is None:
+        # One of an earlier run would be taken for this one's.
+        (folder / MODEL_FILE).unlink(missing_ok=True)
+    else:
+        strategy.outcome.model.save(folder / MODEL_FILE)
     result = describe(strategy, settings)
     text = json.dumps(result, indent=2, ensure_ascii=False)
     (folder / RESULT_FILE).write_text(text + "\n", encoding="utf-8")

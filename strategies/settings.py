@@ -1,239 +1,103 @@
-"""The settings of a run: names, defaults, and what each may be.
+"""The settings of a run: those that every strategy has, and how a run config becomes a strategy's settings.
 
 They are the keys of Flower's run config (``[tool.flwr.app.config]``, ``flwr run --run-config``) and of
-``pansvm run --set``. The defaults follow scikit-learn where it has one.
+``pansvm run --set``. What a setting may be and what it means stands beside it; ``pansvm settings`` prints all.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
-from typing import Self
+from dataclasses import Field, dataclass, field, fields
+from typing import Any, Self
 
-from flower_pansvm import terms
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
-from flower_pansvm.setting_values import (
-    check_choice,
-    check_least,
-    convert,
-    near_matches,
-    refusal,
-    to_number,
-    to_positive,
-    to_positives,
-)
+from flower_pansvm.secure_sum import options_class, protocol_names
+from flower_pansvm.secure_sum.contract import SecureSum
+from flower_pansvm.secure_sum.protocols.ring import Ring
+from flower_pansvm.secure_sum.selection import protocol_of
+from flower_pansvm.setting_values import flag, key_of, near_matches, parse, read, setting, text, whole
 from flower_pansvm.terms import Scalar, Terms
-from strategies.selection.schedule import parse_schedule
-from strategies.selection.thresholds import parse_threshold
+from strategies.registry import all_strategies
+from strategies.setting_kinds import number, number_text
 
-SELECTING = ("voted-wrapper", "filter-wrapper", "svm-rfe", "rsvm", "svm-t")
-"""Strategies that select features."""
 
-CHOICES = {
-    **terms.CHOICES,
-    "strategy": ("pan-svm", *SELECTING),
-    "multi_class": ("ovr", "ovo"),
-    "landmark_method": ("k-means", "federated-k-means", "random"),
-}
-
-LEAST = {
-    **terms.LEAST,
-    "sites": 2,
-    "min_cluster": 1,
-    "points": 1,
-    "curvature": 0.0,
-    "cv_folds": 2,
-    "candidates": 2,
-    "select_tolerance": 0.0,
-    "degree": 1,
-    "seed": 0,
-    "coef0": 0.0,
-}
-"""The least that a number may be."""
-
-GAMMA_FACTORS = (0.0625, 0.25, 1.0, 4.0)
-"""The default grid of gamma, in shares of ``scale``."""
+def term(name: str) -> Any:
+    """Return the field of a setting that the sites read too: it is that of their terms."""
+    (found,) = (one for one in fields(Terms) if one.name == name)
+    return field(default=found.default, metadata=found.metadata)
 
 
 @dataclass(frozen=True)
 class Settings:
-    """All settings of a run; in the run config a name has ``-`` where a field has ``_``.
+    """The settings that every strategy has. A strategy's own are a subclass, beside its algorithm.
 
-    Parameters
+    Values may be given as a user writes them, ``landmarks="auto"``; the fields hold them in their own types.
+
+    Attributes
     ----------
-    data, label, positive, split, sites, data_dir
-        What simulated sites hold (a hospital names its own table in its node config): data set or file, label
-        column, comma-separated labels that count as positive, how rows are dealt out, number of sites, folder
-        of data sets.
-    strategy, aggregation, execution, k, key_bits, min_sites
-        The privacy-preserving system; the secure-sum protocol; whether ring and k-secure take one round trip
-        (``one-shot``) or go from site to site (``hops``); the k of k-secure, 0 for the number of sites; length of a
-        Paillier key; fewest sites in a sum.
-    test_fraction, seed
-        Share of each site's rows kept for evaluation; seed of the splits and of k-means.
-    scaling, landmarks, min_cluster
-        ``standard``, ``minmax`` or ``none``; landmarks as a share of all rows (below 1), a count, or ``auto``
-        for a quarter of the rows, at most 500; fewest rows behind a landmark.
-    landmark_method
-        ``k-means`` at each site, the paper's; ``federated-k-means`` over all sites, ten round trips more; or
-        ``random`` points of the bounding box.
-    kernel, gamma, degree, coef0, C
-        As in scikit-learn's ``SVC``. ``auto`` for gamma, C or both chooses by federated cross-validation.
-    class_weight
-        ``none``, or ``balanced``: in each binary problem both sides weigh as much, as in scikit-learn.
-    multi_class, probability
-        One versus the rest (``ovr``, the paper's choice) or one versus one (``ovo``); whether the model gives
-        probabilities, which takes a model more for each fold, in the same messages.
-    cv_folds, C_grid, gamma_grid
-        Folds of cross-validation; the values of C and gamma it tries, by commas; ``auto`` for a sixteenth, a quarter,
-        one and four times gamma=scale.
-    step, candidates
-        Features that each step of a feature selection removes: ``1``, the paper's; a share of those left, such as
-        ``0.1``; a schedule such as ``1000:0.5,100:0.1,1``, half while there are more than 1000, then a tenth, below 100
-        one; or ``auto``, a tenth while there are more than 50, then one. And the most features that ``filter-wrapper``
-        tries to do without in a step.
-    features, select_tolerance
-        Number of features to choose; ``auto`` for the fewest whose accuracy is within the
-        tolerance of the best, by default none: as accurate as the best.
-    filter_fisher, filter_welch, filter_scatter
-        What the filters of ``filter-wrapper`` keep: a number of features (``200``), a share (``50%``); for Welch's test
-        also a p-value (``p=0.01``).
-    tol
-        Relative gap at which training stops.
-    preset, points, curvature, blur, warm_start
-        ``private``, few round trips, and secret noise in all sums that rows could be computed from; ``exact``, the same
-        training without noise, for researchers; or ``paper``, its algorithms 2 and 3 as published. Not with ``paper``:
-        points on the line to the master's solution when the bounds stall; most megabytes
-        of curvature a site sends per round trip, 0 for none; rows at each site whose part in a cutting plane is random,
-        ``auto`` or a count, 0 for none; whether local models give the first point.
-    timeout
-        Seconds to wait for the sites in one round trip.
-    out, resume, audit
-        Folder for the results, an absolute path, by default ``runs/RUN_ID`` in the working folder; whether to go on
-        from the checkpoint that a stopped run has left there; whether to keep there what the sites were asked, so
-        that ``pansvm run --audit`` can tell which simulated patients a curious coordinator could single out.
+    protocol : SecureSum
+        The secure sum with its options; in the run config ``aggregation`` is its name, and each option has a key.
+    given : mapping or None
+        The run config that they were read from, if they were.
+
+    Raises
+    ------
+    SettingError
+        If a value cannot work.
     """
 
-    data: str = "breast_cancer"
-    label: str = ""
-    positive: str = ""
-    split: str = "iid"
-    sites: int = 5
-    data_dir: str = ""
-    strategy: str = "pan-svm"
-    aggregation: str = Terms.aggregation
-    execution: str = Terms.execution
-    k: int = Terms.k
-    key_bits: int = Terms.key_bits
-    min_sites: int = Terms.min_sites
-    test_fraction: float = 0.2
-    seed: int = 0
-    scaling: str = Terms.scaling
-    landmarks: str = "auto"
-    min_cluster: int = terms.MIN_CLUSTER
-    kernel: str = Terms.kernel
-    gamma: str = "scale"
-    degree: int = 3
-    coef0: float = 0.0
-    C: float | str = 1.0
-    landmark_method: str = "k-means"
-    class_weight: str = Terms.class_weight
-    multi_class: str = "ovr"
-    probability: bool = False
-    cv_folds: int = 5
-    C_grid: str = "0.25,1,4,16,64,256"
-    gamma_grid: str = "auto"
-    step: str = "auto"
-    candidates: int = 30
-    features: str = "auto"
-    select_tolerance: float = 0.0
-    filter_fisher: str = "75%"
-    filter_welch: str = "p=0.01"
-    filter_scatter: str = "75%"
-    tol: float = 1e-3
-    preset: str = Terms.preset
-    points: int = 8
-    curvature: float = 16.0
-    blur: str = "auto"
-    warm_start: bool = True
-    timeout: float = 600.0
-    out: str = ""
-    resume: bool = False
-    audit: bool = False
+    data: str = setting(
+        "breast_cancer", text(), "Data set or file of the simulated sites; a hospital names its own table."
+    )
+    label: str = setting("", text(), "Label column; by default 'label'.")
+    positive: str = setting("", text(), "Labels that count as positive, by commas.")
+    split: str = setting(
+        "iid", text(), "How rows are dealt to simulated sites: iid, dirichlet:A, feature:COLUMN or by:COLUMN."
+    )
+    sites: int = setting(5, whole(2), "Number of sites.")
+    data_dir: str = setting("", text(), "Folder of data sets; by default $PANSVM_DATA.")
+    strategy: str = setting("pan-svm", text(), "What is trained: the name of a strategy.")
+    min_sites: int = term("min_sites")
+    test_fraction: float = setting(
+        0.2, number(least=0, below=1), "Share of each site's rows that is kept for evaluation."
+    )
+    # scikit-learn's k-means takes no larger seed.
+    seed: int = setting(0, whole(0, 2**32 - 1), "Seed of the splits and of k-means.")
+    timeout: float = setting(600.0, number(above=0), "Seconds to wait for the sites in one round trip.")
+    out: str = setting("", text(), "Folder for the results, an absolute path; by default runs/RUN_ID.")
+    resume: bool = setting(
+        False, flag(), "Go on from the checkpoint that a stopped run has left in the folder."
+    )
+    audit: bool = setting(False, flag(), "Keep what the sites were asked, for 'pansvm run --audit'.")
+    protocol: SecureSum = field(default_factory=Ring)
+    given: Mapping[str, Scalar] | None = field(default=None, init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        parse(self)
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Scalar]) -> Self:
-        """Read the settings from a run config, names with ``-``.
-
-        Raises
-        ------
-        SettingError
-            If a name is unknown (the near matches are named) or a value cannot work.
-
-        Examples
-        --------
-        >>> Settings.from_config({"C": 10, "min-cluster": 1}).min_cluster
-        1
-        """
-        known = {_key(field.name): field for field in fields(cls)}
-        values: dict[str, Scalar] = {}
-        for key, value in config.items():
-            if key not in known:
-                raise SettingError(f"There is no setting '{key}'. {near_matches(key, known)}")
-            chosen_later = key == "C" and value == "auto"
-            kind = str if chosen_later else type(known[key].default)
-            values[known[key].name] = convert(key, value, kind)
-        return cls(**values)  # type: ignore[arg-type]
+    def common(cls, config: Mapping[str, Scalar]) -> Self:
+        """Return of a run config what every strategy has, whatever the strategy."""
+        return cls(**{one.name: config[key] for key, one in setting_fields(cls).items() if key in config})  # type: ignore[arg-type]
 
     def to_config(self) -> dict[str, Scalar]:
-        """Return the settings as a run config, names with ``-``."""
-        return {_key(field.name): getattr(self, field.name) for field in fields(self)}
+        """Return the run config with these settings, and all that other strategies have at their defaults."""
+        own = _config_of(self) | _config_of(self.protocol)
+        return {**default_config(), **own, "aggregation": self.aggregation}
+
+    @property
+    def aggregation(self) -> str:
+        """The name of the secure sum."""
+        return self.protocol.name
+
+    @property
+    def run_config(self) -> dict[str, Scalar]:
+        """The run config as every site has it, to the letter: digests are made of it at both ends."""
+        return self.to_config() if self.given is None else dict(self.given)
 
     @property
     def terms(self) -> Terms:
         """What the sites read of the settings."""
-        return Terms.from_config(self.to_config())
-
-    def __post_init__(self) -> None:
-        for name, choices in CHOICES.items():
-            check_choice(_key(name), getattr(self, name), choices)
-        self._check_numbers()
-        self._check_texts()
-
-    def _check_numbers(self) -> None:
-        """Check the settings that are numbers."""
-        for name, least in LEAST.items():
-            check_least(_key(name), getattr(self, name), least)
-        if self.seed >= 2**32:
-            raise SettingError(f"seed is {self.seed}, but scikit-learn's k-means needs one below {2**32}.")
-        if not 0 <= self.test_fraction < 1:
-            raise refusal("test-fraction", self.test_fraction)
-        to_positive("tol", self.tol)
-        to_positive("timeout", self.timeout)
-
-    def _check_texts(self) -> None:
-        """Check the settings that may be a word, a number or several numbers."""
-        if self.C != "auto":
-            to_positive("C", self.C)
-        if self.gamma not in ("scale", "auto"):
-            to_positive("gamma", self.gamma)
-        to_positives("C-grid", self.C_grid)
-        if self.gamma_grid != "auto":
-            to_positives("gamma-grid", self.gamma_grid)
-        if self.blur != "auto":
-            blurred = to_number("blur", self.blur)
-            if not (blurred >= 0 and blurred.is_integer()):
-                raise refusal("blur", self.blur)
-        parse_schedule(self.step)
-        for key, threshold in self.thresholds.items():
-            parse_threshold(f"filter-{key}", threshold)
-        if self.features != "auto":
-            wanted = to_positive("features", self.features)
-            if not wanted.is_integer():
-                raise refusal("features", self.features)
-        if self.landmarks != "auto":
-            count = to_positive("landmarks", self.landmarks)
-            if not (count < 1 or count.is_integer()):
-                raise refusal("landmarks", self.landmarks)
+        return Terms.from_config(self.run_config)
 
     @property
     def positive_labels(self) -> tuple[str, ...]:
@@ -242,82 +106,135 @@ class Settings:
 
     @property
     def tunes(self) -> bool:
-        """Whether C or gamma is to be chosen by cross-validation."""
-        return self.C == "auto" or self._tunes_gamma
+        """Whether hyperparameters are to be chosen by cross-validation."""
+        return False
 
     @property
     def selects(self) -> bool:
         """Whether the strategy selects features."""
-        return self.strategy in SELECTING
+        return False
 
     @property
     def folds(self) -> int:
         """Folds that the sites deal their training rows to; 0 if nothing needs them."""
-        return self.cv_folds if self.tunes or self.probability or self.selects else 0
+        return 0
 
-    @property
-    def features_wanted(self) -> int | None:
-        """The number of features to choose, or None if accuracy decides."""
-        return None if self.features == "auto" else int(float(self.features))
 
-    @property
-    def thresholds(self) -> dict[str, str]:
-        """What each filter keeps, by the filter's name."""
-        return {"fisher": self.filter_fisher, "welch": self.filter_welch, "scatter": self.filter_scatter}
+def settings_from(config: Mapping[str, Scalar]) -> Settings:
+    """Return the settings of the strategy that a run config names.
 
-    @property
-    def blurs(self) -> bool:
-        """Whether sums that are alike hide single rows behind random ones."""
-        return self.preset == "private" or (
-            self.preset == "exact" and (self.blur == "auto" or float(self.blur) > 0)
+    Parameters
+    ----------
+    config : mapping
+        The run config: names with ``-``, what is missing at its default. Flower's holds the settings of all strategies;
+        those of others have to be at their defaults.
+
+    Raises
+    ------
+    SettingError
+        If a name is unknown (the near matches are named) or a setting of another strategy, or a value cannot work.
+
+    Examples
+    --------
+    >>> settings_from({"C": 10, "min-cluster": 1}).to_config()["min-cluster"]
+    1
+    """
+    found = _parsed(config)
+    object.__setattr__(found, "given", dict(config))
+    return found
+
+
+def make_settings(**values: Any) -> Settings:
+    """Return the settings of a strategy by the names that they have in Python; otherwise like `settings_from`.
+
+    Examples
+    --------
+    >>> make_settings(strategy="svm-rfe", cv_folds=3).folds
+    3
+    """
+    return _parsed({key_of(name): value for name, value in values.items()})
+
+
+def setting_fields(owner: type) -> dict[str, "Field[Any]"]:
+    """Return the settings that are fields of a class, by their names in the run config."""
+    return {key_of(one.name): one for one in fields(owner) if "kind" in one.metadata}
+
+
+def owners(key: str) -> list[str]:
+    """Return the names of the strategies, or of the secure sums, that have a setting."""
+    return [name for name, owner in _owners().items() if key in setting_fields(owner)]
+
+
+def all_settings() -> dict[str, "Field[Any]"]:
+    """Return the settings of all strategies and secure sums by their names in the run config.
+
+    Raises
+    ------
+    SettingError
+        If two of them, neither with the other's settings, have made a setting of the same name.
+    """
+    known: dict[str, Field[Any]] = {"aggregation": setting_fields(Terms)["aggregation"]}
+    for name, owner in _owners().items():
+        for key, one in setting_fields(owner).items():
+            before = known.setdefault(key, one)
+            if (before.default, before.metadata) != (one.default, one.metadata):
+                raise SettingError(
+                    f"'{key}', a setting of {name}, is the name of another setting of {owners(key)[0]} too. Rename one "
+                    "of them, or have both take it from one class of settings."
+                )
+    return known
+
+
+def default_config() -> dict[str, Scalar]:
+    """Return the run config with all settings at their defaults: what ``pyproject.toml`` holds for Flower."""
+    return {key: _written(one, one.default) for key, one in all_settings().items()}
+
+
+def _owners() -> dict[str, type]:
+    """Return the classes whose fields are settings, by the names of the strategies and of the secure sums."""
+    own: dict[str, type] = {name: strategy.settings_class for name, strategy in all_strategies().items()}
+    return own | {name: options_class(name) for name in protocol_names()}
+
+
+def _parsed(config: Mapping[str, Any]) -> Settings:
+    strategy = str(config.get("strategy", Settings.strategy))
+    settings_class = all_strategies()[strategy].settings_class
+    protocol = protocol_of(Terms.from_config(config))
+    own = setting_fields(settings_class)
+    known = {*own, "aggregation", *setting_fields(type(protocol))}
+    for key, value in config.items():
+        if key not in known:
+            _check_default(key, value, f"the strategy is {strategy}, the secure sum {protocol.name}")
+    return settings_class(
+        **{own[key].name: value for key, value in config.items() if key in own}, protocol=protocol
+    )
+
+
+def _check_default(key: str, value: Any, chosen: str) -> None:
+    """Raise a SettingError unless the value is the default of a setting that the run does not have."""
+    known = all_settings()
+    if key not in known:
+        raise SettingError(f"There is no setting '{key}'. {near_matches(key, known)}")
+    try:
+        usual = read(key, value, known[key].metadata["kind"]) == known[key].default
+    except SettingError:
+        usual = False
+    if not usual:
+        raise SettingError(
+            f"'{key}' is a setting of {', '.join(owners(key))}, and {chosen}. Leave it out, or choose another."
         )
 
-    @property
-    def C_values(self) -> list[float]:
-        """The values of C to try: those of the grid, or the one that is given."""
-        return to_positives("C-grid", self.C_grid) if self.C == "auto" else [float(self.C)]
 
-    def gamma_values(self, scale: float) -> list[float]:
-        """Return the values of gamma to try, given what ``scale`` stands for; a linear kernel has only one."""
-        if not self._tunes_gamma:
-            return [scale if self.gamma in ("scale", "auto") else float(self.gamma)]
-        if self.gamma_grid == "auto":
-            # Rounded, so that a person can give the chosen value again.
-            return [float(f"{factor * scale:.4g}") for factor in GAMMA_FACTORS]
-        return to_positives("gamma-grid", self.gamma_grid)
-
-    @property
-    def _tunes_gamma(self) -> bool:
-        return self.gamma == "auto" and self.kernel != "linear"
-
-    def blurred_rows(self, rank: int, sites: int) -> int:
-        """Return at how many rows each site makes its first cutting planes random.
-
-        About ``rank`` rows lie on the margin of the solution, where any c is as good; with ``auto`` a sixteenth of
-        them is blurred. More protects no better against differences of sums and takes more round trips.
-        """
-        return max(1, rank // (16 * sites)) if self.blur == "auto" else int(float(self.blur))
-
-    def landmark_count(self, rows: int) -> int:
-        """Return how many landmarks the federation asks its sites for, given all training rows.
-
-        Raises
-        ------
-        SettingError
-            If it is more than there are rows.
-        """
-        if self.landmarks == "auto":
-            return max(1, min(rows // 4, 500))
-        asked = float(self.landmarks)
-        count = max(1, int(asked * rows)) if asked < 1 else int(asked)
-        if count > rows:
-            raise SettingError(
-                f"landmarks is {count}, but all sites together train on {rows} rows. Ask for fewer landmarks, or "
-                "for a share of the rows such as landmarks=0.25."
-            )
-        return count
+def _config_of(settings: Any) -> dict[str, Scalar]:
+    return {
+        key: _written(one, getattr(settings, one.name)) for key, one in setting_fields(type(settings)).items()
+    }
 
 
-def _key(name: str) -> str:
-    """Return what the run config calls a field."""
-    return name.replace("_", "-")
+def _written(one: "Field[Any]", value: Any) -> Scalar:
+    """Return what the run config holds for a value: always a text where the default is one."""
+    write = one.metadata["kind"].write
+    found: Scalar = write(value)
+    if isinstance(write(one.default), str) and not isinstance(found, str):
+        return number_text(found)
+    return found

@@ -3,28 +3,27 @@
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
 from logging import INFO
-from typing import Any
+from typing import ClassVar
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord
 from flwr.common.logger import log
 from flwr.serverapp import Grid
 from flwr.serverapp.strategy import Result, Strategy
 
-from flower_pansvm.metrics import Evaluation
-from flower_pansvm.model import PanSVC
-from strategies.checkpoint import Checkpoint
-from strategies.federation import Federation
+from strategies.federation.checkpoint import Checkpoint
+from strategies.federation.federation import Federation
+from strategies.federation.transcript import Transcript
+from strategies.outcome import Outcome
 from strategies.settings import Settings
-from strategies.transcript import Transcript
 
 
 class PhasedStrategy(Strategy):
     """Base of the strategies of this project.
 
-    A subclass writes :meth:`fit`, its paper's algorithm, in terms of a :class:`~strategies.federation.Federation`.
-    Flower's own hooks stay usable: every secure sum goes through :meth:`configure_train` and
-    :meth:`aggregate_train` (or their twins for evaluation), so a subclass can change who is asked or look at
-    what comes back.
+    A subclass writes :meth:`fit`, its paper's algorithm, in terms of a
+    :class:`~strategies.federation.federation.Federation`. Flower's own hooks stay usable: every secure sum goes through
+    :meth:`configure_train` and :meth:`aggregate_train` (or their twins for evaluation), so a subclass can change who is
+    asked or look at what comes back.
 
     Parameters
     ----------
@@ -37,13 +36,15 @@ class PhasedStrategy(Strategy):
 
     Attributes
     ----------
+    settings_class : type
+        The strategy's settings; a strategy with some of its own has a subclass.
     federation : Federation
         The sites, while and after the strategy runs.
-    model : PanSVC
-        The fitted model, after the run.
-    evaluation : Evaluation
-        Its accuracy over all sites' test rows, after the run.
+    outcome : Outcome
+        Model, accuracy and figures, after the run.
     """
+
+    settings_class: ClassVar[type[Settings]]
 
     def __init__(
         self, settings: Settings, checkpoint: Checkpoint | None = None, transcript: Transcript | None = None
@@ -52,20 +53,11 @@ class PhasedStrategy(Strategy):
         self.checkpoint = checkpoint
         self.transcript = transcript
         self.federation: Federation
-        self.model: PanSVC
-        self.evaluation: Evaluation
+        self.outcome: Outcome
 
     @abstractmethod
-    def fit(self, federation: Federation) -> PanSVC:
-        """Train a model together with the sites; run by the coordinator."""
-
-    @abstractmethod
-    def evaluate(self, federation: Federation) -> Evaluation:
-        """Try the model on the sites' test rows; run by the coordinator after :meth:`fit`."""
-
-    @abstractmethod
-    def figures(self) -> dict[str, Any]:
-        """Return what is worth knowing of this strategy's run, ready for JSON; what all have is known already."""
+    def fit(self, federation: Federation) -> Outcome:
+        """Train together with the sites and try the model on their test rows; run by the coordinator."""
 
     def start(
         self,
@@ -77,7 +69,7 @@ class PhasedStrategy(Strategy):
         evaluate_config: ConfigRecord | None = None,  # noqa: ARG002
         evaluate_fn: Callable[[int, ArrayRecord], MetricRecord | None] | None = None,
     ) -> Result:
-        """Run all phases and return the model's weights and its accuracy.
+        """Run all phases and return the model's numbers and its accuracy.
 
         Parameters
         ----------
@@ -87,12 +79,12 @@ class PhasedStrategy(Strategy):
             Part of Flower's signature and not used: the phases begin with nothing, end when they have
             converged, and take everything else from the settings.
         evaluate_fn : callable, optional
-            Called with the number of round trips and the final weights; its metrics go into the result.
+            Called with the number of round trips and the model's numbers; its metrics go into the result.
 
         Returns
         -------
         Result
-            ``arrays`` holds weights and biases of the model; the round is the number of round trips.
+            ``arrays`` holds all numbers of the model, none without a model; the round is the number of round trips.
 
         Raises
         ------
@@ -101,17 +93,19 @@ class PhasedStrategy(Strategy):
         """
         self.summary()
         self.federation = Federation(grid, self.settings, self, self.checkpoint, self.transcript)
-        self.model = self.fit(self.federation)
-        with self.federation.costs.phase("evaluation"):
-            self.evaluation = self.evaluate(self.federation)
+        self.outcome = self.fit(self.federation)
+        model, evaluation = self.outcome.model, self.outcome.evaluation
         trips = self.federation.costs.round_trips
-        result = Result(arrays=ArrayRecord([self.model.coef_, self.model.intercept_]))
-        figures = {
-            name: value
-            for name, value in vars(self.evaluation).items()
-            if value is not None  # without test rows there is no accuracy
-        }
-        result.evaluate_metrics_clientapp[trips] = MetricRecord(figures)
+        numbers = {} if model is None else model.to_arrays()
+        result = Result(
+            arrays=ArrayRecord(
+                {name: Array(part) for name, part in numbers.items() if part.dtype.kind != "U"}
+            )
+        )
+        if evaluation is not None:
+            # Without test rows there is no accuracy.
+            known = {name: value for name, value in vars(evaluation).items() if value is not None}
+            result.evaluate_metrics_clientapp[trips] = MetricRecord(known)
         if evaluate_fn is not None:
             own = evaluate_fn(trips, result.arrays)
             if own is not None:

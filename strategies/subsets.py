@@ -18,7 +18,10 @@ from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from strategies.binary_problems import (
+from strategies.federation.federation import Federation
+from strategies.master.progress import Progress
+from strategies.pan_svm_settings import PanSvmSettings
+from strategies.steps.binary_problems import (
     check_kernel,
     fit_feature_map,
     name_of,
@@ -29,14 +32,11 @@ from strategies.binary_problems import (
     warm_start,
     with_rows,
 )
-from strategies.carry_over import carry_over
-from strategies.cutting_planes import CuttingPlanes
-from strategies.federation import Federation
-from strategies.landmarks import gather_landmarks
-from strategies.master.progress import Progress
-from strategies.scaling import Moments, tell_scalings
-from strategies.scoring import Trial, score, shares_right
-from strategies.settings import Settings
+from strategies.steps.carry_over import carry_over
+from strategies.steps.cutting_planes import CuttingPlanes
+from strategies.steps.landmarks import gather_landmarks
+from strategies.steps.scaling import Moments, tell_scalings
+from strategies.steps.scoring import Trial, score, shares_right
 
 MOST_ROUNDS = 50
 """Round trips after which a model that is only compared is compared as it is."""
@@ -107,7 +107,7 @@ class Subsets:
     ----------
     federation : Federation
         The sites, which have been told the schema.
-    settings : Settings
+    settings : PanSvmSettings
         Kernel, C and landmarks; C and gamma are not to be chosen any more.
     schema : Schema
         Columns and classes.
@@ -120,7 +120,9 @@ class Subsets:
         Scaling and landmarks by the fold they have not seen, `NO_FOLD` for all rows.
     """
 
-    def __init__(self, federation: Federation, settings: Settings, schema: Schema, moments: Moments) -> None:
+    def __init__(
+        self, federation: Federation, settings: PanSvmSettings, schema: Schema, moments: Moments
+    ) -> None:
         self.federation, self.settings, self.moments = federation, settings, moments
         self.schema, self.pairs = schema, pairs_of(settings, schema)
         self.folds = [NO_FOLD, *moments.folds]
@@ -204,13 +206,14 @@ class Subsets:
 
     def _problems(self, trained: Trained, fold: int) -> list[Problem]:
         left = int(np.count_nonzero(trained.features))
+        (C,) = self.settings.C_values
         return [
             with_rows(
                 Problem(
                     name=f"{left} features, fold {fold}, {name_of(pair, self.schema)}",
                     rank=trained.maps[fold].rank,
                     rows=0.0,
-                    C=float(self.settings.C),
+                    C=C,
                     pair=pair,
                     feature_map=trained.numbers[fold],
                     fold=fold,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from strategies.costs import Costs
+from strategies.federation.costs import Costs
 from strategies.selection.choice import choose
 from strategies.selection.outcome import Point, Screening, Selection, Step, decided_by
 from strategies.subsets import Mask, Score, Trained

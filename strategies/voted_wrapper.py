@@ -8,14 +8,16 @@ from numpy.typing import NDArray
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.tasks.selection import SUPPORT
 from strategies.elimination import Elimination
-from strategies.federation import Federation
-from strategies.packing import pack_duals
+from strategies.federation.federation import Federation
+from strategies.registry import strategies
 from strategies.selection.class_moments import ClassMoments
 from strategies.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
 from strategies.selection.voting import least_important, vote
+from strategies.steps.packing import pack_duals
 from strategies.subsets import Score, Trained, Wanted, without
 
 
+@strategies.register("voted-wrapper")
 class VotedWrapper(Elimination):
     """The PPFSVW strategy.
 
@@ -87,18 +89,21 @@ class VotedWrapper(Elimination):
         return dict(zip(tried, zip(tried.values(), scores, strict=True), strict=True))
 
 
+@strategies.register("svm-rfe")
 class SvmRfe(VotedWrapper):
     """SVM-RFE: the squared weight decides (Lu 2016, section 5.2.2.1)."""
 
     criteria = ("svm-rfe",)
 
 
+@strategies.register("rsvm")
 class Rsvm(VotedWrapper):
     """RSVM: the weight times the distance of the class means decides (Lu 2016, section 5.2.2.2)."""
 
     criteria = ("rsvm",)
 
 
+@strategies.register("svm-t")
 class SvmT(VotedWrapper):
     """SVM-t: the t-statistic over the support vectors decides (Lu 2016, section 5.2.2.3)."""
 

@@ -13,7 +13,7 @@ from sklearn.datasets import make_moons
 
 from clients.app import app
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
+from simulations.engines.in_process import InProcessGrid
 from strategies.settings import Settings
 
 SHARED_DATA = Path(__file__).parents[1] / ".." / "shared" / "data"

@@ -27,9 +27,9 @@ from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from strategies.app import STRATEGIES
-from strategies.settings import Settings
+from simulations.engines.in_process import InProcessGrid
+from strategies.registry import all_strategies
+from strategies.settings import Settings, make_settings
 
 # In a hospital a warning is no error.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -123,10 +123,10 @@ def record(tables: list[Path], monkeypatch: pytest.MonkeyPatch) -> Any:
     Every sum has the same name: otherwise sites would refuse each changed message at once, and only for that.
     """
     monkeypatch.setattr("clients.gate.membership.sum_name", lambda *_, **__: "sum")
-    monkeypatch.setattr("strategies.federation.sum_name", lambda *_, **__: "sum")
+    monkeypatch.setattr("strategies.federation.federation.sum_name", lambda *_, **__: "sum")
 
     def run(config: dict[str, Any]) -> tuple[Settings, Recorder]:
-        settings = Settings(**{**SMALL, **config})
+        settings = make_settings(**{**SMALL, **config})
         nodes: list[dict[str, Scalar]] = [
             {
                 "data": str(path),
@@ -138,7 +138,7 @@ def record(tables: list[Path], monkeypatch: pytest.MonkeyPatch) -> Any:
             for path in tables
         ]
         grid = Recorder(app, nodes, settings.to_config())
-        STRATEGIES[settings.strategy](settings).start(grid)
+        all_strategies()[settings.strategy](settings).start(grid)
         return settings, grid
 
     return run
@@ -268,7 +268,7 @@ def test_the_coordinator_ends_with_a_clear_error_or_goes_on(run: str, count: int
         place = mutations.pick([i for i, one in enumerate(types) if one == kind], generator)
         started = time.monotonic()
         try:
-            STRATEGIES[settings.strategy](settings).start(Replay(grid, place, generator))
+            all_strategies()[settings.strategy](settings).start(Replay(grid, place, generator))
             outcomes["finished"] += 1
         except PanSVMError as error:
             outcomes["printable" if is_printable(str(error)) else "not printable"] += 1

@@ -13,12 +13,13 @@ from typing import Generic, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.gate.secret import SECRET, TAG
+from clients.gate.secret import SECRET
 from clients.gate.terms import defends, least_blur
 from clients.site import Site
 from flower_pansvm.cutting_planes.cuts import Draw
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.keys import keystream
 from flower_pansvm.secure_sum.wire import join_fields
 from flower_pansvm.tasks.task import declarations
@@ -94,7 +95,7 @@ def draw_for(site: Site, *about: object) -> Draw:
     about : objects
         What the numbers are used on, told apart by their ``repr``.
     """
-    key = hmac.digest(site.kept(SECRET), join_fields(TAG, repr(about).encode()), "sha256")
+    key = hmac.digest(site.kept(SECRET), join_fields(tags.BLUR, repr(about).encode()), "sha256")
 
     def draw(purpose: str, count: int) -> NDArray[np.float64]:
         digest = hmac.digest(key, purpose.encode(), "sha256")

@@ -16,6 +16,7 @@ from clients.gate.terms import is_simulated
 from clients.site import Site
 from clients.table.table import Table
 from flower_pansvm.errors import SettingError
+from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields
 
 SECRET = "blur"
@@ -23,7 +24,6 @@ SECRET = "blur"
 
 KEY_FILE = "noise.key"
 KEY_BYTES = 32
-TAG = b"flower-pansvm/1/blur"
 
 
 def secret_of(site: Site) -> bytes:
@@ -36,7 +36,7 @@ def secret_of(site: Site) -> bytes:
     """
     if is_simulated(site.context):
         seed = str(site.context.run_config.get("seed", 0)).encode()
-        return hashlib.sha256(join_fields(TAG, seed, site.name.encode())).digest()
+        return hashlib.sha256(join_fields(tags.BLUR, seed, site.name.encode())).digest()
     folder = state_folder(site.context)
     assert folder is not None  # only a simulated site has none
     try:
@@ -46,7 +46,7 @@ def secret_of(site: Site) -> bytes:
             f"Site '{site.name}' cannot read or write '{KEY_FILE}' in its state folder ({type(error).__name__}). "
             "Give the SuperNode's account a folder of its own with state='/an/absolute/path' in the node config."
         ) from None
-    return hmac.digest(key, join_fields(TAG, _digest(site.table())), "sha256")
+    return hmac.digest(key, join_fields(tags.BLUR, _digest(site.table())), "sha256")
 
 
 def _key(path: Path) -> bytes:

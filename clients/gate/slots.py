@@ -15,13 +15,12 @@ from numpy.typing import NDArray
 from clients.gate.membership import Participation, note_from, note_to
 from clients.site import Site
 from flower_pansvm.errors import FederationError, SettingError
+from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.keys import keystream
 from flower_pansvm.secure_sum.wire import join_fields, sum_context
 
 SEED = "slots"
 """Purpose of the notes, and what a site calls the seed among its secrets."""
-
-TAG = b"flower-pansvm/1/slots"
 
 MOST_LANDMARKS = 100_000
 """More slots are refused: their matrix would only exhaust the site's memory, as a kernel matrix of that size does."""
@@ -74,7 +73,7 @@ def own_slots(site: Site, slots_per_site: int) -> tuple[NDArray[np.int64], int]:
             f"Site '{site.name}' was asked to fill {slots_per_site} landmark slots, and takes at most "
             f"{MOST_LANDMARKS} over all sites. Ask for fewer landmarks."
         )
-    key = hmac.digest(site.kept(SEED), join_fields(TAG, sum_context(participation.this)), "sha256")
+    key = hmac.digest(site.kept(SEED), join_fields(tags.SLOTS, sum_context(participation.this)), "sha256")
     order = np.argsort(keystream(key, total), kind="stable")
     place = participation.this.roster.index(site.name)
     return order[place * slots_per_site : (place + 1) * slots_per_site], total

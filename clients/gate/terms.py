@@ -13,6 +13,7 @@ from flwr.common.logger import log
 
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label
+from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.setting_values import near_matches
 from flower_pansvm.tasks.consents import AGREED, CONSENTS
 from flower_pansvm.terms import MIN_CLUSTER, Terms
@@ -78,13 +79,10 @@ def agreed_terms(context: Context) -> Terms:
                 f"The node config of site '{site_name(context)}' has something else than '{AGREED}' for '{key}'. Write "
                 f"{key}='{AGREED}' if the hospital agrees to that, or leave the key out."
             )
-    for key in ("aggregation", "execution", "scaling"):
-        asked = getattr(terms, key)
-        if node.get(key, asked) != asked:
-            raise SumError(
-                f"Site '{site_name(context)}' refuses the {key} '{asked}': its node config insists on '{node[key]}'. "
-                f"Start the run with {key}={node[key]}, or change the node config if the hospital agrees."
-            )
+    _insist(context, "aggregation", terms.aggregation)
+    _insist(context, "scaling", terms.scaling)
+    protocol = protocol_of(terms)
+    _insist(context, "execution", getattr(protocol, "execution", "one-shot"))
     if terms.preset != "private" and not has_agreed(context, "exact-sums"):
         raise SettingError(
             f"Site '{site_name(context)}' refuses the preset '{terms.preset}': from its exact sums whoever runs the "
@@ -92,9 +90,10 @@ def agreed_terms(context: Context) -> Terms:
             "hospital agrees that its rows may become known, write exact-sums='agreed' into the site's node config."
         )
     least_k = _count(context, "k", 0)
-    if terms.aggregation == "k-secure" and 0 < terms.k < least_k:
+    k = getattr(protocol, "k", 0)
+    if 0 < k < least_k:
         raise SumError(
-            f"Site '{site_name(context)}' refuses k={terms.k}: its node config insists on at least {least_k}. "
+            f"Site '{site_name(context)}' refuses k={k}: its node config insists on at least {least_k}. "
             "Start the run with a larger k, or with k=0 for the number of sites."
         )
     return terms
@@ -179,6 +178,16 @@ def least_blur(context: Context) -> int:
     0 for a simulated site, and for one that has agreed to exact sums; the paper's cutting planes have none.
     """
     return _count(context, "blur", 0 if has_agreed(context, "exact-sums") else 1)
+
+
+def _insist(context: Context, key: str, asked: str) -> None:
+    """Raise a SumError if the node config insists on something else."""
+    wanted = context.node_config.get(key, asked)
+    if wanted != asked:
+        raise SumError(
+            f"Site '{site_name(context)}' refuses the {key} '{asked}': its node config insists on '{wanted}'. "
+            f"Start the run with {key}={wanted}, or change the node config if the hospital agrees."
+        )
 
 
 def _count(context: Context, key: str, default: int) -> int:

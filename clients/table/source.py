@@ -72,6 +72,13 @@ def _simulated() -> ModuleType:
     """Return the module that makes the tables of simulated sites.
 
     The one arrow against the rule that clients do not know the simulations, taken by simulated sites only: a hospital
-    has `data` in its node config and never gets here. The name is fixed, not the coordinator's.
+    has `data` in its node config and never gets here. The name is fixed, not the coordinator's, and the module is in no
+    bundle: it is the one that is installed where the simulation runs.
     """
-    return importlib.import_module("simulations.sites")
+    try:
+        return importlib.import_module("simulations.data.sites")
+    except ModuleNotFoundError as error:
+        raise TableError(
+            f"A simulated site's rows need the package {error.name}, which is not installed. Where it runs: "
+            "pip install 'flower-pansvm[simulation]'."
+        ) from None

@@ -1,26 +1,26 @@
 """Secure sums: the coordinator learns the sum over the sites and nothing else.
 
-A protocol is a subclass of :class:`~flower_pansvm.secure_sum.contract.SecureSum`; ``register`` makes it
-selectable by its name.
+A protocol is a subclass of :class:`~flower_pansvm.secure_sum.contract.SecureSum`: a frozen dataclass, whose fields are
+its options. ``register`` makes it selectable by its name.
 """
 
-import inspect
 from typing import Any, TypeVar
 
-from flower_pansvm.errors import SettingError
+from flower_pansvm.registry import Registry
 from flower_pansvm.secure_sum.contract import SecureSum
-from flower_pansvm.secure_sum.k_secure import KSecure
-from flower_pansvm.secure_sum.plain import Plain
-from flower_pansvm.secure_sum.ring import Ring
-from flower_pansvm.setting_values import near_matches
+from flower_pansvm.secure_sum.protocols.k_secure import KSecure
+from flower_pansvm.secure_sum.protocols.paillier_options import PaillierOptions
+from flower_pansvm.secure_sum.protocols.ring import Ring
+from flower_pansvm.secure_sum.unprotected.plain import Plain
+from flower_pansvm.setting_values import check_choice
 
-__all__ = ["make", "protocol_class", "protocol_names", "register"]
+__all__ = ["make", "options_class", "protocol_class", "protocol_names", "register"]
 
 Protocol = TypeVar("Protocol", bound=type[SecureSum])
 
 PAILLIER = "paillier"  # imported only when asked for: phe is an extra, under another licence
 
-_protocols: dict[str, type[SecureSum]] = {}
+_protocols: Registry[type[SecureSum]] = Registry("secure sum")
 
 
 def register(protocol: Protocol) -> Protocol:
@@ -31,17 +31,24 @@ def register(protocol: Protocol) -> Protocol:
     SettingError
         If another protocol has that name already.
     """
-    known = _protocols.setdefault(protocol.name, protocol)
-    if known is not protocol:
-        raise SettingError(
-            f"The name {protocol.name!r} already belongs to {known.__name__}; give yours another one."
-        )
+    _protocols.register(protocol.name)(protocol)
     return protocol
 
 
 def protocol_names() -> list[str]:
     """Return the names of all registered protocols, sorted."""
     return sorted({*_protocols, PAILLIER})
+
+
+def options_class(name: str) -> type:
+    """Return the dataclass whose fields are the options of the protocol called ``name``.
+
+    Raises
+    ------
+    SettingError
+        If there is none.
+    """
+    return PaillierOptions if name == PAILLIER else _protocols[name]
 
 
 def protocol_class(name: str) -> type[SecureSum]:
@@ -52,10 +59,9 @@ def protocol_class(name: str) -> type[SecureSum]:
     SettingError
         If there is none, or it needs a package that is not installed.
     """
-    if name not in protocol_names():
-        raise SettingError(f"There is no secure sum called {name!r}. {near_matches(name, protocol_names())}")
+    check_choice("secure sum", name, protocol_names())
     if name == PAILLIER and name not in _protocols:
-        from flower_pansvm.secure_sum.paillier import Paillier  # noqa: PLC0415
+        from flower_pansvm.secure_sum.protocols.paillier import Paillier  # noqa: PLC0415
 
         register(Paillier)
     return _protocols[name]
@@ -67,16 +73,9 @@ def make(name: str, **options: Any) -> SecureSum:
     Raises
     ------
     SettingError
-        If the name, an option or an option's value is unknown.
+        If there is no such protocol, or an option has a value that cannot work.
     """
-    protocol = protocol_class(name)
-    known = list(inspect.signature(protocol).parameters)
-    for option in options:
-        if option not in known:
-            raise SettingError(
-                f"The secure sum {name!r} has no setting {option!r}. {near_matches(option, known)}"
-            )
-    return protocol(**options)
+    return protocol_class(name)(**options)
 
 
 for _protocol in (Plain, Ring, KSecure):

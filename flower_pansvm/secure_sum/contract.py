@@ -19,7 +19,8 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
 
-from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.errors import SumError
+from flower_pansvm.setting_values import one_of, parse, setting
 
 Words = NDArray[np.uint64]
 """A flat vector of integers modulo 2**64, shape (words,)."""
@@ -29,8 +30,6 @@ Relay = Callable[[int, Mapping[str, bytes]], dict[str, bytes]]
 
 It raises when an answer is missing; the coordinator then repeats the whole sum under a new attempt.
 """
-
-EXECUTIONS = ("one-shot", "hops")
 
 
 @dataclass(frozen=True)
@@ -127,8 +126,9 @@ class Member:
     published: Mapping[str, bytes] = field(default_factory=dict)
 
 
+@dataclass(frozen=True)
 class SecureSum(ABC):
-    """A protocol by which the coordinator learns the sum of the sites' vectors.
+    """A protocol by which the coordinator learns the sum of the sites' vectors; its fields are its options.
 
     Attributes
     ----------
@@ -143,6 +143,9 @@ class SecureSum(ABC):
     name: ClassVar[str]
     protected: ClassVar[bool]
     by_consent: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        parse(self)
 
     def prepare(self) -> tuple[bytes, bytes]:
         """Return what a site needs for this protocol beyond its X25519 key, made once per run when it joins.
@@ -183,16 +186,10 @@ class SecureSum(ABC):
         """Return the sum over all sites of the roster, modulo 2**64, at the coordinator."""
 
 
-def check_execution(execution: str) -> str:
-    """Return ``execution`` if it is one of :data:`EXECUTIONS`.
+@dataclass(frozen=True)
+class TwoExecutions(SecureSum):
+    """A protocol that is executed in one round trip, all sites at once, or in hops from site to site, as published."""
 
-    Raises
-    ------
-    SettingError
-        If it is not.
-    """
-    if execution not in EXECUTIONS:
-        raise SettingError(
-            f"A secure sum has no execution {execution!r}; choose {' or '.join(map(repr, EXECUTIONS))}."
-        )
-    return execution
+    execution: str = setting(
+        "one-shot", one_of("one-shot", "hops"), "One round trip for a sum, or from site to site as published."
+    )

@@ -20,9 +20,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields
-
-RUN_KEYS_TAG = b"flower-pansvm/1/run-keys"
 
 
 @dataclass(frozen=True)
@@ -49,7 +48,7 @@ class RunKeys:
     def signed_bytes(self) -> bytes:
         """Return the bytes that the site's identity signs."""
         return join_fields(
-            RUN_KEYS_TAG, self.run.encode(), self.site.encode(), self.public_key, self.published
+            tags.RUN_KEYS, self.run.encode(), self.site.encode(), self.public_key, self.published
         )
 
 

@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF, HKDFExpand
 
 from flower_pansvm.errors import SumError
+from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
 from flower_pansvm.secure_sum.wire import join_fields, sum_context
 
@@ -27,9 +28,6 @@ KEY_BYTES = 32
 NONCE_BYTES = 12
 SEAL_BYTES = NONCE_BYTES + 16  # what sealing adds to a note's length
 BLOCK_WORDS = 2**14  # 128 KB, so that stream and vector meet in the processor's cache
-PAIR_TAG = b"flower-pansvm/1/pair"
-SUM_TAG = b"flower-pansvm/1/sum"
-NOTE_TAG = b"flower-pansvm/1/note"
 MASK_PURPOSE = "mask"
 
 
@@ -67,7 +65,7 @@ def pair_key(member: Member, run: str, sender: str, receiver: str, purpose: str)
             f"The public key of site {peer!r} is no usable X25519 key. It was damaged or replaced on its way."
         ) from error
     info = join_fields(
-        PAIR_TAG,
+        tags.PAIR,
         run.encode(),
         sender.encode(),
         receiver.encode(),
@@ -80,7 +78,7 @@ def pair_key(member: Member, run: str, sender: str, receiver: str, purpose: str)
 
 def sum_key(key: bytes, this: SumRound) -> bytes:
     """Return the 32-byte sub-key of ``key`` that serves for this sum only."""
-    info = join_fields(SUM_TAG, sum_context(this))
+    info = join_fields(tags.SUM, sum_context(this))
     return HKDFExpand(algorithm=SHA256(), length=KEY_BYTES, info=info).derive(key)
 
 
@@ -154,6 +152,6 @@ def _note_cipher(
 ) -> tuple[ChaCha20Poly1305, bytes]:
     key = pair_key(member, this.run, sender, receiver, f"note/{purpose}")
     associated = join_fields(
-        NOTE_TAG, sum_context(this), sender.encode(), receiver.encode(), purpose.encode()
+        tags.NOTE, sum_context(this), sender.encode(), receiver.encode(), purpose.encode()
     )
     return ChaCha20Poly1305(sum_key(key, this)), associated

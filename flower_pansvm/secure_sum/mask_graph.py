@@ -13,10 +13,9 @@ from functools import lru_cache
 
 from cryptography.hazmat.primitives.hashes import SHA256, Hash
 
+from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.wire import join_fields
-
-ORDER_TAG = b"flower-pansvm/1/order"
 
 
 @lru_cache(maxsize=64)  # every relay step of a k-secure sum asks for the orders of all passes
@@ -33,7 +32,9 @@ def public_order(this: SumRound, label: str) -> tuple[str, ...]:
 
     def rank(name: str) -> bytes:
         digest = Hash(SHA256())
-        digest.update(join_fields(ORDER_TAG, *(part.encode() for part in (this.run, this.keys, label, name))))
+        digest.update(
+            join_fields(tags.ORDER, *(part.encode() for part in (this.run, this.keys, label, name)))
+        )
         return digest.finalize()
 
     return tuple(sorted(this.roster, key=rank))

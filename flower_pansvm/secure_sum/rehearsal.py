@@ -55,12 +55,20 @@ class Rehearsal:
 
     def run(self, vectors: Mapping[str, Words], this: SumRound) -> Words:
         """Return the sum of the roster's vectors, each of shape (words,), as the coordinator learns it."""
-        self.relayed = []
+        self.give(vectors, this)
+        return self.take(this)
+
+    def give(self, vectors: Mapping[str, Words], this: SumRound) -> None:
+        """Have each site of the roster send its first message."""
         self.first = {}
         for name in this.roster:
             self.first[name], self.kept[name] = self.protocol.contribute(
                 vectors[name], this, self.members[name]
             )
+
+    def take(self, this: SumRound) -> Words:
+        """Return the sum that the coordinator makes of the first messages and all relay steps."""
+        self.relayed = []
 
         def relay(step: int, payloads: Mapping[str, bytes]) -> dict[str, bytes]:
             return {name: self.answer(step, name, payload, this) for name, payload in payloads.items()}

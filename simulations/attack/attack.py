@@ -20,9 +20,10 @@ from simulations.attack.fit import fit, start_from_landmarks, with_factors
 from simulations.attack.guess import Guess
 from simulations.attack.knowledge import Floats, Knowledge, knowledge_of
 from simulations.attack.linearised import determined
-from simulations.audited_sums import SimulatedSites
+from simulations.audit.sites import SimulatedSites
+from strategies.federation.transcript import read_transcript
+from strategies.pan_svm_settings import PanSvmSettings
 from strategies.settings import Settings
-from strategies.transcript import read_transcript
 
 SHARES = {
     "curvature": 0.45,
@@ -103,9 +104,9 @@ def attack(settings: Settings, folder: Path, minutes: float, show: Callable[[str
     SettingError
         If the run is none that the attacker knows how to read.
     """
-    if settings.kernel != "rbf":
+    if not isinstance(settings, PanSvmSettings) or settings.kernel != "rbf":
         raise SettingError(
-            "The attacker fits rows to sums of the rbf kernel only. Leave the setting kernel out."
+            "The attacker fits rows to sums of PAN-SVM with the rbf kernel only. Leave the setting kernel out."
         )
     record = read_transcript(folder)
     knowledge = knowledge_of(settings, record)

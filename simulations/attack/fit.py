@@ -10,7 +10,7 @@ from scipy.linalg import LinAlgError
 from simulations.attack.equations import Equations
 from simulations.attack.guess import Guess
 from simulations.attack.knowledge import Floats, Knowledge
-from simulations.attack.replacing import replaced
+from simulations.attack.replacing import Replacement
 
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-2, 1e-9, 1e3
 LARGEST_MOVE = 1.0
@@ -67,7 +67,8 @@ def fit(
     seed : int
         Seed of the candidates that replace rows.
     """
-    generator, free = np.random.default_rng(seed), bool(equations.curvatures) and not joint
+    replacement = Replacement(equations, np.random.default_rng(seed))
+    free = bool(equations.curvatures) and not joint
     begun, damping, slow = time.monotonic(), FIRST_DAMPING, 0
     if free:
         guess = replace(guess, v=equations.free_factors(guess.X))
@@ -94,7 +95,7 @@ def fit(
         else:
             slow, damping = slow + 1, damping * 4.0
         if slow >= STALLED and equations.curvatures:
-            guess, slow, damping = replaced(equations, guess, generator), 0, min(max(damping, 1e-3), 1.0)
+            guess, slow, damping = replacement(guess), 0, min(max(damping, 1e-3), 1.0)
             if free:
                 guess = replace(guess, v=equations.free_factors(guess.X))
             found = equations.residuals(guess)

@@ -20,10 +20,10 @@ from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP
 from flower_pansvm.tasks.landmarks import LANDMARK_SET
 from flower_pansvm.tasks.scaling import MOMENTS, SCALING
+from strategies.federation.transcript import TranscriptSum
 from strategies.master.curvature import curvature_matrix
-from strategies.packing import unpack_answers
-from strategies.settings import Settings
-from strategies.transcript import TranscriptSum
+from strategies.pan_svm_settings import PanSvmSettings
+from strategies.steps.packing import unpack_answers
 
 Floats = NDArray[np.float64]
 
@@ -92,7 +92,7 @@ class Knowledge:
         return int(self.class_rows[side > 0].sum()), int(self.class_rows[side < 0].sum())
 
 
-def knowledge_of(settings: Settings, record: Sequence[TranscriptSum]) -> Knowledge:
+def knowledge_of(settings: PanSvmSettings, record: Sequence[TranscriptSum]) -> Knowledge:
     """Return what a coordinator with the record of a run knows.
 
     Raises

@@ -1,46 +1,74 @@
-"""Guessed rows that matter little are replaced by others, where the curvatures are least explained."""
+"""Guessed rows that do not come to rest are replaced by others, where the curvatures are least explained."""
 
-import math
 from dataclasses import replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from simulations.attack.equations import Equations
 from simulations.attack.guess import Guess
 from simulations.attack.knowledge import Floats
 
-REPLACED, KEPT = 0.08, 0.2
-"""Share of the rows that are replaced at a time, and of the rows, those that matter most, that are not."""
+REPLACED, RESTLESS = 0.08, 0.6
+"""Share of the rows that are replaced at a time, and of the rows, those that moved most, that they are drawn from."""
 
 CANDIDATES, BEST, CLIMBS = 1500, 40, 25
 """A row is replaced by the best of so many candidates, of which the best few are first moved uphill so many times."""
 
 
-def replaced(equations: Equations, guess: Guess, generator: np.random.Generator) -> Guess:
-    """Replace some of the rows that matter less to the curvatures by ones where these are least explained.
+class Replacement:
+    """Replaces some of the rows that are still on the move, time and again.
 
-    Those that matter least alone would always be the same ones, and the others stay where they are wrong.
+    A row that is right stays where it is while others are replaced; one that only makes up for what others miss moves
+    with them. To replace the rows that matter least to the curvatures loses right ones that happen to matter little.
+
+    Parameters
+    ----------
+    equations : Equations
+        What is known.
+    generator : Generator
+        Draws rows and candidates.
     """
-    X, v, y, cluster = guess.X.copy(), guess.v.copy(), guess.y.copy(), guess.cluster.copy()
-    importance = np.square(v).sum(axis=1) * np.square(
-        np.square(equations.white_g(equations.mapped(X))).sum(axis=1)
-    )
-    lesser = np.argsort(importance)[: math.ceil((1.0 - KEPT) * len(X))]
-    chosen = generator.choice(lesser, min(len(lesser), max(2, int(REPLACED * len(X)))), replace=False)
-    v[chosen] = 0.0
-    left = equations.residuals(replace(guess, v=v)).curvature
-    for row in chosen:
-        near = generator.integers(len(equations.landmarks), size=CANDIDATES)
-        candidates = equations.landmarks[near]
-        candidates = candidates + equations.spread * generator.standard_normal(candidates.shape)
-        best = np.argsort(-_explained(equations, candidates, left)[0])[:BEST]
-        climbed = _climbed(equations, candidates[best], left)
-        shares, gains, sizes = _explained(equations, climbed, left)
-        one = int(np.argmax(shares))
-        X[row], v[row], cluster[row] = climbed[one], 0.7 * gains[one] / sizes[one] ** 2, near[best[one]]
-        g = equations.white_g(equations.mapped(X[row : row + 1]))[0]
-        left = left - v[row][:, None, None] * np.outer(g, g)
-    return replace(guess, X=X, v=v, y=y, cluster=cluster)
+
+    def __init__(self, equations: Equations, generator: np.random.Generator) -> None:
+        self.equations, self.generator = equations, generator
+        self.unrest = np.ones(equations.rows)
+        self.before: Floats | None = None
+
+    def __call__(self, guess: Guess) -> Guess:
+        """Return the guess with some rows replaced by the candidates that explain most of what is left."""
+        if self.before is not None:
+            moved = np.sqrt(np.square(guess.X - self.before).mean(axis=1)) / self.equations.spread
+            self.unrest = 0.5 * self.unrest + 0.5 * np.minimum(moved, 1.0)
+        # Shuffled first: at the beginning all are alike.
+        order = self.generator.permutation(len(guess.X))
+        order = order[np.argsort(-self.unrest[order], kind="stable")]
+        restless = order[: max(2, int(RESTLESS * len(order)))]
+        count = min(len(restless), max(2, int(REPLACED * len(order))))
+        chosen = self.generator.choice(restless, count, replace=False)
+        guess = self._filled(guess, chosen)
+        self.unrest[chosen] = np.median(self.unrest)
+        self.before = guess.X
+        return guess
+
+    def _filled(self, guess: Guess, chosen: NDArray[np.int64]) -> Guess:
+        """Return the guess with new rows in some places, one after the other."""
+        equations, generator = self.equations, self.generator
+        X, v, cluster = guess.X.copy(), guess.v.copy(), guess.cluster.copy()
+        v[chosen] = 0.0
+        left = equations.residuals(replace(guess, v=v)).curvature
+        for row in chosen:
+            near = generator.integers(len(equations.landmarks), size=CANDIDATES)
+            candidates = equations.landmarks[near]
+            candidates = candidates + equations.spread * generator.standard_normal(candidates.shape)
+            best = np.argsort(-_explained(equations, candidates, left)[0])[:BEST]
+            climbed = _climbed(equations, candidates[best], left)
+            shares, gains, sizes = _explained(equations, climbed, left)
+            one = int(np.argmax(shares))
+            X[row], v[row], cluster[row] = climbed[one], 0.7 * gains[one] / sizes[one] ** 2, near[best[one]]
+            g = equations.white_g(equations.mapped(X[row : row + 1]))[0]
+            left = left - v[row][:, None, None] * np.outer(g, g)
+        return replace(guess, X=X, v=v, cluster=cluster)
 
 
 def _climbed(equations: Equations, X: Floats, left: Floats) -> Floats:

@@ -21,9 +21,9 @@ from sklearn.svm import SVC, LinearSVC
 
 from simulations.benchmarks.paper_data import NINE, PaperSet, paper_settings, read
 from simulations.benchmarks.tables import markdown
-from simulations.running import train_in_process
+from simulations.engines.running import train_in_process
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.pan_svm_settings import PanSvmSettings
 
 METHODS: Mapping[str, Mapping[str, object]] = {
     "k-means, min-cluster 1 (paper)": {},
@@ -76,6 +76,7 @@ def five_folds(data_dir: Path, show: Callable[[str], None], sets: Sequence[Paper
             with _as_file(X.iloc[train], labels.iloc[train]) as file:
                 for method, changes in METHODS.items():
                     strategy = train_in_process(paper_settings(one, file, **changes))
+                    assert isinstance(strategy, PanSVM)
                     ours[method].append(_score(strategy, X.iloc[test], labels.iloc[test]))
                     trips[method].append(strategy.federation.costs.round_trips)
         found.append(
@@ -130,9 +131,10 @@ def landmark_curve(
     found = []
     for data, changes in names.items():
         for count in counts:
-            settings = Settings(data=data, data_dir=str(data_dir), landmarks=str(count), **changes)  # type: ignore[arg-type]
+            settings = PanSvmSettings(data=data, data_dir=str(data_dir), landmarks=count, **changes)  # type: ignore[arg-type]
             started = time.perf_counter()
             strategy = train_in_process(settings)
+            assert isinstance(strategy, PanSVM)
             seconds = time.perf_counter() - started
             accuracy = strategy.evaluation.accuracy or 0.0
             rounds = max(state.rounds for state in strategy.training.progress)
@@ -185,20 +187,21 @@ def race(data_dir: Path, name: str, C: float, gamma: float, landmarks: int) -> R
     landmarks : int
         Of the federated and of the central Nyström model.
     """
-    settings = Settings(
+    settings = PanSvmSettings(
         data=name,
         data_dir=str(data_dir),
         C=C,
-        gamma=repr(gamma),
-        landmarks=str(landmarks),
+        gamma=gamma,
+        landmarks=landmarks,
         scaling="none",
         test_fraction=0.0,
     )
     X, y, X_test, y_test = _halves(data_dir, name)
-    train_in_process(Settings(data=name, data_dir=str(data_dir), landmarks="5", tol=0.5, scaling="none"))
+    train_in_process(PanSvmSettings(data=name, data_dir=str(data_dir), landmarks=5, tol=0.5, scaling="none"))
     seconds, accuracy = {}, {}
     started = time.perf_counter()
     strategy = train_in_process(settings)
+    assert isinstance(strategy, PanSVM)
     seconds["federated"] = time.perf_counter() - started
     accuracy["federated"] = float(np.mean(strategy.model.predict(X_test).astype(float) == y_test))
     cells, test_cells = X.to_numpy(), X_test.to_numpy()

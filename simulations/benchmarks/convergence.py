@@ -9,11 +9,12 @@ from typing import NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from simulations.audit import Audit, audit
+from simulations.audit.audit import Audit, audit
 from simulations.benchmarks.paper_data import NINE, PaperSet, paper_settings
 from simulations.benchmarks.tables import markdown
-from simulations.running import in_process_grid
+from simulations.engines.running import in_process_grid
 from strategies.app import run
+from strategies.pan_svm import PanSVM
 from strategies.settings import Settings
 
 EXACT = {"preset": "exact"}
@@ -106,6 +107,7 @@ def _train(data: str, variant: str, settings: Settings) -> Training:
     with tempfile.TemporaryDirectory() as name:
         folder, settings = Path(name), replace(settings, out=name)
         strategy = run(in_process_grid(settings), settings, folder)
+        assert isinstance(strategy, PanSVM)
         (state,) = strategy.training.progress
         gaps = [(upper - lower) / upper for upper, lower in strategy.training.history[0]]
         return Training(

@@ -32,11 +32,11 @@ from clients.site import Site
 from flower_pansvm.records import Floats
 from flower_pansvm.tasks.joining import JOIN
 from flower_pansvm.tasks.task import Nothing, Task, summed
-from strategies.exchange import POLL_SECONDS
-from strategies.federation import Federation
-from strategies.joining import join
+from strategies.federation.exchange import POLL_SECONDS
+from strategies.federation.federation import Federation
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import Settings, settings_from
+from strategies.steps.joining import join
 
 VALUES = 10_000
 SUMS = 15
@@ -97,7 +97,7 @@ server = ServerApp()
 @server.main()
 def main(grid: Grid, context: Context) -> None:
     """Run each way in turn, and write the seconds of each sum and the largest error."""
-    settings = Settings.from_config(context.run_config)
+    settings = settings_from(context.run_config)
     sum_ours = _ours(grid, settings)
     sum_theirs = _theirs(grid, context, settings.sites)
     engine = cast(InMemoryGrid, grid)  # the grid of Flower's simulation engine

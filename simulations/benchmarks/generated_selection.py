@@ -14,9 +14,9 @@ import typer
 from sklearn.datasets import make_classification
 
 from simulations.benchmarks.tables import markdown
-from simulations.running import train_in_process
+from simulations.engines.running import train_in_process
 from strategies.elimination import Elimination
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 ROWS, FEATURES, USEFUL = 800, 100, 20
 BEST = 15
@@ -86,7 +86,7 @@ def select(method: str, seed: int, C: float, folder: Path) -> FoundFeatures:
     )
     file = folder / f"generated-{seed}.csv"
     pd.DataFrame(X, columns=[f"x{one}" for one in range(FEATURES)]).assign(label=y).to_csv(file, index=False)
-    settings = Settings(
+    settings = make_settings(
         data=str(file.absolute()), strategy=method, seed=seed, C=C, step="1", test_fraction=0.0
     )
     strategy = train_in_process(settings)

@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 
 
 @dataclass(frozen=True)
@@ -134,14 +134,14 @@ def paper_settings(one: PaperSet, data: str, **more: object) -> Settings:
     chosen: dict[str, object] = {
         "data": data,
         "C": one.C,
-        "gamma": repr(one.gamma),
+        "gamma": one.gamma,
         "scaling": "minmax",
-        "landmarks": "0.25",
+        "landmarks": 0.25,
         "min_cluster": 1,
         "test_fraction": 0.0,
         **more,
     }
-    return Settings(**chosen)  # type: ignore[arg-type]
+    return make_settings(**chosen)
 
 
 def read(data: str, data_dir: Path) -> tuple[pd.DataFrame, "pd.Series[str]"]:

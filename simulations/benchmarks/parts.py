@@ -5,18 +5,20 @@ import logging
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
-from flower_pansvm.secure_sum import paillier
 from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.fixed_point import encode
+from flower_pansvm.secure_sum.protocols import paillier
 from flower_pansvm.secure_sum.rehearsal import gather_members
 from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Variant, random_vector
 from simulations.benchmarks.turns import seconds_of, take_turns
-from simulations.running import FLOWER_LOGGER, train_in_process
+from simulations.engines.running import FLOWER_LOGGER, train_in_process
+from strategies.pan_svm import PanSVM
 from strategies.settings import Settings
 
 MASKED = (PLAIN, Variant("ring", "one-shot"), Variant("k-secure", "one-shot"))
@@ -100,12 +102,14 @@ def packing(values: int, repeats: int) -> Packing:
     return Packing(values, seconds["packed"] / values, seconds["loop"] / PHE_VALUES, preparation)
 
 
-def whole_runs(settings: Settings, repeats: int) -> list[TimedRun]:
+def whole_runs(settings: Settings, repeats: int, key_bits: int = 3072) -> list[TimedRun]:
     """Train with each protocol in this process; seconds are medians."""
     logger = logging.getLogger(FLOWER_LOGGER)
     usual, logger.level = logger.level, logging.WARNING
     try:
-        runs = take_turns({choice: partial(_train, settings, choice) for choice in CHOICES}, repeats)
+        runs = take_turns(
+            {choice: partial(_train, settings, choice, key_bits) for choice in CHOICES}, repeats
+        )
     finally:
         logger.level = usual
     return [
@@ -120,10 +124,10 @@ def _contribution(choice: Variant, roster: tuple[str, ...], vector: Words) -> Ca
     return lambda: protocol.contribute(vector, SumRound("run", "task", next(numbers), 0, roster), member)
 
 
-def _train(settings: Settings, choice: Variant) -> TimedRun:
-    config = {**settings.to_config(), "aggregation": choice.aggregation, "execution": choice.execution}
+def _train(settings: Settings, choice: Variant, key_bits: int) -> TimedRun:
     started = time.process_time()
-    strategy = train_in_process(Settings.from_config(config))
+    strategy = train_in_process(replace(settings, protocol=choice.protocol(key_bits)))
+    assert isinstance(strategy, PanSVM)
     seconds = time.process_time() - started
     costs = strategy.federation.costs
     return TimedRun(

@@ -15,8 +15,8 @@ import tomli_w
 import typer
 
 from simulations.benchmarks import flower_app, tables
-from simulations.flower_engine import PACKAGES, build_app, run_app, temporary_folder
-from strategies.settings import Settings
+from simulations.engines.flower_engine import PACKAGES, build_app, run_app, temporary_folder
+from strategies.pan_svm_settings import PanSvmSettings
 
 SITES = (5, 10)
 LONGEST_SECONDS = 300.0
@@ -54,7 +54,7 @@ def measure(sites: int) -> dict[str, dict[str, Any]]:
         If the run fails.
     """
     with temporary_folder() as folder:
-        settings = Settings(sites=sites, out=str(folder))
+        settings = PanSvmSettings(sites=sites, out=str(folder))
         build_app(folder / "app", [ROOMS / name for name in PACKAGES], settings.to_config())
         project = folder / "app" / "pyproject.toml"
         content = tomllib.loads(project.read_text(encoding="utf-8"))

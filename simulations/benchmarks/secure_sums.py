@@ -11,7 +11,7 @@ from typing import Annotated
 import typer
 
 from simulations.benchmarks import parts, sum_costs, tables
-from strategies.settings import Settings
+from strategies.pan_svm_settings import PanSvmSettings
 
 SITES = (3, 5, 10, 20)
 LENGTHS = (100, 1_000, 10_000, 100_000, 1_000_000)
@@ -23,7 +23,7 @@ def main(
     quick: Annotated[bool, typer.Option(help="Few and short sums, to see that all works.")] = False,
 ) -> None:
     """Measure what the secure sums cost."""
-    settings = Settings(sites=3, key_bits=2048, tol=0.1, landmarks="10") if quick else Settings()
+    settings = PanSvmSettings(sites=3, tol=0.1, landmarks=10) if quick else PanSvmSettings()
     sites, lengths = (SITES[:2], LENGTHS[:2]) if quick else (SITES, LENGTHS)
     repeats = 1 if quick else 5
     out.mkdir(parents=True, exist_ok=True)
@@ -36,7 +36,7 @@ def main(
     _show("packing")
     packing = parts.packing(lengths[len(lengths) // 2], repeats)
     _show("whole runs")
-    runs = parts.whole_runs(settings, repeats)
+    runs = parts.whole_runs(settings, repeats, 2048 if quick else 3072)
     sections = [
         tables.machine() + "\n",
         tables.sums_markdown(costs),

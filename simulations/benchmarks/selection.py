@@ -33,8 +33,9 @@ from simulations.benchmarks.paper_data import (
 from simulations.benchmarks.selection_runs import Figures, SelectionRun, add_run, read_runs
 from simulations.benchmarks.selection_tables import METHODS, as_markdown, plot, tables_of, write_csv
 from simulations.benchmarks.tables import machine
-from simulations.running import FLOWER_LOGGER, train_in_process
-from strategies.elimination import Elimination
+from simulations.engines.running import FLOWER_LOGGER, train_in_process
+from strategies.elimination import Elimination, SelectionSettings
+from strategies.registry import all_strategies
 from strategies.selection.outcome import Selection
 from strategies.settings import Settings
 
@@ -139,10 +140,12 @@ def settings_of(
         "seed": seed,
     }
     if kernel == PAPER:
-        more["gamma"] = repr(one.gamma / 4)
+        more["gamma"] = one.gamma / 4
     else:
         more |= {"C": 1.0, "gamma": "scale", "scaling": "standard"}
-    more |= FEW if one.data in ("diabetes", "ionosphere", "breast_cancer") else GENES
+    filters = FEW if one.data in ("diabetes", "ionosphere", "breast_cancer") else GENES
+    own = all_strategies()[strategy].settings_class
+    more |= {name: value for name, value in filters.items() if hasattr(own, name)}
     return paper_settings(one, prepared, **more)
 
 
@@ -151,6 +154,7 @@ def run_one(data: str, settings: Settings, classifier: str, scheme: str) -> Sele
     started = time.perf_counter()
     round_trips, megabytes = 0, 0.0
     if classifier == LIBSVM:
+        assert isinstance(settings, SelectionSettings)
         selection: Selection = central_selection.select(settings)
     else:
         strategy = train_in_process(settings)

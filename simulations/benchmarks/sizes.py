@@ -15,9 +15,10 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from simulations.benchmarks.tables import markdown
-from simulations.running import train_in_process
-from simulations.sites import join_data
-from strategies.settings import Settings
+from simulations.data.sites import join_data
+from simulations.engines.running import train_in_process
+from strategies.pan_svm import PanSVM
+from strategies.pan_svm_settings import PanSvmSettings
 
 BASE = {"rows": 100_000, "sites": 10, "landmarks": 200, "features": 20}
 SERIES: Mapping[str, Sequence[int]] = {
@@ -110,9 +111,10 @@ def run_one(*, rows: int, sites: int, landmarks: int, features: int) -> Size:
     """Generate rows and train on them in this process."""
     with tempfile.TemporaryDirectory() as name:
         files = generate(Path(name), rows, sites, features)
-        settings = Settings(data=join_data(files), sites=sites, landmarks=str(landmarks))
+        settings = PanSvmSettings(data=join_data(files), sites=sites, landmarks=landmarks)
         started = time.perf_counter()
         strategy = train_in_process(settings)
+        assert isinstance(strategy, PanSVM)
         seconds = time.perf_counter() - started
     return Size(
         rows,

@@ -14,7 +14,7 @@ from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound
 from flower_pansvm.secure_sum.fixed_point import encode
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.selection import protocol_of
-from flower_pansvm.terms import Terms
+from flower_pansvm.terms import Scalar, Terms
 from simulations.benchmarks.turns import take_turns
 
 LONGEST_SECONDS = 30.0
@@ -33,9 +33,10 @@ class Variant(NamedTuple):
         both = self.aggregation in ("ring", "k-secure")
         return f"{self.aggregation}, {self.execution}" if both else self.aggregation
 
-    def protocol(self) -> SecureSum:
-        """Return the protocol with default settings: k the number of sites, a Paillier key of 3072 bits."""
-        return protocol_of(Terms(aggregation=self.aggregation, execution=self.execution))
+    def protocol(self, key_bits: int = 3072) -> SecureSum:
+        """Return the protocol; k is the number of sites, a Paillier key has so many bits."""
+        config: dict[str, Scalar] = {"execution": self.execution, "key-bits": key_bits}
+        return protocol_of(Terms(self.aggregation, config=config))
 
 
 PLAIN = Variant("plain", "one-shot")
@@ -81,12 +82,11 @@ class Cost:
     measured: bool = True
 
 
-@dataclass
 class SiteClock(SecureSum):
     """A protocol with a stopwatch for the work of its sites."""
 
-    protocol: SecureSum
-    seconds: float = 0.0
+    def __init__(self, protocol: SecureSum) -> None:
+        self.protocol, self.seconds = protocol, 0.0
 
     def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
         """Do the protocol's own and count its time."""

@@ -13,7 +13,7 @@ import typer
 
 from simulations.benchmarks import accuracy, convergence, sizes, tables
 from simulations.benchmarks.paper_data import NINE
-from simulations.running import FLOWER_LOGGER
+from simulations.engines.running import FLOWER_LOGGER
 
 CURVES: dict[str, dict[str, object]] = {
     "cod-rna.scaled": {"C": 32.0, "gamma": "0.5", "scaling": "none"},

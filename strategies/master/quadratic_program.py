@@ -1,10 +1,17 @@
 """The one quadratic program behind the master problem and the proximal points, solved by PIQP."""
 
 import numpy as np
-import piqp
 from numpy.typing import NDArray
 
-from flower_pansvm.errors import TrainingError
+from flower_pansvm.errors import SettingError, TrainingError
+
+try:
+    import piqp
+except ImportError as error:
+    raise SettingError(
+        "The coordinator's solver needs the package piqp, which is not installed. "
+        "Install it with: pip install 'flower-pansvm[coordinator]'"
+    ) from error
 
 TOLERANCES = (1e-10, 1e-7, 1e-4)
 """How exactly a program is solved, in shares of the rows; the next one if the solver fails."""

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.multiclass import REST, Pair
-from strategies.fitted_scaling import mean_and_variance
+from strategies.steps.fitted_scaling import mean_and_variance
 
 
 @dataclass(frozen=True)

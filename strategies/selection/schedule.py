@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from flower_pansvm.errors import SettingError
+from flower_pansvm.setting_values import Kind
 
 AUTO = "50:0.1,1"
 """What "auto" means: a tenth of the features while there are more than 50, then one by one."""
@@ -14,11 +15,14 @@ class Schedule:
 
     Parameters
     ----------
+    text : str
+        The setting it came from.
     stages : tuple of (int, float)
         Number of features above which the stage holds, and the share of the features that its steps remove,
         0 for one feature. The largest number first; the last is 0.
     """
 
+    text: str
     stages: tuple[tuple[int, float], ...]
 
     def size(self, remaining: int) -> int:
@@ -57,7 +61,16 @@ def parse_schedule(text: str) -> Schedule:
     limits = [above for above, _ in parsed]
     if limits != sorted(set(limits), reverse=True):
         raise _refusal(text)
-    return Schedule(tuple(parsed))
+    return Schedule(text, tuple(parsed))
+
+
+def schedules() -> Kind:
+    """Return the kind of such settings."""
+    return Kind(
+        "1, a share of the features above 0 and below 1, stages of these such as 1000:0.5,100:0.1,1, or 'auto'",
+        lambda value: value if isinstance(value, Schedule) else parse_schedule(str(value)),
+        lambda schedule: schedule.text,
+    )
 
 
 def _stage(text: str) -> tuple[int, float]:

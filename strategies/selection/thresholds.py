@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import SettingError, TrainingError
+from flower_pansvm.setting_values import Kind
 from strategies.selection.filters import FilterScores
 from strategies.selection.outcome import Screening
 from strategies.selection.voting import EQUAL, least_important
@@ -97,6 +98,16 @@ def parse_threshold(key: str, text: str) -> Threshold:
     return threshold
 
 
+def thresholds(key: str) -> Kind:
+    """Return the kind of such settings."""
+    return Kind(
+        "a number of features, or a percentage of them"
+        + (", or a p-value such as p=0.01" if key == WELCH_KEY else ""),
+        lambda value: value if isinstance(value, Threshold) else parse_threshold(key, str(value)),
+        lambda threshold: threshold.text,
+    )
+
+
 def _parse(key: str, text: str) -> Threshold:
     """Return the threshold; ValueError if it is none."""
     bare = text.strip()
@@ -111,15 +122,15 @@ def _parse(key: str, text: str) -> Threshold:
     return threshold
 
 
-def screen(scores: FilterScores, thresholds: Mapping[str, Threshold | str]) -> Screening:
+def screen(scores: FilterScores, thresholds: Mapping[str, Threshold]) -> Screening:
     """Return the voted feature set: the features that pass all filters.
 
     Parameters
     ----------
     scores : FilterScores
         Scores of all features.
-    thresholds : mapping of str to Threshold or str
-        Threshold, or its text, of each filter: ``fisher``, ``welch`` and ``scatter``.
+    thresholds : mapping of str to Threshold
+        Threshold of each filter: ``fisher``, ``welch`` and ``scatter``.
 
     Raises
     ------
@@ -131,8 +142,6 @@ def screen(scores: FilterScores, thresholds: Mapping[str, Threshold | str]) -> S
     texts = {}
     for name in FILTERS:
         threshold = thresholds[name]
-        if isinstance(threshold, str):
-            threshold = parse_threshold(f"filter-{name}", threshold)
         passing[name] = threshold.keeps(values[name], scores.p if name == "welch" else None)
         texts[name] = threshold.text
     passed = {name: int(mask.sum()) for name, mask in passing.items()}

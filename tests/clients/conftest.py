@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from clients import cache
 from flower_pansvm.tasks.scaling import MOMENTS
 from flower_pansvm.tasks.task import Nothing
-from simulations.in_process import InProcessGrid
-from strategies.federation import Federation
+from simulations.engines.in_process import InProcessGrid
+from strategies.federation.federation import Federation
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 
 Sums = dict[str, NDArray[np.float64]]
 
@@ -21,7 +21,7 @@ Sums = dict[str, NDArray[np.float64]]
 @pytest.fixture
 def settings() -> Settings:
     """Return the settings of three hospitals with the small tables of the tests."""
-    return Settings(sites=3, min_cluster=2)
+    return make_settings(sites=3, min_cluster=2)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def federation(
 @pytest.fixture
 def unchecked(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have the coordinator take whatever it opens: one that plays false would not end the run at a strange sum."""
-    monkeypatch.setattr("strategies.federation.check_sum", lambda *_: None)
+    monkeypatch.setattr("strategies.federation.federation.check_sum", lambda *_: None)
 
 
 @pytest.fixture

@@ -26,9 +26,12 @@ from flower_pansvm.errors import FederationError, PanSVMError, SettingError, Sum
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.secure_sum import make
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.decoding import decode
 from flower_pansvm.secure_sum.mask_graph import partners
+from flower_pansvm.secure_sum.protocols.k_secure import KSecure
+from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
 from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP, WARM_START, FeatureMapBroadcast
 from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
@@ -38,13 +41,13 @@ from flower_pansvm.tasks.selection import SUPPORT
 from flower_pansvm.tasks.summing import RELAY
 from flower_pansvm.tasks.task import Nothing, bounds_of, sum_name
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from simulations.running import in_process_grid
-from strategies.federation import Federation
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import in_process_grid
+from strategies.federation.federation import Federation
 from strategies.master.noise_bounds import largest_noise
-from strategies.packing import pack_duals, pack_problems, pack_questions
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
+from strategies.steps.packing import pack_duals, pack_problems, pack_questions
 
 MakeGrid = Callable[..., InProcessGrid]
 Join = Callable[[InProcessGrid, Settings], Federation]
@@ -83,8 +86,8 @@ def five_files(tmp_path: Path) -> list[Path]:
 
 
 NAMES = tuple(f"hospital{number}" for number in range(5))
-RING = Settings(sites=5, min_sites=5, min_cluster=2)
-PAIRS = replace(RING, aggregation="k-secure", k=2)
+RING = make_settings(sites=5, min_sites=5, min_cluster=2)
+PAIRS = replace(RING, protocol=KSecure(k=2))
 OUTSIDE = NAMES[0]
 """The hospital whose masks are to fall away: the sum of the others is learned, and so are its own numbers."""
 
@@ -165,7 +168,7 @@ def test_they_would_if_the_settings_were_not_in_the_name(
 def test_the_settings_cannot_change_within_a_run(federation: Federation, ask_moments: Any) -> None:
     ask_moments(federation)
     context = grid_of(federation)._contexts[VICTIM]
-    context.run_config = dict(replace(federation.settings, execution="hops").to_config())
+    context.run_config = dict(replace(federation.settings, protocol=Ring("hops")).to_config())
     with pytest.raises(SumError, match="not those that site 'hospital1' has joined it with"):
         ask_moments(federation)
 
@@ -174,7 +177,7 @@ def test_in_a_relay_step_no_other_keys_are_handed_out(
     settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Join, ask_moments: Any
 ) -> None:
     """Otherwise the coordinator puts a key of its own in the place of the next site's."""
-    settings = replace(settings, execution="hops")
+    settings = replace(settings, protocol=Ring("hops"))
     federation = enrol(hospitals(settings, hospital_files), settings)
 
     def swap(message: Message) -> None:
@@ -396,7 +399,7 @@ def test_balanced_weights_are_accepted(
 def test_paillier_is_refused_by_hospitals_that_have_not_agreed_to_it(
     settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Join, ask_moments: Any
 ) -> None:
-    settings = replace(settings, aggregation="paillier", key_bits=2048)
+    settings = replace(settings, protocol=make("paillier", key_bits=2048))
     with pytest.raises(
         SumError, match="'hospital1' refuses the aggregation 'paillier': one site opens the sums"
     ):
@@ -429,13 +432,12 @@ def test_a_hospital_without_pins_is_warned_when_it_joins(
     node: dict[str, Scalar],
     config: dict[str, Any],
     missing: list[str],
-    settings: Settings,
     hospital_files: list[Path],
     hospitals: MakeGrid,
     enrol: Join,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    settings = replace(settings, **config)
+    settings = make_settings(sites=3, min_cluster=2, **config)
     enrol(hospitals(settings, hospital_files, node), settings)
     warned = [line for line in caplog.messages if line.startswith("the node config has no")]
     assert len(warned) == 3 * len(missing)
@@ -444,7 +446,7 @@ def test_a_hospital_without_pins_is_warned_when_it_joins(
 
 
 def test_a_simulated_site_is_not_warned(caplog: pytest.LogCaptureFixture) -> None:
-    settings = Settings(data="wine", sites=3, aggregation="k-secure")
+    settings = make_settings(data="wine", sites=3, aggregation="k-secure")
     strategy = PanSVM(settings)
     strategy.join(Federation(in_process_grid(settings), settings, strategy))
     assert not any(line.startswith("the node config has no") for line in caplog.messages)

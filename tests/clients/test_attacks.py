@@ -25,10 +25,10 @@ from flower_pansvm.tasks.scaling import EXTREMES, MOMENTS, ROWS, SCALING, Scalin
 from flower_pansvm.tasks.scoring import SCORES
 from flower_pansvm.tasks.task import Broadcast, Nothing, Task, bounds_of, sum_name
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from strategies.federation import Federation
-from strategies.packing import pack_questions, unpack_answers
-from strategies.settings import Settings
+from simulations.engines.in_process import InProcessGrid
+from strategies.federation.federation import Federation
+from strategies.settings import Settings, make_settings
+from strategies.steps.packing import pack_questions, unpack_answers
 
 MakeGrid = Callable[..., InProcessGrid]
 VICTIM = 3
@@ -97,7 +97,7 @@ def test_if_it_hides_that_from_each_site_it_gets_noise(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Its own program would end the run at such a sum.
-    monkeypatch.setattr("strategies.federation.check_sum", lambda *_: None)
+    monkeypatch.setattr("strategies.federation.federation.check_sum", lambda *_: None)
 
     def rename(message: Message) -> None:
         other = ask_others_for_nothing(message)
@@ -163,7 +163,7 @@ def test_no_bound_is_the_coordinators_to_choose(
     sums = ask_moments(federation)
     assert all((sums[name] == expected[name]).all() for name in expected)
     others = {**dict.fromkeys(MOMENTS.summed, UNKNOWN), "total": bound}
-    monkeypatch.setattr("strategies.federation.bounds_of", lambda *_: others)
+    monkeypatch.setattr("strategies.federation.federation.bounds_of", lambda *_: others)
     with pytest.raises(SumError, match="asked something else for task 'moments'"):
         ask_moments(federation)
 
@@ -209,7 +209,7 @@ def test_after_three_runs_that_ended_so_a_hospital_takes_part_in_none(
 def test_a_split_that_leaves_a_few_rows_is_refused(
     fraction: float, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
 ) -> None:
-    settings = Settings(sites=3, test_fraction=fraction)
+    settings = make_settings(sites=3, test_fraction=fraction)
     federation = enrol(hospitals(settings, hospital_files, {"min-cluster": 7}), settings)
     with pytest.raises(TableError, match=r"has too few rows: it trains on at least 7"):
         ask_moments(federation)
@@ -340,7 +340,7 @@ def test_the_run_config_does_not_choose_what_a_hospital_reads(
     ask_moments: Any,
 ) -> None:
     expected = ask_moments(enrol(hospitals(settings, hospital_files), settings))
-    asked = Settings(**{"sites": 3, "min_cluster": 2, **config})
+    asked = make_settings(**{"sites": 3, "min_cluster": 2, **config})
     sums = ask_moments(enrol(hospitals(asked, hospital_files), asked))
     assert all((sums[name] == expected[name]).all() for name in expected)
 
@@ -454,7 +454,7 @@ def test_a_coordinator_that_chooses_its_own_points_reads_single_rows(
 def test_a_coordinator_that_says_a_site_was_lost_gets_its_numbers_unless_the_sites_insist(
     hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
 ) -> None:
-    settings = Settings(sites=3, min_sites=2, min_cluster=2)
+    settings = make_settings(sites=3, min_sites=2, min_cluster=2)
 
     def difference(node: dict[str, Scalar]) -> list[float]:
         federation = enrol(hospitals(settings, hospital_files, node), settings)

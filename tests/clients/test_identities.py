@@ -20,12 +20,12 @@ from flower_pansvm.tasks.limits import COUNT
 from flower_pansvm.tasks.scaling import MOMENTS
 from flower_pansvm.tasks.task import Nothing
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from strategies.federation import Federation
+from simulations.engines.in_process import InProcessGrid
+from strategies.federation.federation import Federation
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 
-SETTINGS = Settings(sites=3, min_cluster=2)
+SETTINGS = make_settings(sites=3, min_cluster=2)
 NAMES = ("hospital0", "hospital1", "hospital2")
 Nodes = list[dict[str, Scalar]]
 
@@ -65,7 +65,7 @@ def train(nodes: Nodes, settings: Settings = SETTINGS) -> PanSVM:
 def test_hospitals_with_identities_train_the_same_model(
     aggregation: str, anonymous: Nodes, identified: Nodes
 ) -> None:
-    settings = Settings(sites=3, min_cluster=2, aggregation=aggregation, preset="exact")
+    settings = make_settings(sites=3, min_cluster=2, aggregation=aggregation, preset="exact")
     models = []
     for nodes in (anonymous, identified):
         strategy = train([{**node, "exact-sums": "agreed"} for node in nodes], settings)

@@ -17,12 +17,13 @@ from clients.gate.secret import KEY_FILE
 from flower_pansvm import records
 from flower_pansvm.tasks.task import Broadcast
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from simulations.running import resumed
-from strategies.app import STRATEGIES, run
-from strategies.federation import Federation
-from strategies.settings import Settings
-from strategies.transcript import Transcript, TranscriptSum, read_transcript
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import resumed
+from strategies.app import run
+from strategies.federation.federation import Federation
+from strategies.federation.transcript import Transcript, TranscriptSum, read_transcript
+from strategies.registry import all_strategies
+from strategies.settings import Settings, make_settings
 
 Sums = Mapping[str, NDArray[np.float64]]
 Bits = dict[str, tuple[tuple[int, ...], bytes]]
@@ -65,7 +66,7 @@ def nodes(tmp_path: Path) -> list[Node]:
 
 
 def settings_of(job: str) -> Settings:
-    return Settings(**{"sites": 3, "min_cluster": 2, "landmarks": "12", "tol": 0.05, **JOBS[job]})
+    return make_settings(**{"sites": 3, "min_cluster": 2, "landmarks": "12", "tol": 0.05, **JOBS[job]})
 
 
 def bits(task: str, sums: Sums) -> Bits:
@@ -87,7 +88,7 @@ def question(task: str, inputs: Mapping[str, Any], told: Mapping[str, records.Va
 
 def record_of_a_run(nodes: list[Node], settings: Settings, run_id: int, folder: Path) -> list[TranscriptSum]:
     """Return all that the coordinator has asked and learned in a run."""
-    strategy = STRATEGIES[settings.strategy](settings, None, Transcript(folder))
+    strategy = all_strategies()[settings.strategy](settings, None, Transcript(folder))
     strategy.start(InProcessGrid(app, nodes, settings.to_config(), run_id))
     return read_transcript(folder)
 

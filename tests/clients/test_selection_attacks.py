@@ -22,12 +22,13 @@ from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
 from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.tasks.task import Nothing
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from simulations.running import in_process_grid
-from strategies.federation import Federation
-from strategies.packing import pack_duals
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import in_process_grid
+from strategies.federation.federation import Federation
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
+from strategies.steps.packing import pack_duals
+from strategies.steps.scaling import learn_moments
 from strategies.subsets import Subsets
 
 Floats = NDArray[np.float64]
@@ -155,7 +156,7 @@ def wide(tmp_path: Path) -> tuple[Settings, Floats]:
         files.append(str(tmp_path / f"hospital{number}.csv"))
         frame = pd.DataFrame(cells, columns=columns)
         frame.assign(label=np.arange(12) % 2).to_csv(files[-1], index=False)
-    settings = Settings(
+    settings = make_settings(
         data="|".join(files), sites=3, strategy="voted-wrapper", min_cluster=2, test_fraction=0.2
     )
     return settings, np.vstack(parts)
@@ -206,7 +207,7 @@ def gather(settings: Settings) -> Subsets:
     strategy = PanSVM(settings)
     strategy.federation = Federation(in_process_grid(settings), settings, strategy)
     schema = strategy.join(strategy.federation)
-    moments = strategy.learn_moments(strategy.federation)
+    moments = learn_moments(strategy.federation, settings)
     return Subsets(strategy.federation, settings, schema, moments)
 
 

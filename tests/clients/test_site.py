@@ -21,9 +21,9 @@ from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.tasks.joining import SCHEMA, SchemaBroadcast
 from flower_pansvm.tasks.scaling import ROWS
 from flower_pansvm.tasks.task import Nothing
-from simulations.running import train_in_process
+from simulations.engines.running import train_in_process
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 # Folds
 
@@ -57,7 +57,7 @@ def test_folds_are_not_the_order_of_the_rows_nor_the_draw_of_the_test_rows() -> 
 def test_a_fold_smaller_than_the_hospitals_floor_is_refused(
     hospital_files: list[Path], hospitals: Any, enrol: Any, ask_moments: Any
 ) -> None:
-    settings = Settings(sites=3, C="auto", cv_folds=7)
+    settings = make_settings(sites=3, C="auto", cv_folds=7)
     # 48 training rows: six or seven in each of seven folds.
     ask_moments(enrol(hospitals(settings, hospital_files, {"min-cluster": 6}), settings))
     with pytest.raises(TableError, match=r"has too few rows for 7 folds: it wants at least 7 in each"):
@@ -69,7 +69,7 @@ def test_the_folds_cannot_change_within_a_run(
     folds: int, hospital_files: list[Path], hospitals: Any, enrol: Any, ask_moments: Any
 ) -> None:
     """Otherwise the difference of two sums is about the rows that are in one fold and not in the other."""
-    settings = Settings(sites=3, C="auto", cv_folds=5)
+    settings = make_settings(sites=3, C="auto", cv_folds=5)
     federation = enrol(hospitals(settings, hospital_files), settings)
     schema = records.message_of(SchemaBroadcast, federation._riders["schema"], "schema")
     ask_moments(federation)
@@ -82,7 +82,7 @@ def test_the_folds_cannot_change_within_a_run(
 
 
 def run(config: dict[str, Any]) -> PanSVM:
-    return train_in_process(Settings(landmarks="25", preset="exact", **config))
+    return train_in_process(make_settings(landmarks="25", preset="exact", **config))
 
 
 @pytest.mark.parametrize("config", [{}, {"data": "wine"}], ids=str)
@@ -149,7 +149,7 @@ def test_two_feature_maps_of_one_site_are_not_mistaken_for_each_other(
     """The same process serves runs of other settings, and within one the maps of every fold and gamma."""
     models = []
     for gamma in ("0.5", "2", "0.5"):
-        settings = Settings(sites=3, gamma=gamma, min_cluster=2, blur="0", curvature=0.0, tol=0.05)
+        settings = make_settings(sites=3, gamma=gamma, min_cluster=2, blur="0", curvature=0.0, tol=0.05)
         strategy = PanSVM(settings)
         strategy.start(hospitals(settings, hospital_files, {"blur": 0}))
         models.append(strategy.model.sha256())

@@ -31,7 +31,7 @@ from flower_pansvm.records import (
     values_of,
     write,
 )
-from strategies.message_size import NUMBER_BYTES, size
+from strategies.federation.message_size import NUMBER_BYTES, size
 
 DTYPES: st.SearchStrategy[np.dtype[np.generic]] = st.sampled_from(["f8", "i8", "u1", "?", "<U5"]).map(
     np.dtype

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.multiclass import signs
-from simulations import running
 from simulations.attack.attack import attack
 from simulations.attack.equations import Equations
 from simulations.attack.findings import Found, found, landmark_baseline, random_baseline
@@ -20,9 +19,11 @@ from simulations.attack.fit import fit, start_from_landmarks, with_factors
 from simulations.attack.guess import Guess
 from simulations.attack.knowledge import Knowledge, knowledge_of
 from simulations.attack.linearised import determined
-from simulations.audited_sums import SimulatedSites
-from strategies.settings import Settings
-from strategies.transcript import read_transcript
+from simulations.attack.replacing import Replacement
+from simulations.audit.sites import SimulatedSites
+from simulations.engines import running
+from strategies.federation.transcript import read_transcript
+from strategies.settings import Settings, make_settings
 
 Floats = NDArray[np.float64]
 SITES = 3
@@ -41,7 +42,7 @@ def run(folder: Path, preset: str, **more: object) -> tuple[Settings, Path]:
     pd.DataFrame(np.column_stack([X, label]), columns=["a", "b", "c", "label"]).to_csv(file, index=False)
     out = folder / preset
     chosen: dict[str, object] = {"sites": SITES, "preset": preset, "C": 4.0, "test_fraction": 0.0, **more}
-    settings = Settings(data=str(file), audit=True, out=str(out), **chosen)  # type: ignore[arg-type]
+    settings = make_settings(data=str(file), audit=True, out=str(out), **chosen)  # type: ignore[arg-type]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(running, "remove_transcript", lambda _: None)
         running.run(settings, "in-process", lambda _: None)
@@ -139,6 +140,21 @@ def test_a_fit_to_exact_sums_finds_rows_again_and_one_to_noisy_sums_does_not(
     assert found_by("private", seconds=5.0, enough=75) <= 15
 
 
+def test_rows_that_have_come_to_rest_are_not_replaced(runs: dict[str, tuple[Settings, Path]]) -> None:
+    knowledge, truth, y = facts(*runs["exact"])
+    equations = Equations(knowledge, SITES)
+    replacement = Replacement(equations, np.random.default_rng(0))
+    guess = replacement(with_factors(equations, Guess(truth, y, nearest(knowledge, truth))))
+    restless = np.arange(len(truth)) < 0.8 * len(truth)
+    for _ in range(5):
+        moved = replace(guess, X=guess.X + restless[:, None] * equations.spread)
+        guess = replacement(moved)
+        changed = (guess.X != moved.X).any(axis=1)
+        assert changed.any()
+        assert not changed[~restless].any()
+        assert (guess.v[changed] >= 0).all()
+
+
 def test_exact_sums_determine_rows_and_noisy_ones_hardly_any(tmp_path: Path) -> None:
     """With landmarks as by default; many of them, means of two rows each, would say nearly as much as the rows."""
     _, exact = determined(*facts(*run(tmp_path, "exact")), SITES)
@@ -185,7 +201,7 @@ def test_rows_that_had_no_part_are_counted_beside(tmp_path: Path) -> None:
 
 def test_other_kernels_are_refused_before_anything_is_tried(tmp_path: Path) -> None:
     with pytest.raises(SettingError, match="rbf"):
-        attack(Settings(kernel="linear"), tmp_path, 1.0, lambda _: None)
+        attack(make_settings(kernel="linear"), tmp_path, 1.0, lambda _: None)
 
 
 def test_the_command_line_writes_it_into_the_result(

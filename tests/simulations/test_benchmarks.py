@@ -10,7 +10,7 @@ import pytest
 from flower_pansvm.errors import SumError
 from simulations.benchmarks import flower_app, parts, secagg_plus, sum_costs, tables, turns
 from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Bench, Cost, Variant
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 RING = Variant("ring", "one-shot")
 HOPS = Variant("ring", "hops")
@@ -105,8 +105,8 @@ def test_masking_and_packing_are_timed() -> None:
 
 def test_whole_runs_give_one_model_with_every_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "ONCE_SECONDS", 0.0)
-    settings = Settings(sites=3, key_bits=2048, tol=0.1, landmarks="10")
-    runs = parts.whole_runs(settings, repeats=1)
+    settings = make_settings(sites=3, tol=0.1, landmarks=10)
+    runs = parts.whole_runs(settings, repeats=1, key_bits=2048)
     assert [run.choice for run in runs] == list(CHOICES)
     assert len({run.model_sha256 for run in runs}) == 1
     trips = {run.choice: run.round_trips for run in runs}

@@ -16,10 +16,10 @@ from simulations.benchmarks.paper_data import LIBSVM, PAN_SVM, SEPARATE, WHOLE
 from simulations.benchmarks.selection_runs import Figures, SelectionRun, add_run, read_runs
 from simulations.benchmarks.selection_tables import as_markdown, tables_of, write_csv
 from simulations.central_selection import pooled, select
-from simulations.running import train_in_process
+from simulations.engines.running import train_in_process
 from strategies.elimination import Elimination
 from strategies.selection.outcome import Point
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 
 INFORMATIVE = {0, 1, 2}
 MakeRun = Callable[..., SelectionRun]
@@ -37,13 +37,18 @@ def generated(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def settings(generated: Path) -> Settings:
-    return Settings(data=str(generated), sites=3, strategy="voted-wrapper", min_cluster=1)
+def settings_of(generated: Path) -> Callable[..., Settings]:
+    """Return a function that makes the settings of a strategy on the generated rows."""
+
+    def make(strategy: str = "voted-wrapper", **more: object) -> Settings:
+        return make_settings(data=str(generated), sites=3, strategy=strategy, min_cluster=1, **more)
+
+    return make
 
 
 @pytest.mark.parametrize("strategy", ["voted-wrapper", "svm-rfe", "rsvm", "svm-t", "filter-wrapper"])
-def test_features_that_matter_are_ranked_first(settings: Settings, strategy: str) -> None:
-    found = select(replace(settings, strategy=strategy))
+def test_features_that_matter_are_ranked_first(settings_of: Callable[..., Settings], strategy: str) -> None:
+    found = select(settings_of(strategy))
     assert sorted(found.ranking) == list(range(8))
     assert len(INFORMATIVE & set(found.ranking[:3])) >= 2
     assert found.selected == found.ranking[: len(found.selected)]
@@ -52,8 +57,8 @@ def test_features_that_matter_are_ranked_first(settings: Settings, strategy: str
     assert all(point.test_accuracy is not None for point in found.points)
 
 
-def test_filters_come_before_the_wrapper(settings: Settings) -> None:
-    found = select(replace(settings, strategy="filter-wrapper", filter_fisher="4"))
+def test_filters_come_before_the_wrapper(settings_of: Callable[..., Settings]) -> None:
+    found = select(settings_of("filter-wrapper", filter_fisher="4"))
     assert found.screening is not None
     kept = found.screening.kept
     assert found.points[1].features == len(kept) <= 4
@@ -69,15 +74,15 @@ def test_first_feature_to_go_is_that_of_smallest_weight() -> None:
     X = StandardScaler().fit_transform(X)
     svc = SVC(C=2.0).fit(X, y)
     weights = svc.dual_coef_[0] @ svc.support_vectors_
-    found = select(Settings(strategy="svm-rfe", C=2.0, test_fraction=0.0, step="0.5"))
+    found = select(make_settings(strategy="svm-rfe", C=2.0, test_fraction=0.0, step="0.5"))
     assert set(found.steps[0].removed) == set(np.argsort(np.square(weights))[:15])
     assert found.points[0].test_accuracy is None
 
 
 def test_a_feature_that_two_criteria_want_to_remove_goes_and_else_accuracy_decides(
-    settings: Settings,
+    settings_of: Callable[..., Settings],
 ) -> None:
-    steps = [step for seed in range(3) for step in select(replace(settings, seed=seed)).steps]
+    steps = [step for seed in range(3) for step in select(settings_of(seed=seed)).steps]
     assert {bool(step.accuracies) for step in steps} == {True, False}
     for step in steps:
         votes = [proposal[0] for proposal in step.candidates.values()]
@@ -91,8 +96,10 @@ def test_a_feature_that_two_criteria_want_to_remove_goes_and_else_accuracy_decid
 
 
 @pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
-def test_test_rows_have_no_part_in_the_selection(settings: Settings, generated: Path, strategy: str) -> None:
-    settings = replace(settings, strategy=strategy)
+def test_test_rows_have_no_part_in_the_selection(
+    settings_of: Callable[..., Settings], generated: Path, strategy: str
+) -> None:
+    settings = settings_of(strategy)
     before = select(settings)
     frame = pd.read_csv(generated)
     _, test, _ = pooled(settings)
@@ -118,17 +125,20 @@ def test_several_classes_and_missing_cells(tmp_path: Path) -> None:
     X[generator.random(X.shape) < 0.05] = np.nan
     pd.DataFrame(X, columns=list("wxyz")).assign(label=classes).to_csv(tmp_path / "three.csv", index=False)
     for scaling in ("standard", "minmax"):
-        found = select(Settings(data=str(tmp_path / "three.csv"), strategy="voted-wrapper", scaling=scaling))
+        found = select(
+            make_settings(data=str(tmp_path / "three.csv"), strategy="voted-wrapper", scaling=scaling)
+        )
         assert found.ranking[0] == 2
         assert found.points[-1].accuracy > 0.85
 
 
-def test_federated_run_with_a_landmark_for_each_row_selects_the_same(settings: Settings) -> None:
+def test_federated_run_with_a_landmark_for_each_row_selects_the_same(
+    settings_of: Callable[..., Settings],
+) -> None:
     # Then the Nyström kernel is exact but for a cluster of two rows, and PAN-SVM is LIBSVM.
-    settings = replace(
-        settings,
+    settings = settings_of(
+        "svm-rfe",
         preset="exact",
-        strategy="svm-rfe",
         test_fraction=0.5,
         landmarks="0.999",
         blur="0",

@@ -13,11 +13,12 @@ import pytest
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.errors import FederationError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from strategies.checkpoint import Checkpoint
+from strategies.federation.checkpoint import Checkpoint
+from strategies.settings import default_config
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -370,6 +371,7 @@ def test_report_is_made_again_from_the_result(pansvm: Run, tmp_path: Path) -> No
         (["--split", "dirichlet:-1"], ["dirichlet"]),
         (["--set", "gama=1"], ["gamma"]),
         (["--set", "C"], ["KEY=VALUE"]),
+        (["--set", "step=1"], ["'step' is a setting of", "svm-rfe", "the strategy is pan-svm"]),
         (["--set", "C=0"], ["C is '0", "above 0"]),
         (["--set", "C=nan"], ["C is 'nan'"]),
         (["--set", "gamma=-1"], ["gamma is '-1'"]),
@@ -380,13 +382,13 @@ def test_report_is_made_again_from_the_result(pansvm: Run, tmp_path: Path) -> No
         (["--set", "min-cluster=0"], ["min-cluster"]),
         (["--set", "sites=1.5"], ["sites", "whole"]),
         (["--sites", "2"], ["min-sites"]),
-        (["--sites", "1"], ["sites is 1"]),
+        (["--sites", "1"], ["sites is '1'"]),
         (["--sites", "10000"], ["10000"]),
         (["--test-fraction", "1"], ["test-fraction"]),
         (["--data", "three.csv", "--data", "three.csv", "--data", "other.csv"], ["'dose'", "site-002"]),
         (["--set", "C=auto", "--set", "C-grid=1,many"], ["C-grid is '1,many'", "numbers above 0"]),
         (["--set", "gamma=auto", "--set", "gamma-grid=0.1,0"], ["gamma-grid is '0.1,0'", "above 0"]),
-        (["--set", "C=auto", "--set", "cv-folds=1"], ["cv-folds is 1", "at least 2"]),
+        (["--set", "C=auto", "--set", "cv-folds=1"], ["cv-folds is '1'", "at least 2"]),
         (["--set", "C=auto", "--set", "cv-folds=92"], ["site-000", "91 training rows", "cv-folds"]),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -459,9 +461,10 @@ def test_bad_input_to_tune_gets_a_clear_error_and_no_traceback(
         (["--set", "step=1.5"], ["step is '1.5'"]),
         (["--set", "features=0"], ["features is '0'"]),
         (["--set", "features=50"], ["features is 50", "the table has 30"]),
-        (["--set", "select-tolerance=-1"], ["select-tolerance is -1"]),
-        (["--set", "candidates=1"], ["candidates is 1"]),
-        (["--set", "filter-fisher=p=0.1"], ["filter-fisher is 'p=0.1'"]),
+        (["--set", "select-tolerance=-1"], ["select-tolerance is '-1'"]),
+        (["--strategy", "filter-wrapper", "--set", "candidates=1"], ["candidates is '1'"]),
+        (["--set", "candidates=5"], ["'candidates' is a setting of filter-wrapper", "is voted-wrapper"]),
+        (["--strategy", "filter-wrapper", "--set", "filter-fisher=p=0.1"], ["filter-fisher is 'p=0.1'"]),
         (
             ["--strategy", "filter-wrapper", "--set", "filter-welch=p=1e-300"],
             ["No feature passes all filters", "filter-welch removes most"],
@@ -500,4 +503,45 @@ def test_predict_with_a_truncated_model_and_with_a_missing_column(pansvm: Run, t
 def test_help_names_the_commands(pansvm: Run) -> None:
     code, out, _ = pansvm("--help")
     assert code == 0
-    assert {"run", "tune", "select", "predict", "report"} <= set(out.split())
+    assert {"run", "tune", "select", "predict", "report", "settings"} <= set(out.split())
+
+
+def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: Run) -> None:
+    code, out, _ = pansvm("settings")
+    assert code == 0
+    lines = {line.split()[0]: line for line in out.splitlines() if line.split()}
+    assert set(default_config()) <= set(lines)
+    assert "0.25,1,4,16,64,256" in lines["C-grid"]
+    assert "k-secure, paillier, plain, ring" in lines["aggregation"]
+    assert "filter-wrapper, pan-svm" in lines["strategy"]
+    assert "a whole number of at least 2" in lines["candidates"]
+    assert "Fewest sites in a sum." in lines["min-sites"]
+    titles = [
+        line.strip()
+        for line in out.splitlines()
+        if line.startswith(("Every run", "Strategies: ", "Secure sums: "))
+    ]
+    assert titles[0] == "Every run"
+    assert {"Strategies: filter-wrapper", "Secure sums: k-secure, ring", "Secure sums: paillier"} <= set(
+        titles
+    )
+
+
+@pytest.mark.parametrize(
+    ("strategy", "has", "lacks"),
+    [("pan-svm", "tol", "step"), ("svm-rfe", "step", "candidates"), ("filter-wrapper", "candidates", "")],
+)
+def test_settings_of_a_strategy_are_those_that_it_has(
+    strategy: str, has: str, lacks: str, pansvm: Run
+) -> None:
+    code, out, _ = pansvm("settings", strategy)
+    assert code == 0
+    names = {line.split()[0] for line in out.splitlines() if line.split()}
+    assert {"data", "C", has} <= names
+    assert lacks not in names
+
+
+def test_settings_of_an_unknown_strategy(pansvm: Run) -> None:
+    code, out, err = pansvm("settings", "svm-rf")
+    assert (code, out) == (1, "")
+    assert err.startswith("Error: There is no strategy 'svm-rf'. Did you mean 'svm-rfe'")

@@ -13,14 +13,11 @@ EVERYTHING = [
 ]
 
 
-SELECTION = ["strategy=voted-wrapper", "step=0.4", "tol=0.02", "cv-folds=3"]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("data", "settings"),
-    [("breast_cancer", []), ("wine", EVERYTHING), ("wine", SELECTION)],
-    ids=["usual", "everything", "selection"],
+    [("breast_cancer", []), ("wine", EVERYTHING)],
+    ids=["usual", "everything"],
 )
 def test_both_engines_give_the_same_model(data: str, settings: list[str], tmp_path: Path) -> None:
     results = []
@@ -36,7 +33,6 @@ def test_both_engines_give_the_same_model(data: str, settings: list[str], tmp_pa
     assert there["accuracy"] >= 0.9
     for same in ("model_sha256", "round_trips", "accuracy", "objective", "chosen", "disclosed"):
         assert there[same] == here[same]
-    assert there.get("votes") == here.get("votes")
 
 
 @pytest.mark.slow

@@ -8,8 +8,8 @@ import pytest
 
 from flower_pansvm.errors import EngineError
 from flower_pansvm.terms import Scalar
-from simulations.flower_engine import PACKAGES, build_app, run_app, temporary_folder
-from strategies.settings import Settings
+from simulations.engines.flower_engine import PACKAGES, build_app, run_app, temporary_folder
+from strategies.settings import settings_from
 
 SITES = 4
 # All sites of Flower's simulation share two worker processes, and Flower gives the messages of other sites to one
@@ -46,7 +46,7 @@ def run_with_a_murder(
     task: str, victim: int, out: Path, **config: Scalar
 ) -> tuple[dict[str, object], list[str]]:
     """Run the app on Flower's simulation engine; the victim's process dies when it is asked for the task."""
-    settings = Settings.from_config(
+    settings = settings_from(
         {
             "data": "wine",
             "sites": SITES,

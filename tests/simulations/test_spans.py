@@ -15,14 +15,14 @@ from flower_pansvm.cutting_planes import cuts
 from flower_pansvm.cutting_planes.cuts import Answer, Question
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.tasks.cutting_planes import CUTS, CutsAnswer
-from simulations.audited_sums import SimulatedSites
-from simulations.running import in_process_grid
+from simulations.audit.sites import SimulatedSites
+from simulations.engines.running import in_process_grid
 from strategies.app import run
-from strategies.checkpoint import Checkpoint
+from strategies.federation.checkpoint import Checkpoint
+from strategies.federation.transcript import read_transcript
 from strategies.master.curvature import curvature_matrix
-from strategies.packing import unpack_answers
-from strategies.settings import Settings
-from strategies.transcript import read_transcript
+from strategies.settings import Settings, make_settings
+from strategies.steps.packing import unpack_answers
 
 Matrix = NDArray[np.float64]
 FOUND = 0.01
@@ -76,7 +76,7 @@ def test_rows_next_to_the_margin_are_not_found_in_a_curvature(
     everywhere: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cuts, "EVERYWHERE", everywhere)
-    received = Received(Settings(preset="exact", audit=True), tmp_path, monkeypatch)
+    received = Received(make_settings(preset="exact", audit=True), tmp_path, monkeypatch)
     question, answer = received.answers[-1]
     values, vectors = np.linalg.eigh(
         curvature_matrix(answer.curvature, received.feature_map.rank, question.leading)
@@ -106,7 +106,7 @@ def small_groups(sums: Matrix, most: int = 13) -> int:
 def test_cuts_that_lie_close_together_do_not_span_a_few_rows(
     name: str, shared_data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings = Settings(data=name, data_dir=str(shared_data), preset="exact", audit=True)
+    settings = make_settings(data=name, data_dir=str(shared_data), preset="exact", audit=True)
     received = Received(settings, tmp_path, monkeypatch)
     sums = np.vstack([np.column_stack([answer.cuts.a, answer.cuts.d]) for _, answer in received.answers])
     assert small_groups(sums) == 0

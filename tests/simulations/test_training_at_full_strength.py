@@ -7,14 +7,14 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_svmlight_file
 
-from simulations.audit import audit
+from simulations.audit.audit import audit
 from simulations.benchmarks import training
 from simulations.benchmarks.paper_data import NINE, PaperSet, paper_settings
 from simulations.benchmarks.sizes import generate
-from simulations.running import in_process_grid, train_in_process
-from simulations.sites import join_data
+from simulations.data.sites import join_data
+from simulations.engines.running import in_process_grid, train_in_process
 from strategies.app import run
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 MOST_ROUNDS = {
     "australian": 32,
@@ -48,7 +48,7 @@ def test_few_round_trips_and_no_row_isolated_with_the_papers_settings(
 @pytest.mark.slow
 def test_a9a_takes_at_most_nine_rounds_and_is_as_accurate_as_a_central_svc(shared_data: Path) -> None:
     folder = str(shared_data)
-    settings = Settings(
+    settings = make_settings(
         data="a9a", data_dir=folder, C=1.0, gamma="0.05", landmarks="300", scaling="none", test_fraction=0.0
     )
     strategy = train_in_process(settings)
@@ -69,7 +69,7 @@ def test_a9a_takes_at_most_nine_rounds_and_is_as_accurate_as_a_central_svc(share
     ],
 )
 def test_several_classes(data: str, config: dict[str, object], shared_data: Path) -> None:
-    settings = Settings(data=data, data_dir=str(shared_data), preset="exact", **config)  # type: ignore[arg-type]
+    settings = make_settings(data=data, data_dir=str(shared_data), preset="exact", **config)  # type: ignore[arg-type]
     strategy = train_in_process(settings)
     # Of 32 rows, hardly more lie on the margin than are blurred.
     assert all(state.gap <= (1e-2 if data == "lung-cancer" else 1e-3) for state in strategy.training.progress)
@@ -85,7 +85,7 @@ def test_classes_of_a_few_patients_with_thousands_of_genes(
     labels = pd.read_csv(shared_data / "leukemia_labels.csv.gz")[label]
     genes = pd.concat([genes, labels.rename("label")], axis=1)
     genes.to_csv(tmp_path / "leukemia.csv", index=False)
-    strategy = train_in_process(Settings(data=str(tmp_path / "leukemia.csv"), sites=3, C=10.0))
+    strategy = train_in_process(make_settings(data=str(tmp_path / "leukemia.csv"), sites=3, C=10.0))
     assert len(strategy.model.classes_) == labels.nunique()
     assert strategy.evaluation.accuracy is not None
 
@@ -93,8 +93,8 @@ def test_classes_of_a_few_patients_with_thousands_of_genes(
 @pytest.mark.slow
 def test_26_classes_take_hardly_more_round_trips_than_two(shared_data: Path) -> None:
     common = {"data": "letter", "data_dir": str(shared_data), "C": 10.0, "landmarks": "300"}
-    many = train_in_process(Settings(**common))
-    two = [train_in_process(Settings(**common, positive=letter)) for letter in ("A", "M")]
+    many = train_in_process(make_settings(**common))
+    two = [train_in_process(make_settings(**common, positive=letter)) for letter in ("A", "M")]
     rounds = [max(state.rounds for state in one.training.progress) for one in (many, *two)]
     assert len(many.training.progress) == 26
     assert rounds[0] <= 1.5 * max(rounds[1:])
@@ -105,7 +105,7 @@ def test_rows_that_do_not_fit_into_memory_at_once_are_mapped_in_blocks(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     files = generate(tmp_path, rows=50_000, sites=5, features=20)
-    settings = Settings(data=join_data(files), sites=5, landmarks="200")
+    settings = make_settings(data=join_data(files), sites=5, landmarks="200")
     kept = train_in_process(settings)
     monkeypatch.setattr("clients.site.LARGEST_KEPT", 0)
     blockwise = train_in_process(settings)

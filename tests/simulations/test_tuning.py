@@ -14,8 +14,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from flower_pansvm.errors import SettingError
-from simulations import running, tuning
-from strategies.settings import Settings
+from simulations import tuning
+from simulations.engines import running
+from strategies.setting_kinds import number_text
+from strategies.settings import Settings, make_settings
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -39,11 +41,11 @@ def printed(table: object, width: int = 80) -> list[str]:
 
 @given(st.floats(min_value=0, exclude_min=True, allow_infinity=False))
 def test_a_number_is_the_same_when_it_is_read_again(value: float) -> None:
-    assert float(tuning.number(value)) == value
+    assert float(number_text(value)) == value
 
 
 def test_numbers_are_short() -> None:
-    assert [tuning.number(value) for value in (16.0, 0.25, 0.002083, 1e12)] == [
+    assert [number_text(value) for value in (16.0, 0.25, 0.002083, 1e12)] == [
         "16",
         "0.25",
         "0.002083",
@@ -86,11 +88,13 @@ def test_a_best_value_at_the_edge_of_the_grid_is_told(
 @pytest.mark.parametrize(
     "settings",
     [
-        Settings(C="auto", gamma="auto"),
-        Settings(C="auto"),
-        Settings(C=2.5, gamma="auto", kernel="poly", degree=2, C_grid="1,2", gamma_grid="1,2", cv_folds=3),
-        Settings(C="auto", gamma="auto", kernel="linear", probability=True, tol=1e-4),
-        Settings(C="auto", sites=4, seed=7, landmarks="0.1", test_fraction=0.0, warm_start=False),
+        make_settings(C="auto", gamma="auto"),
+        make_settings(C="auto"),
+        make_settings(
+            C=2.5, gamma="auto", kernel="poly", degree=2, C_grid="1,2", gamma_grid="1,2", cv_folds=3
+        ),
+        make_settings(C="auto", gamma="auto", kernel="linear", probability=True, tol=1e-4),
+        make_settings(C="auto", sites=4, seed=7, landmarks="0.1", test_fraction=0.0, warm_start=False),
     ],
 )
 def test_the_command_trains_with_the_same_settings_and_the_chosen_point(
@@ -117,17 +121,17 @@ def test_the_command_trains_with_the_same_settings_and_the_chosen_point(
     assert (code, err) == (1, "Error: enough\n")
     expected = replace(
         settings,
-        C=4.0 if settings.C == "auto" else settings.C,
-        gamma="scale" if gamma is None else "0.0125" if settings.gamma == "auto" else settings.gamma,
-        C_grid=Settings().C_grid,
-        gamma_grid=Settings().gamma_grid,
+        C=4.0 if settings.C is None else settings.C,
+        gamma="scale" if gamma is None else 0.0125 if settings.gamma is None else settings.gamma,
+        C_grid=make_settings().C_grid,
+        gamma_grid=make_settings().gamma_grid,
         out=seen[0].out,
     )
     assert seen == [expected]
 
 
 def test_the_command_names_each_of_several_files() -> None:
-    settings = Settings(data="/a/north west.csv|/b/south.csv", sites=3, C="auto")
+    settings = make_settings(data="/a/north west.csv|/b/south.csv", sites=3, C="auto")
     result = {"config": settings.to_config(), "chosen": chosen(point(4.0, 0.5, 0.9))}
     words = tuning.command(result, {"data", "sites"})
     assert words == "pansvm run --data '/a/north west.csv' --data /b/south.csv --sites 3 --set C=4"

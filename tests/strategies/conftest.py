@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from clients.rows import fold_numbers
 from clients.rows import test_rows as held_out
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.schema import Schema, class_names
-from simulations.sites import table_of
+from simulations.data.sites import table_of
 from strategies.settings import Settings
 
 

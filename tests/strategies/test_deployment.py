@@ -15,11 +15,11 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
-from flower_pansvm.model import PanSVC
-from simulations.processes import free_port, kill_group, started_process
-from simulations.running import train_in_process
-from simulations.sites import join_data
-from strategies.settings import Settings
+from flower_pansvm.models.pan_svc import PanSVC
+from simulations.data.sites import join_data
+from simulations.engines.processes import free_port, kill_group, started_process
+from simulations.engines.running import train_in_process
+from strategies.settings import make_settings
 
 APP = Path(__file__).parents[2]
 HOSPITALS = ("hospital-a", "hospital-b", "hospital-c", "hospital-d")
@@ -115,7 +115,7 @@ def test_three_supernodes_train_together(coordinator: dict[str, str], tmp_path: 
     assert result["accuracy"] > 0.85
     # The same tables in one process give the same model, but for the hospitals' own random numbers.
     data = join_data([str(tmp_path / f"{name}.csv") for name in HOSPITALS[:3]])
-    same = Settings(data=data, label="target", sites=3, tol=0.1, preset="exact", blur="0", curvature=0.0)
+    same = make_settings(data=data, label="target", sites=3, tol=0.1, preset="exact", blur="0", curvature=0.0)
     here = train_in_process(same).model
     X = load_breast_cancer(as_frame=True).data
     there = PanSVC.load(tmp_path / "results" / "model.npz")

@@ -13,15 +13,16 @@ from sklearn.datasets import load_wine, make_classification
 
 from clients.rows import test_rows as held_out
 from flower_pansvm.errors import FederationError, SettingError, TrainingError
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import one_versus_all
-from simulations.running import in_process_grid, train_in_process
-from simulations.sites import SEPARATOR
-from strategies.app import STRATEGIES, run
+from simulations.data.sites import SEPARATOR
+from simulations.engines.running import in_process_grid, train_in_process
+from strategies.app import run
 from strategies.elimination import Elimination
-from strategies.federation import Federation
+from strategies.federation.federation import Federation
+from strategies.registry import all_strategies
 from strategies.selection.filters import by_classes
-from strategies.settings import SELECTING, Settings
+from strategies.settings import make_settings
 
 Write = Callable[..., str]
 Pool = Callable[..., Any]
@@ -30,7 +31,7 @@ QUICK: dict[str, Any] = {"sites": 3, "landmarks": "12", "tol": 0.05, "cv_folds":
 
 
 def select(**config: Any) -> Elimination:
-    strategy = train_in_process(Settings(**{**QUICK, **config}))
+    strategy = train_in_process(make_settings(**{**QUICK, **config}))
     assert isinstance(strategy, Elimination)
     return strategy
 
@@ -85,7 +86,7 @@ class OnlyMoments(Elimination):
 def test_statistics_of_five_sites_are_those_of_the_pooled_rows(
     data: str, protocol: dict[str, Any], pool: Pool
 ) -> None:
-    settings = Settings(data=data, strategy="filter-wrapper", landmarks="10", **protocol)
+    settings = make_settings(data=data, strategy="filter-wrapper", landmarks="10", **protocol)
     strategy = OnlyMoments(settings)
     with pytest.raises(Learned):
         strategy.start(in_process_grid(settings))
@@ -110,7 +111,7 @@ def test_statistics_of_five_sites_are_those_of_the_pooled_rows(
 def test_missing_cells_have_no_part_in_the_filters(write_table: Write, pool: Pool) -> None:
     X, y = some_rows()
     X[::7, 1] = np.nan
-    settings = Settings(data=write_table(X, y), strategy="filter-wrapper", **QUICK)
+    settings = make_settings(data=write_table(X, y), strategy="filter-wrapper", **QUICK)
     strategy = OnlyMoments(settings)
     with pytest.raises(Learned):
         strategy.start(in_process_grid(settings))
@@ -125,7 +126,9 @@ def test_missing_cells_have_no_part_in_the_filters(write_table: Write, pool: Poo
 # What every selection leaves
 
 
-@pytest.mark.parametrize("strategy", SELECTING)
+@pytest.mark.parametrize(
+    "strategy", [name for name in all_strategies() if make_settings(strategy=name).selects]
+)
 def test_every_feature_is_ranked_and_the_chosen_ones_are_a_head_of_the_ranking(
     strategy: str, table: str
 ) -> None:
@@ -235,9 +238,8 @@ def test_hospitals_with_their_usual_pins_select(
         frame = pd.read_csv(file)
         noise = np.random.default_rng(len(file.name)).normal(size=len(frame))
         frame.assign(noise=noise).to_csv(file, index=False)
-    everything = {f"filter_{name}": "100%" for name in ("fisher", "welch", "scatter")}
-    settings = Settings(sites=3, strategy=strategy, landmarks="20", tol=0.01, **everything)  # type: ignore[arg-type]
-    found = STRATEGIES[strategy](settings)
+    settings = make_settings(sites=3, **unfiltered(strategy), landmarks="20", tol=0.01)
+    found = all_strategies()[strategy](settings)
     assert isinstance(found, Elimination)
     found.start(hospitals(settings, hospital_files))
     assert found.subsets.schema.columns[found.selection.ranking[-1]] == "noise"
@@ -278,10 +280,10 @@ def test_rows_left_out_have_no_part_in_scaling_landmarks_filters_or_selection(
 
 
 def test_more_features_than_there_are_are_refused_before_anything_is_trained(table: str) -> None:
-    settings = Settings(strategy="voted-wrapper", data=table, features="7", **QUICK)
+    settings = make_settings(strategy="voted-wrapper", data=table, features="7", **QUICK)
     grid = in_process_grid(settings)
     with pytest.raises(SettingError, match="features is 7, but the table has 6"):
-        STRATEGIES["voted-wrapper"](settings).start(grid)
+        all_strategies()["voted-wrapper"](settings).start(grid)
     assert {reply.metadata.message_type for reply in grid.replies} == {"query.join"}
 
 
@@ -292,12 +294,17 @@ def test_no_feature_passes_all_filters(write_table: Write) -> None:
         select(strategy="filter-wrapper", data=write_table(X, y), filter_welch="p=0.000001")
 
 
+def unfiltered(strategy: str) -> dict[str, str]:
+    """Return the settings of a selection whose filters, if it has some, keep everything."""
+    filters = {"filter_welch": "100%", "filter_fisher": "100%", "filter_scatter": "100%"}
+    return {"strategy": strategy, **(filters if strategy == "filter-wrapper" else {})}
+
+
 @pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
 def test_constant_columns_are_the_first_to_go(strategy: str, write_table: Write) -> None:
     X, y = some_rows()
     X[:, [0, 5]] = [3.5, -1e9]
-    config = {"filter_welch": "100%", "filter_fisher": "100%", "filter_scatter": "100%"}
-    found = select(strategy=strategy, data=write_table(X, y), **config).selection
+    found = select(**unfiltered(strategy), data=write_table(X, y)).selection
     assert found.ranking[-2:] == (0, 5)
 
 
@@ -312,10 +319,9 @@ def test_of_identical_features_the_later_one_goes_first(strategy: str, write_tab
     twins = np.column_stack([X[:, 0], X[:, 1], X[:, 0], X[:, 1]])
     # With noise in the landmarks, columns that are the same in the rows are not there.
     found = [
-        select(strategy=strategy, data=write_table(twins, y, name), filter_welch="100%", filter_fisher="100%",
-               filter_scatter="100%", preset="exact").selection
+        select(**unfiltered(strategy), data=write_table(twins, y, name), preset="exact").selection
         for name in ("one", "two")
-    ]  # fmt: skip
+    ]
     assert found[0].ranking == found[1].ranking
     places = {feature: place for place, feature in enumerate(found[0].ranking)}
     assert places[0] < places[2]
@@ -352,7 +358,7 @@ def test_a_single_feature_is_all_there_is_to_choose(write_table: Write) -> None:
 
 def test_an_error_loses_nothing(table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was computed before a failure is in the checkpoint, and the run goes on from there."""
-    settings = Settings(**{**QUICK, "strategy": "voted-wrapper", "data": table})
+    settings = make_settings(**{**QUICK, "strategy": "voted-wrapper", "data": table})
     whole = run(in_process_grid(settings), settings, tmp_path / "whole")
     grid, usual = in_process_grid(settings), Federation.secure_sum
     left = iter(range(20))
@@ -366,7 +372,7 @@ def test_an_error_loses_nothing(table: str, tmp_path: Path, monkeypatch: pytest.
         patch.setattr(Federation, "secure_sum", fails)
         with pytest.raises(FederationError):
             run(grid, settings, tmp_path / "stopped")
-    again = Settings(**{**QUICK, "strategy": "voted-wrapper", "data": table, "resume": True})
+    again = make_settings(**{**QUICK, "strategy": "voted-wrapper", "data": table, "resume": True})
     resumed = run(in_process_grid(again), again, tmp_path / "stopped")
     assert resumed.model.sha256() == whole.model.sha256()
 

@@ -12,9 +12,10 @@ from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.svm import SVC
 
 from flower_pansvm.cutting_planes.problem import NO_FOLD
-from simulations.running import train_in_process
+from simulations.engines.running import train_in_process
 from strategies.elimination import Elimination
-from strategies.settings import Settings
+from strategies.selection.thresholds import FILTERS
+from strategies.settings import make_settings
 
 # Test folders are no packages, so a module beside a test cannot be imported.
 reference = SimpleNamespace(**runpy.run_path(str(Path(__file__).with_name("selection_reference.py"))))
@@ -28,7 +29,7 @@ def select(pool: Callable[..., Any]) -> Callable[..., tuple[Elimination, Any]]:
 
     def selected(strategy: str, data: str, kept: int, **config: Any) -> tuple[Elimination, Any]:
         # Sums over support vectors are exact without blur, and where no site leaves out a side with few of them.
-        settings = Settings(
+        settings = make_settings(
             strategy=strategy,
             data=data,
             sites=5,
@@ -37,9 +38,7 @@ def select(pool: Callable[..., Any]) -> Callable[..., tuple[Elimination, Any]]:
             preset="exact",
             blur="0",
             tol=1e-9,
-            filter_fisher=str(kept),
-            filter_welch=str(kept),
-            filter_scatter=str(kept),
+            **({f"filter_{name}": kept for name in FILTERS} if strategy == "filter-wrapper" else {}),
             **{"landmarks": "40", "gamma": "0.05", **config},
         )
         trained = train_in_process(settings)
@@ -54,8 +53,8 @@ def select(pool: Callable[..., Any]) -> Callable[..., tuple[Elimination, Any]]:
             folds=rows.folds,
             landmarks=[subsets.landmarks[fold] for fold in order],
             scalings=[(scaling.shift, scaling.scale, scaling.fill) for scaling in scalings],
-            C=float(settings.C),
-            gamma=float(settings.gamma),
+            C=settings.C,
+            gamma=settings.gamma,
         )
 
     return selected

@@ -22,12 +22,12 @@ from flower_pansvm.errors import (
 )
 from flower_pansvm.tasks.cutting_planes import CUTS
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from simulations.running import train_in_process
-from simulations.sites import table_of
-from strategies import joining
+from simulations.data.sites import table_of
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import train_in_process
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
+from strategies.steps import joining
 
 MakeGrid = Callable[..., InProcessGrid]
 
@@ -39,7 +39,7 @@ def start(settings: Settings, grid: InProcessGrid) -> PanSVM:
 
 
 def three(**config: object) -> Settings:
-    return Settings(**{"sites": 3, "min_cluster": 2, **config})  # type: ignore[arg-type]
+    return make_settings(**{"sites": 3, "min_cluster": 2, **config})  # type: ignore[arg-type]
 
 
 AGREED: dict[str, Scalar] = {"exact-sums": "agreed"}
@@ -155,10 +155,10 @@ def test_positive_labels_that_do_not_occur(hospital_files: list[Path], hospitals
 
 
 def test_two_sites_are_refused_unless_agreed(hospital_files: list[Path], hospitals: MakeGrid) -> None:
-    settings = Settings(sites=2, min_cluster=2)
+    settings = make_settings(sites=2, min_cluster=2)
     with pytest.raises(FederationError, match="min-sites"):
         start(settings, hospitals(settings, hospital_files[:2]))
-    agreed = Settings(sites=2, min_sites=2, min_cluster=2, preset="exact")
+    agreed = make_settings(sites=2, min_sites=2, min_cluster=2, preset="exact")
     with pytest.raises(SumError, match="has 2 sites and this site asks for at least 3"):
         start(agreed, hospitals(agreed, hospital_files[:2], AGREED))
     pinned = hospitals(agreed, hospital_files[:2], {**AGREED, "min-sites": 2}, run_id=2)
@@ -212,17 +212,17 @@ def test_too_few_sites_connected(
 
 def test_more_landmarks_than_rows() -> None:
     with pytest.raises(SettingError, match="landmarks is 1000"):
-        train_in_process(Settings(landmarks="1000"))
+        train_in_process(make_settings(landmarks="1000"))
 
 
 def test_clusters_that_no_site_can_fill() -> None:
     with pytest.raises(TrainingError, match="min-cluster"):
-        train_in_process(Settings(data="iris", min_cluster=60))
+        train_in_process(make_settings(data="iris", min_cluster=60))
 
 
 def test_an_unknown_protocol_names_the_near_matches() -> None:
     with pytest.raises(SettingError, match="ring"):
-        train_in_process(Settings(aggregation="rings"))
+        train_in_process(make_settings(aggregation="rings"))
 
 
 def test_an_unexpected_error_at_a_site_travels_without_its_text(
@@ -267,7 +267,7 @@ class UnreliableGrid(InProcessGrid):
 )
 @pytest.mark.parametrize("lost", [2, 4])
 def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost: int) -> None:
-    settings = Settings(data="wine", sites=5, timeout=0.05, landmarks="20", tol=0.02)
+    settings = make_settings(data="wine", sites=5, timeout=0.05, landmarks="20", tol=0.02)
     nodes = [{"partition-id": site, "num-partitions": 5} for site in range(5)]
     grid = UnreliableGrid(app, nodes, settings.to_config(), lost=lost, task=task, at=at)
     strategy = start(settings, grid)
@@ -290,7 +290,7 @@ def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost
     ],
 )
 def test_model_choice_goes_on_without_a_site_that_falls_silent(task: str, at: int) -> None:
-    settings = Settings(
+    settings = make_settings(
         data="wine", sites=4, timeout=0.05, landmarks="12", C="auto", C_grid="1,8", cv_folds=2, tol=0.02
     )
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
@@ -307,7 +307,7 @@ def test_model_choice_goes_on_without_a_site_that_falls_silent(task: str, at: in
 
 
 def test_federated_k_means_goes_on_without_a_site_that_falls_silent() -> None:
-    settings = Settings(
+    settings = make_settings(
         data="wine", sites=4, timeout=0.05, landmarks="12", landmark_method="federated-k-means"
     )
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
@@ -337,7 +337,7 @@ def test_late_and_repeated_answers_are_ignored() -> None:
             self.seen = (*self.seen, *in_time)
             return delivered
 
-    settings = Settings(data="wine", sites=4, timeout=0.05)
+    settings = make_settings(data="wine", sites=4, timeout=0.05)
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     strategy = start(settings, Postman(app, nodes, settings.to_config()))  # type: ignore[arg-type]
     assert strategy.federation.costs.dropped == ["site-001"]
@@ -347,7 +347,7 @@ def test_late_and_repeated_answers_are_ignored() -> None:
 
 @pytest.mark.parametrize("at", [1, 5])
 def test_after_a_loss_the_model_is_that_of_the_sites_that_are_left(at: int) -> None:
-    settings = Settings(data="breast_cancer", sites=4, timeout=0.05, preset="exact")
+    settings = make_settings(data="breast_cancer", sites=4, timeout=0.05, preset="exact")
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     strategy = start(settings, UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="cuts", at=at))
     F, y = [], []
@@ -368,7 +368,7 @@ def test_after_a_loss_the_model_is_that_of_the_sites_that_are_left(at: int) -> N
 
 
 def test_a_run_stops_when_too_few_sites_are_left() -> None:
-    settings = Settings(data="wine", sites=3, timeout=0.05)
+    settings = make_settings(data="wine", sites=3, timeout=0.05)
     nodes = [{"partition-id": site, "num-partitions": 3} for site in range(3)]
     grid = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="cuts", at=2)
     with pytest.raises(FederationError, match=r"Only 2 sites are left.*site-001"):
@@ -376,7 +376,7 @@ def test_a_run_stops_when_too_few_sites_are_left() -> None:
 
 
 def test_a_site_that_never_joins() -> None:
-    settings = Settings(data="wine", sites=3, timeout=0.05)
+    settings = make_settings(data="wine", sites=3, timeout=0.05)
     nodes = [{"partition-id": site, "num-partitions": 3} for site in range(3)]
     grid = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="join", at=1)
     with pytest.raises(FederationError, match="Only 2 sites are left"):

@@ -10,11 +10,12 @@ import pytest
 
 from flower_pansvm.errors import TableError
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from simulations.running import STRATEGIES, check, train_in_process
-from simulations.sites import table_of
+from simulations.data.sites import table_of
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import check, train_in_process
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.registry import all_strategies
+from strategies.settings import Settings, make_settings
 
 MakeGrid = Callable[..., InProcessGrid]
 Nodes = dict[str, Scalar]
@@ -24,11 +25,11 @@ EXACT: dict[str, object] = {"preset": "exact", "blur": "0", "curvature": 0.0}
 
 
 def three(**config: object) -> Settings:
-    return Settings(**{"sites": 3, "tol": 0.05, **config})  # type: ignore[arg-type]
+    return make_settings(**{"sites": 3, "tol": 0.05, **config})  # type: ignore[arg-type]
 
 
 def start(settings: Settings, grid: InProcessGrid) -> PanSVM:
-    strategy = STRATEGIES[settings.strategy](settings)
+    strategy = all_strategies()[settings.strategy](settings)
     strategy.start(grid)
     return strategy
 
@@ -226,7 +227,7 @@ SKEWED: dict[str, object] = {"data": "wine", "split": "dirichlet:0.1", "tol": 0.
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_skewed_splits_train_in_a_simulation(seed: int) -> None:
-    settings = Settings(**{**SKEWED, "seed": seed, "sites": 4})  # type: ignore[arg-type]
+    settings = make_settings(**{**SKEWED, "seed": seed, "sites": 4})  # type: ignore[arg-type]
     check(settings)
     strategy = train_in_process(settings)
     assert len(strategy.model.classes_) == 3
@@ -239,7 +240,7 @@ def test_skewed_splits_train_with_the_pins_of_hospitals(
     """Every hospital has enough rows to take part, and at some there are fewer than five of a class."""
     few = 0
     for seed in range(8):
-        settings = Settings(**{**SKEWED, "seed": seed, "sites": 4, "min_cluster": 5})  # type: ignore[arg-type]
+        settings = make_settings(**{**SKEWED, "seed": seed, "sites": 4, "min_cluster": 5})  # type: ignore[arg-type]
         tables = [table_of(settings, site) for site in range(settings.sites)]
         if min(len(table.X) for table in tables) < 12:
             continue

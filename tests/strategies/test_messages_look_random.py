@@ -12,10 +12,10 @@ from scipy.stats import chi2
 from clients.app import TASKS, app
 from flower_pansvm import records
 from flower_pansvm.tasks.joining import JOIN
-from simulations.in_process import InProcessGrid
-from simulations.running import train_in_process
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import train_in_process
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 FALSE_ALARM = 1e-6
 """Probability that a test of truly uniform bytes fails; there are some hundreds of such tests."""
@@ -38,7 +38,7 @@ JOBS: dict[str, dict[str, Any]] = {
 
 def run(aggregation: str, run_id: int, job: str = "training") -> InProcessGrid:
     """Run one training and return the grid with everything that the coordinator has received."""
-    settings = Settings(data="wine", sites=4, aggregation=aggregation, landmarks="30", **JOBS[job])
+    settings = make_settings(data="wine", sites=4, aggregation=aggregation, landmarks="30", **JOBS[job])
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     grid = InProcessGrid(app, nodes, settings.to_config(), run_id)  # type: ignore[arg-type]
     PanSVM(settings).start(grid)
@@ -141,7 +141,7 @@ def test_a_reply_holds_nothing_but_its_declared_parts(ring: InProcessGrid) -> No
 
 @pytest.mark.parametrize("aggregation", ["ring", "plain"])
 def test_the_result_names_all_that_left_the_sites(aggregation: str, job: str) -> None:
-    settings = Settings(data="wine", sites=3, aggregation=aggregation, landmarks="20", **JOBS[job])
+    settings = make_settings(data="wine", sites=3, aggregation=aggregation, landmarks="20", **JOBS[job])
     strategy = train_in_process(settings)
     told = strategy.federation.costs.disclosed()
     by_task = {task.name: task for task in TASKS}

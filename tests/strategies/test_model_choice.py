@@ -14,12 +14,12 @@ from sklearn.svm import SVC
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
-from simulations.running import train_in_process
+from simulations.engines.running import train_in_process
 from strategies import model_choice
 from strategies.model_choice import Choice, GridPoint
 from strategies.pan_svm import PanSVM
 from strategies.results import describe
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 Matrix = NDArray[np.float64]
 
@@ -75,7 +75,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
 def test_accuracies_are_those_of_a_central_cross_validation(
     data: str, moons: str, told: Told, pool: Callable[..., Any]
 ) -> None:
-    settings = Settings(
+    settings = make_settings(
         data=moons if data == "moons" else data,
         C="auto",
         C_grid="0.5,8",
@@ -103,7 +103,7 @@ def test_accuracies_are_those_of_a_central_cross_validation(
 
 
 def test_the_best_point_is_trained_with(moons: str) -> None:
-    settings = Settings(
+    settings = make_settings(
         data=moons,
         C="auto",
         C_grid="0.01,10",
@@ -138,7 +138,7 @@ def test_the_best_point_is_trained_with(moons: str) -> None:
 def test_what_is_auto_is_chosen_and_what_is_given_stays(
     config: dict[str, Any], expected: list[tuple[float, float]], moons: str
 ) -> None:
-    settings = Settings(
+    settings = make_settings(
         data=moons, C_grid="1,4", gamma_grid="0.25,1", cv_folds=2, landmarks="20", tol=0.05, **config
     )
     strategy = train_in_process(settings)
@@ -149,7 +149,7 @@ def test_what_is_auto_is_chosen_and_what_is_given_stays(
 def test_gamma_scale_is_that_of_all_rows_with_and_without_model_choice(moons: str) -> None:
     gammas = [
         train_in_process(
-            Settings(data=moons, C=C, C_grid="1", cv_folds=2, landmarks="20", tol=0.05)
+            make_settings(data=moons, C=C, C_grid="1", cv_folds=2, landmarks="20", tol=0.05)
         ).model.feature_map_
         for C in (1.0, "auto")
     ]
@@ -161,7 +161,9 @@ def test_the_whole_grid_takes_few_round_trips(preset: str, more: int, moons: str
     trips = {}
     for C_grid in ("1", "0.25,1,4,16"):
         strategy = train_in_process(
-            Settings(data=moons, C="auto", C_grid=C_grid, cv_folds=2, landmarks="20", tol=0.02, preset=preset)
+            make_settings(
+                data=moons, C="auto", C_grid=C_grid, cv_folds=2, landmarks="20", tol=0.02, preset=preset
+            )
         )
         trips[C_grid] = chosen(strategy).cut_rounds
         own = strategy.federation.costs.round_trips - max(s.rounds for s in strategy.training.progress)
@@ -192,7 +194,7 @@ def test_rows_of_a_fold_have_no_part_in_its_models(
 
     monkeypatch.setattr("clients.local.landmarks.draw_for", halves)
     X, y = make_moons(200, noise=0.25, random_state=0)
-    settings = Settings(
+    settings = make_settings(
         data=write_table(X, y),
         C="auto",
         C_grid="2",
@@ -225,7 +227,7 @@ def test_a_fold_without_one_class_is_tried_all_the_same(
     # Four rows of a third class: some folds have none, and so have some sites.
     rare = np.array([[3.0, 3.0], [3.1, 3.0], [3.0, 3.1], [3.1, 3.1]])
     data = write_table(np.vstack([X, rare]), np.append(y, [2] * 4))
-    settings = Settings(
+    settings = make_settings(
         data=data,
         sites=4,
         C="auto",
@@ -248,7 +250,7 @@ def test_a_class_of_a_single_row_is_missing_from_the_training_rows_of_its_fold(
 ) -> None:
     X, y = make_moons(80, noise=0.2, random_state=0)
     data = write_table(np.vstack([X, [[3.0, 3.0]]]), np.append(y, 2))
-    settings = Settings(
+    settings = make_settings(
         data=data,
         sites=3,
         C="auto",
@@ -270,7 +272,7 @@ def test_a_class_of_a_single_row_is_missing_from_the_training_rows_of_its_fold(
 
 
 def test_a_degree_that_is_too_large_is_reported_and_a_smaller_gamma_goes_on(moons: str) -> None:
-    settings = Settings(
+    settings = make_settings(
         data=moons,
         kernel="poly",
         degree=40,
@@ -298,7 +300,9 @@ def test_a_map_that_fails_leaves_out_its_gamma_only(moons: str, monkeypatch: pyt
         return fit(kernel, landmarks)
 
     monkeypatch.setattr(NystromMap, "fit", fails)
-    settings = Settings(data=moons, gamma="auto", gamma_grid="0.25,1,4", cv_folds=2, landmarks="20", tol=0.05)
+    settings = make_settings(
+        data=moons, gamma="auto", gamma_grid="0.25,1,4", cv_folds=2, landmarks="20", tol=0.05
+    )
     strategy = train_in_process(settings)
     failures = {point.gamma: point.failure for point in chosen(strategy).points}
     assert failures == {0.25: "", 1.0: "no map for this one", 4.0: ""}
@@ -317,13 +321,15 @@ def test_a_program_that_is_not_solved_leaves_out_its_point_only(
         return solve(a, d, m, C, rows, **options)
 
     monkeypatch.setattr(progress, "solve_master", fails)
-    settings = Settings(data=moons, C="auto", C_grid="1,4", cv_folds=2, landmarks="20", tol=0.05)
+    settings = make_settings(data=moons, C="auto", C_grid="1,4", cv_folds=2, landmarks="20", tol=0.05)
     strategy = train_in_process(settings)
     assert {point.C: point.failure for point in chosen(strategy).points} == {1.0: "", 4.0: "not solved"}
 
 
 def test_when_every_point_fails_the_first_reason_is_said(moons: str) -> None:
-    settings = Settings(data=moons, kernel="poly", degree=300, C="auto", C_grid="1,2", gamma="10", cv_folds=2)
+    settings = make_settings(
+        data=moons, kernel="poly", degree=300, C="auto", C_grid="1,2", gamma="10", cv_folds=2
+    )
     with pytest.raises(
         TrainingError, match=r"Every point of the grid failed; the first, C=1 gamma=10: .*too large"
     ):

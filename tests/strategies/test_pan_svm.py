@@ -17,16 +17,16 @@ from sklearn.svm import SVC
 
 from clients.rows import test_rows as held_out
 from flower_pansvm.cutting_planes.cuts import Answer, Labels, Question, cuts_at
-from flower_pansvm.model import PanSVC
+from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.schema import class_names
 from flower_pansvm.tasks.joining import JOIN
-from simulations.running import train_in_process
-from simulations.sites import join_data, table_of
+from simulations.data.sites import join_data, table_of
+from simulations.engines.running import train_in_process
 from strategies.master.engine import solve
 from strategies.master.search import PointSearch
 from strategies.pan_svm import PanSVM
 from strategies.results import describe, write
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 
 
 def rows(settings: Settings, site: int, *, test: bool) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
@@ -57,7 +57,7 @@ def objective(
 
 @pytest.fixture(scope="module")
 def trained() -> PanSVM:
-    return train_in_process(Settings())
+    return train_in_process(make_settings())
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_the_solution_is_that_of_a_central_solver(
     data: str, config: dict[str, float], request: pytest.FixtureRequest
 ) -> None:
     folder = "" if data == "breast_cancer" else str(request.getfixturevalue("shared_data"))
-    settings = Settings(data=data, data_dir=folder, preset="exact", **config)
+    settings = make_settings(data=data, data_dir=folder, preset="exact", **config)
     strategy = train_in_process(settings)
     state = strategy.training.progress[0]
     assert state.gap <= 1e-3
@@ -99,7 +99,7 @@ def test_with_noise_the_optimum_is_as_near_as_the_gap_says(
     data: str, config: dict[str, Any], request: pytest.FixtureRequest
 ) -> None:
     folder = "" if data == "breast_cancer" else str(request.getfixturevalue("shared_data"))
-    settings = Settings(data=data, data_dir=folder, **config)
+    settings = make_settings(data=data, data_dir=folder, **config)
     strategy = train_in_process(settings)
     (state,) = strategy.training.progress
     assert state.noise > 0
@@ -117,7 +117,7 @@ def no_draw(purpose: str, count: int) -> NDArray[np.float64]:
 
 
 def test_distributing_costs_no_accuracy() -> None:
-    settings = Settings(tol=1e-6, landmarks="30", preset="exact")
+    settings = make_settings(tol=1e-6, landmarks="30", preset="exact")
     strategy = train_in_process(settings)
     F, y = mapped(strategy.model, settings)
     problem = strategy.training.progress[0].problem
@@ -149,7 +149,9 @@ def test_distributing_costs_no_accuracy() -> None:
 def test_the_number_of_sites_does_not_change_the_objective_reached() -> None:
     uppers = []
     for sites in (3, 8):
-        settings = Settings(sites=sites, scaling="none", gamma="0.0001", C=1.0, min_cluster=1, preset="exact")
+        settings = make_settings(
+            sites=sites, scaling="none", gamma="0.0001", C=1.0, min_cluster=1, preset="exact"
+        )
         strategy = train_in_process(settings)
         F, y = mapped(strategy.model, settings)
         svc = SVC(kernel="linear", C=1.0, tol=1e-6).fit(F, y)
@@ -193,7 +195,7 @@ def test_auc_is_right_however_close_the_decision_values_are(
     data: str, config: dict[str, object], request: pytest.FixtureRequest
 ) -> None:
     folder = "" if data == "breast_cancer" else str(request.getfixturevalue("shared_data"))
-    settings = Settings(data=data, data_dir=folder, **config)  # type: ignore[arg-type]
+    settings = make_settings(data=data, data_dir=folder, **config)  # type: ignore[arg-type]
     strategy = train_in_process(settings)
     cells, classes = pooled(settings, test=True)
     decisions = strategy.model.decision_function(
@@ -207,7 +209,7 @@ def test_plain_and_ring_give_the_same_model_and_plain_says_that_it_protects_noth
     trained: PanSVM, caplog: pytest.LogCaptureFixture
 ) -> None:
     with caplog.at_level(logging.WARNING, logger="flwr"):
-        plain = train_in_process(Settings(aggregation="plain"))
+        plain = train_in_process(make_settings(aggregation="plain"))
     assert "NOTHING IS PROTECTED" in caplog.text
     assert {entry["how"] for entry in plain.federation.costs.disclosed()} == {"disclosed"}
     assert plain.model.sha256() == trained.model.sha256()
@@ -215,13 +217,13 @@ def test_plain_and_ring_give_the_same_model_and_plain_says_that_it_protects_noth
 
 
 def test_the_same_seed_gives_the_same_model_and_another_one_another(trained: PanSVM) -> None:
-    assert train_in_process(Settings()).model.sha256() == trained.model.sha256()
-    assert train_in_process(Settings(seed=1)).model.sha256() != trained.model.sha256()
+    assert train_in_process(make_settings()).model.sha256() == trained.model.sha256()
+    assert train_in_process(make_settings(seed=1)).model.sha256() != trained.model.sha256()
 
 
 def test_without_warm_start_the_optimum_is_the_same() -> None:
     warm, cold = (
-        train_in_process(Settings(preset="exact", warm_start=warm_start)) for warm_start in (True, False)
+        train_in_process(make_settings(preset="exact", warm_start=warm_start)) for warm_start in (True, False)
     )
     assert cold.training.progress[0].upper == pytest.approx(warm.training.progress[0].upper, rel=1e-3)
     assert "warm_start" not in {entry["task"] for entry in cold.federation.costs.disclosed()}
@@ -232,7 +234,7 @@ def test_four_real_hospitals_together_beat_the_mean_of_each_alone(shared_data: P
     data = join_data([str(shared_data / f"heart-{name}.csv.gz") for name in names])
     together, alone = [], []
     for seed in range(5):
-        settings = Settings(data=data, sites=4, positive="1,2,3,4", seed=seed)
+        settings = make_settings(data=data, sites=4, positive="1,2,3,4", seed=seed)
         together.append(train_in_process(settings).evaluation.balanced_accuracy)
         X_test, y_test = pooled(settings, test=True)
         for site in range(4):
@@ -247,7 +249,7 @@ def test_four_real_hospitals_together_beat_the_mean_of_each_alone(shared_data: P
 
 
 def test_three_classes() -> None:
-    strategy = train_in_process(Settings(data="iris", sites=3, preset="exact"))
+    strategy = train_in_process(make_settings(data="iris", sites=3, preset="exact"))
     assert [state.problem.name for state in strategy.training.progress] == [
         "class setosa",
         "class versicolor",
@@ -259,7 +261,7 @@ def test_three_classes() -> None:
 
 
 def test_minmax_discloses_the_extremes_and_says_so() -> None:
-    strategy = train_in_process(Settings(scaling="minmax"))
+    strategy = train_in_process(make_settings(scaling="minmax"))
     how = {entry["result"]: entry["how"] for entry in strategy.federation.costs.disclosed()}
     assert how["low"] == how["high"] == "disclosed"
     X, _ = pooled(strategy.settings)
@@ -269,7 +271,7 @@ def test_minmax_discloses_the_extremes_and_says_so() -> None:
 
 
 def test_training_on_every_row_reports_no_accuracy(tmp_path: Path) -> None:
-    strategy = train_in_process(Settings(data="wine", sites=3, test_fraction=0.0))
+    strategy = train_in_process(make_settings(data="wine", sites=3, test_fraction=0.0))
     write(tmp_path, strategy, strategy.settings)
     result = json.loads((tmp_path / "result.json").read_text())
     assert result["accuracy"] is None
@@ -277,7 +279,7 @@ def test_training_on_every_row_reports_no_accuracy(tmp_path: Path) -> None:
 
 
 def test_without_noise_the_result_says_so() -> None:
-    settings = Settings(preset="exact")
+    settings = make_settings(preset="exact")
     objective = describe(train_in_process(settings), settings)["objective"]
     assert objective["noise"] == 0
     assert objective["gap"] <= 1e-3

@@ -13,8 +13,8 @@ from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
 
 from flower_pansvm.cutting_planes.problem import NO_FOLD
-from simulations.running import train_in_process
-from strategies.settings import Settings
+from simulations.engines.running import train_in_process
+from strategies.settings import make_settings
 
 Pool = Callable[..., Any]
 
@@ -38,7 +38,7 @@ CENTRAL = {
 def test_probabilities_are_those_of_scikit_learns_calibration(
     central: str, config: dict[str, Any], pool: Pool
 ) -> None:
-    settings = Settings(probability=True, landmarks="40", preset="exact", **config)
+    settings = make_settings(probability=True, landmarks="40", preset="exact", **config)
     model = train_in_process(settings).model
     rows, new = pool(settings, model.schema_), pool(settings, model.schema_, test=True)
     solver = CENTRAL[central]
@@ -61,7 +61,7 @@ def test_probabilities_are_those_of_scikit_learns_calibration(
 def test_they_cost_no_round_trip(config: dict[str, Any]) -> None:
     trips = {}
     for probability in (False, True):
-        strategy = train_in_process(Settings(probability=probability, landmarks="40", **config))
+        strategy = train_in_process(make_settings(probability=probability, landmarks="40", **config))
         rounds = max(state.rounds for state in strategy.training.progress if state.problem.fold == NO_FOLD)
         # How many rounds the model itself needs differs a little: folds or not, the blur's draws are others.
         trips[probability] = strategy.federation.costs.round_trips - rounds
@@ -69,7 +69,7 @@ def test_they_cost_no_round_trip(config: dict[str, Any]) -> None:
 
 
 def test_the_models_without_a_fold_are_close_to_their_optimum(pool: Pool) -> None:
-    settings = Settings(probability=True, landmarks="40")
+    settings = make_settings(probability=True, landmarks="40")
     strategy = train_in_process(settings)
     states = strategy.training.progress
     assert [state.problem.fold for state in states] == [NO_FOLD, *range(5)]
@@ -80,4 +80,4 @@ def test_the_models_without_a_fold_are_close_to_their_optimum(pool: Pool) -> Non
 
 
 def test_without_the_setting_a_model_has_no_probabilities() -> None:
-    assert not hasattr(train_in_process(Settings(landmarks="20")).model, "predict_proba")
+    assert not hasattr(train_in_process(make_settings(landmarks="20")).model, "predict_proba")

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 from sklearn.datasets import make_blobs
 
-from simulations.running import train_in_process
-from strategies.settings import Settings
+from simulations.engines.running import train_in_process
+from strategies.settings import make_settings
 
 RING = {"aggregation": "ring", "execution": "one-shot"}
 OTHERS = [
@@ -30,8 +30,6 @@ JOBS: dict[str, dict[str, Any]] = {
     "everything": EVERYTHING,
     "one versus all": {"tol": 1e-3},
     "gamma too": {"C": "auto", "C_grid": "1,8", "gamma": "auto", "gamma_grid": "0.2,1", "cv_folds": 2},
-    "voted wrapper": {"strategy": "voted-wrapper", "cv_folds": 2},
-    "filter and wrapper": {"strategy": "filter-wrapper", "filter_welch": "100%", "filter_scatter": "100%"},
     "federated landmarks": {"landmark_method": "federated-k-means"},
     "random landmarks": {"landmark_method": "random"},
     "exact sums": {"preset": "exact"},
@@ -48,7 +46,7 @@ def sha256(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     usual: dict[str, Any] = {"data": str(path), "sites": 4, "landmarks": "6", "min_cluster": 2, "tol": 0.05}
 
     def train(**config: Any) -> str:
-        return train_in_process(Settings(**{**usual, **config})).model.sha256()
+        return train_in_process(make_settings(**{**usual, **config})).model.sha256()
 
     return train
 

@@ -1,7 +1,7 @@
 """Settings: a wrong name or value is told at once, by name."""
 
 import tomllib
-from dataclasses import fields
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -9,9 +9,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.setting_values import check_choice, near_matches
-from flower_pansvm.terms import Scalar
-from strategies.settings import Settings
+from flower_pansvm.secure_sum import protocol_names
+from flower_pansvm.secure_sum.protocols.k_secure import KSecure
+from flower_pansvm.secure_sum.selection import protocol_of
+from flower_pansvm.setting_values import check_choice, near_matches, setting, text
+from flower_pansvm.terms import Scalar, Terms
+from strategies.filter_wrapper import FilterWrapperSettings
+from strategies.pan_svm import PanSVM
+from strategies.registry import all_strategies, strategies
+from strategies.settings import (
+    Settings,
+    all_settings,
+    default_config,
+    make_settings,
+    owners,
+    settings_from,
+    term,
+)
 
 ROOT = Path(__file__).parents[2]
 
@@ -77,14 +91,20 @@ FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregati
 """What these name is looked up elsewhere: data, files and protocols. Paillier knows the least key-bits."""
 
 
+def with_owner(config: dict[str, Scalar]) -> dict[str, Scalar]:
+    """Return a run config with a strategy or a secure sum that has its settings."""
+    first = [*owners(next(iter(config))), "pan-svm"][0]
+    return {"aggregation" if first in protocol_names() else "strategy": first, **config}
+
+
 @pytest.mark.parametrize(("name", "value"), BAD)
 def test_a_bad_value_is_refused_by_name(name: str, value: Scalar) -> None:
     with pytest.raises(SettingError, match=rf"\b{name}\b.*{value}"):
-        Settings.from_config({name: value})
+        settings_from(with_owner({name: value}))
 
 
 def test_every_setting_has_a_bad_value_above_or_is_free_text() -> None:
-    assert {name for name, _ in BAD} | FREE_TEXT == set(Settings().to_config())
+    assert {name for name, _ in BAD} | FREE_TEXT == set(default_config())
 
 
 @pytest.mark.parametrize(
@@ -106,7 +126,7 @@ def test_every_setting_has_a_bad_value_above_or_is_free_text() -> None:
     ],
 )
 def test_a_value_takes_the_type_of_its_setting(name: str, value: Scalar, kept: Scalar) -> None:
-    found = Settings.from_config({name: value}).to_config()[name]
+    found = settings_from({name: value}).to_config()[name]
     assert found == kept
     assert type(found) is type(kept)
 
@@ -116,12 +136,12 @@ def test_a_value_takes_the_type_of_its_setting(name: str, value: Scalar, kept: S
 )
 def test_an_unknown_name_is_told_with_its_near_matches(name: str, suggested: str) -> None:
     with pytest.raises(SettingError, match=f"no setting '{name}'.*{suggested}"):
-        Settings.from_config({name: 1})
+        settings_from({name: 1})
 
 
 def test_an_unknown_choice_is_told_with_its_near_matches() -> None:
     with pytest.raises(SettingError, match=r"no kernel 'rfb'.*Did you mean 'rbf'"):
-        Settings(kernel="rfb")
+        make_settings(kernel="rfb")
     with pytest.raises(SettingError, match="Choose one of: a, b"):
         check_choice("letter", "zzz", ("b", "a"))
     assert near_matches("sites", ["sites", "min-sites"]).startswith("Did you mean 'sites'")
@@ -129,7 +149,7 @@ def test_an_unknown_choice_is_told_with_its_near_matches() -> None:
 
 def test_the_defaults_are_those_of_the_flower_app() -> None:
     app = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["flwr"]["app"]["config"]
-    ours = Settings().to_config()
+    ours = default_config()
     assert app == ours
     assert {name: type(value) for name, value in app.items()} == {
         name: type(value) for name, value in ours.items()
@@ -137,24 +157,29 @@ def test_the_defaults_are_those_of_the_flower_app() -> None:
 
 
 def test_settings_survive_the_run_config() -> None:
-    changed = Settings(C=3.5, min_cluster=1, warm_start=False, gamma="0.25", landmarks="30", positive="a, b")
-    chosen_later = Settings(C="auto", gamma="auto", C_grid="1,1e3", gamma_grid="0.5", blur="3", curvature=0.5)
-    for settings in (changed, chosen_later, Settings()):
-        assert Settings.from_config(settings.to_config()) == settings
+    changed = make_settings(
+        C=3.5, min_cluster=1, warm_start=False, gamma="0.25", landmarks="30", positive="a, b"
+    )
+    chosen_later = make_settings(
+        C="auto", gamma="auto", C_grid="1,1e3", gamma_grid="0.5", blur="3", curvature=0.5
+    )
+    selecting = make_settings(strategy="filter-wrapper", step="90:0.5,1", features=7, filter_welch="40%")
+    for settings in (changed, chosen_later, selecting, make_settings()):
+        assert settings_from(settings.to_config()) == settings
     assert all("_" not in name for name in changed.to_config())
-    assert len(changed.to_config()) == len(fields(Settings))
+    assert list(changed.to_config()) == list(default_config())
 
 
 @pytest.mark.parametrize(
     ("name", "value", "told"),
     [
         ("C", "autp", "C is 'autp', but it must be a number above 0, or 'auto'."),
-        ("C", -2, "C is '-2.0', but it must be a number above 0, or 'auto'."),
-        ("gamma", "skale", "gamma is 'skale', but it must be a number above 0, 'scale' or 'auto'."),
+        ("C", -2, "C is '-2', but it must be a number above 0, or 'auto'."),
+        ("gamma", "skale", "gamma is 'skale', but it must be a number above 0, or 'scale', or 'auto'."),
         ("C-grid", "1,,4", "C-grid is '1,,4', but it must be numbers above 0, separated by commas."),
-        ("blur", 1.5, "blur is '1.5', but it must be a whole number of rows from 0 on, or 'auto'."),
-        ("cv-folds", 1, "cv-folds is 1, but it must be at least 2."),
-        ("curvature", -1, "curvature is -1.0, but it must be at least 0.0."),
+        ("blur", 1.5, "blur is '1.5', but it must be a whole number of at least 0, or 'auto'."),
+        ("cv-folds", 1, "cv-folds is '1', but it must be a whole number of at least 2."),
+        ("curvature", -1, "curvature is '-1', but it must be a number of at least 0."),
         ("probability", "maybe", "probability is 'maybe', but it must be true or false."),
         ("preset", "papr", "There is no preset 'papr'. Did you mean 'paper'?"),
         ("multi-class", "ove", "There is no multi-class 'ove'. Did you mean 'ovr' or 'ovo'?"),
@@ -164,46 +189,46 @@ def test_settings_survive_the_run_config() -> None:
 )
 def test_an_error_says_what_the_setting_must_be(name: str, value: Scalar, told: str) -> None:
     with pytest.raises(SettingError) as caught:
-        Settings.from_config({name: value})
+        settings_from({name: value})
     assert str(caught.value).startswith(told)
 
 
 def test_a_bad_grid_is_refused_even_where_nothing_is_to_be_chosen() -> None:
     with pytest.raises(SettingError, match="gamma-grid"):
-        Settings(gamma="0.5", gamma_grid="x")
+        make_settings(gamma="0.5", gamma_grid="x")
     with pytest.raises(SettingError, match="C-grid"):
-        Settings(C=1.0, C_grid="0")
+        make_settings(C=1.0, C_grid="0")
 
 
 def test_what_is_not_to_be_chosen_is_tried_at_its_one_value() -> None:
-    assert not Settings().tunes
-    both = Settings(C="auto", gamma="auto", C_grid="4,1,4", gamma_grid="0.5,0.1")
+    assert not make_settings().tunes
+    both = make_settings(C="auto", gamma="auto", C_grid="4,1,4", gamma_grid="0.5,0.1")
     assert both.tunes
-    assert (both.C_values, both.gamma_values(0.02)) == ([1.0, 4.0], [0.1, 0.5])
-    assert Settings(C="auto", gamma="0.3").gamma_values(0.02) == [0.3]
-    assert Settings(C="auto").gamma_values(0.02) == [0.02]
-    assert Settings(C=3.0, gamma="auto").C_values == [3.0]
-    assert 0.02 in Settings(gamma="auto").gamma_values(0.02)
+    assert (both.C_values, both.gamma_values(0.02)) == ((1.0, 4.0), (0.1, 0.5))
+    assert make_settings(C="auto", gamma="0.3").gamma_values(0.02) == (0.3,)
+    assert make_settings(C="auto").gamma_values(0.02) == (0.02,)
+    assert make_settings(C=3.0, gamma="auto").C_values == (3.0,)
+    assert 0.02 in make_settings(gamma="auto").gamma_values(0.02)
 
 
 def test_a_linear_kernel_has_no_gamma_to_choose() -> None:
-    assert len(Settings(kernel="linear", C="auto", gamma="auto").gamma_values(0.02)) == 1
-    assert not Settings(kernel="linear", gamma="auto").tunes
+    assert len(make_settings(kernel="linear", C="auto", gamma="auto").gamma_values(0.02)) == 1
+    assert not make_settings(kernel="linear", gamma="auto").tunes
 
 
 def test_the_default_grid_of_gamma_is_around_scale_and_short_to_write() -> None:
-    assert Settings(gamma="auto").gamma_values(1 / 30) == [0.002083, 0.008333, 0.03333, 0.1333]
+    assert make_settings(gamma="auto").gamma_values(1 / 30) == (0.002083, 0.008333, 0.03333, 0.1333)
 
 
 @pytest.mark.parametrize(
     ("settings", "folds"),
     [
-        (Settings(cv_folds=7), 0),
-        (Settings(cv_folds=7, C="auto"), 7),
-        (Settings(cv_folds=7, gamma="auto"), 7),
-        (Settings(cv_folds=7, probability=True), 7),
-        (Settings(cv_folds=7, strategy="voted-wrapper"), 7),
-        (Settings(kernel="linear", gamma="auto"), 0),
+        (make_settings(cv_folds=7), 0),
+        (make_settings(cv_folds=7, C="auto"), 7),
+        (make_settings(cv_folds=7, gamma="auto"), 7),
+        (make_settings(cv_folds=7, probability=True), 7),
+        (make_settings(cv_folds=7, strategy="voted-wrapper"), 7),
+        (make_settings(kernel="linear", gamma="auto"), 0),
     ],
 )
 def test_rows_are_dealt_to_folds_only_where_something_needs_them(settings: Settings, folds: int) -> None:
@@ -215,12 +240,12 @@ def test_rows_are_dealt_to_folds_only_where_something_needs_them(settings: Setti
     [("auto", 160, 5, 2), ("auto", 500, 3, 10), ("auto", 12, 5, 1), ("0", 160, 5, 0), ("7", 12, 5, 7)],
 )
 def test_blurred_rows(blur: str, rank: int, sites: int, rows: int) -> None:
-    assert Settings(blur=blur).blurred_rows(rank, sites) == rows
+    assert make_settings(blur=blur).blurred_rows(rank, sites) == rows
 
 
 def test_positive_labels() -> None:
-    assert Settings().positive_labels == ()
-    assert Settings(positive=" 3, 4 ,,malignant").positive_labels == ("3", "4", "malignant")
+    assert make_settings().positive_labels == ()
+    assert make_settings(positive=" 3, 4 ,,malignant").positive_labels == ("3", "4", "malignant")
 
 
 @pytest.mark.parametrize(
@@ -238,27 +263,149 @@ def test_positive_labels() -> None:
     ],
 )
 def test_landmark_count(landmarks: str, rows: int, count: int) -> None:
-    assert Settings(landmarks=landmarks).landmark_count(rows) == count
+    assert make_settings(landmarks=landmarks).landmark_count(rows) == count
 
 
 def test_more_landmarks_than_rows_are_an_error() -> None:
     with pytest.raises(SettingError, match=r"landmarks is 41.*40 rows"):
-        Settings(landmarks="41").landmark_count(40)
+        make_settings(landmarks="41").landmark_count(40)
 
 
 @given(st.one_of(st.just("auto"), st.floats(1e-6, 0.999).map(str)), st.integers(1, 10**7))
 def test_a_share_always_asks_for_a_possible_number_of_landmarks(landmarks: str, rows: int) -> None:
-    assert 1 <= Settings(landmarks=landmarks).landmark_count(rows) <= rows
+    assert 1 <= make_settings(landmarks=landmarks).landmark_count(rows) <= rows
 
 
 @given(
-    st.sampled_from([field.name.replace("_", "-") for field in fields(Settings)]),
+    st.sampled_from(list(default_config())),
     st.one_of(st.text(max_size=8), st.integers(), st.floats(), st.booleans()),
 )
 def test_any_value_is_either_taken_or_refused_by_a_setting_error(name: str, value: Scalar) -> None:
     try:
-        settings = Settings.from_config({name: value})
+        settings = settings_from(with_owner({name: value}))
     except SettingError as error:
-        assert name in str(error)  # noqa: PT017 - either outcome is right, in its way
+        assert ("secure sum" if name == "aggregation" else name) in str(error)  # noqa: PT017 - either outcome is right, in its way
     else:
-        assert Settings.from_config(settings.to_config()) == settings
+        assert settings_from(settings.to_config()) == settings
+
+
+@pytest.mark.parametrize(
+    ("strategy", "name", "value", "whose"),
+    [
+        ("pan-svm", "filter-welch", "50%", "filter-wrapper"),
+        ("pan-svm", "k", 3, "k-secure"),
+        ("svm-rfe", "key-bits", 2048, "paillier"),
+        ("voted-wrapper", "candidates", 5, "filter-wrapper"),
+        ("pan-svm", "step", "0.5", "filter-wrapper, rsvm, svm-rfe, svm-t, voted-wrapper"),
+        ("pan-svm", "features", "no number", "filter-wrapper, rsvm, svm-rfe, svm-t, voted-wrapper"),
+    ],
+)
+def test_a_setting_of_another_strategy_is_refused_with_whose_it_is(
+    strategy: str, name: str, value: Scalar, whose: str
+) -> None:
+    with pytest.raises(
+        SettingError,
+        match=f"'{name}' is a setting of {whose}, and the strategy is {strategy}, the secure sum ring. Leave it out",
+    ):
+        settings_from({"strategy": strategy, name: value})
+
+
+@pytest.mark.parametrize("strategy", all_strategies())
+def test_the_defaults_of_other_strategies_are_let_pass_however_they_are_written(strategy: str) -> None:
+    written = {
+        "strategy": strategy,
+        "key-bits": "3072",
+        "k": "0.0",
+        "candidates": "30.0",
+        "filter-welch": "p=0.01",
+        "select-tolerance": 0,
+    }
+    assert settings_from({**default_config(), **written}) == make_settings(strategy=strategy)
+
+
+def test_two_strategies_cannot_make_a_setting_of_the_same_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True)
+    class OtherSettings(Settings):
+        tol: str = setting("much", text(), "Something else.")
+
+    class Other(PanSVM):
+        settings_class = OtherSettings  # type: ignore[assignment]
+
+    monkeypatch.setattr(strategies, "data", {**strategies.data, "other": Other})
+    with pytest.raises(
+        SettingError, match="'tol', a setting of other, is the name of another setting of filter-wrapper"
+    ):
+        all_settings()
+
+
+def test_strategies_may_share_a_term_of_the_sites(monkeypatch: pytest.MonkeyPatch) -> None:
+    @dataclass(frozen=True)
+    class OtherSettings(Settings):
+        kernel: str = term("kernel")
+
+    class Other(PanSVM):
+        settings_class = OtherSettings  # type: ignore[assignment]
+
+    monkeypatch.setattr(strategies, "data", {**strategies.data, "other": Other})
+    assert {"other", "pan-svm"} <= set(owners("kernel"))
+    found = settings_from({"strategy": "other", "kernel": "linear"})
+    assert (type(found), found.terms.kernel) == (OtherSettings, "linear")
+    with pytest.raises(SettingError, match="'landmarks' is a setting of filter-wrapper, pan-svm"):
+        settings_from({"strategy": "other", "landmarks": 10})
+
+
+@pytest.mark.parametrize(
+    "written",
+    [
+        {"C-grid": "4, 1,4", "C": "auto", "step": "auto"},
+        {"landmarks": "1e1", "gamma": "0.50", "tol": "1e-3", "sites": 5.0},
+        {"warm-start": "False", "strategy": "svm-rfe", "step": " auto ", "features": " auto"},
+        {"strategy": "filter-wrapper", "filter-welch": " p=0.010", "candidates": "7"},
+        {"aggregation": "k-secure", "k": "3.0", "execution": "hops"},
+    ],
+    ids=str,
+)
+def test_both_ends_make_the_same_digest_of_the_run_config_to_the_letter(written: dict[str, Scalar]) -> None:
+    """The sites read the run config as Flower hands it out, the coordinator parses it first."""
+    config = {**default_config(), **written}
+    ours, theirs = settings_from(config).terms, Terms.from_config(config)
+    assert ours == theirs
+    assert ours.digest == theirs.digest
+
+
+def test_settings_that_were_changed_have_another_digest() -> None:
+    read = settings_from(default_config())
+    changed = replace(read, seed=1)
+    assert changed.terms.digest == make_settings(seed=1).terms.digest != read.terms.digest
+
+
+def test_values_are_of_real_types_and_written_as_they_were() -> None:
+    found = settings_from(
+        {
+            "strategy": "filter-wrapper",
+            "landmarks": "0.250",
+            "gamma": "2",
+            "C-grid": "4,0.5",
+            "filter-fisher": 7,
+        }
+    )
+    assert isinstance(found, FilterWrapperSettings)
+    assert (found.landmarks, found.gamma, found.C_grid, found.gamma_grid) == (0.25, 2.0, (0.5, 4.0), None)
+    assert found.filter_fisher.count == 7
+    config = found.to_config()
+    assert [config[name] for name in ("landmarks", "gamma", "C-grid", "gamma-grid", "filter-fisher", "step")] == [
+        "0.25", "2", "0.5,4", "auto", "7", "auto",
+    ]  # fmt: skip
+
+
+def test_a_protocol_has_its_own_options() -> None:
+    found = settings_from({"aggregation": "k-secure", "k": "3"})
+    assert found.protocol == KSecure(k=3)
+    assert protocol_of(found.terms) == found.protocol
+    config = found.to_config()
+    assert (config["aggregation"], config["k"], config["execution"]) == ("k-secure", 3, "one-shot")
+    assert make_settings(aggregation="k-secure", k=3) == found
+    with pytest.raises(
+        SettingError, match=r"'execution' is a setting of k-secure, ring, and .* secure sum plain"
+    ):
+        settings_from({"aggregation": "plain", "execution": "hops"})

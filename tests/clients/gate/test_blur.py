@@ -27,17 +27,17 @@ from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
 from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
 from flower_pansvm.tasks.task import noised, summed
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from strategies.federation import Federation
+from simulations.engines.in_process import InProcessGrid
+from strategies.federation.federation import Federation
 from strategies.master.noise_bounds import largest_noise
-from strategies.packing import pack_questions, unpack_answers
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
+from strategies.steps.packing import pack_questions, unpack_answers
 
 Draws = NDArray[np.float64]
 
 
 def context(node: dict[str, Scalar], **config: object) -> Context:
-    settings = Settings(**config)  # type: ignore[arg-type]
+    settings = make_settings(**config)  # type: ignore[arg-type]
     return Context(1, 2, dict(node), RecordDict(), {**settings.to_config()})
 
 

@@ -18,8 +18,8 @@ from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
 from flower_pansvm.tasks.joining import JOIN, SCHEMA
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from strategies.settings import Settings
+from simulations.engines.in_process import InProcessGrid
+from strategies.settings import make_settings
 
 Ask = Callable[..., Message]
 
@@ -33,7 +33,7 @@ def ask_to_join(tmp_path: Path) -> Ask:
         frame.to_csv(tmp_path / "ward.csv", index=False)
         config: dict[str, Scalar] = {"data": str(tmp_path / "ward.csv"), "label": "outcome", "name": "north"}
         names = {key.replace("_", "-"): value for key, value in node.items()}
-        settings = Settings(positive=",".join(positive))
+        settings = make_settings(positive=",".join(positive))
         grid = InProcessGrid(app, [{**config, **names}], settings.to_config())
         content = RecordDict()
         records.put(content, "inputs", {"positive_labels": records.texts(positive)})
@@ -214,7 +214,7 @@ def test_a_wrong_column_is_refused_however_the_coordinator_goes_on(tmp_path: Pat
     names = names_of_patients(200)
     pd.DataFrame({"age": range(200), "outcome": names}).to_csv(tmp_path / "ward.csv", index=False)
     node: dict[str, Scalar] = {"data": str(tmp_path / "ward.csv"), "label": "outcome", "name": "north"}
-    here = Context(1, 7, node, RecordDict(), {**Settings().to_config()})
+    here = Context(1, 7, node, RecordDict(), {**make_settings().to_config()})
     schema = {"test_fraction": 0.2, "folds": 0, "seed": 0, "positive_labels": records.texts([])}
     content = RecordDict()
     told = {**schema, "columns": records.texts(["age"]), "classes": records.texts(names[:2])}
@@ -227,7 +227,7 @@ def test_a_wrong_column_is_refused_however_the_coordinator_goes_on(tmp_path: Pat
 
 def test_simulated_sites_name_every_class(tmp_path: Path) -> None:
     here = Context(
-        1, 7, {"partition-id": 0, "num-partitions": 2}, RecordDict(), {**Settings(sites=2).to_config()}
+        1, 7, {"partition-id": 0, "num-partitions": 2}, RecordDict(), {**make_settings(sites=2).to_config()}
     )
     assert disclosed_classes(here, np.array(["a", "b", "b"]), ()).tolist() == ["a", "b"]
     with pytest.raises(PanSVMError, match="column 'label' of 'breast_cancer' does not hold classes"):

@@ -30,9 +30,9 @@ from flower_pansvm.tasks.scaling import MOMENTS, ROWS
 from flower_pansvm.tasks.summing import RELAY
 from flower_pansvm.tasks.task import Nothing, Task, disclosed, noised, sum_name, summed
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from strategies.federation import Federation
-from strategies.settings import Settings
+from simulations.engines.in_process import InProcessGrid
+from strategies.federation.federation import Federation
+from strategies.settings import Settings, make_settings
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def participation() -> Participation:
     protocol, roster = make("ring"), ("a", "b", "c")
     this = SumRound("r", "weigh", 1, 0, roster)
     member = gather_members(protocol, roster)["a"]
-    return Participation(protocol, this, member, Settings(), {"weights": 8.0}, Memory("r"))
+    return Participation(protocol, this, member, make_settings(), {"weights": 8.0}, Memory("r"))
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def lonely(tmp_path: Path) -> Context:
 
 
 def context_of(node: dict[str, Scalar]) -> Context:
-    return Context(1, 2, {**node}, RecordDict(), {**Settings(sites=3).to_config()})
+    return Context(1, 2, {**node}, RecordDict(), {**make_settings(sites=3).to_config()})
 
 
 def ask(task: Task, content: RecordDict, context: Context) -> Message:
@@ -172,7 +172,7 @@ def request_without_inputs(task: Task) -> RecordDict:
     """Return a request that is right but for what the task needs: no inputs, no broadcasts, keys of zeros."""
     content = RecordDict()
     which: dict[str, records.Value] = {
-        "task": sum_name(task, {}, {}, {}, Settings(sites=3).terms.digest),
+        "task": sum_name(task, {}, {}, {}, make_settings(sites=3).terms.digest),
         "round_trip": 1,
         "attempt": 0,
         "roster": records.texts(["east", "north", "south"]),
@@ -280,7 +280,7 @@ def test_an_unexpected_failure_is_named_by_its_kind_only(
 def test_relay_steps_are_answered_once_and_for_the_sum_at_hand_only(
     hospital_files: list[Path], hospitals: Callable[..., InProcessGrid], enrol: Any, ask_moments: Any
 ) -> None:
-    settings = Settings(sites=3, min_cluster=2, execution="hops")
+    settings = make_settings(sites=3, min_cluster=2, execution="hops")
     grid = hospitals(settings, hospital_files)
     federation = enrol(grid, settings)
     steps: list[tuple[int, RecordDict]] = []

@@ -16,7 +16,7 @@ from clients.site import Site
 from clients.table import cache as table_cache
 from flower_pansvm.errors import SettingError
 from flower_pansvm.terms import Scalar
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 Node = dict[str, Scalar]
 
@@ -40,7 +40,7 @@ def node(ward: Path, tmp_path: Path) -> Node:
 
 
 def secret(node: Node, run_id: int = 1, **config: object) -> bytes:
-    settings = Settings(**config)  # type: ignore[arg-type]
+    settings = make_settings(**config)  # type: ignore[arg-type]
     return secret_of(Site(Context(run_id, 7 + run_id, dict(node), RecordDict(), settings.to_config())))
 
 
@@ -63,7 +63,7 @@ def test_it_is_the_same_after_a_restart(node: Node, forget: Callable[[], None]) 
         "from clients.gate.secret import secret_of\n"
         "from clients.site import Site\n"
         "from strategies.settings import Settings\n"
-        f"context = Context(3, 4, {node!r}, RecordDict(), Settings().to_config())\n"
+        f"context = Context(3, 4, {node!r}, RecordDict(), make_settings().to_config())\n"
         "print(secret_of(Site(context)).hex())"
     )
     told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)

@@ -10,11 +10,11 @@ from clients.gate.state_folder import state_folder
 from clients.gate.terms import agreed_terms
 from flower_pansvm.errors import SettingError
 from flower_pansvm.terms import Scalar
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 
 def context(node: dict[str, Scalar]) -> Context:
-    return Context(1, 7, dict(node), RecordDict(), Settings().to_config())
+    return Context(1, 7, dict(node), RecordDict(), make_settings().to_config())
 
 
 def test_a_hospital_has_a_private_folder_that_stays(state_home: Path) -> None:

@@ -12,16 +12,16 @@ from flower_pansvm.cutting_planes.noise import rows_to_blur
 from flower_pansvm.errors import PanSVMError, SettingError, SumError
 from flower_pansvm.tasks.consents import CONSENTS
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
+from simulations.engines.in_process import InProcessGrid
 from strategies.pan_svm import PanSVM
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 
 MakeGrid = Callable[..., InProcessGrid]
 AGREED: dict[str, Scalar] = {"exact-sums": "agreed"}
 
 
 def context(node: dict[str, Scalar], **config: object) -> Context:
-    settings = Settings(**config)  # type: ignore[arg-type]
+    settings = make_settings(**config)  # type: ignore[arg-type]
     return Context(1, 2, {"name": "north", **node}, RecordDict(), {**settings.to_config()})
 
 
@@ -38,7 +38,7 @@ def context(node: dict[str, Scalar], **config: object) -> Context:
     ids=str,
 )
 def test_a_run_that_keeps_to_the_pins_is_accepted(node: dict[str, Scalar], config: dict[str, object]) -> None:
-    assert agreed_terms(context(node, **config)) == Settings(**config).terms  # type: ignore[arg-type]
+    assert agreed_terms(context(node, **config)) == make_settings(**config).terms  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -58,6 +58,18 @@ def test_a_run_that_does_not_is_refused(
 ) -> None:
     with pytest.raises(SumError, match=f"Site 'north' {message}"):
         agreed_terms(context(node, **config))
+
+
+def test_a_hospital_does_not_look_at_what_is_the_coordinators_own() -> None:
+    run = {
+        "strategy": "of-a-later-version",
+        "landmarks": "whatever",
+        "a-key-of-a-later-version": True,
+        "C": -1,
+    }
+    here = Context(1, 2, {"name": "north"}, RecordDict(), {"min-sites": 4, **run})
+    assert agreed_terms(here).min_sites == 4
+    assert agreed_terms(here).digest != agreed_terms(context({}, min_sites=4)).digest
 
 
 @pytest.mark.parametrize("key", ["min_sites", "agregation", "Roster", "min-cluster "])
@@ -162,7 +174,7 @@ def test_whole_runs_are_refused_with_a_clear_error(
     hospital_files: list[Path],
     hospitals: MakeGrid,
 ) -> None:
-    settings = Settings(**{"sites": 3, **config})  # type: ignore[arg-type]
+    settings = make_settings(**{"sites": 3, **config})  # type: ignore[arg-type]
     with pytest.raises(PanSVMError, match=message):
         run(settings, hospitals(settings, hospital_files, node))
 
@@ -170,7 +182,7 @@ def test_whole_runs_are_refused_with_a_clear_error(
 def test_hospitals_that_agree_disclose_their_extremes(
     hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
-    settings = Settings(sites=3, min_cluster=2, scaling="minmax", preset="exact")
+    settings = make_settings(sites=3, min_cluster=2, scaling="minmax", preset="exact")
     strategy = PanSVM(settings)
     strategy.start(hospitals(settings, hospital_files, {"extremes": "agreed", **AGREED}))
     assert strategy.training.progress[0].gap <= 1e-3
@@ -188,7 +200,7 @@ def test_hospitals_that_agree_disclose_their_extremes(
 def test_hospitals_that_agree_take_part_without_blur(
     node: dict[str, Scalar], config: dict[str, str], hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
-    settings = Settings(sites=3, min_cluster=2, tol=0.01, **config)  # type: ignore[arg-type]
+    settings = make_settings(sites=3, min_cluster=2, tol=0.01, **config)  # type: ignore[arg-type]
     strategy = PanSVM(settings)
     strategy.start(hospitals(settings, hospital_files, node))
     (progress,) = strategy.training.progress
@@ -216,7 +228,7 @@ def test_a_hospital_blurs_what_it_insists_on_and_what_rank_and_columns_ask_for(
         return cuts_at(mapped, labels, questions, draw)
 
     monkeypatch.setattr("clients.local.cutting_planes.cuts_at", look)
-    settings = Settings(sites=3, min_cluster=2, blur=asked, tol=0.05)
+    settings = make_settings(sites=3, min_cluster=2, blur=asked, tol=0.05)
     strategy = PanSVM(settings)
     strategy.start(hospitals(settings, hospital_files, {"blur": insists}))
     (least,) = fewest
@@ -235,7 +247,7 @@ def test_a_hospital_blurs_what_it_insists_on_and_what_rank_and_columns_ask_for(
 def test_whole_runs_that_keep_to_all_pins_train(
     preset: str, hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
-    settings = Settings(sites=3, aggregation="k-secure", preset=preset)
+    settings = make_settings(sites=3, aggregation="k-secure", preset=preset)
     node = {"aggregation": "k-secure", "execution": "one-shot", "k": 2, "min-sites": 3, "min-cluster": 5}
     strategy = PanSVM(settings)
     strategy.start(hospitals(settings, hospital_files, node if preset == "private" else {**node, **AGREED}))

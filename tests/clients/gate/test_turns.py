@@ -17,14 +17,14 @@ from clients.gate.turns import FOLDER, turn
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
 from flower_pansvm.tasks.scaling import MOMENTS
-from strategies.settings import Settings
+from strategies.settings import Settings, make_settings
 
 
 def context_of(folder: Path, simulated: bool = False) -> Context:
     node: dict[str, Any] = {"name": "north", "state": str(folder / "state")}
     if simulated:
         node = {"partition-id": 0, "num-partitions": 3}
-    return Context(1, 2, node, RecordDict(), {**Settings().to_config()})
+    return Context(1, 2, node, RecordDict(), {**make_settings().to_config()})
 
 
 def saved(context: Context) -> Context:

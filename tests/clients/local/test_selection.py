@@ -22,10 +22,10 @@ from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
 from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.tasks.task import Nothing
 from flower_pansvm.terms import Scalar
-from simulations.in_process import InProcessGrid
-from strategies.federation import Federation
-from strategies.packing import pack_duals
+from simulations.engines.in_process import InProcessGrid
+from strategies.federation.federation import Federation
 from strategies.settings import Settings
+from strategies.steps.packing import pack_duals
 
 Sums = dict[str, NDArray[np.float64]]
 Ask = Callable[..., Federation]

@@ -23,7 +23,7 @@ from clients.table.source import open_table
 from clients.table.table import Table, align
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.terms import Scalar
-from strategies.settings import Settings
+from strategies.settings import make_settings
 
 Parse = list[Path]
 CSV = "age,dose,outcome\n63,0.5,größe\n,-2,yes\n1e5,NA,no\n"
@@ -444,7 +444,7 @@ def test_no_changed_byte_goes_unnoticed(
 
 
 def context(node: dict[str, Scalar]) -> Context:
-    return Context(1, 2, {"name": "north", **node}, RecordDict(), {**Settings().to_config()})
+    return Context(1, 2, {"name": "north", **node}, RecordDict(), {**make_settings().to_config()})
 
 
 def test_the_node_config_says_where_copies_lie(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -15,7 +15,7 @@ from clients.table.table import Table, align
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import canonical_label
 
-DATA = Path(__file__).parents[2] / "../shared/data"
+DATA = Path(__file__).parents[3] / "../shared/data"
 needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not there")
 
 

@@ -16,7 +16,7 @@ from flower_pansvm.multiclass import REST, Pair
 from strategies.master.engine import solve
 from strategies.master.progress import Progress
 from strategies.master.search import PointSearch
-from strategies.packing import pack_duals
+from strategies.steps.packing import pack_duals
 
 Matrix = NDArray[np.float64]
 

@@ -12,7 +12,9 @@ from flower_pansvm.secure_sum.contract import Member, SumRound
 from flower_pansvm.secure_sum.keys import apply_mask, keystream, pair_key, seal, sum_key, unseal
 from flower_pansvm.secure_sum.wire import join_fields, split_fields
 
-VECTORS = json.loads((Path(__file__).parent / "key_vectors.json").read_text())
+VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "keys.json").read_text(encoding="utf-8"))[
+    "masks"
+]
 THIS = SumRound(run="run", task="task", round_trip=2, attempt=1, roster=("a", "b", "c"))
 
 

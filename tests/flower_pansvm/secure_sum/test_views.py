@@ -14,9 +14,9 @@ from scipy.stats import chisquare
 
 from flower_pansvm.secure_sum import make
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
-from flower_pansvm.secure_sum.k_secure import NOTE_BYTES
 from flower_pansvm.secure_sum.keys import add_keystream, apply_mask, unseal
 from flower_pansvm.secure_sum.mask_graph import partners, receivers
+from flower_pansvm.secure_sum.protocols.k_secure import NOTE_BYTES
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.wire import from_bytes, hold, split_fields
 
@@ -106,7 +106,7 @@ def test_hops_are_uniform_but_for_the_final_sum(name: str, options: dict[str, An
 
 
 def test_paillier_ciphertexts_are_uniform() -> None:
-    rehearsal = rehearse("paillier", {"bits": 2048}, ("a", "b", "c"))
+    rehearsal = rehearse("paillier", {"key_bits": 2048}, ("a", "b", "c"))
     rehearsal.run({name: np.zeros(1200, np.uint64) for name in "abc"}, a_round(roster=("a", "b", "c")))
     # The highest byte of a number below n**2 is not uniform, so it is left out.
     numbers = b"".join(split_fields(payload, 2, "x")[1] for payload in rehearsal.first.values())
@@ -220,7 +220,7 @@ def test_k_secure_hops_add_a_fresh_random_part_in_every_pass() -> None:
 
 def test_paillier_is_broken_by_the_key_holder_with_the_coordinator() -> None:
     this = a_round(roster=("a", "b", "c"))
-    rehearsal = rehearse("paillier", {"bits": 2048}, this.roster)
+    rehearsal = rehearse("paillier", {"key_bits": 2048}, this.roster)
     vectors = {name: np.full(30, number, np.uint64) for number, name in enumerate(this.roster)}
     rehearsal.run(vectors, this)
     alone = SumRound("r", "t", 1, 0, ("a",))
@@ -231,7 +231,7 @@ def test_paillier_is_broken_by_the_key_holder_with_the_coordinator() -> None:
 
 def test_an_active_coordinator_breaks_paillier_by_having_one_vector_opened() -> None:
     this = a_round(roster=("a", "b", "c"))
-    rehearsal = rehearse("paillier", {"bits": 2048}, this.roster)
+    rehearsal = rehearse("paillier", {"key_bits": 2048}, this.roster)
     vectors = {name: np.full(30, number, np.uint64) for number, name in enumerate(this.roster)}
 
     first, kept = {}, {}

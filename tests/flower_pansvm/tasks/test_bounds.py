@@ -25,9 +25,9 @@ from flower_pansvm.tasks.limits import LARGEST_CELL, MOST_ROWS, UNKNOWN
 from flower_pansvm.tasks.selection import SUPPORT, SupportQuestion
 from flower_pansvm.tasks.task import Nothing, Task, bounds_of, summed
 from flower_pansvm.terms import Terms
-from strategies import fitted_scaling
-from strategies.packing import pack_duals, pack_problems, pack_questions
-from strategies.settings import Settings
+from strategies.settings import make_settings
+from strategies.steps import fitted_scaling
+from strategies.steps.packing import pack_duals, pack_problems, pack_questions
 
 
 def problem_of(weights: tuple[float, float] = (1.0, 1.0)) -> Problem:
@@ -61,7 +61,7 @@ QUESTIONS: dict[str, Any] = {
 def test_every_sum_of_every_task_has_a_bound_that_survives_the_journey(
     task: Task[Any, Any], scaling: str, kernel: str
 ) -> None:
-    settings, question = Settings(scaling=scaling, kernel=kernel), QUESTIONS.get(task.name) or Nothing()
+    settings, question = make_settings(scaling=scaling, kernel=kernel), QUESTIONS.get(task.name) or Nothing()
     bounds = bounds_of(task, question, settings.terms, 5)
     assert set(bounds) == set(task.summed)
     assert all(bound > 0 for bound in bounds.values())

@@ -8,22 +8,24 @@ import pytest
 from flwr.app import RecordDict
 
 from flower_pansvm import records
+from flower_pansvm.secure_sum.protocols.k_secure import KSecure
+from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.tasks.cutting_planes import CUTS
 from flower_pansvm.tasks.scaling import ROWS
 from flower_pansvm.tasks.task import note_name, sum_name
-from strategies.settings import Settings
+from strategies.settings import make_settings, settings_from
 
 INPUTS: dict[str, Any] = {"points": np.arange(6.0).reshape(2, 3), "C": 1.0, "name": "rbf"}
 BOUNDS = {"a": 2.0, "d": float("inf")}
 TOLD = {"schema": "00", "scaling": "11"}
-SETTINGS = Settings(aggregation="k-secure", k=3)
+SETTINGS = make_settings(aggregation="k-secure", k=3)
 
 
 def test_the_name_begins_with_the_task_and_does_not_depend_on_the_order() -> None:
     name = sum_name(CUTS, INPUTS, BOUNDS, TOLD, SETTINGS.terms.digest)
     assert name.startswith("cuts ")
     turned = (dict(reversed(part.items())) for part in (INPUTS, BOUNDS, TOLD))
-    same = Settings.from_config(dict(reversed(SETTINGS.to_config().items())))
+    same = settings_from(dict(reversed(SETTINGS.to_config().items())))
     assert sum_name(CUTS, *turned, same.terms.digest) == name
 
 
@@ -53,10 +55,10 @@ def test_the_name_changes_with_everything(
 @pytest.mark.parametrize(
     "change",
     [
-        {"aggregation": "ring"},
-        {"execution": "hops"},
-        {"k": 2},
-        {"key_bits": 2048},
+        {"protocol": Ring("hops")},
+        {"protocol": KSecure("hops", k=3)},
+        {"protocol": KSecure(k=2)},
+        {"protocol": Ring()},
         {"preset": "paper"},
         {"class_weight": "balanced"},
         {"kernel": "linear"},
@@ -73,11 +75,11 @@ def test_sites_of_other_settings_share_no_masks_and_no_notes(change: dict[str, A
 
 def test_a_number_written_without_a_point_is_the_same_setting() -> None:
     """A site reads C = 10.0 from the run config, whatever the coordinator's own program wrote."""
-    own = Settings(C=10, timeout=5)
-    read, digest = Settings.from_config(own.to_config()).terms.digest, own.terms.digest
+    own = make_settings(C=10, timeout=5)
+    read, digest = settings_from(own.to_config()).terms.digest, own.terms.digest
     assert sum_name(CUTS, INPUTS, BOUNDS, TOLD, digest) == sum_name(CUTS, INPUTS, BOUNDS, TOLD, read)
     assert note_name("slots", digest) == note_name("slots", read)
-    assert digest != Settings(C=11, timeout=5).terms.digest
+    assert digest != make_settings(C=11, timeout=5).terms.digest
 
 
 def test_parts_that_run_into_each_other_are_told_apart() -> None:

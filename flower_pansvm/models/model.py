@@ -1,0 +1,115 @@
+"""What every model has in common: it predicts, and lives in one file without pickle that says of what kind it is."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from numpy.typing import ArrayLike, NDArray
+
+from flower_pansvm.errors import ModelFileError, PanSVMError, SettingError
+from flower_pansvm.folder import import_modules
+from flower_pansvm.models.model_file import digest, read_arrays, write_arrays
+from flower_pansvm.registry import Registry
+from flower_pansvm.schema import Schema
+
+
+class Model(ABC):
+    """Base of the models. A subclass registers in `MODELS` under its kind, and says of which arrays it is made.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        The columns it needs, and the classes it tells apart.
+    """
+
+    schema_: Schema
+
+    @abstractmethod
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class of each row, shape (rows,).
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, features)
+            Rows in the table's own units, columns in the order of ``schema_``; NaN is a missing cell.
+        """
+
+    @abstractmethod
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return all numbers and names the model is made of, by name; nothing that would be pickled."""
+
+    @classmethod
+    @abstractmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Make the model of what :meth:`to_arrays` returned.
+
+        It checks them, and may raise ``KeyError``, ``TypeError`` or ``ValueError``: whoever sent the file may have
+        changed it.
+        """
+
+    @property
+    def kind(self) -> str:
+        """The name under which the model's class is registered."""
+        for kind, registered in MODELS.items():
+            if registered is type(self):
+                return kind
+        raise SettingError(
+            f"{type(self).__name__} has no kind, by which its file could be read again. Write "
+            "@MODELS.register('its-kind') above the class."
+        )
+
+    def sha256(self) -> str:
+        """Return a digest of all numbers and names in the model, the same on every machine."""
+        return digest(self.to_arrays())
+
+    def save(self, path: Path | str) -> None:
+        """Write the model to an ``.npz`` file; nothing in it is pickled."""
+        write_arrays(path, self.kind, self.to_arrays())
+
+    @classmethod
+    def load(cls, path: Path | str) -> Self:
+        """Read a model of this class from its file.
+
+        Raises
+        ------
+        ModelFileError
+            If the file is missing, damaged, of another kind, or written by another version.
+        """
+        model = load_model(path)
+        if not isinstance(model, cls):
+            raise ModelFileError(
+                f"{Path(path).name} holds a model of kind '{model.kind}', no {cls.__name__}. Read it with "
+                "flower_pansvm.models.model.load_model."
+            )
+        return model
+
+
+MODELS: Registry[type[Model]] = Registry("kind of model")
+"""The models by their kind, which is written in the file."""
+
+
+def load_model(path: Path | str) -> Model:
+    """Read a model of any kind from its file.
+
+    Raises
+    ------
+    ModelFileError
+        If the file is missing, damaged, no model, of an unknown kind, or written by another version.
+    """
+    kind, arrays = read_arrays(path)
+    import_modules("flower_pansvm.models")
+    try:
+        found = MODELS[kind]
+    except SettingError as error:
+        raise ModelFileError(
+            f"{Path(path).name} cannot be read. {error} Install the version of flower-pansvm that wrote it, or import "
+            "the module that defines the model."
+        ) from error
+    try:
+        return found.from_arrays(arrays)
+    except (KeyError, TypeError, ValueError, OverflowError, PanSVMError) as error:
+        raise ModelFileError(
+            f"{Path(path).name} lacks a part of the model or holds one that cannot be. Copy it again from the "
+            "run's folder."
+        ) from error

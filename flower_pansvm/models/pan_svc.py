@@ -1,0 +1,254 @@
+"""The model of PAN-SVM: a scikit-learn classifier."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from flower_pansvm.calibration import Calibration
+from flower_pansvm.counts import winners
+from flower_pansvm.cutting_planes.cuts import blocks
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.models.model import MODELS, Model
+from flower_pansvm.multiclass import Pair, class_decisions, one_versus_all, one_versus_one
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.scaling import Scaling
+from flower_pansvm.schema import Schema
+
+
+def _is_calibrated(model: "PanSVC") -> bool:
+    if getattr(model, "calibration_", None) is None:
+        raise AttributeError(
+            "This model gives no probabilities: it was trained without them. Train again with --set probability=true."
+        )
+    return True
+
+
+@MODELS.register("pan-svc")
+class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
+    """A trained PAN-SVM; ``predict``, ``decision_function`` and ``score`` work as in scikit-learn.
+
+    So do ``predict_proba`` and ``predict_log_proba`` if the run was asked for probabilities
+    (``--set probability=true``); else the model has no such methods.
+
+    It is made by a federated run (:class:`strategies.pan_svm.PanSVM`) or read from ``model.npz``, not by
+    ``fit``. Missing cells (NaN) are filled with the federated mean, as in training.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (classes,)
+        Class names; integers if all of them are.
+    n_features_in_ : int
+        Number of features.
+    feature_names_in_ : ndarray of shape (features,)
+        Names of the features.
+    schema_, scaling_, feature_map_ : Schema, Scaling, NystromMap
+        The parts the model was made of.
+    coef_ : ndarray of shape (problems, rank)
+        Weights w of each binary problem, on mapped rows.
+    intercept_ : ndarray of shape (problems,)
+        Bias b of each problem.
+    pairs_ : tuple of Pair
+        The two sides of each problem: one versus all, or one versus one.
+    calibration_ : Calibration or None
+        Sigmoids that turn class decisions into probabilities.
+
+    Examples
+    --------
+    >>> model = PanSVC.load("runs/latest/model.npz")  # doctest: +SKIP
+    >>> model.predict(table[model.feature_names_in_])  # doctest: +SKIP
+    """
+
+    @classmethod
+    def from_parts(
+        cls,
+        schema: Schema,
+        scaling: Scaling,
+        feature_map: NystromMap,
+        weights: NDArray[np.float64],
+        pairs: Sequence[Pair] | None = None,
+        calibration: Calibration | None = None,
+    ) -> Self:
+        """Put a model together.
+
+        Parameters
+        ----------
+        schema : Schema
+            Columns and classes.
+        scaling : Scaling
+            Scaling of the features.
+        feature_map : NystromMap
+            The Nyström map.
+        weights : ndarray of shape (problems, rank + 1)
+            Weights and, last, bias of each problem.
+        pairs : sequence of Pair, optional
+            The two sides of each problem; by default one versus all.
+        calibration : Calibration, optional
+            Sigmoids for probabilities.
+
+        Raises
+        ------
+        ValueError
+            If the numbers of classes, problems and sigmoids do not fit together.
+        """
+        classes = len(schema.classes)
+        known = one_versus_all(classes), one_versus_one(classes)
+        problems = known[0] if pairs is None else tuple(pairs)
+        if problems not in known:
+            raise ValueError(
+                f"The pairs are neither one versus all nor one versus one of {classes} classes. Make them with "
+                "flower_pansvm.multiclass.one_versus_all or one_versus_one."
+            )
+        columns = len(schema.positive_classes)
+        if len(weights) != len(problems) or (calibration and len(calibration.slopes) != columns):
+            raise ValueError(
+                f"{classes} classes need {len(problems)} rows of weights and {columns} sigmoids, if any."
+            )
+        model = cls()
+        model.schema_ = schema
+        model.scaling_ = scaling
+        model.feature_map_ = feature_map
+        model.coef_ = np.ascontiguousarray(weights[:, :-1])
+        model.intercept_ = np.ascontiguousarray(weights[:, -1])
+        model.pairs_ = problems
+        model.calibration_ = calibration
+        model.classes_ = _as_labels(schema.classes)
+        model.feature_names_in_ = np.array(schema.columns, dtype=object)
+        model.n_features_in_ = len(schema.columns)
+        return model
+
+    def fit(self, X: ArrayLike, y: ArrayLike) -> Self:  # noqa: ARG002
+        """Refuse: the rows of this model's training are at the sites.
+
+        scikit-learn takes an object without this method for no estimator.
+
+        Raises
+        ------
+        TrainingError
+            Always.
+        """
+        raise TrainingError(
+            "A PanSVC is trained by a federation, not by fit: run 'pansvm run' or strategies.pan_svm.PanSVM. To use "
+            "a loaded model where scikit-learn would fit it, wrap it in sklearn.frozen.FrozenEstimator."
+        )
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the decision values.
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, features)
+            Rows in the table's own units, columns in the order of ``feature_names_in_``.
+
+        Returns
+        -------
+        ndarray of shape (rows,) or (rows, classes)
+            Above 0 for ``classes_[1]`` with two classes; else one value per class, the largest wins. One versus
+            one, it is the votes of the class and a tie-break, as in scikit-learn's ``OneVsOneClassifier``.
+        """
+        values = self._class_decisions(X)
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def binary_decisions(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the decision value w f + b of each binary problem, shape (rows, problems), in ``pairs_``'s order."""
+        check_is_fitted(self, "coef_")
+        cells = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
+        values = np.empty((len(cells), len(self.pairs_)))
+        for block in blocks(len(cells)):
+            mapped = self.feature_map_.transform(self.scaling_.transform(cells[block]))
+            values[block] = mapped @ self.coef_.T + self.intercept_
+        return values
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class of each row, shape (rows,); the decision values decide, not the probabilities."""
+        indices = winners(self._class_decisions(X))
+        classes: NDArray[Any] = self.classes_[indices]
+        return classes
+
+    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of each class, shape (rows, classes), columns in the order of ``classes_``.
+
+        They are Platt's sigmoids of the decision values, as in scikit-learn's ``CalibratedClassifierCV``. Near
+        the boundary, the most probable class need not be the predicted one, as in ``SVC``.
+
+        Raises
+        ------
+        AttributeError
+            If the model was trained without probabilities.
+        """
+        calibration: Calibration = self.calibration_
+        return calibration.probabilities(self._class_decisions(X))
+
+    @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
+    def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the logarithms of :meth:`predict_proba`, shape (rows, classes); -inf for a probability of 0."""
+        with np.errstate(divide="ignore"):
+            logarithms: NDArray[np.float64] = np.log(self.predict_proba(X))
+        return logarithms
+
+    def _class_decisions(self, X: ArrayLike) -> NDArray[np.float64]:
+        return class_decisions(self.binary_decisions(X), self.pairs_, len(self.classes_))
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that missing cells are allowed and that there is nothing to fit."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.requires_fit = False
+        return tags
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return schema, scaling, feature map, weights and sigmoids as arrays."""
+        kernel, fit = self.feature_map_.kernel, self.calibration_
+        sigmoids = np.empty((2, 0)) if fit is None else np.stack([fit.slopes, fit.intercepts])
+        return {
+            "columns": np.array(self.schema_.columns, dtype=np.str_),
+            "classes": np.array(self.schema_.classes, dtype=np.str_),
+            "positive_labels": np.array(self.schema_.positive_labels, dtype=np.str_),
+            "fill": self.scaling_.fill,
+            "shift": self.scaling_.shift,
+            "scale": self.scaling_.scale,
+            "kernel": np.array(kernel.name),
+            "kernel_parameters": np.array([kernel.gamma, kernel.degree, kernel.coef0]),
+            "landmarks": self.feature_map_.landmarks,
+            "normalization": self.feature_map_.normalization,
+            "coef": self.coef_,
+            "intercept": self.intercept_,
+            "pairs": np.array(self.pairs_, dtype=np.int64),
+            "calibration": sigmoids,
+        }
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Put the model together again from what :meth:`to_arrays` returned."""
+        gamma, degree, coef0 = (float(value) for value in arrays["kernel_parameters"])
+        kernel = Kernel(str(arrays["kernel"]), gamma, int(degree), coef0)  # type: ignore[arg-type]
+        slopes, intercepts = arrays["calibration"]
+        return cls.from_parts(
+            Schema(
+                tuple(map(str, arrays["columns"])),
+                tuple(map(str, arrays["classes"])),
+                tuple(map(str, arrays["positive_labels"])),
+            ),
+            Scaling(arrays["fill"], arrays["shift"], arrays["scale"]),
+            NystromMap(kernel, arrays["landmarks"], arrays["normalization"]),
+            np.column_stack([arrays["coef"], arrays["intercept"]]),
+            [Pair(int(positive), int(negative)) for positive, negative in arrays["pairs"]],
+            Calibration(slopes, intercepts) if slopes.size else None,
+        )
+
+
+def _as_labels(classes: tuple[str, ...]) -> NDArray[Any]:
+    """Return class names as integers if all of them are written as integers, else as text."""
+    try:
+        numbers = np.array([int(name) for name in classes], dtype=np.int64)
+    except (ValueError, OverflowError):
+        return np.array(classes, dtype=np.str_)
+    if [str(number) for number in numbers] != list(classes):
+        return np.array(classes, dtype=np.str_)
+    return numbers

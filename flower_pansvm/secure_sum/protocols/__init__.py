@@ -1,0 +1,1 @@
+"""The protocols that hide a single site's vector, one file each."""

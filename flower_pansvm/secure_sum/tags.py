@@ -1,0 +1,12 @@
+"""Domain tags: the first field of everything that is hashed, derived or signed, so that no two uses share an input.
+
+The number is the version of the format. Whoever changes what stands behind a tag gives the tag another number.
+"""
+
+PAIR = b"flower-pansvm/1/pair"  # the key of one direction between two sites
+SUM = b"flower-pansvm/1/sum"  # the sub-key of such a key for one sum
+NOTE = b"flower-pansvm/1/note"  # what is authenticated together with a sealed note
+ORDER = b"flower-pansvm/1/order"  # the rank of a site in an order that looks random
+RUN_KEYS = b"flower-pansvm/1/run-keys"  # what a site's identity signs when it joins a run
+SLOTS = b"flower-pansvm/1/slots"  # which slots of the landmarks' matrix are whose
+BLUR = b"flower-pansvm/1/blur"  # the secret from which a site makes its noise, and the streams made from it

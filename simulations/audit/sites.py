@@ -1,0 +1,45 @@
+"""The simulated sites of a finished run once more: what they would answer, and the rows they would answer from."""
+
+from flwr.app import Context, RecordDict
+
+from clients.gate import broadcasts
+from clients.gate.blur import SITES
+from clients.gate.secret import SECRET, secret_of
+from clients.site import Site
+from flower_pansvm import records
+from strategies.federation.transcript import TranscriptSum
+from strategies.settings import Settings
+
+
+class SimulatedSites:
+    """The sites of a finished run once more, in this process.
+
+    Parameters
+    ----------
+    settings : Settings
+        Settings of the run.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._told: object = None
+        self._sites: list[Site] = []
+
+    def before(self, asked: TranscriptSum) -> list[Site]:
+        """Return all sites as they were when they were asked for a sum, lost ones too."""
+        if asked.told is not self._told:
+            content = RecordDict()
+            for name, values in asked.told.items():
+                records.put(content, broadcasts.PREFIX + name, values)
+            self._told = asked.told
+            self._sites = [self._site(number, content) for number in range(self.settings.sites)]
+        return self._sites
+
+    def _site(self, number: int, told: RecordDict) -> Site:
+        node = {"partition-id": number, "num-partitions": self.settings.sites}
+        context = Context(0, number, dict(node), RecordDict(), self.settings.run_config)
+        broadcasts.keep(context, told)
+        site = Site(context)
+        site.keep(SECRET, secret_of(site))
+        site.first(SITES, self.settings.sites)
+        return site

@@ -1,0 +1,136 @@
+"""Data sets by name: shipped with scikit-learn, in a folder, from OpenML, or a file as a hospital would read it."""
+
+import os
+from pathlib import Path
+
+import pandas as pd
+import sklearn.datasets
+
+from clients.table.file import SUFFIXES, read_frame, suffix_of
+from clients.table.reading import canonical_labels, table_from_frame
+from clients.table.table import LABEL, Table
+from flower_pansvm.errors import SettingError
+from flower_pansvm.setting_values import near_matches
+from simulations.data.partition import column_place
+
+SHIPPED = {
+    "breast_cancer": sklearn.datasets.load_breast_cancer,
+    "digits": sklearn.datasets.load_digits,
+    "iris": sklearn.datasets.load_iris,
+    "wine": sklearn.datasets.load_wine,
+}
+OPENML = "openml:"
+FOLDER_VARIABLE = "PANSVM_DATA"
+FOLDER_SUFFIXES = (".csv.gz", ".libsvm.gz")
+
+
+def load_dataset(
+    name: str, label: str | None = None, data_dir: Path | None = None, site_column: str | None = None
+) -> Table:
+    """Load a data set by its name, or from a file.
+
+    Parameters
+    ----------
+    name : str
+        One of, in this order:
+
+        - `breast_cancer`, `digits`, `iris`, `wine`, which scikit-learn ships; their label column is ``label``;
+        - ``openml:NAME``, fetched over the network unless scikit-learn has it in its cache; OpenML's own target
+          becomes the column ``label``;
+        - a path that ends in one of `clients.table.file.SUFFIXES`, or ends so before ``.gz``;
+        - ``NAME`` for ``NAME.csv.gz`` or ``NAME.libsvm.gz`` in the folder of data sets.
+    label : str or None
+        Name of the label column; None for ``label``.
+    data_dir : Path or None
+        Folder of data sets; None for the one that the environment variable PANSVM_DATA names.
+    site_column : str or None
+        A column that says which site a row is from. It may hold text, which is replaced by the place of the text
+        in sorted order, as a `Table` holds numbers only.
+
+    Raises
+    ------
+    SettingError
+        If there is no such data set or site column (the near matches are named), or OpenML cannot be reached.
+    TableError
+        If the table cannot be used, as in `clients.table.table.read_table`.
+    """
+    label = label or LABEL
+    path = locate(name, data_dir)
+    if path is not None:
+        frame = read_frame(path)
+    elif name in SHIPPED:
+        frame = _shipped_frame(name)
+    else:
+        frame = _openml_frame(name)
+    if site_column is not None:
+        column_place([column for column in frame.columns if column != label], site_column)
+        texts = canonical_labels(frame[site_column])
+        places = {
+            text: place for place, text in enumerate(sorted({text for text in texts if text is not None}))
+        }
+        frame[site_column] = [float("nan") if text is None else places[text] for text in texts]
+    return table_from_frame(frame, label, path.name if path is not None else name)
+
+
+def locate(name: str, data_dir: Path | None = None) -> Path | None:
+    """Return the file of a data set, None if it is shipped or from OpenML; parameters as in `load_dataset`.
+
+    Raises
+    ------
+    SettingError
+        If there is no such data set or no such folder.
+    """
+    if name in SHIPPED or name.startswith(OPENML):
+        return None
+    if suffix_of(name) in SUFFIXES:
+        return Path(name)
+    folder = data_dir
+    if folder is None and os.environ.get(FOLDER_VARIABLE):
+        folder = Path(os.environ[FOLDER_VARIABLE])
+    if folder is None:
+        raise SettingError(
+            f"There is no data set '{name}' among those that scikit-learn ships, and no folder of data sets was named. "
+            f"{near_matches(name, SHIPPED)} For a data set in a folder, name the folder with the setting data-dir or "
+            f"the environment variable {FOLDER_VARIABLE}; a file must end in {', '.join(SUFFIXES)}."
+        )
+    if not folder.is_dir():
+        raise SettingError(
+            f"The folder of data sets '{folder}' does not exist. Correct the setting data-dir or the environment "
+            f"variable {FOLDER_VARIABLE}."
+        )
+    for suffix in FOLDER_SUFFIXES:
+        path = folder / f"{name}{suffix}"
+        if path.is_file():
+            return path
+    there = [
+        file.name.removesuffix(suffix) for suffix in FOLDER_SUFFIXES for file in folder.glob(f"*{suffix}")
+    ]
+    raise SettingError(
+        f"There is no data set '{name}': scikit-learn ships none of that name, and '{folder}' holds neither "
+        f"{' nor '.join(name + suffix for suffix in FOLDER_SUFFIXES)}. {near_matches(name, [*SHIPPED, *there])}"
+    )
+
+
+def _shipped_frame(name: str) -> pd.DataFrame:
+    data = SHIPPED[name](as_frame=True)
+    frame: pd.DataFrame = data.data.copy()
+    frame[LABEL] = data.target_names[data.target]
+    return frame
+
+
+def _openml_frame(name: str) -> pd.DataFrame:
+    try:
+        data = sklearn.datasets.fetch_openml(name.removeprefix(OPENML), as_frame=True)
+    except OSError as error:
+        raise SettingError(
+            f"'{name}' could not be fetched: no connection to OpenML ({type(error).__name__}). It is the only kind of "
+            "data set that needs the network. Try again online, or use a data set that scikit-learn ships: "
+            f"{', '.join(SHIPPED)}."
+        ) from error
+    except ValueError as error:
+        raise SettingError(
+            f"'{name}' could not be fetched: OpenML has no such active data set, or it is no table. Look its exact "
+            "name up on openml.org."
+        ) from error
+    frame: pd.DataFrame = data.frame
+    return frame.rename(columns=dict.fromkeys(data.target_names[:1], LABEL))

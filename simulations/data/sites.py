@@ -1,0 +1,209 @@
+"""The tables of simulated sites, from nothing but the settings of the run.
+
+A simulated ClientApp may run in any process and keeps nothing from message to message, so it asks for its table
+again each time. The same settings always give the same tables; a cache spares the reading and dealing out.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import lru_cache
+from pathlib import Path
+
+from clients.table.table import LABEL, Table
+from flower_pansvm.errors import SettingError
+from flower_pansvm.terms import Scalar
+from simulations.data.datasets import load_dataset, locate
+from simulations.data.partition import partition
+from strategies.settings import Settings
+
+SEPARATOR = "|"
+"""Between the files in the setting ``data``. Windows forbids it in file names, elsewhere it is all but unused, and it
+means nothing within the quotes of a run config: ``--run-config "data='/a/north.csv|/a/south.csv'"``."""
+
+Stamp = tuple[Path, int, int] | None
+"""Path, time of last change (nanoseconds) and size of a file; None for a data set that is no file."""
+
+
+def join_data(sources: Sequence[str], data_dir: str = "") -> str:
+    """Return the setting ``data`` for one or several data sets; every file by its absolute path.
+
+    Flower runs simulated sites in another folder, and maybe without the environment variable PANSVM_DATA.
+
+    Parameters
+    ----------
+    sources : sequence of str
+        Names or files, as in `simulations.data.datasets.load_dataset`. Several mean one site per source.
+    data_dir : str
+        Folder of data sets; empty for the one that PANSVM_DATA names.
+
+    Raises
+    ------
+    SettingError
+        If there is no such data set, or its path has a character that the run config cannot hold.
+    """
+    found = []
+    for source in sources:
+        path = locate(source, _folder(data_dir))
+        text = source if path is None else str(path.absolute())
+        if SEPARATOR in text or "'" in text:
+            raise SettingError(
+                f"The data '{text}' has a {SEPARATOR} or a single quote in its name, which the run config cannot "
+                "hold. Rename the file or folder."
+            )
+        found.append(text)
+    return SEPARATOR.join(found)
+
+
+def number_of_sites(*, data: str, label: str, split: str, sites: int, seed: int, data_dir: str) -> int:
+    """Return how many sites a run has; parameters as in `site_table`.
+
+    It is ``sites``, unless ``data`` names several files or the split is ``by:COLUMN``: then the data say it.
+    """
+    sources = data.split(SEPARATOR)
+    if len(sources) > 1:
+        _check_no_split(split)
+        return len(sources)
+    stamp = _stamp(data, data_dir)
+    return len(
+        _parts(data=data, label=label, split=split, sites=sites, seed=seed, data_dir=data_dir, stamp=stamp)
+    )
+
+
+def table_of(settings: Settings, site: int) -> Table:
+    """Return the table of simulated site number ``site`` of a run; errors as in `site_table`."""
+    return site_table(
+        data=settings.data,
+        label=settings.label,
+        split=settings.split,
+        sites=settings.sites,
+        seed=settings.seed,
+        site=site,
+        data_dir=settings.data_dir,
+    )
+
+
+def table_of_node(config: Mapping[str, Scalar], site: int, sites: int) -> Table:
+    """Return the table of a node of the simulation engine, which knows the run config only."""
+    return table_of(replace(Settings.common(config), sites=sites), site)
+
+
+def label_place_of_node(config: Mapping[str, Scalar], site: int) -> str:
+    """Return the same as `label_place` for a node of the simulation engine, which knows the run config only."""
+    return label_place(Settings.common(config), site)
+
+
+def label_place(settings: Settings, site: int) -> str:
+    """Return which column of which data set the labels of a simulated site are from, for errors."""
+    sources = settings.data.split(SEPARATOR)
+    source = sources[site] if len(sources) > 1 else sources[0]
+    path = locate(source, _folder(settings.data_dir))
+    return f"column '{settings.label or LABEL}' of '{source if path is None else path.name}'"
+
+
+def site_table(
+    *, data: str, label: str, split: str, sites: int, seed: int, site: int, data_dir: str
+) -> Table:
+    """Return the table of one simulated site.
+
+    Parameters
+    ----------
+    data : str
+        One data set, whose rows are dealt out to the sites, or several with ``|`` between them, one per site. Names
+        and files as in `simulations.data.datasets.load_dataset`; see `join_data`.
+    label : str
+        Name of the label column; empty for ``label``.
+    split : str
+        How rows are dealt out, as in `simulations.data.partition.partition`. Must be ``iid`` for several data sets,
+        which are not dealt out.
+    sites : int
+        Number of sites of the run, as `number_of_sites` says it.
+    seed : int
+        Seed of the split.
+    site : int
+        Which site, from 0.
+    data_dir : str
+        Folder of data sets; empty for the one that PANSVM_DATA names.
+
+    Returns
+    -------
+    Table
+        Shared by all who ask: its arrays cannot be changed.
+
+    Raises
+    ------
+    SettingError
+        If a data set or split is unknown, or ``sites`` is not the number of sites that the data give.
+    TableError
+        If a table cannot be used.
+    """
+    sources = data.split(SEPARATOR)
+    if len(sources) > 1:
+        _check_no_split(split)
+        _check_site(site, sites, len(sources))
+        return _whole(sources[site], label, data_dir, _stamp(sources[site], data_dir))
+    stamp = _stamp(data, data_dir)
+    parts = _parts(
+        data=data, label=label, split=split, sites=sites, seed=seed, data_dir=data_dir, stamp=stamp
+    )
+    _check_site(site, sites, len(parts))
+    return parts[site]
+
+
+@lru_cache(maxsize=256)
+def _whole(source: str, label: str, data_dir: str, stamp: Stamp) -> Table:  # noqa: ARG001
+    """Return a data set that is one site's table; the stamp makes a changed file a new entry of the cache."""
+    return _frozen(load_dataset(source, label, _folder(data_dir)))
+
+
+@lru_cache(maxsize=4)
+def _parts(
+    *,
+    data: str,
+    label: str,
+    split: str,
+    sites: int,
+    seed: int,
+    data_dir: str,
+    stamp: Stamp,  # noqa: ARG001
+) -> tuple[Table, ...]:
+    """Return the tables of all sites of a data set that is dealt out; the stamp as in `_whole`."""
+    site_column = split.removeprefix("by:") if split.startswith("by:") else None
+    table = load_dataset(data, label, _folder(data_dir), site_column)
+    return tuple(_frozen(part) for part in partition(table, sites, split, seed))
+
+
+def _stamp(source: str, data_dir: str) -> Stamp:
+    path = locate(source, _folder(data_dir))
+    if path is None or not path.is_file():
+        return None
+    status = path.stat()
+    return path.absolute(), status.st_mtime_ns, status.st_size
+
+
+def _folder(data_dir: str) -> Path | None:
+    return Path(data_dir) if data_dir else None
+
+
+def _frozen(table: Table) -> Table:
+    table.X.setflags(write=False)
+    if table.labels is not None:
+        table.labels.setflags(write=False)
+    return table
+
+
+def _check_no_split(split: str) -> None:
+    if split != "iid":
+        raise SettingError(
+            f"Several data sets are one site each and are not dealt out, so the split '{split}' cannot be made. Leave "
+            "the setting split out, or name one data set."
+        )
+
+
+def _check_site(site: int, sites: int, found: int) -> None:
+    if sites != found:
+        raise SettingError(
+            f"The run has {sites} sites, but its data are for {found}. Set the number of sites (sites={found}; for "
+            f"'flwr run' num-supernodes={found} in --federation-config), or change the data."
+        )
+    if not 0 <= site < sites:
+        raise SettingError(f"There is no site {site}: {sites} sites are numbered from 0 to {sites - 1}.")

@@ -1,0 +1,1 @@
+"""Where a run takes place: on Flower's simulation engine, or in this process."""

@@ -1,0 +1,258 @@
+"""Runs the Flower app on Flower's simulation engine, with a home and a port of its own.
+
+``flwr run`` alone starts a SuperLink that stays behind and is shared with every other checkout, and it exits
+with code 0 when the run has failed. Here three processes are started for one run and always ended after it: the
+SuperLink, the SuperExec that starts the simulation, and ``flwr run``, which hands over the app and prints the log.
+"""
+
+import contextlib
+import importlib.util
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sysconfig
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from importlib.metadata import version
+from pathlib import Path
+
+import tomli_w
+
+from flower_pansvm.errors import EngineError
+from simulations.engines.processes import exit_on_signals, free_port, kill_group, started_process
+
+PACKAGES = ("flower_pansvm", "clients", "strategies", "simulations")
+START_SECONDS = 60.0
+"""Longest wait for the SuperLink to listen."""
+TAIL_LINES = 25
+"""Lines at the end of a log that an error shows."""
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_LOGGED = re.compile(r"(?:INFO|WARNING) *: +(\S.*)")
+_LAST_LINE_BEFORE_THE_APP = "Successfully installed "
+
+
+def run_on_flower(
+    config: Mapping[str, str | int | float | bool],
+    sites: int,
+    show: Callable[[str], None],
+    timeout: float | None = None,
+) -> None:
+    """Run this project's Flower app on Flower's simulation engine and wait for its end.
+
+    Parameters
+    ----------
+    config : mapping
+        The whole run config. Paths in it must be absolute: the app runs in a temporary folder.
+    sites : int
+        Number of simulated sites.
+    show : callable
+        Receives each line that the ServerApp logs, without colours and log levels.
+    timeout : float, optional
+        Seconds after which the run is ended.
+
+    Raises
+    ------
+    EngineError
+        If ray is not installed, Flower's processes do not start, the run takes too long, or it does not end as
+        ``finished:completed``.
+    """
+    if importlib.util.find_spec("ray") is None:
+        raise EngineError(
+            "Flower's simulation engine needs the package ray, which is not installed. Install it with: "
+            "pip install 'flower-pansvm[simulation]', or run in this process (--engine in-process)."
+        )
+    with temporary_folder() as folder:
+        build_app(folder / "app", map(_package_folder, PACKAGES), config)
+        run_app(folder, sites, show, timeout)
+
+
+def build_app(app: Path, packages: Iterable[Path], config: Mapping[str, str | int | float | bool]) -> None:
+    """Write a Flower app: copies of packages and a ``pyproject.toml``, which an installed package lacks.
+
+    Parameters
+    ----------
+    app : Path
+        Folder to make.
+    packages : iterable of Path
+        Folders of the packages that hold ``strategies.app`` and ``clients.app`` and what these import.
+    config : mapping
+        The whole run config.
+    """
+    for package in packages:
+        shutil.copytree(package, app / package.name, ignore=shutil.ignore_patterns("__pycache__"))
+    project = {
+        "name": "flower-pansvm",
+        "version": version("flower-pansvm"),
+        "description": "PAN-SVM for hospitals",
+        "license": "Apache-2.0",
+    }
+    flower = {
+        "publisher": "flower-pansvm",
+        "components": {"serverapp": "strategies.app:app", "clientapp": "clients.app:app"},
+        "config": dict(config),
+    }
+    text = tomli_w.dumps({"project": project, "tool": {"flwr": {"app": flower}}})
+    (app / "pyproject.toml").write_text(text, encoding="utf-8")
+
+
+def run_app(folder: Path, sites: int, show: Callable[[str], None], timeout: float | None = None) -> None:
+    """Run the Flower app in ``folder/app``; the other parameters and the errors are those of `run_on_flower`.
+
+    Parameters
+    ----------
+    folder : Path
+        Holds ``app``. The files of Flower and Ray are put beside it.
+    """
+    if os.name == "nt":
+        raise EngineError(
+            "Flower's simulation engine is used on Linux and macOS only. On Windows, run in WSL or in this process "
+            "(--engine in-process)."
+        )
+    port = free_port()
+    environment = _environment(folder, port)
+    link_log = folder / "superlink.log"
+    link_command = ["flower-superlink", "--insecure", "--simulation", "--isolation", "process"]
+    link_command += ["--host", "127.0.0.1", "--port", str(port)]
+    exec_command = ["flower-superexec", "--insecure", "--runtime-api-address", f"127.0.0.1:{port}"]
+    exec_command += ["--parent-pid", str(os.getpid())]
+    # The simulation's working directory must hold the same code as the app: its workers import from there first.
+    app = folder / "app"
+    with (
+        exit_on_signals(),
+        started_process(link_command, app, environment, link_log) as superlink,
+        started_process(exec_command, app, environment, folder / "superexec.log"),
+    ):
+        _wait_until_listening(superlink, port, link_log)
+        log = _submit(app, sites, environment, show, timeout)
+        status, details = _outcome(app, environment)
+    if status != "finished:completed":
+        raise EngineError(_failure(status, details, log))
+
+
+@contextlib.contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Make a folder that is removed at the end.
+
+    Ray puts sockets into it, whose paths may have about 100 characters, so it is not below a long ``TMPDIR``.
+    """
+    parent = "/tmp" if Path("/tmp").is_dir() else None
+    with tempfile.TemporaryDirectory(prefix="pansvm-", dir=parent, ignore_cleanup_errors=True) as name:
+        yield Path(name).resolve()
+
+
+def _package_folder(name: str) -> Path:
+    spec = importlib.util.find_spec(name)
+    if spec is None or spec.origin is None:
+        raise EngineError(
+            f"The package '{name}' of flower-pansvm is missing. Install flower-pansvm again with pip."
+        )
+    return Path(spec.origin).parent
+
+
+def _environment(folder: Path, port: int) -> dict[str, str]:
+    """Make Flower's home, whose default connection is our own SuperLink, and return the processes' environment."""
+    home = folder / "home"
+    home.mkdir()
+    connection = {"address": f"127.0.0.1:{port}", "insecure": True}
+    text = tomli_w.dumps({"superlink": {"default": "own", "own": connection}})
+    (home / "config.toml").write_text(text, encoding="utf-8")
+
+    environment = dict(os.environ)
+    # SuperExec finds `flwr-simulation` by PATH, which lacks it unless the Python environment is activated.
+    environment["PATH"] = os.pathsep.join([sysconfig.get_path("scripts"), environment.get("PATH", "")])
+    # A hospital's web proxy must not be asked for processes on this machine.
+    for name in ("NO_PROXY", "no_proxy"):
+        environment[name] = ",".join(filter(None, [environment.get(name), "127.0.0.1,localhost"]))
+    return environment | {
+        "FLWR_HOME": str(home),
+        "FLWR_TELEMETRY_ENABLED": "0",
+        "FLWR_DISABLE_UPDATE_CHECK": "1",
+        "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
+        "RAY_TMPDIR": str(folder),
+        "RAY_USAGE_STATS_ENABLED": "0",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def _wait_until_listening(superlink: subprocess.Popen[str], port: int, log: Path) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while superlink.poll() is None and time.monotonic() < deadline:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            time.sleep(0.05)
+        else:
+            return
+    raise EngineError(
+        "Flower's SuperLink did not start. Check the installation with 'flower-superlink --version'. "
+        f"The end of its log:\n{_tail(log.read_text(errors='replace').splitlines())}"
+    )
+
+
+def _submit(
+    app: Path,
+    sites: int,
+    environment: Mapping[str, str],
+    show: Callable[[str], None],
+    timeout: float | None,
+) -> list[str]:
+    """Hand the app to the SuperLink, show what the ServerApp logs until the run ends, and return the whole log."""
+    # No more workers than sites: each has a Python process of its own, and Ray would start one per core.
+    workers = min(sites, os.cpu_count() or 1)
+    engine = f"num-supernodes={sites} client-resources-num-cpus=1 init-args-num-cpus={workers}"
+    command = ["flwr", "run", ".", "--stream", "--federation-config", engine]
+    log: list[str] = []
+    with started_process(command, app, environment) as run:
+        assert run.stdout is not None
+        seconds = threading.TIMEOUT_MAX if timeout is None else timeout
+        deadline = time.monotonic() + seconds
+        timer = threading.Timer(seconds, kill_group, [run])
+        timer.daemon = True
+        timer.start()
+        try:
+            in_app = False
+            for line in run.stdout:
+                log.append(_COLOUR.sub("", line).rstrip())
+                if in_app and (logged := _LOGGED.match(log[-1])):
+                    show(logged[1])
+                in_app = in_app or log[-1].startswith(_LAST_LINE_BEFORE_THE_APP)
+        finally:
+            timer.cancel()
+    if time.monotonic() > deadline:
+        raise EngineError(
+            f"The run was ended because it took longer than {timeout:g} seconds. Allow more time, or look for a "
+            f"site that does not answer. The end of its log:\n{_tail(log)}"
+        )
+    return log
+
+
+def _outcome(app: Path, environment: Mapping[str, str]) -> tuple[str, str]:
+    """Ask the SuperLink for the status of its only run, and for the text that belongs to it."""
+    command = ["flwr", "ls", "--format", "json"]
+    answer = subprocess.run(
+        command, cwd=app, env=environment, capture_output=True, encoding="utf-8", check=False
+    )
+    try:
+        run = json.loads(answer.stdout)["runs"][0]
+        return run["status"], run["status-details"]
+    except (ValueError, LookupError):
+        return "not started", "Flower did not accept the app or lost it"
+
+
+def _failure(status: str, details: str, log: list[str]) -> str:
+    reason = details.removeprefix("Simulation failed with exception: ")
+    text = f"The run on Flower's simulation engine ended as '{status}': {reason}"
+    if any(line.startswith("flower_pansvm.errors.") for line in log):
+        # An error that this project raised on purpose says by itself what to do.
+        return text
+    return f"{text}\nThe end of its log:\n{_tail(log)}"
+
+
+def _tail(log: list[str]) -> str:
+    return "\n".join(log[-TAIL_LINES:])

@@ -1,0 +1,172 @@
+"""One training run on either engine: check the data, run, and leave a folder with everything in it."""
+
+import logging
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import asdict, replace
+from datetime import datetime
+from pathlib import Path
+from time import time_ns
+
+import numpy as np
+
+from clients.app import app
+from clients.gate.classes import check_labels
+from clients.gate.terms import simulated_name
+from flower_pansvm.schema import class_names
+from flower_pansvm.terms import Scalar
+from simulations.attack.attack import attack
+from simulations.audit.audit import add_to_result, audit
+from simulations.data.sites import label_place, number_of_sites, table_of
+from simulations.engines.flower_engine import run_on_flower
+from simulations.engines.in_process import InProcessGrid
+from simulations.report.page import write_report
+from strategies.app import run as run_strategy
+from strategies.federation.checkpoint import config_before
+from strategies.federation.transcript import remove_transcript
+from strategies.registry import all_strategies
+from strategies.settings import Settings, settings_from
+from strategies.steps.common_schema import common_schema
+from strategies.strategy import PhasedStrategy
+
+ENGINES = ("simulation", "in-process")
+FLOWER_LOGGER = "flwr"
+
+
+def default_folder() -> Path:
+    """Return a new folder name below ``runs``, after the time of day."""
+    return Path("runs") / datetime.now().strftime("%Y-%m-%d_%H%M%S")
+
+
+def resumed(folder: Path) -> Settings:
+    """Return the settings to go on with the stopped run of a folder.
+
+    Raises
+    ------
+    SettingError
+        If the folder has no checkpoint.
+    """
+    return settings_from({**config_before(folder), "out": str(folder.absolute()), "resume": True})
+
+
+def check(settings: Settings) -> None:
+    """Read every site's table once, so that bad data is reported before anything is started.
+
+    Raises
+    ------
+    PanSVMError
+        If a table cannot be read, the tables do not fit together, or the split cannot be made.
+    """
+    columns, classes, absent_is_zero = {}, {}, []
+    positive, by_place = settings.positive_labels, defaultdict(list)
+    for number in range(settings.sites):
+        table = table_of(settings, number)
+        name = simulated_name(number)
+        columns[name] = table.columns
+        if table.absent_is_zero:
+            absent_is_zero.append(name)
+        labels = table.labels if table.labels is not None else np.empty(0, dtype=np.str_)
+        by_place[label_place(settings, number)].append(labels)
+        classes[name] = np.unique(class_names(labels, positive)).tolist()
+    for place, parts in by_place.items():
+        # Of a data set that is dealt out, a site may hold few enough names of patients for classes.
+        check_labels(np.concatenate(parts), positive, place, least=1)
+    common_schema(columns, classes, positive, absent_is_zero)
+
+
+def with_sites_of_data(settings: Settings) -> Settings:
+    """Return the settings with the number of sites that the data say, if they say one."""
+    sites = number_of_sites(
+        data=settings.data,
+        label=settings.label,
+        split=settings.split,
+        sites=settings.sites,
+        seed=settings.seed,
+        data_dir=settings.data_dir,
+    )
+    return replace(settings, sites=sites)
+
+
+def run(settings: Settings, engine: str, show: Callable[[str], None], attack_minutes: float = 0.0) -> Path:
+    """Train, evaluate, audit if the settings say so, and write ``result.json``, ``model.npz`` and ``report.html``.
+
+    Parameters
+    ----------
+    settings : Settings
+        The run's settings; ``out`` is the folder, an absolute path.
+    engine : {'simulation', 'in-process'}
+        Flower's simulation engine, or this process.
+    show : callable
+        Receives each line of progress.
+    attack_minutes : float
+        How long the audit fits rows to all sums; 0 for not at all.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    PanSVMError
+        If the run fails.
+    """
+    folder = Path(settings.out)
+    if engine == "in-process":
+        with _lines_of_flower(show):
+            run_strategy(in_process_grid(settings), settings, folder)
+    else:
+        run_on_flower(settings.run_config, settings.sites, show)
+    try:
+        if settings.audit:
+            _audit(settings, folder, show, attack_minutes)
+    finally:
+        # The run itself has succeeded, whatever an attack does not know how to read.
+        write_report(folder)
+    return folder
+
+
+def _audit(settings: Settings, folder: Path, show: Callable[[str], None], attack_minutes: float) -> None:
+    """Audit a finished run, attack it if there are minutes for it, and forget what was asked."""
+    try:
+        found = audit(settings, folder)
+        show(str(found))
+        add_to_result(folder, {"audit": found.entries})
+        if attack_minutes:
+            attacked = attack(settings, folder, attack_minutes, show)
+            show(str(attacked))
+            add_to_result(folder, {"attack": asdict(attacked)})
+    finally:
+        remove_transcript(folder)
+
+
+def train_in_process(settings: Settings) -> PhasedStrategy:
+    """Run the strategy with all sites in this process and return it, trained."""
+    strategy = all_strategies()[settings.strategy](settings)
+    strategy.start(in_process_grid(settings))
+    return strategy
+
+
+def in_process_grid(settings: Settings) -> InProcessGrid:
+    """Return a grid with all the sites of a run in this process."""
+    nodes: list[dict[str, Scalar]] = [
+        {"partition-id": site, "num-partitions": settings.sites} for site in range(settings.sites)
+    ]
+    return InProcessGrid(app, nodes, settings.run_config, run_id=time_ns())
+
+
+@contextmanager
+def _lines_of_flower(show: Callable[[str], None]) -> Iterator[None]:
+    """Hand what is logged through Flower to ``show`` instead of the terminal."""
+
+    class Lines(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            show(record.getMessage())
+
+    logger = logging.getLogger(FLOWER_LOGGER)
+    usual, logger.handlers = logger.handlers, [Lines()]
+    try:
+        yield
+    finally:
+        logger.handlers = usual

@@ -1,0 +1,77 @@
+"""What a section of the report is. One file in ``sections`` holds one, and no other file has to know of it."""
+
+import io
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar
+
+import jinja2
+from matplotlib.figure import Figure
+
+from flower_pansvm.folder import import_modules
+from flower_pansvm.registry import Registry
+
+Result = Mapping[str, Any]
+"""The content of a ``result.json``."""
+
+
+class Section(ABC):
+    """Base of the sections. A subclass registers in `SECTIONS` and says what it needs and shows.
+
+    Attributes
+    ----------
+    title : str
+        Heading of the section.
+    place : int
+        Where on the page: smaller numbers first.
+    figures : tuple of str
+        Entries of ``result.json``; without one of them, or with a null, the section is left out.
+    """
+
+    title: ClassVar[str]
+    place: ClassVar[int]
+    figures: ClassVar[tuple[str, ...]]
+
+    @abstractmethod
+    def html(self, result: Result) -> str:
+        """Return what comes below the heading; see `render` for text that must not be taken for HTML."""
+
+    def headline(self, result: Result) -> dict[str, str]:  # noqa: ARG002
+        """Return lines for the table of figures at the top, which the terminal shows too, by name."""
+        return {}
+
+    def round_trips(self, result: Result) -> str:  # noqa: ARG002
+        """Return what some of the run's round trips were for, such as ``5 to choose``; empty for nothing."""
+        return ""
+
+
+SECTIONS: Registry[type[Section]] = Registry("section")
+"""The sections by name."""
+
+
+def sections_of(result: Result) -> list[Section]:
+    """Return the sections for which a result has the figures, in the order of the page."""
+    import_modules("simulations.report.sections")
+    every = sorted((kind() for kind in SECTIONS.values()), key=lambda section: section.place)
+    return [one for one in every if all(result.get(name) is not None for name in one.figures)]
+
+
+def render(template: str, **values: Any) -> str:
+    """Return a jinja2 template filled with values, in which text is never taken for HTML."""
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined)
+    return environment.from_string(template).render(**values)
+
+
+def svg(figure: Figure | None) -> str:
+    """Return a plot as part of a page; nothing without a plot."""
+    if figure is None:
+        return ""
+    buffer = io.StringIO()
+    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
+
+
+def some(names: Sequence[str]) -> str:
+    """Return the first names of a list as text, and how many more there are."""
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")

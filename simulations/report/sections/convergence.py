@@ -1,0 +1,38 @@
+"""How the bounds of the cutting planes have met."""
+
+from simulations.report.plots import convergence_figure
+from simulations.report.section import SECTIONS, Result, Section, svg
+
+TEXT = """\
+<p>The upper bound is the objective of the best weights seen, the lower bound the one no weights can beat.
+Training stops when they have met.</p>
+"""
+
+
+@SECTIONS.register("convergence")
+class ConvergenceSection(Section):
+    """The gap between the bounds, round by round."""
+
+    title = "Convergence"
+    place = 30
+    figures = ("convergence", "objective", "converged", "cut_rounds", "landmarks", "rank")
+
+    def html(self, result: Result) -> str:
+        """Return the plot of the gaps."""
+        return TEXT + svg(convergence_figure(result))
+
+    def headline(self, result: Result) -> dict[str, str]:
+        """Return the number of landmarks, and the gap of the problem that has come least far."""
+        objective = result["objective"]
+        problems = objective if isinstance(objective, list) else [objective]
+        worst = max(problems, key=lambda problem: problem["gap"])
+        noise = f", of which {worst['noise']:.1e} noise" if worst.get("noise") else ""
+        converged = "" if result["converged"] else " (not converged)"
+        return {
+            "landmarks": f"{result['landmarks']} (rank {result['rank']})",
+            "gap between bounds": f"{worst['gap']:.1e}{noise}{converged}",
+        }
+
+    def round_trips(self, result: Result) -> str:
+        """Return how many training took."""
+        return f"{result['cut_rounds']} for cutting planes"

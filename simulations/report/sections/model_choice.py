@@ -1,0 +1,41 @@
+"""What cross-validation has tried, and what was best."""
+
+from simulations import tuning
+from simulations.report.plots import grid_figure
+from simulations.report.section import SECTIONS, Result, Section, render, svg
+
+TEMPLATE = """\
+<p>Each setting was tried on {{ result.config["cv-folds"] }} folds of the training rows, by models that had not seen the
+fold: accuracy, mean ± standard deviation over the folds, and the gap between the bounds that training of the worst fold
+has left; models that are only compared need no small one. The model of this run was then trained on all training rows
+with the best setting, {{ tuning.point_name(result.chosen) }}.</p>
+{{ plot | safe }}
+<table>
+<tr><th>C</th>{% if result.chosen.gamma is not none %}<th>gamma</th>{% endif %}<th>accuracy</th><th>gap</th><th></th></tr>
+{% for point in result.chosen.grid %}<tr><td class="n">{{ tuning.number_text(point.C) }}</td>
+{% if point.gamma is not none %}<td class="n">{{ tuning.number_text(point.gamma) }}</td>{% endif %}
+<td class="n">{{ tuning.accuracy(point) }}</td><td class="n">{{ tuning.gap(point) }}</td><td>{{ point.failure }}</td></tr>
+{% endfor %}</table>"""
+
+
+@SECTIONS.register("model-choice")
+class ModelChoiceSection(Section):
+    """The grid of C and gamma."""
+
+    title = "Model choice"
+    place = 10
+    figures = ("chosen",)
+
+    def html(self, result: Result) -> str:
+        """Return plot and table of the grid."""
+        return render(TEMPLATE, result=result, tuning=tuning, plot=svg(grid_figure(result["chosen"])))
+
+    def headline(self, result: Result) -> dict[str, str]:
+        """Return the best setting."""
+        chosen = result["chosen"]
+        best = f"{tuning.point_name(chosen)}, accuracy {tuning.accuracy(chosen['grid'][0])}"
+        return {"chosen by cross-validation": best}
+
+    def round_trips(self, result: Result) -> str:
+        """Return how many it took."""
+        return f"{result['chosen']['cut_rounds']} to choose"

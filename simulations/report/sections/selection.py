@@ -1,0 +1,76 @@
+"""Which features were chosen, and how it came to that."""
+
+from simulations import selecting
+from simulations.report.plots import selection_figure
+from simulations.report.section import SECTIONS, Result, Section, render, some, svg
+
+TEMPLATE = """\
+<p>{{ result.selected | length }} of {{ result.ranking | length }} features were chosen, {{ selecting.why_so_many(result) }}.
+Accuracy is the mean ± standard deviation over {{ result.config["cv-folds"] }} folds of the training rows. The number
+of features was chosen by it, which makes it a little too good; test rows had no part in the selection.
+{{ selecting.cost(result) }} {{ selecting.advice(result) }}</p>
+{{ plot | safe }}
+{% if result.filters %}<h3>Filters</h3>
+<table>
+<tr><th>filter</th><th>threshold</th><th>features that pass</th></tr>
+{% for name, passed in result.filters.passed.items() %}<tr><td>{{ name }}</td>
+<td>{{ result.filters.thresholds[name] }}</td><td class="n">{{ passed }}</td></tr>
+{% endfor %}<tr><td>all of them</td><td></td><td class="n">{{ result.filters.kept | length }}</td></tr></table>
+{% endif %}
+<h3>Ranking</h3>
+<p>{% if result.ranking | length > selecting.MOST_RANKED %}The best {{ selecting.MOST_RANKED }} of
+{{ result.ranking | length }} features, {% else %}All features, {% endif %}the best first, and how good the models are with a
+feature and all above it.{% if result.filters %} Those that the filters removed come last.{% endif %}</p>
+{% set tested = result.accuracy_by_count[0].test_accuracy is not none %}
+<table>
+<tr><th></th><th>feature</th><th>accuracy</th>{% if tested %}<th>test rows</th>{% endif %}<th></th></tr>
+{% for name, point in selecting.ranking_lines(result) %}<tr{% if loop.index <= result.selected | length %} class="in"{% endif %}>
+<td class="n">{{ loop.index }}</td><td>{{ name }}</td><td class="n">{{ selecting.accuracy(point) if point else "" }}</td>
+{% if tested %}<td class="n">{{ "%.4f" | format(point.test_accuracy) if point else "" }}</td>{% endif %}
+<td>{{ "chosen to here" if loop.index == result.selected | length else "" }}</td></tr>
+{% endfor %}</table>
+{% if result.votes %}<h3>Elimination</h3>
+<p>{% if result.votes | length > selecting.MOST_STEPS %}The last {{ selecting.MOST_STEPS }} of
+{{ result.votes | length }} steps; all are in result.json. {% endif %}{% if selecting.leaves_one_out(result) %}In each step
+every candidate was left out in turn; those were removed without which the models are best over the folds.{% else %}What each
+criterion held for least important and, where votes did not decide, how good the models without it are over the
+folds.{% endif %}</p>
+<table class="small">
+<tr><th>features</th><th>removed</th>{% if selecting.leaves_one_out(result) %}<th>tried</th><th>accuracy without</th>
+{% else %}<th>decided by</th>{% for name in selecting.criteria(result) %}<th>{{ name }}</th>{% endfor %}{% endif %}
+<th>round trips</th><th>sent</th></tr>
+{% for step in selecting.last_steps(result) %}<tr><td class="n">{{ step.features }}</td><td>{{ selecting.shortened(step.removed) }}</td>
+{% if selecting.leaves_one_out(result) %}<td class="n">{{ step.candidates | length }}</td>
+<td class="n">{{ selecting.accuracy_without(step) }}</td>{% else %}<td>{{ selecting.decided_by(step) }}</td>
+{% for name in selecting.criteria(result) %}<td>{{ selecting.proposal(step, name) }}</td>{% endfor %}{% endif %}
+<td class="n">{{ step.round_trips }}</td><td class="n">{{ selecting.size(step.bytes_up) }}</td></tr>
+{% endfor %}</table>
+{% endif %}"""
+
+
+@SECTIONS.register("selection")
+class SelectionSection(Section):
+    """Accuracy by number of features, ranking, filters and steps."""
+
+    title = "Feature selection"
+    place = 20
+    figures = ("selected", "ranking", "accuracy_by_count", "votes")
+
+    def html(self, result: Result) -> str:
+        """Return plot and tables of the selection."""
+        return render(TEMPLATE, result=result, selecting=selecting, plot=svg(selection_figure(result)))
+
+    def headline(self, result: Result) -> dict[str, str]:
+        """Return which features were chosen, and how good the models with all and with these were over the folds."""
+        chosen = result["selected"]
+        accuracies = [
+            f"{selecting.accuracy(point)} with {name}" for name, point in selecting.stages(result).items()
+        ]
+        return {
+            "chosen features": f"{len(chosen)} of {len(result['ranking'])}: {some(chosen)}",
+            "accuracy over the folds": "; ".join(accuracies),
+        }
+
+    def round_trips(self, result: Result) -> str:
+        """Return how many the elimination took."""
+        return f"{selecting.selection_trips(result)} to remove features"

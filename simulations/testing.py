@@ -1,0 +1,249 @@
+"""What every strategy has to do, as checks for the tests of whoever writes one.
+
+Each check is a function of a strategy's name; it trains with simulated sites on two moons beside a column of noise, and
+raises an AssertionError that says what is wrong. A check of :data:`CHECKS` takes seconds, one of :data:`LONG_CHECKS` up
+to a minute.
+
+Examples
+--------
+In a file of pytest's, for a strategy that is registered:
+
+>>> import pytest
+>>> from simulations.testing import CHECKS
+>>> @pytest.mark.parametrize("check", CHECKS)
+... def test_my_strategy(check):
+...     check("pan-svm")
+"""
+
+import contextlib
+import json
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import fields
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+import pandas as pd
+from flwr.app import Message
+from sklearn.datasets import make_moons
+
+from clients.app import app
+from flower_pansvm import records
+from flower_pansvm.errors import SettingError
+from flower_pansvm.secure_sum import protocol_class, protocol_names
+from flower_pansvm.secure_sum.testing import variants
+from flower_pansvm.setting_values import key_of
+from flower_pansvm.terms import Scalar
+from simulations.engines import running
+from simulations.engines.in_process import InProcessGrid
+from strategies.app import run
+from strategies.registry import all_strategies
+from strategies.results import RESULT_FILE
+from strategies.settings import Settings, setting_fields, settings_from
+
+Kind = TypeVar("Kind", bound=InProcessGrid)
+
+Result = Mapping[str, Any]
+"""What a run writes into ``result.json``."""
+
+SITES = 4
+LOST = "site-001"
+QUICK: dict[str, Scalar] = {"C": 2.0, "landmarks": "20", "tol": 0.1, "cv-folds": 2, "step": "0.5"}
+"""Settings that keep a run short, for strategies that have them."""
+
+SAME = ("model_sha256", "accuracy", "auc", "round_trips", "disclosed")
+"""What two runs of the same training agree in."""
+
+
+def check_learns(strategy: str) -> None:
+    """Check that nine of ten test rows of the two moons are classified right."""
+    accuracy = _trained(strategy)["accuracy"]
+    assert accuracy >= 0.9, f"accuracy {accuracy} on the two moons"
+
+
+def check_same_without_masks(strategy: str) -> None:
+    """Check that another run gives the same model, and with sums that hide nothing."""
+    with _folder() as folder:
+        again = _train(_settings(strategy, folder, {"aggregation": "plain"}))
+    _same(_trained(strategy), again, "in another run with plain", SAME[:3])
+
+
+def check_resumes(strategy: str) -> None:
+    """Check that a run that is killed half way goes on to the same model."""
+    whole = _trained(strategy)
+    stop = max(2, whole["round_trips"] // 2)
+    with _folder() as folder:
+        settings = _settings(strategy, folder)
+        stopping = _grid(settings, _StoppingGrid)
+        stopping.left = stop
+        with contextlib.suppress(_Stopped):
+            run(stopping, settings, Path(settings.out))
+        assert stopping.left < 0, f"the run was over before its round trip {stop}"
+        again = _train(running.resumed(Path(settings.out)))
+    _same(whole, again, f"when it goes on at round trip {stop}", SAME[:3])
+
+
+def check_survives_a_lost_site(strategy: str) -> None:
+    """Check that the others go on when a site falls silent half way, and that the result says so."""
+    with _folder() as folder:
+        settings = _settings(strategy, folder, {"timeout": 0.05})
+        losing = _grid(settings, _LosingGrid)
+        losing.left = _trained(strategy)["round_trips"] // 2
+        result = _train(settings, losing)
+    assert result["dropped_sites"] == [LOST], f"dropped_sites is {result['dropped_sites']} in place of {LOST}"
+    assert result["sites"] == SITES - 1, "the lost site is counted"
+    assert result["accuracy"] >= 0.8, f"accuracy {result['accuracy']} after the loss of a site"
+
+
+def check_refuses_bad_settings(strategy: str) -> None:
+    """Check that misspelt names are answered with the near ones, and that values that cannot work are refused."""
+    refused: list[tuple[dict[str, Scalar], str]] = [
+        ({"strategy": f"{strategy}x"}, f"'{strategy}'"),
+        ({"strategy": strategy, "min-site": 3}, "min-sites"),
+        ({"strategy": strategy, "sites": 1}, "sites"),
+        ({"strategy": strategy, "test-fraction": 1.5}, "test-fraction"),
+        ({"strategy": strategy, "seed": "many"}, "seed"),
+    ]
+    for config, told in refused:
+        text = ""
+        try:
+            settings_from(config)
+        except SettingError as error:
+            text = str(error)
+        assert told in text, f"{config} must be refused with a SettingError that has {told} in it: {text!r}"
+
+
+def check_declares_what_leaves(strategy: str) -> None:
+    """Check that the result lists all that the sites have sent: what was only in sums, and what was open to read."""
+    result, replies = _whole_run(strategy)
+    declared = result["disclosed"]
+    for reply in replies:
+        task = reply.metadata.message_type.split(".")[1]
+        for how, group in (("summed", "shapes"), ("disclosed", "disclosed")):
+            sent = set(records.get(reply.content, group))
+            named = {
+                entry["result"]
+                for entry in declared
+                if entry["task"] == task and (entry["how"] == "disclosed") == (how == "disclosed")
+            }
+            assert sent == named, f"the task {task} sent {sent}, and the result says {how} {named}"
+
+
+def check_same_with_every_protocol(strategy: str) -> None:
+    """Check that every secure sum that is registered gives the same model, with each combination of its options."""
+    for name in protocol_names():
+        for protocol in variants(protocol_class(name)):
+            options = {key_of(option.name): getattr(protocol, option.name) for option in fields(protocol)}
+            with _folder() as folder:
+                found = _train(_settings(strategy, folder, {**options, "aggregation": name}))
+            _same(_trained(strategy), found, f"with {protocol}", SAME[:3])
+
+
+def check_same_on_both_engines(strategy: str) -> None:
+    """Check that Flower's simulation engine gives the same model as this process."""
+    with _folder() as folder:
+        settings, log = _settings(strategy, folder), list[str]()
+        running.run(settings, "simulation", log.append)
+        _same(_trained(strategy), _read(settings), "on Flower's engine", SAME)
+
+
+CHECKS: tuple[Callable[[str], None], ...] = (
+    check_learns,
+    check_same_without_masks,
+    check_resumes,
+    check_survives_a_lost_site,
+    check_refuses_bad_settings,
+    check_declares_what_leaves,
+)
+"""The checks that take seconds."""
+
+LONG_CHECKS: tuple[Callable[[str], None], ...] = (check_same_with_every_protocol, check_same_on_both_engines)
+"""The checks that take longer."""
+
+
+class _Stopped(Exception):  # noqa: N818 - what is raised is the coordinator's end and no error
+    """The coordinator's process is killed."""
+
+
+class _StoppingGrid(InProcessGrid):
+    """A grid whose coordinator is killed after some round trips."""
+
+    left = 0
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        self.left -= 1
+        if self.left < 0:
+            raise _Stopped
+        return super().push_messages(messages)
+
+
+class _LosingGrid(InProcessGrid):
+    """A grid on which the second site falls silent after some round trips."""
+
+    left = 0
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        self.left -= 1
+        if self.left >= 0:
+            return super().push_messages(messages)
+        lost = list(self.get_node_ids())[1]
+        asked = list(messages)
+        ids = iter(
+            super().push_messages(message for message in asked if message.metadata.dst_node_id != lost)
+        )
+        return ["lost" if message.metadata.dst_node_id == lost else next(ids) for message in asked]
+
+
+@lru_cache(maxsize=32)
+def _whole_run(strategy: str) -> tuple[Result, list[Message]]:
+    """Return the result of an undisturbed run and all that the sites have answered."""
+    with _folder() as folder:
+        settings = _settings(strategy, folder)
+        grid = _grid(settings, InProcessGrid)
+        return _train(settings, grid), grid.replies
+
+
+def _trained(strategy: str) -> Result:
+    return _whole_run(strategy)[0]
+
+
+def _train(settings: Settings, grid: InProcessGrid | None = None) -> Result:
+    run(grid or _grid(settings, InProcessGrid), settings, Path(settings.out))
+    return _read(settings)
+
+
+def _read(settings: Settings) -> Result:
+    result: Result = json.loads((Path(settings.out) / RESULT_FILE).read_text(encoding="utf-8"))
+    return result
+
+
+def _settings(strategy: str, folder: str, config: Mapping[str, Scalar] | None = None) -> Settings:
+    """Return the settings of a short run in a folder, which gets the table of the two moons."""
+    data = Path(folder) / "moons.csv"
+    X, y = make_moons(200, noise=0.1, random_state=0)
+    noise = np.random.default_rng(0).normal(size=len(X))
+    pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "noise": noise, "label": y}).to_csv(data, index=False)
+    own = map(key_of, setting_fields(all_strategies()[strategy].settings_class))
+    quick = {key: QUICK[key] for key in own if key in QUICK}
+    common: dict[str, Scalar] = {"data": str(data), "sites": SITES, "out": str(Path(folder) / "out")}
+    return settings_from({**common, "strategy": strategy, **quick, **(config or {})})
+
+
+def _grid(settings: Settings, kind: type[Kind]) -> Kind:
+    nodes: list[dict[str, Scalar]] = [
+        {"partition-id": site, "num-partitions": settings.sites} for site in range(settings.sites)
+    ]
+    return kind(app, nodes, settings.run_config)
+
+
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    return tempfile.TemporaryDirectory(prefix="pansvm-check-")
+
+
+def _same(expected: Result, found: Result, where: str, names: Iterable[str]) -> None:
+    for name in names:
+        assert found.get(name) == expected.get(name), (
+            f"{name} is {found.get(name)} {where}, and {expected.get(name)} otherwise"
+        )

@@ -1,0 +1,88 @@
+"""Messages to nodes and back: send, wait, count, and turn a site's error into an exception."""
+
+import time
+from collections.abc import Iterable
+from logging import WARNING
+
+from flwr.app import Message
+from flwr.common.logger import log
+from flwr.serverapp import Grid
+
+from flower_pansvm.errors import FederationError, PanSVMError, error_class
+from flower_pansvm.printable import printable
+from strategies.federation.costs import Costs
+from strategies.federation.message_size import size
+
+POLL_SECONDS = 0.02
+"""First wait before asking Flower for replies; each is a quarter longer than the last, up to SLOWEST_POLL_SECONDS."""
+
+SLOWEST_POLL_SECONDS = 0.25
+
+
+def exchange(grid: Grid, messages: Iterable[Message], timeout: float, costs: Costs) -> dict[int, Message]:
+    """Send messages and return the replies; this is one round trip.
+
+    Parameters
+    ----------
+    grid : Grid
+        Flower's grid.
+    messages : iterable of Message
+        At most one for each node.
+    timeout : float
+        Seconds to wait. What arrives later, or a second time, is never looked at.
+    costs : Costs
+        Counts the round trip and its bytes.
+
+    Returns
+    -------
+    dict of int to Message
+        The replies by node id; a node that did not answer in time, or whose process failed, is not in it.
+
+    Raises
+    ------
+    PanSVMError
+        If a site reports an error of this project's: asking again would not help. Its text is made safe to show.
+    """
+    messages = list(messages)
+    node_of = _push(grid, messages)
+    costs.round_trips += 1
+    costs.bytes_down += sum(size(message.content) for message in messages)
+    replies: dict[int, Message] = {}
+    faults: list[tuple[int, str]] = []
+    waiting = set(node_of)
+    deadline, pause = time.monotonic() + timeout, POLL_SECONDS
+    while waiting and time.monotonic() < deadline:
+        for reply in grid.pull_messages(waiting):
+            # A failed node's reply does not carry its node id, so replies are matched by what they reply to.
+            message_id = reply.metadata.reply_to_message_id
+            if message_id not in waiting:
+                continue
+            waiting.discard(message_id)
+            node = node_of[message_id]
+            if reply.has_content() and reply.metadata.src_node_id != node:
+                faults.append((FederationError.code, f"Node {node} answered in the name of another node."))
+            elif reply.has_content():
+                replies[node] = reply
+                costs.bytes_up += size(reply.content)
+            elif reply.error.code >= PanSVMError.code:
+                faults.append((reply.error.code, printable(reply.error.reason or "")))
+            else:
+                log(WARNING, "node %s cannot be reached (Flower's error code %d)", node, reply.error.code)
+        if waiting:
+            time.sleep(pause)
+            pause = min(1.25 * pause, SLOWEST_POLL_SECONDS)
+    if faults:
+        raise error_class(faults[0][0])("\n".join(sorted({reason for _, reason in faults})))
+    return replies
+
+
+def _push(grid: Grid, messages: list[Message]) -> dict[str, int]:
+    """Hand messages to Flower and return the node of each message id; one it did not take is left out."""
+    ids = list(grid.push_messages(messages))
+    if len(ids) != len(messages):
+        raise FederationError(
+            "Flower's SuperLink refused a message as too large. Use fewer landmarks or fewer points per round trip, "
+            "or raise the SuperLink's limit."
+        )
+    nodes = (message.metadata.dst_node_id for message in messages)
+    return {message_id: node for message_id, node in zip(ids, nodes, strict=True) if message_id}

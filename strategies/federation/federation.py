@@ -1,0 +1,395 @@
+"""The sites as a strategy sees them, with three verbs: secure_sum, collect, broadcast.
+
+One round trip is one message to every site and its answer. Its cost in a deployment is seconds whatever its
+size, so broadcasts have no round trip of their own: they ride on the next one, whose answers acknowledge
+them. Notes from site to site, which the coordinator cannot read, ride along in the same way.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from logging import INFO, WARNING
+from typing import Any, TypeVar, cast
+
+import numpy as np
+from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
+from flwr.common.logger import log
+from flwr.serverapp import Grid
+from flwr.serverapp.strategy import Strategy
+from numpy.typing import NDArray
+
+from flower_pansvm import records
+from flower_pansvm.errors import FederationError
+from flower_pansvm.records import Values
+from flower_pansvm.schema import Schema
+from flower_pansvm.secure_sum.contract import SumRound
+from flower_pansvm.secure_sum.selection import protocol_of
+from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
+from flower_pansvm.tasks.scaling import MOMENTS, ROWS
+from flower_pansvm.tasks.summing import RELAY, RelayStep
+from flower_pansvm.tasks.task import Broadcast, Task, bounds_of, sum_name
+from strategies.federation.checkpoint import Checkpoint
+from strategies.federation.costs import Costs
+from strategies.federation.envelope import (
+    Contact,
+    Request,
+    common_shapes,
+    notes_by_receiver,
+    payload_of,
+    put_sum,
+    sender_of,
+    unpack,
+)
+from strategies.federation.exchange import exchange
+from strategies.federation.opened import KnownRows, Opened
+from strategies.federation.plausible import check_sum
+from strategies.federation.transcript import Transcript
+from strategies.federation.versions import is_older
+from strategies.settings import Settings
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+M = TypeVar("M")
+
+
+class SitesLostError(Exception):
+    """Some sites did not answer; the sum is repeated without them."""
+
+    def __init__(self, names: Iterable[str]) -> None:
+        super().__init__()
+        self.names = tuple(names)
+
+
+class Federation:
+    """All sites of a run.
+
+    Parameters
+    ----------
+    grid : Grid
+        Flower's grid.
+    settings : Settings
+        The run's settings: protocol, fewest sites, timeout.
+    strategy : Strategy
+        Flower's hooks: who is asked (``configure_train``, ``configure_evaluate``), and what becomes of the replies
+        (``aggregate_train``, ``aggregate_evaluate``).
+    checkpoint : Checkpoint or None
+        Where the sums are written down, and taken from by a run that resumes.
+    transcript : Transcript or None
+        Where it is written down what the sites were asked, for an audit.
+
+    Attributes
+    ----------
+    sites : dict of str to Contact
+        The sites that take part, by name, in ring order.
+    schema : Schema or None
+        Columns and classes, once the sites have agreed on them.
+    costs : Costs
+        What the run cost.
+    """
+
+    def __init__(
+        self,
+        grid: Grid,
+        settings: Settings,
+        strategy: Strategy,
+        checkpoint: Checkpoint | None = None,
+        transcript: Transcript | None = None,
+    ) -> None:
+        self.grid = grid
+        self.settings = settings
+        self.strategy = strategy
+        self.checkpoint = checkpoint
+        self.transcript = transcript
+        self.run = str(grid.run.run_id)
+        self.terms = settings.terms
+        self.protocol = protocol_of(self.terms)
+        if not self.protocol.protected:
+            text = "NOTHING IS PROTECTED: with '%s' the coordinator sees every site's numbers; for comparison only"
+            log(WARNING, text, settings.aggregation)
+        self.sites: dict[str, Contact] = {}
+        self.schema: Schema | None = None
+        self.costs = Costs()
+        self._joined: dict[str, Contact] = {}
+        self._riders: dict[str, Values] = {}
+        self._told: dict[str, str] = {}
+        self._notes: dict[str, dict[str, bytes]] = {}
+        self._request: Request
+        self._rows: KnownRows | None = None
+
+    @property
+    def rows_train(self) -> int | None:
+        """Training rows of all sites, as far as they have been counted."""
+        return None if self._rows is None else int(self._rows.train.sum())
+
+    def secure_sum(self, task: Task[Q, A], question: Q, slack: Mapping[str, float] | None = None) -> A:
+        """Have every site run ``task`` on its rows and learn the sum over the sites of each result.
+
+        A site that does not answer is left out from then on, and the sum is repeated with the others.
+
+        Parameters
+        ----------
+        task : Task
+            A task whose results are all summed.
+        question : object
+            The task's question.
+        slack : mapping of str to float, optional
+            By how much any number of a sum may be off, besides rounding, for instance because the sites add noise to
+            it; 0 for a result that is not named. Without it the sums are checked as
+            :mod:`strategies.federation.plausible` says.
+
+        Returns
+        -------
+        object
+            The task's answer with the sums, in the shapes the sites gave them.
+
+        Raises
+        ------
+        PanSVMError
+            If a site reports an error, fewer than ``min-sites`` sites are left, or a sum cannot be.
+        """
+        self._check_versions(task)
+        entry = self.checkpoint.next(task.name) if self.checkpoint else None
+        sums = self._replay(*entry) if entry else self._sum_of_all_left(task, question, slack or {})
+        sites = tuple(self.sites)
+        self._learn_rows(task, sums, sites)
+        if self.checkpoint:
+            self.checkpoint.write(task.name, sites, sums)
+        if self.transcript:
+            self.transcript.add_sum(task, question, sites, sums)
+        if entry and task.name == MOMENTS.name:
+            # Asked all the same, for what the sites hand on to each other with it: keys do not outlive a run.
+            self._sum_of_all_left(task, question, slack or {})
+        return task.answer(**sums)
+
+    def _sum_of_all_left(
+        self, task: Task[Q, A], question: Q, slack: Mapping[str, float]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Ask for a sum, and again without the sites that are lost, until all that are left have answered."""
+        round_trip = self.costs.round_trips + 1
+        public = {name: site.keys.public_key + site.keys.published for name, site in self._joined.items()}
+        keys, inputs = keys_digest(public), records.values_of(question)
+        attempt = 0
+        while True:
+            roster = tuple(self.sites)
+            bounds = bounds_of(task, question, self.terms, len(roster))
+            name = sum_name(task, inputs, bounds, self._told, self.terms.digest)
+            this = SumRound(self.run, name, round_trip, attempt, roster, keys)
+            self._request = Request(this, task, question, bounds, slack)
+            try:
+                return self._attempt(inputs)
+            except SitesLostError as lost:
+                for site in lost.names:
+                    del self.sites[site]
+                self.note_lost(lost.names, len(self.sites))
+                attempt += 1
+
+    def collect(self, task: Task[Q, A], question: Q) -> dict[int, A]:
+        """Have every site run ``task`` and return what each site has disclosed, by node id.
+
+        Before any site has joined, all connected nodes are asked.
+
+        Raises
+        ------
+        PanSVMError
+            If a site reports an error, or fewer than ``min-sites`` answer.
+        """
+        self._check_versions(task)
+        names = {contact.node_id: name for name, contact in self.sites.items()}
+        nodes = list(names) or list(self.grid.get_node_ids())
+        content = RecordDict()
+        records.write(content, "inputs", question)
+        self._put_riders(content)
+        replies = self._exchange(dict.fromkeys(nodes, content), task)
+        silent = [names.get(node, f"node {node}") for node in nodes if node not in replies]
+        if silent:
+            self.sites = {name: site for name, site in self.sites.items() if name not in silent}
+            self.note_lost(silent, len(replies))
+        senders = {node: sender_of(names.get(node, f"node {node}")) for node in replies}
+        results = {
+            node: records.read(reply.content, "disclosed", task.answer, senders[node])
+            for node, reply in replies.items()
+        }
+        first = next(iter(results.values()))
+        for name in task.disclosed:
+            self.costs.note_departure(task, "disclosed", name, np.size(getattr(first, name)))
+        return results
+
+    def broadcast(self, broadcast: Broadcast[M], message: M) -> None:
+        """Give every site values to keep; they travel with the next messages."""
+        values = records.values_of(message)
+        self._riders[broadcast.name] = values
+        self._told[broadcast.name] = records.digest(values)
+        if self.transcript:
+            self.transcript.add_told(broadcast, message)
+
+    def enrol(self, contacts: Mapping[str, Contact]) -> None:
+        """Take in the sites that have joined; their order by name is the ring's."""
+        self._joined = dict(sorted(contacts.items()))
+        self.sites = dict(self._joined)
+
+    def note_lost(self, names: Iterable[str], left: int) -> None:
+        """Write down that sites have stopped answering.
+
+        Raises
+        ------
+        FederationError
+            If too few are left.
+        """
+        for name in names:
+            log(WARNING, "site '%s' does not answer and is left out from now on", name)
+            self.costs.dropped.append(name)
+        if left < self.settings.min_sites:
+            raise FederationError(
+                f"Only {left} sites are left and min-sites is {self.settings.min_sites}; lost: "
+                f"{', '.join(self.costs.dropped)}. See that their SuperNodes run and whether their logs show an "
+                "error, then start the run again."
+            )
+        log(INFO, "going on with %d sites", left)
+
+    def requests(self, inputs: ArrayRecord, config: ConfigRecord) -> list[Message]:
+        """Return one message to every site with the inputs of the task at hand."""
+        return [
+            Message(
+                RecordDict({"inputs.arrays": inputs, "inputs.values": config}),
+                contact.node_id,
+                self._request.task.message_type,
+                ttl=self.settings.timeout,
+            )
+            for contact in self.sites.values()
+        ]
+
+    def open(self, replies: Iterable[Message]) -> dict[str, NDArray[np.float64]]:
+        """Return the sums that the replies to the request at hand add up to.
+
+        Raises
+        ------
+        FederationError
+            If a sum cannot be, or, where nothing hides it, what a site has contributed.
+        """
+        this, task, bounds = self._request.this, self._request.task, self._request.bounds
+        contents = {self._name_of(reply.metadata.src_node_id): reply.content for reply in replies}
+        shapes = common_shapes(contents, task)
+        payloads = {name: payload_of(content, name) for name, content in contents.items()}
+        words = self.protocol.total(payloads, this, self._relay)
+        sums = unpack(words, task, shapes, bounds, len(this.roster))
+        if not self.protocol.protected:
+            for site, payload in payloads.items():
+                own = unpack(from_bytes(payload, site), task, shapes, bounds, len(this.roster))
+                check_sum(self._opened(own, (site,)), site)
+        check_sum(self._opened(sums, this.roster))
+        for name, total in sums.items():
+            how = "summed" if self.protocol.protected else "disclosed"
+            self.costs.note_departure(task, how, name, total.size)
+        return sums
+
+    def _opened(self, sums: Mapping[str, NDArray[np.float64]], sites: tuple[str, ...]) -> Opened:
+        request = self._request
+        return Opened(
+            request.task,
+            request.question,
+            sums,
+            request.bounds,
+            sites,
+            request.slack,
+            self._rows,
+            len(request.this.roster),
+        )
+
+    def _check_versions(self, task: Task[Any, Any]) -> None:
+        """Check that each site's version has a task, before any site is asked."""
+        for name, site in self.sites.items():
+            if is_older(site.version, than=task.since):
+                raise FederationError(
+                    f"Site '{name}' runs version {site.version} of flower-pansvm, but task '{task.name}' is there from "
+                    f"{task.since} on. Update the hospital's installation, or choose another strategy."
+                )
+
+    def _learn_rows(
+        self, task: Task[Any, Any], sums: Mapping[str, NDArray[np.float64]], sites: tuple[str, ...]
+    ) -> None:
+        """Keep what a sum says of the sites' rows, to check later sums by."""
+        if task is MOMENTS:
+            test, columns = float(sums["test_rows"].sum()), sums["count"].shape[1]
+            self._rows = KnownRows(sums["rows"], test, columns, sites, sites)
+        elif task is ROWS and self._rows is not None:
+            self._rows = replace(self._rows, train=sums["rows"], train_sites=sites)
+
+    def _replay(
+        self, sites: tuple[str, ...], sums: dict[str, NDArray[np.float64]]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return the sums of a checkpoint's entry, after leaving out the sites that were lost by then."""
+        missing = [name for name in sites if name not in self.sites]
+        if missing:
+            raise FederationError(
+                f"The checkpoint holds sums over site '{missing[0]}', which has not joined. Start its SuperNode and "
+                "resume again, or start a new run without it."
+            )
+        left_out = [name for name in self.sites if name not in sites]
+        if left_out:
+            self.sites = {name: self.sites[name] for name in sites}
+            self.note_lost(left_out, len(self.sites))
+        return sums
+
+    def _attempt(self, inputs: Values) -> dict[str, NDArray[np.float64]]:
+        this, evaluating = self._request.this, self._request.task.category == "evaluate"
+        packed = RecordDict()
+        records.put(packed, "inputs", inputs)
+        arrays = cast(ArrayRecord, packed["inputs.arrays"])
+        config = cast(ConfigRecord, packed["inputs.values"])
+        configure = self.strategy.configure_evaluate if evaluating else self.strategy.configure_train
+        messages = list(configure(this.round_trip, arrays, config, self.grid))
+        for message in messages:
+            self._dress(message.content, self._name_of(message.metadata.dst_node_id))
+        replies = exchange(self.grid, messages, self.settings.timeout, self.costs)
+        self._check_all_answered(this.roster, replies)
+        sums = self._aggregate(this.round_trip, list(replies.values()), evaluating)
+        self._riders.clear()
+        self._notes = notes_by_receiver(
+            {self._name_of(node): reply.content for node, reply in replies.items()}
+        )
+        return sums
+
+    def _aggregate(
+        self, round_trip: int, replies: list[Message], evaluating: bool
+    ) -> dict[str, NDArray[np.float64]]:
+        if evaluating:
+            metrics = self.strategy.aggregate_evaluate(round_trip, replies) or MetricRecord()
+            return {name: np.asarray(values, dtype=np.float64) for name, values in metrics.items()}
+        arrays, _ = self.strategy.aggregate_train(round_trip, replies)
+        return {name: cast("NDArray[np.float64]", array.numpy()) for name, array in (arrays or {}).items()}
+
+    def _relay(self, step: int, payloads: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Take one step of a protocol that needs several; the payloads are ciphertext to the coordinator."""
+        contents = {}
+        for name, payload in payloads.items():
+            content = RecordDict()
+            put_sum(content, self._request.this, self._joined)
+            records.write(content, "step", RelayStep(step, payload))
+            contents[self.sites[name].node_id] = content
+        replies = self._exchange(contents, RELAY)
+        self._check_all_answered(payloads, replies)
+        return {name: payload_of(replies[self.sites[name].node_id].content, name) for name in payloads}
+
+    def _dress(self, content: RecordDict, name: str) -> None:
+        """Add to a message what the secure sum needs, the broadcasts, and the notes to this site."""
+        put_sum(content, self._request.this, self._joined)
+        records.put(content, "notes", self._notes.get(name, {}))
+        self._put_riders(content)
+
+    def _put_riders(self, content: RecordDict) -> None:
+        for broadcast, values in self._riders.items():
+            records.put(content, f"broadcast.{broadcast}", values)
+
+    def _exchange(self, contents: Mapping[int, RecordDict], task: Task[Any, Any]) -> dict[int, Message]:
+        timeout = self.settings.timeout
+        messages = [
+            Message(content, node, task.message_type, ttl=timeout) for node, content in contents.items()
+        ]
+        return exchange(self.grid, messages, timeout, self.costs)
+
+    def _check_all_answered(self, names: Iterable[str], replies: Mapping[int, Message]) -> None:
+        lost = [name for name in names if self.sites[name].node_id not in replies]
+        if lost:
+            raise SitesLostError(lost)
+
+    def _name_of(self, node_id: int) -> str:
+        return next(name for name, contact in self.sites.items() if contact.node_id == node_id)

@@ -1,0 +1,117 @@
+"""The settings of PAN-SVM, and of the strategies that train its models."""
+
+from dataclasses import dataclass
+
+from flower_pansvm import terms
+from flower_pansvm.errors import SettingError
+from flower_pansvm.setting_values import flag, one_of, setting, whole
+from strategies.setting_kinds import number, or_word, positives, share_or_count
+from strategies.settings import term
+from strategies.svm_settings import SvmSettings
+
+GAMMA_FACTORS = (0.0625, 0.25, 1.0, 4.0)
+"""The default grid of gamma, in shares of ``scale``."""
+
+
+@dataclass(frozen=True)
+class PanSvmSettings(SvmSettings):
+    """The settings of PAN-SVM; ``None`` is what a user calls auto."""
+
+    landmarks: float | None = setting(
+        None,
+        or_word("auto", share_or_count()),
+        "A share of all rows, or how many; auto: a quarter, at most 500.",
+    )
+    min_cluster: int = setting(terms.MIN_CLUSTER, whole(1), "Fewest rows behind a landmark.")
+    landmark_method: str = setting(
+        "k-means",
+        one_of("k-means", "federated-k-means", "random"),
+        "k-means at each site, as the paper; over all sites, ten round trips more; or random points.",
+    )
+    multi_class: str = setting(
+        "ovr", one_of("ovr", "ovo"), "One versus the rest, as the paper, or one versus one."
+    )
+    probability: bool = setting(
+        False,
+        flag(),
+        "Whether the model gives probabilities: a model more for each fold, in the same messages.",
+    )
+    cv_folds: int = setting(5, whole(2), "Folds of cross-validation.")
+    C_grid: tuple[float, ...] = setting(
+        (0.25, 1.0, 4.0, 16.0, 64.0, 256.0), positives(), "Values of C that cross-validation tries."
+    )
+    gamma_grid: tuple[float, ...] | None = setting(
+        None,
+        or_word("auto", positives()),
+        "Values of gamma that cross-validation tries; auto: a sixteenth, a quarter, one and four times scale.",
+    )
+    tol: float = setting(1e-3, number(above=0), "Relative gap at which training stops.")
+    preset: str = term("preset")
+    points: int = setting(
+        8,
+        whole(1),
+        "Points tried on the line to the master's solution when the bounds stall; not with paper.",
+    )
+    curvature: float = setting(
+        16.0,
+        number(least=0),
+        "Most megabytes of curvature that a site sends in a round trip; not with paper.",
+    )
+    blur: int | None = setting(
+        None,
+        or_word("auto", whole(0)),
+        "Rows at each site whose part in a cutting plane is random; not with paper.",
+    )
+    warm_start: bool = setting(
+        True, flag(), "Whether the sites' own models give the first point; not with paper."
+    )
+
+    @property
+    def folds(self) -> int:
+        """Folds that the sites deal their training rows to; 0 if nothing needs them."""
+        return self.cv_folds if self.tunes or self.probability or self.selects else 0
+
+    @property
+    def blurs(self) -> bool:
+        """Whether sums that are alike hide single rows behind random ones."""
+        return self.preset == "private" or (self.preset == "exact" and self.blur != 0)
+
+    @property
+    def C_values(self) -> tuple[float, ...]:
+        """The values of C to try: those of the grid, or the one that is given."""
+        return self.C_grid if self.C is None else (self.C,)
+
+    def gamma_values(self, scale: float) -> tuple[float, ...]:
+        """Return the values of gamma to try, given what ``scale`` stands for; a linear kernel has only one."""
+        if not self.tunes_gamma:
+            return (self.gamma if isinstance(self.gamma, float) else scale,)
+        if self.gamma_grid is None:
+            # Rounded, so that a person can give the chosen value again.
+            return tuple(float(f"{factor * scale:.4g}") for factor in GAMMA_FACTORS)
+        return self.gamma_grid
+
+    def blurred_rows(self, rank: int, sites: int) -> int:
+        """Return at how many rows each site makes its first cutting planes random.
+
+        About ``rank`` rows lie on the margin of the solution, where any c is as good; with ``auto`` a sixteenth of
+        them is blurred. More protects no better against differences of sums and takes more round trips.
+        """
+        return max(1, rank // (16 * sites)) if self.blur is None else self.blur
+
+    def landmark_count(self, rows: int) -> int:
+        """Return how many landmarks the federation asks its sites for, given all training rows.
+
+        Raises
+        ------
+        SettingError
+            If it is more than there are rows.
+        """
+        if self.landmarks is None:
+            return max(1, min(rows // 4, 500))
+        count = max(1, int(self.landmarks * rows)) if self.landmarks < 1 else int(self.landmarks)
+        if count > rows:
+            raise SettingError(
+                f"landmarks is {count}, but all sites together train on {rows} rows. Ask for fewer landmarks, or "
+                "for a share of the rows such as landmarks=0.25."
+            )
+        return count

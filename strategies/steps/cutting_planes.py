@@ -1,0 +1,229 @@
+"""The cutting-plane phase: the engine asks questions, the sites answer with sums (Lu 2016, Algorithms 2 and 3)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from logging import DEBUG, INFO, WARNING
+
+import numpy as np
+from flwr.common.logger import log
+from numpy.typing import NDArray
+
+from flower_pansvm.cutting_planes.cuts import Answer, Question
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.multiclass import REST
+from flower_pansvm.tasks.cutting_planes import CUTS
+from flower_pansvm.tasks.scaling import ROWS
+from flower_pansvm.tasks.task import Nothing
+from strategies.federation.federation import Federation
+from strategies.master.engine import MAX_ROUNDS, Search, solve
+from strategies.master.line_search import LineSearch
+from strategies.master.noise_bounds import largest_noise
+from strategies.master.progress import Progress
+from strategies.master.search import PATIENCE, PointSearch
+from strategies.pan_svm_settings import PanSvmSettings
+from strategies.steps.packing import pack_questions, unpack_answers
+
+NUMBERS_PER_MEGABYTE = 125_000
+MUCH = 0.5
+"""Where noise is more than this share of a gap it is why the bounds stand still."""
+
+SHORT_PATIENCE = 4
+"""Rounds without progress after which a model that is only compared with others is taken as it is."""
+
+
+class SitesChangedError(Exception):
+    """A site was lost: earlier cuts hold its rows, so they bound another objective than later ones."""
+
+
+class CuttingPlanes:
+    """Trains all binary problems of a job together.
+
+    Parameters
+    ----------
+    federation : Federation
+        The sites.
+    settings : PanSvmSettings
+        Tolerance, and how the points are searched.
+    problems : sequence of Problem
+        The problems.
+    rows : ndarray of shape (folds, classes)
+        Training rows, from which the problems' numbers of rows were made.
+    sites : tuple of str
+        The sites whose rows these are.
+    most_rounds : int
+        Round trips after which a problem is left as it is.
+    needed : int, optional
+        Training ends when so many problems, the first ones, are done; by default when all are.
+    compared : bool, optional
+        Whether the models are only compared with others: then a problem whose bounds stand still is soon given up, and
+        single round trips are not logged.
+
+    Attributes
+    ----------
+    progress : sequence of Progress
+        Bounds, cuts and dual variables of each problem, as far as training has come.
+    history : list of list of tuple
+        For each problem, upper and lower bound after each round trip.
+    questions : list of dict of int to Question
+        What the sites were asked, round trip by round trip.
+    """
+
+    def __init__(
+        self,
+        federation: Federation,
+        settings: PanSvmSettings,
+        problems: Sequence[Problem],
+        rows: NDArray[np.float64],
+        sites: tuple[str, ...],
+        most_rounds: int = MAX_ROUNDS,
+        needed: int | None = None,
+        compared: bool = False,
+    ) -> None:
+        self.federation = federation
+        self.settings = settings
+        self.problems = list(problems)
+        self.rows = rows
+        self.sites = sites
+        self.most_rounds = most_rounds
+        self.needed = needed
+        self.compared = compared
+        self.progress: Sequence[Progress] = ()
+        self.history: list[list[tuple[float, float]]] = [[] for _ in problems]
+        self.questions: list[dict[int, Question]] = []
+
+    def train(self, starts: Sequence[NDArray[np.float64]]) -> list[Progress]:
+        """Solve all problems; when a site is lost, begin again with the others at the best points so far.
+
+        Parameters
+        ----------
+        starts : sequence of ndarray of shape (any, rank + 1)
+            Points to begin with, for each problem.
+
+        Returns
+        -------
+        list of Progress
+            In the order of the problems.
+
+        Raises
+        ------
+        PanSVMError
+            If the federation fails.
+        """
+        numbers = int(self.settings.curvature * NUMBERS_PER_MEGABYTE)
+        while True:
+            if tuple(self.federation.sites) != self.sites:
+                self._count_rows()
+            try:
+                solved = solve(
+                    self.problems,
+                    starts,
+                    self._ask,
+                    tol=self.settings.tol,
+                    search=self._search,
+                    numbers=numbers,
+                    report=self._report,
+                    most_rounds=self.most_rounds,
+                    needed=self.needed,
+                )
+            except SitesChangedError:
+                if self.progress:
+                    starts = [state.best[None, :] for state in self.progress]
+                continue
+            self._warn_of_gaps(solved)
+            return solved
+
+    def _search(self, problem: Problem) -> Search:
+        if self.settings.preset == "paper":
+            return LineSearch()
+        blurred = self.settings.blurred_rows(problem.rank, len(self.sites))
+        return PointSearch(self.settings.points, blurred, SHORT_PATIENCE if self.compared else PATIENCE)
+
+    def _ask(self, wanted: Mapping[int, Question]) -> dict[int, Answer]:
+        """Ask the sites the questions of all problems, in one round trip."""
+        problems, questions = [self.problems[i] for i in wanted], list(wanted.values())
+        self.questions.append(dict(wanted))
+        sums = self.federation.secure_sum(
+            CUTS, pack_questions(problems, questions), slack=_slack(problems, questions)
+        )
+        if tuple(self.federation.sites) != self.sites:
+            raise SitesChangedError
+        return dict(zip(wanted, unpack_answers(sums, questions), strict=True))
+
+    def _count_rows(self) -> None:
+        """Count the rows again, of the sites that are left."""
+        self.rows = self.federation.secure_sum(ROWS, Nothing()).rows
+        log(
+            INFO, "training goes on with the %d rows of %d sites", self.rows.sum(), len(self.federation.sites)
+        )
+        self.problems = [
+            replace(problem, rows=weighted_rows(problem, self.rows)) for problem in self.problems
+        ]
+        self.sites = tuple(self.federation.sites)
+
+    def _report(self, number: int, states: Sequence[Progress]) -> None:
+        """Write one line about a round trip."""
+        self.progress = states
+        for state, past in zip(states, self.history, strict=True):
+            if state.rounds == number:
+                past.append((state.upper, state.lower))
+                if state.failure:
+                    log(WARNING, "%s is left at its best point so far: %s", state.problem.name, state.failure)
+        asked = [state for state in states if state.rounds == number]
+        worst = max(asked, key=lambda state: state.gap)
+        still_open = sum(not state.met(self.settings.tol) and not state.failure for state in asked)
+        which = f" ({worst.problem.name}; {still_open} of {len(states)} open)" if len(states) > 1 else ""
+        noise = f", of which {worst.noise:.1e} noise" if worst.noise else ""
+        text = "cutting planes, round %3d: upper bound %.6g, lower bound %.6g, gap %.1e%s%s"
+        level = DEBUG if self.compared else INFO
+        log(level, text, number, worst.upper, worst.lower, worst.honest_gap, noise, which)
+
+    def _warn_of_gaps(self, states: Sequence[Progress]) -> None:
+        """Say which problems were given up because their bounds did not move any more."""
+        text = (
+            "%s is left at a gap of %.1e, where its bounds stand still: mostly because %s. The model is usable; for a "
+            "smaller gap lower C%s."
+        )
+        for state in states[: self.needed]:
+            if not state.met(self.settings.tol) and not state.failure and state.rounds < self.most_rounds:
+                exact = state.problem.noise is None
+                cause = (
+                    "fewer rows lie on the margin than are blurred"
+                    if exact
+                    else "the rows are few for the noise"
+                )
+                more = " or blur" if exact else ", or agree on preset=exact"
+                level = DEBUG if self.compared else WARNING
+                log(level, text, state.problem.name, state.honest_gap, cause, more)
+
+
+def _slack(problems: Sequence[Problem], questions: Sequence[Question]) -> dict[str, float]:
+    """Return by how much secret noise may put each number of the sums off."""
+    slack: dict[str, float] = {}
+    for problem, question in zip(problems, questions, strict=True):
+        if problem.noise is not None:
+            for name, size in largest_noise(problem.noise, question, max(problem.weights)).items():
+                slack[name] = max(slack.get(name, 0.0), size)
+    return slack
+
+
+def side_rows(problem: Problem, rows: NDArray[np.float64]) -> tuple[float, float]:
+    """Return how many rows a problem has on its positive and its negative side.
+
+    Parameters
+    ----------
+    problem : Problem
+        The problem.
+    rows : ndarray of shape (folds, classes)
+        Training rows.
+    """
+    by_class = rows[np.arange(len(rows)) != problem.fold].sum(axis=0)
+    positive = float(by_class[problem.pair.positive])
+    negative = problem.pair.negative
+    return positive, float(by_class.sum()) - positive if negative == REST else float(by_class[negative])
+
+
+def weighted_rows(problem: Problem, rows: NDArray[np.float64]) -> float:
+    """Return the sum of the weights of a problem's rows; parameters as in `side_rows`."""
+    return sum(
+        weight * count for weight, count in zip(problem.weights, side_rows(problem, rows), strict=True)
+    )

@@ -1,0 +1,86 @@
+"""Trying models on rows that they have not been trained on."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.counts import BINS
+from flower_pansvm.multiclass import Pair
+from flower_pansvm.tasks.scoring import SCORES, ScoresQuestion
+from strategies.federation.federation import Federation
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A model to be tried on rows that it has not been trained on.
+
+    Parameters
+    ----------
+    feature_map : int
+        Number of its feature map.
+    fold : int
+        Fold of training rows that it is tried on, or `NO_FOLD` for the test rows.
+    weights : ndarray of shape (problems, rank + 1)
+        Weights and, last, bias of its binary problems.
+    centres, scales : ndarray of shape (columns,)
+        Where the class decisions of each histogram lie, and how far apart; by default empty, for no histograms.
+    """
+
+    feature_map: int
+    fold: int
+    weights: NDArray[np.float64]
+    centres: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+    scales: NDArray[np.float64] = field(default_factory=lambda: np.empty(0))
+
+
+def score(
+    federation: Federation, trials: Sequence[Trial], pairs: Sequence[Pair]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Try models on held-out rows of all sites, in one secure sum.
+
+    Parameters
+    ----------
+    federation : Federation
+        The sites.
+    trials : sequence of Trial
+        The models.
+    pairs : sequence of Pair
+        The binary problems of each model.
+
+    Returns
+    -------
+    confusion : ndarray of shape (trials, classes, classes)
+        Rows of class i predicted as class j.
+    histograms : ndarray of shape (trials, columns, 2, BINS)
+        Class decisions of the rows of the other classes and of the class itself.
+    """
+    sums = federation.secure_sum(
+        SCORES,
+        ScoresQuestion(
+            feature_maps=np.array([trial.feature_map for trial in trials]),
+            folds=np.array([trial.fold for trial in trials]),
+            ranks=np.array([trial.weights.shape[1] - 1 for trial in trials]),
+            weights=np.concatenate([trial.weights.ravel() for trial in trials]),
+            positive=np.array([pair.positive for pair in pairs]),
+            negative=np.array([pair.negative for pair in pairs]),
+            centres=np.stack([trial.centres for trial in trials]),
+            scales=np.stack([trial.scales for trial in trials]),
+        ),
+    )
+    classes = math.isqrt(sums.confusion.size // len(trials))
+    columns = len(trials[0].centres)
+    return (
+        sums.confusion.reshape(len(trials), classes, classes),
+        sums.histogram.reshape(len(trials), columns, 2, BINS),
+    )
+
+
+def shares_right(confusion: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the share of rows predicted right, shape (trials,), of confusion counts as `score` gives them."""
+    shares: NDArray[np.float64] = np.trace(confusion, axis1=1, axis2=2) / np.maximum(
+        confusion.sum(axis=(1, 2)), 1
+    )
+    return shares

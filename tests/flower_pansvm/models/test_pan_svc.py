@@ -1,0 +1,541 @@
+"""The fitted model: the right decisions, a good scikit-learn classifier, and a file that never lies."""
+
+import hashlib
+import io
+import pickle
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy.special import expit
+from sklearn.base import clone, is_classifier, is_regressor
+from sklearn.calibration import CalibratedClassifierCV
+from sklearn.exceptions import NotFittedError
+from sklearn.frozen import FrozenEstimator
+from sklearn.inspection import permutation_importance
+from sklearn.metrics import get_scorer
+from sklearn.model_selection import cross_val_score
+from sklearn.utils import get_tags
+
+from flower_pansvm.calibration import Calibration
+from flower_pansvm.counts import decision_histogram
+from flower_pansvm.cutting_planes.cuts import BLOCK
+from flower_pansvm.errors import ModelFileError, TrainingError
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.multiclass import Pair, class_decisions, one_versus_all, one_versus_one
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.scaling import Scaling
+from flower_pansvm.schema import Schema
+
+COLUMNS = ("age", "dose", "größe")
+
+
+def make_model(
+    classes: tuple[str, ...] = ("0", "1"),
+    kernel: Kernel | None = None,
+    seed: int = 0,
+    pairs: tuple[Pair, ...] | None = None,
+    calibration: Calibration | None = None,
+) -> PanSVC:
+    rng = np.random.default_rng(seed)
+    feature_map = NystromMap.fit(kernel or Kernel("rbf", gamma=0.5), rng.normal(size=(6, 3)))
+    scaling = Scaling(np.array([50.0, 0.01, 1.7]), np.array([50.0, 0.02, 1.7]), np.array([10.0, 0.01, 0.1]))
+    problems = len(pairs or one_versus_all(len(classes)))
+    weights = rng.normal(size=(problems, feature_map.rank + 1))
+    return PanSVC.from_parts(Schema(COLUMNS, classes), scaling, feature_map, weights, pairs, calibration)
+
+
+def make_rows(count: int = 30, seed: int = 1) -> pd.DataFrame:
+    cells = np.random.default_rng(seed).normal(size=(count, 3)) * [10, 0.01, 0.1] + [50, 0.02, 1.7]
+    return pd.DataFrame(cells, columns=list(COLUMNS))
+
+
+MODELS = [
+    make_model(),
+    make_model(("benign", "malignant")),
+    make_model(("1", "2", "10"), Kernel("poly", gamma=0.3, degree=2, coef0=1.0)),
+    make_model(("a", "b", "c", "d"), Kernel("linear")),
+    make_model(
+        ("v", "w"), pairs=one_versus_one(2), calibration=Calibration(np.array([2.0]), np.array([-0.3]))
+    ),
+    make_model(("p", "q", "r", "s"), pairs=one_versus_one(4)),
+    make_model(
+        ("x", "y", "z"), calibration=Calibration(np.array([1.0, 0.0, 3.0]), np.array([0.0, -2.0, 1.0]))
+    ),
+]
+model_of_each_kind = pytest.mark.parametrize(
+    "model", MODELS, ids=lambda model: "-".join(map(str, model.classes_))
+)
+calibrated_models = pytest.mark.parametrize(
+    "model",
+    [model for model in MODELS if model.calibration_],
+    ids=lambda model: "-".join(map(str, model.classes_)),
+)
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("models")
+
+
+@pytest.fixture(scope="module")
+def saved(folder: Path) -> bytes:
+    MODELS[0].save(folder / "saved.npz")
+    return (folder / "saved.npz").read_bytes()
+
+
+@model_of_each_kind
+def test_decisions_by_hand(model: PanSVC) -> None:
+    row = make_rows(1)
+    z = (row.to_numpy() - model.scaling_.shift) / model.scaling_.scale
+    f = model.feature_map_.kernel(z, model.feature_map_.landmarks) @ model.feature_map_.normalization
+    by_hand = [float(w @ f[0] + b) for w, b in zip(model.coef_, model.intercept_, strict=True)]
+    assert model.binary_decisions(row)[0] == pytest.approx(by_hand)
+    of_classes = class_decisions(np.array([by_hand]), model.pairs_, len(model.classes_))[0]
+    assert np.ravel(model.decision_function(row)) == pytest.approx(of_classes)
+    winner = int(of_classes[0] > 0) if len(of_classes) == 1 else int(np.argmax(of_classes))
+    assert model.predict(row)[0] == model.classes_[winner]
+
+
+@pytest.mark.parametrize(
+    ("names", "expected", "kind"),
+    [
+        (("0", "1"), [0, 1], "i"),
+        (("-1", "1"), [-1, 1], "i"),
+        (("1", "2", "10"), [1, 2, 10], "i"),
+        (("1.5", "2"), ["1.5", "2"], "U"),
+        (("01", "1"), ["01", "1"], "U"),
+        (("1", "benign"), ["1", "benign"], "U"),
+        (("1", "99999999999999999999"), ["1", "99999999999999999999"], "U"),
+    ],
+)
+def test_classes_are_integers_if_all_are_written_so(
+    names: tuple[str, ...], expected: list[Any], kind: str
+) -> None:
+    classes = make_model(names).classes_
+    assert classes.tolist() == expected
+    assert classes.dtype.kind == kind
+
+
+def test_shapes() -> None:
+    X = make_rows(7)
+    assert make_model().decision_function(X).shape == (7,)
+    assert make_model(("a", "b", "c")).decision_function(X).shape == (7, 3)
+    assert make_model(("a", "b", "c")).predict(X).shape == (7,)
+    by_votes = make_model(("a", "b", "c", "d"), pairs=one_versus_one(4))
+    assert by_votes.binary_decisions(X).shape == (7, 6)
+    assert by_votes.decision_function(X).shape == (7, 4)
+    assert make_model().binary_decisions(X).shape == (7, 1)
+
+
+def test_one_versus_one_the_class_with_most_votes_is_predicted() -> None:
+    model, X = make_model(("a", "b", "c", "d"), pairs=one_versus_one(4)), make_rows(200)
+    votes = np.zeros((200, 4))
+    for decision, pair in zip(model.binary_decisions(X).T, model.pairs_, strict=True):
+        for row in range(200):
+            votes[row, pair.positive if decision[row] > 0 else pair.negative] += 1
+    predicted = np.searchsorted(model.classes_, model.predict(X))
+    assert (votes[np.arange(200), predicted] == votes.max(axis=1)).all()
+    assert len(set(predicted)) > 1
+
+
+@pytest.mark.parametrize(
+    ("pairs", "columns"),
+    [
+        (one_versus_one(3), None),
+        ((Pair(0, 1),) * 4, None),
+        ((), None),
+        (one_versus_all(4)[::-1], None),
+        (one_versus_all(4), 3),
+        (one_versus_one(4), 6),
+        (one_versus_all(4), 1),
+    ],
+)
+def test_parts_that_do_not_fit_together_are_refused(pairs: tuple[Pair, ...], columns: int | None) -> None:
+    calibration = Calibration(np.ones(columns), np.zeros(columns)) if columns else None
+    model = make_model()
+    weights = np.zeros((len(pairs), model.feature_map_.rank + 1))
+    schema = Schema(COLUMNS, ("a", "b", "c", "d"))
+    with pytest.raises(ValueError, match=r"4 classes"):
+        PanSVC.from_parts(schema, model.scaling_, model.feature_map_, weights, pairs, calibration)
+
+
+def test_weights_for_another_number_of_problems_are_refused() -> None:
+    model = make_model()
+    weights = np.zeros((3, model.feature_map_.rank + 1))
+    with pytest.raises(ValueError, match="need 1 rows of weights"):
+        PanSVC.from_parts(model.schema_, model.scaling_, model.feature_map_, weights)
+
+
+def test_without_calibration_there_are_no_probabilities() -> None:
+    for model in (make_model(), make_model(("a", "b", "c")), PanSVC()):
+        for method in ("predict_proba", "predict_log_proba"):
+            assert not hasattr(model, method)
+            with pytest.raises(AttributeError, match=method) as caught:
+                getattr(model, method)(make_rows())
+            assert "--set probability=true" in str(caught.value.__cause__)
+
+
+@calibrated_models
+def test_probabilities_are_the_sigmoids_of_the_class_decisions(model: PanSVC) -> None:
+    X = make_rows(50)
+    X.iloc[2, 1] = np.nan
+    calibration: Calibration = model.calibration_
+    decisions = model.decision_function(X).reshape(50, -1)
+    sigmoids = expit(decisions * calibration.slopes + calibration.intercepts)
+    if len(model.classes_) == 2:
+        by_hand = np.column_stack([1 - sigmoids, sigmoids])
+    else:
+        by_hand = sigmoids / sigmoids.sum(axis=1, keepdims=True)
+    found = model.predict_proba(X)
+    assert found.shape == (50, len(model.classes_))
+    assert found == pytest.approx(by_hand)
+    assert found.sum(axis=1) == pytest.approx(np.ones(50))
+    assert model.predict_log_proba(X) == pytest.approx(np.log(by_hand))
+
+
+def test_the_logarithm_of_a_probability_of_0_needs_no_warning() -> None:
+    model = make_model(calibration=Calibration(np.array([1e6]), np.zeros(1)))
+    logarithms = model.predict_log_proba(make_rows())
+    assert np.isneginf(logarithms).any()
+    assert not np.isnan(logarithms).any()
+
+
+@pytest.mark.parametrize("pairs", [None, one_versus_all(3), one_versus_one(3)])
+def test_calibrated_from_counts_it_is_scikit_learns_calibrated_classifier(
+    pairs: tuple[Pair, ...] | None,
+) -> None:
+    model, X = make_model(("a", "b", "c") if pairs else ("a", "b"), pairs=pairs), make_rows(600)
+    rng = np.random.default_rng(0)
+    y = np.where(rng.random(600) < 0.7, model.predict(X), rng.choice(model.classes_, 600))
+    decisions = model.decision_function(X).reshape(600, -1)
+    centres, scales = np.median(decisions, axis=0), decisions.std(axis=0)
+    names = model.classes_[list(model.schema_.positive_classes)]
+    columns = zip(decisions.T, names, centres, scales, strict=True)
+    histograms = np.stack([decision_histogram(d, y == name, c, s) for d, name, c, s in columns])
+    calibration = Calibration.from_histograms(histograms, centres, scales)
+    calibrated = PanSVC.from_parts(
+        model.schema_,
+        model.scaling_,
+        model.feature_map_,
+        np.column_stack([model.coef_, model.intercept_]),
+        pairs,
+        calibration,
+    )
+    expected = CalibratedClassifierCV(FrozenEstimator(model)).fit(X, y).predict_proba(X)
+    assert calibrated.predict_proba(X) == pytest.approx(expected, abs=0.01)
+    # Better than probabilities that are all alike.
+    assert get_scorer("neg_log_loss")(calibrated, X, y) > -np.log(len(model.classes_))
+
+
+def test_missing_cells_are_filled_with_the_federated_mean() -> None:
+    model, X = make_model(), make_rows()
+    X.iloc[3, 1], X.iloc[4] = np.nan, np.nan
+    filled = X.fillna(dict(zip(COLUMNS, model.scaling_.fill, strict=True)))
+    assert (model.decision_function(X) == model.decision_function(filled)).all()
+
+
+def test_columns_are_checked() -> None:
+    model, X = make_model(), make_rows()
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(X[list(reversed(COLUMNS))])
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(X.rename(columns={"age": "years"}))
+    with pytest.warns(UserWarning, match="does not have valid feature names"):
+        assert (model.predict(X.to_numpy()) == model.predict(X)).all()
+
+
+@pytest.mark.filterwarnings("ignore:X does not have valid feature names")
+@pytest.mark.parametrize(
+    ("X", "told"),
+    [
+        (np.zeros((2, 4)), "4 features.*expecting 3"),
+        (np.zeros((2, 2)), "2 features.*expecting 3"),
+        (np.zeros(3), "Expected 2D array, got 1D"),
+        (np.zeros((0, 3)), "minimum of 1 is required"),
+        (np.array([[0.0, np.inf, 0.0]]), "infinity"),
+        (np.array([["a", "b", "c"]]), "could not convert"),
+    ],
+)
+def test_rows_that_do_not_fit_are_a_value_error(X: np.ndarray[Any, Any], told: str) -> None:
+    for method in ("predict", "decision_function"):
+        with pytest.raises(ValueError, match=told):
+            getattr(make_model(), method)(X)
+
+
+def test_for_scikit_learn_it_is_a_classifier() -> None:
+    model = make_model()
+    assert is_classifier(model)
+    assert not is_regressor(model)
+    assert get_tags(model).input_tags.allow_nan
+    assert model.get_params() == {}
+    assert (model.n_features_in_, model.feature_names_in_.tolist()) == (3, list(COLUMNS))
+    X = make_rows()
+    assert model.score(X, model.predict(X)) == 1.0
+    assert model.score(X, 1 - model.predict(X)) == 0.0
+
+
+def test_an_object_without_its_parts_is_not_fitted() -> None:
+    for empty in (PanSVC(), clone(make_model())):
+        with pytest.raises(NotFittedError):
+            empty.predict(make_rows())
+    with pytest.raises(TrainingError, match="FrozenEstimator"):
+        make_model().fit(make_rows(), np.zeros(30))
+
+
+@pytest.mark.parametrize("classes", [("0", "1"), ("a", "b", "c")])
+def test_scikit_learns_tools_work_on_it(classes: tuple[str, ...]) -> None:
+    model, X = make_model(classes), make_rows(60)
+    model.intercept_ = model.intercept_ - np.median(model.binary_decisions(X), axis=0)
+    assert set(model.predict(X)) == set(model.classes_)
+    y = np.where(np.random.default_rng(0).random(60) < 0.8, model.predict(X), model.classes_[0])
+    assert get_scorer("balanced_accuracy")(model, X, y) > 0.5
+    assert permutation_importance(model, X, y, n_repeats=2, random_state=0).importances.shape == (3, 2)
+    scores = cross_val_score(FrozenEstimator(model), X, y, cv=3)
+    assert scores.mean() == pytest.approx(model.score(X, y))
+    calibrated = CalibratedClassifierCV(FrozenEstimator(model)).fit(X, y)
+    assert calibrated.predict_proba(X).sum(axis=1) == pytest.approx(np.ones(60))
+    if len(classes) == 2:
+        assert get_scorer("roc_auc")(model, X, y) > 0.5
+
+
+def test_any_number_of_rows_is_decided_as_each_row_alone() -> None:
+    model, X = make_model(("a", "b", "c")), make_rows(2 * BLOCK + 1)
+    together = model.decision_function(X)
+    assert together.shape == (2 * BLOCK + 1, 3)
+    some = [0, 1, BLOCK - 1, BLOCK, 2 * BLOCK]
+    assert together[some] == pytest.approx(model.decision_function(X.iloc[some]), rel=1e-9, abs=1e-9)
+
+
+def test_a_pickled_copy_decides_the_same() -> None:
+    model, X = make_model(), make_rows()
+    copy = pickle.loads(pickle.dumps(model))
+    assert copy.sha256() == model.sha256()
+    assert (copy.decision_function(X) == model.decision_function(X)).all()
+
+
+@model_of_each_kind
+def test_a_saved_model_comes_back_bit_for_bit(model: PanSVC, tmp_path: Path) -> None:
+    model.save(tmp_path / "model.npz")
+    loaded = PanSVC.load(str(tmp_path / "model.npz"))
+    assert loaded.pairs_ == model.pairs_
+    assert hasattr(loaded, "predict_proba") == hasattr(model, "predict_proba")
+    if model.calibration_:
+        assert (loaded.predict_proba(make_rows()) == model.predict_proba(make_rows())).all()
+    assert loaded.sha256() == model.sha256()
+    assert (loaded.decision_function(make_rows()) == model.decision_function(make_rows())).all()
+    assert (loaded.schema_, loaded.feature_map_.kernel) == (model.schema_, model.feature_map_.kernel)
+    assert loaded.classes_.tolist() == model.classes_.tolist()
+    loaded.save(tmp_path / "again.npz")
+    assert (tmp_path / "again.npz").read_bytes() == (tmp_path / "model.npz").read_bytes()
+
+
+def test_positive_labels_and_a_single_column_come_back(tmp_path: Path) -> None:
+    schema = Schema(("x",), ("negative", "positive"), ("3", "4"))
+    feature_map = NystromMap.fit(Kernel("linear"), np.array([[2.0]]))
+    scaling = Scaling(np.zeros(1), np.zeros(1), np.ones(1))
+    model = PanSVC.from_parts(schema, scaling, feature_map, np.array([[1.0, -0.5]]))
+    model.save(tmp_path / "model.npz")
+    assert PanSVC.load(tmp_path / "model.npz").schema_ == schema
+
+
+def test_the_digest_tells_models_apart() -> None:
+    digests = {
+        model.sha256() for model in [*MODELS, make_model(seed=1), make_model(kernel=Kernel("rbf", 0.51))]
+    }
+    assert len(digests) == len(MODELS) + 2
+    pairs, calibration = one_versus_one(3), Calibration(np.ones(3), np.zeros(3))
+    variants = [
+        {},
+        {"pairs": pairs},
+        {"calibration": calibration},
+        {"pairs": pairs, "calibration": calibration},
+    ]
+    assert len({make_model(("a", "b", "c"), **parts).sha256() for parts in variants}) == 4  # type: ignore[arg-type]
+    changed = make_model()
+    changed.intercept_ = np.nextafter(changed.intercept_, 9)
+    assert changed.sha256() != make_model().sha256() == MODELS[0].sha256()
+
+
+def test_nothing_in_the_file_is_pickled(saved: bytes) -> None:
+    with np.load(io.BytesIO(saved), allow_pickle=False) as file:
+        assert {file[name].dtype.kind for name in file.files} <= set("fiU")
+
+
+def load(folder: Path, content: bytes) -> PanSVC:
+    path = folder / "tampered.npz"
+    path.write_bytes(content)
+    return PanSVC.load(path)
+
+
+@settings(deadline=None, max_examples=150)
+@given(data=st.data())
+def test_a_truncated_file_is_a_model_file_error(saved: bytes, folder: Path, data: st.DataObject) -> None:
+    length = data.draw(st.integers(0, len(saved) - 1))
+    with pytest.raises(ModelFileError, match=r"tampered\.npz"):
+        load(folder, saved[:length])
+
+
+@settings(deadline=None, max_examples=400)
+@given(data=st.data())
+def test_flipped_bits_never_change_a_model_unnoticed(saved: bytes, folder: Path, data: st.DataObject) -> None:
+    content = bytearray(saved)
+    flips = st.tuples(st.integers(0, len(saved) - 1), st.integers(1, 255))
+    for place, flip in data.draw(st.lists(flips, min_size=1, max_size=3, unique_by=lambda pair: pair[0])):
+        content[place] ^= flip
+    try:
+        loaded = load(folder, bytes(content))
+    except ModelFileError as error:
+        assert "tampered.npz" in str(error)  # noqa: PT017 - a flip in a time stamp of the archive does no harm
+    else:
+        assert loaded.sha256() == MODELS[0].sha256()
+
+
+def arrays_of(content: bytes) -> dict[str, Any]:
+    with np.load(io.BytesIO(content)) as file:
+        return {name: file[name] for name in file.files}
+
+
+def as_file(arrays: dict[str, Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.savez_compressed(buffer, **arrays)
+    return buffer.getvalue()
+
+
+def signed(arrays: dict[str, Any]) -> bytes:
+    """Return the file with a digest that fits, as a forger would write it."""
+    digest = hashlib.sha256()
+    parts = {name: np.asarray(value) for name, value in arrays.items() if name not in ("format", "sha256")}
+    for name, array in sorted(parts.items()):
+        digest.update(f"{name}|{array.dtype.str}|{array.shape}|".encode() + array.tobytes())
+    return as_file({**arrays, "sha256": np.array(digest.hexdigest())})
+
+
+def test_the_forgers_digest_is_the_right_one(saved: bytes, folder: Path) -> None:
+    assert load(folder, signed(arrays_of(saved))).sha256() == MODELS[0].sha256()
+
+
+PARTS = (
+    *("columns", "classes", "positive_labels", "fill", "shift", "scale", "kernel", "kernel_parameters"),
+    *("landmarks", "normalization", "coef", "intercept", "pairs", "calibration"),
+)
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_a_missing_or_changed_part_is_a_model_file_error(part: str, saved: bytes, folder: Path) -> None:
+    arrays = arrays_of(saved)
+    assert set(PARTS) | {"format", "kind", "sha256"} == set(arrays)
+    lacking = {name: value for name, value in arrays.items() if name != part}
+    for content in (as_file(lacking), as_file({**arrays, part: np.array(["x"])})):
+        with pytest.raises(ModelFileError, match="digest"):
+            load(folder, content)
+    with pytest.raises(ModelFileError, match="lacks a part"):
+        load(folder, signed(lacking))
+
+
+@pytest.mark.parametrize(
+    ("part", "value"),
+    [
+        ("columns", np.array("age")),
+        ("kernel", np.array("sigmoid")),
+        ("kernel_parameters", np.array([-1.0, 3, 0])),
+        ("kernel_parameters", np.array([1.0, np.nan, 0])),
+        ("kernel_parameters", np.array([1.0, np.inf, 0])),
+        ("kernel_parameters", np.array([1.0])),
+        ("kernel_parameters", np.array(["a", "b", "c"])),
+        ("intercept", np.zeros(7)),
+        ("pairs", np.array([[0, -1]])),
+        ("pairs", np.array([[1, -1], [0, -1]])),
+        ("pairs", np.array([1, -1])),
+        ("pairs", np.array([["one", "rest"]])),
+        ("calibration", np.zeros((2, 2))),
+        ("calibration", np.zeros(2)),
+        ("calibration", np.zeros((3, 1))),
+        ("calibration", np.array([[np.nan], [0.0]])),
+        ("calibration", np.array([["a"], ["b"]])),
+    ],
+)
+def test_a_part_that_cannot_be_is_a_model_file_error(
+    part: str, value: np.ndarray[Any, Any], saved: bytes, folder: Path
+) -> None:
+    with pytest.raises(ModelFileError, match="cannot be"):
+        load(folder, signed({**arrays_of(saved), part: value}))
+
+
+@pytest.mark.parametrize("version", [np.array(1), np.array(4), np.array([2, 2]), np.array("new"), None])
+def test_another_format_is_a_model_file_error(version: Any, saved: bytes, folder: Path) -> None:
+    arrays = arrays_of(saved)
+    del arrays["format"]
+    if version is not None:
+        arrays["format"] = version
+    with pytest.raises(ModelFileError, match="format"):
+        load(folder, as_file(arrays))
+
+
+def npy(array: np.ndarray[Any, Any]) -> bytes:
+    buffer = io.BytesIO()
+    np.save(buffer, array)
+    return buffer.getvalue()
+
+
+def archive(name: str, content: bytes) -> bytes:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w") as file:
+        file.writestr(name, content)
+    return buffer.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"age,dose\n1,2\n",
+        npy(np.zeros(3)),
+        pickle.dumps({"format": 1}),
+        archive("readme.txt", b"no array"),
+        archive("format.npy", npy(np.array(1))[:-4]),
+        archive("format.npy", pickle.dumps(1)),
+        as_file({"x": np.zeros(3)}),
+        as_file({"format": np.array([{}], dtype=object)}),
+    ],
+    ids=["empty", "csv", "npy", "pickle", "zip", "cut array", "pickled array", "other npz", "object array"],
+)
+def test_what_is_no_model_is_a_model_file_error(content: bytes, folder: Path) -> None:
+    with pytest.raises(ModelFileError, match=r"tampered\.npz"):
+        load(folder, content)
+
+
+class Payload:
+    """What a pickle may do to whoever opens it; here it only leaves a file."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (Path.touch, (self.mark,))
+
+
+def test_code_in_a_model_file_is_not_run(folder: Path, saved: bytes) -> None:
+    mark = folder / "mark"
+    harmful = np.empty(1, dtype=object)
+    harmful[0] = Payload(mark)
+    for part in ("format", "coef", "unexpected"):
+        content = as_file({**arrays_of(saved), part: harmful})
+        with pytest.raises(ModelFileError):
+            load(folder, content)
+    assert not mark.exists()
+    np.load(io.BytesIO(content), allow_pickle=True)["unexpected"]
+    assert mark.exists(), "the payload works where pickles are allowed"
+
+
+def test_a_missing_file_and_a_folder_are_model_file_errors(tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match="no model file"):
+        PanSVC.load(tmp_path / "model.npz")
+    with pytest.raises(ModelFileError):
+        PanSVC.load(tmp_path)

@@ -1,0 +1,228 @@
+import builtins
+import sys
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import cache
+from math import gcd
+from typing import Any
+from unittest.mock import patch
+
+import gmpy2
+import numpy as np
+import pytest
+from phe.paillier import PaillierPrivateKey, PaillierPublicKey
+
+from flower_pansvm import secure_sum
+from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.registry import Registry
+from flower_pansvm.secure_sum.contract import Member, SumRound, Words
+from flower_pansvm.secure_sum.protocols.paillier import Blinding, Paillier, is_weak
+from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
+from flower_pansvm.secure_sum.wire import hold, join_fields, split_fields
+
+THIS = SumRound(run="r", task="t", round_trip=1, attempt=0, roster=("a", "b", "c"))
+WORDS = 40  # two ciphertexts with a key of 2048 bits
+
+
+@cache
+def members() -> Mapping[str, Member]:
+    return gather_members(Paillier(key_bits=2048), THIS.roster)
+
+
+def rehearse() -> Rehearsal:
+    return Rehearsal(Paillier(key_bits=2048), members())
+
+
+def vectors(*values: int) -> dict[str, Words]:
+    return {
+        name: np.full(WORDS, value % 2**64, dtype=np.uint64)
+        for name, value in zip(THIS.roster, values, strict=True)
+    }
+
+
+def secret_key(site: str = "a") -> PaillierPrivateKey:
+    p, q = (int.from_bytes(half, "big") for half in split_fields(members()[site].secret, 2, site))
+    return PaillierPrivateKey(PaillierPublicKey(p * q), p, q)
+
+
+def test_keys_are_as_short_exponents_need_them() -> None:
+    for site in THIS.roster:
+        key = secret_key(site)
+        assert key.p % 4 == key.q % 4 == 3
+        assert gcd(key.p - 1, key.q - 1) == 2
+        assert key.public_key.n.bit_length() == 2048
+        assert members()["b"].published[site] == key.public_key.n.to_bytes(256, "big")
+    assert len({secret_key(site).public_key.n for site in THIS.roster}) == 3
+
+
+def test_another_library_opens_what_is_sent() -> None:
+    rehearsal = rehearse()
+    rehearsal.run(vectors(1, 2, 3), THIS)
+    _, ciphertexts = rehearsal.protocol._read(rehearsal.first["b"], "b")  # type: ignore[attr-defined]
+    plaintext = secret_key().raw_decrypt(ciphertexts[0])
+    assert plaintext % 2**72 == 2 + 2**63
+
+
+def test_the_key_holder_sees_the_sum_and_not_how_it_came_about() -> None:
+    seen = []
+    for values in ((-5, 3, 4), (1, 1, 0), (-1, -1, 4), (2**61, -(2**61), 2)):
+        rehearsal = rehearse()
+        assert rehearsal.run(vectors(*values), THIS).tolist() == [2] * WORDS
+        [(_, holder, payload, _)] = rehearsal.relayed
+        assert holder == "a"
+        _, ciphertexts = rehearsal.protocol._read(payload, "a")  # type: ignore[attr-defined]
+        seen.append([secret_key().raw_decrypt(ciphertext) for ciphertext in ciphertexts])
+    assert all(plaintexts == seen[0] for plaintexts in seen)
+
+
+def test_the_product_is_blinded_before_it_goes_to_the_key_holder() -> None:
+    rehearsal = rehearse()
+    rehearsal.run(vectors(1, 2, 3), THIS)
+    read = rehearsal.protocol._read  # type: ignore[attr-defined]
+    n, product = read(rehearsal.first["a"], "a")
+    for name in ("b", "c"):
+        product = [a * b % n**2 for a, b in zip(product, read(rehearsal.first[name], name)[1], strict=True)]
+    [(_, _, payload, _)] = rehearsal.relayed
+    _, blinded = read(payload, "a")
+    assert all(a != b for a, b in zip(product, blinded, strict=True))
+    opened = secret_key().raw_decrypt
+    assert [opened(a) for a in product] == [opened(b) for b in blinded]
+
+
+def test_the_same_vector_is_never_encrypted_the_same_way() -> None:
+    first, second = rehearse(), rehearse()
+    first.run(vectors(0, 0, 0), THIS)
+    second.run(vectors(0, 0, 0), THIS)
+    ciphertexts = [
+        number
+        for rehearsal in (first, second)
+        for name in THIS.roster
+        for number in rehearsal.protocol._read(rehearsal.first[name], name)[1]  # type: ignore[attr-defined]
+    ]
+    assert len(set(ciphertexts)) == len(ciphertexts) == 12
+
+
+def test_blinding_factors_are_encryptions_of_zero() -> None:
+    key = secret_key()
+    blinding = Blinding(key.public_key.n)
+    factors = [blinding.blind(1) for _ in range(3)]
+    assert len(set(factors)) == 3
+    assert [key.raw_decrypt(factor) for factor in factors] == [0, 0, 0]
+
+
+def test_the_key_holder_opens_no_more_than_one_sum() -> None:
+    rehearsal = rehearse()
+    protocol = rehearsal.protocol
+    _, kept = protocol.contribute(vectors(1, 2, 3)["a"], THIS, members()["a"])
+    payload, _ = protocol.contribute(vectors(1, 2, 3)["b"], THIS, members()["b"])
+    n, joined = split_fields(payload, 2, "b")
+    other_n, ones = members()["a"].published["c"], (1).to_bytes(512, "big") * 2
+    for broken in (join_fields(n, joined * 2), join_fields(n, joined[:512]), join_fields(other_n, ones)):
+        with pytest.raises(SumError, match="something else than the sum"):
+            protocol.respond(1, broken, kept, THIS, members()["a"])
+    _, kept = protocol.respond(1, payload, kept, THIS, members()["a"])
+    with pytest.raises(SumError, match="done already"):
+        protocol.respond(1, payload, kept, THIS, members()["a"])
+
+
+def test_another_site_opens_nothing() -> None:
+    payload, kept = rehearse().protocol.contribute(vectors(1, 2, 3)["b"], THIS, members()["b"])
+    with pytest.raises(SumError, match="done already"):
+        rehearse().protocol.respond(1, payload, kept, THIS, members()["b"])
+
+
+def test_a_changed_ciphertext_shows_when_it_is_opened() -> None:
+    rehearsal = rehearse()
+    rehearsal.run(vectors(1, 2, 3), THIS)
+    n, joined = split_fields(rehearsal.first["c"], 2, "c")
+    flipped = join_fields(n, joined[:100] + bytes([joined[100] ^ 1]) + joined[101:])
+    with pytest.raises(SumError, match="no sum of vectors"):
+        rehearsal.protocol.total(
+            {**rehearsal.first, "c": flipped},
+            THIS,
+            lambda step, payloads: {
+                "a": rehearsal.protocol.respond(
+                    step, payloads["a"], hold(THIS, 1, WORDS.to_bytes(8, "big")), THIS, members()["a"]
+                )[0]
+            },
+        )
+
+
+@pytest.mark.parametrize("damage", ["zero", "too large", "cut short", "other key"])
+def test_damaged_first_messages_are_errors_that_name_the_site(damage: str) -> None:
+    rehearsal = rehearse()
+    rehearsal.run(vectors(1, 2, 3), THIS)
+    n, joined = split_fields(rehearsal.first["b"], 2, "b")
+    broken = {
+        "zero": join_fields(n, bytes(512) + joined[512:]),
+        "too large": join_fields(n, b"\xff" * 512 + joined[512:]),
+        "cut short": join_fields(n, joined[:-1]),
+        "other key": join_fields(members()["a"].published["c"], joined),
+    }[damage]
+    with pytest.raises(SumError, match="'b'"):
+        rehearsal.protocol.total({**rehearsal.first, "b": broken}, THIS, lambda step, payloads: {})
+
+
+@pytest.mark.parametrize("bits", [1024, 2047, 2056 + 4, 0])
+def test_weak_or_odd_key_lengths_are_refused(bits: int) -> None:
+    with pytest.raises(
+        SettingError, match=f"key-bits is '{bits}', but it must be a multiple of 16 of at least 2048"
+    ):
+        Paillier(key_bits=bits)
+
+
+def test_a_key_of_another_length_than_agreed_is_refused() -> None:
+    with pytest.raises(SumError, match="no Paillier key of 3072 bits"):
+        Paillier().contribute(np.zeros(2, np.uint64), THIS, members()["b"])
+
+
+def test_more_sites_than_the_guard_bits_allow_are_refused() -> None:
+    roster = tuple(f"site-{number}" for number in range(257))
+    this = SumRound(run="r", task="t", round_trip=1, attempt=0, roster=roster)
+    member = Member("site-1", members()["a"].key, {})
+    with pytest.raises(SumError, match="room for 256"):
+        Paillier(key_bits=2048).contribute(np.zeros(2, np.uint64), this, member)
+
+
+def test_without_phe_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+    real_import = builtins.__import__
+
+    def no_phe(name: str, *args: Any) -> Any:
+        if name.split(".", maxsplit=1)[0] == "phe":
+            raise ImportError(name)
+        return real_import(name, *args)
+
+    monkeypatch.setattr(secure_sum, "_protocols", Registry("secure sum"))
+    with patch.dict(sys.modules), patch.object(builtins, "__import__", no_phe):
+        for module in [name for name in sys.modules if name.split(".")[0] == "phe"]:
+            del sys.modules[module]
+        del sys.modules["flower_pansvm.secure_sum.protocols.paillier"]
+        with pytest.raises(SettingError, match=r"pip install 'flower-pansvm\[paillier\]'"):
+            secure_sum.make("paillier")
+
+
+PRIME = 2**1279 - 1
+"""A Mersenne prime."""
+
+
+@pytest.mark.parametrize(
+    "n",
+    [PRIME, PRIME**2, PRIME**3, 65521 * PRIME, 3 * PRIME, 2 * PRIME, 4],
+    ids=["prime", "square", "cube", "small factor", "three", "even", "four"],
+)
+def test_a_key_that_gives_its_factors_away_is_weak(n: int) -> None:
+    assert is_weak(n)
+
+
+def test_a_key_of_this_program_is_not_weak() -> None:
+    assert not is_weak(secret_key().public_key.n)
+    assert not is_weak(PRIME * (2**2203 - 1))
+
+
+def test_a_site_encrypts_nothing_under_a_prime() -> None:
+    """Everyone knows phi of a prime, so that everyone could open what is encrypted under it."""
+    prime = int(gmpy2.next_prime(secret_key().public_key.n))
+    victim = members()["b"]
+    lied_to = replace(victim, published={**victim.published, "a": prime.to_bytes(256, "big")})
+    with pytest.raises(SumError, match="Paillier key of site 'a' is no product of two large primes"):
+        Paillier(key_bits=2048).contribute(vectors(1, 2, 3)["b"], THIS, lied_to)

@@ -1,0 +1,143 @@
+"""Data sets by name: where each is found, and what is said if it is not."""
+
+import socket
+from pathlib import Path
+from urllib.error import URLError
+
+import numpy as np
+import pandas as pd
+import pytest
+import sklearn.datasets
+from sklearn.utils import Bunch
+
+from flower_pansvm.errors import SettingError, TableError
+from simulations.data.datasets import load_dataset, locate
+
+DATA = Path(__file__).parents[3] / "../shared/data"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not there")
+
+
+@pytest.fixture(autouse=True)
+def _no_folder_and_no_network(monkeypatch):
+    monkeypatch.delenv("PANSVM_DATA", raising=False)
+
+    def refuse(*arguments, **options):
+        raise AssertionError("a data set used the network")
+
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    pd.DataFrame({"age": [1, 2], "label": ["a", "b"]}).to_csv(tmp_path / "ward.t.csv.gz", index=False)
+    (tmp_path / "sparse.libsvm").write_text("1 1:2\n-1 2:3\n")
+    pd.read_csv(tmp_path / "ward.t.csv.gz").to_csv(tmp_path / "plain.csv", index=False)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("name", "shape", "classes"),
+    [
+        ("breast_cancer", (569, 30), {"malignant": 212, "benign": 357}),
+        ("iris", (150, 4), {"setosa": 50, "versicolor": 50, "virginica": 50}),
+        ("wine", (178, 13), {"class_0": 59, "class_1": 71, "class_2": 48}),
+    ],
+)
+def test_shipped_data_sets(name, shape, classes):
+    table = load_dataset(name)
+    assert table.X.shape == shape
+    assert len(table.columns) == shape[1]
+    assert dict(zip(*np.unique(table.labels, return_counts=True), strict=True)) == classes
+
+
+def test_shipped_rows_and_labels_belong_together():
+    digits, bunch = load_dataset("digits"), sklearn.datasets.load_digits()
+    np.testing.assert_array_equal(digits.X, bunch.data)
+    assert digits.labels is not None
+    assert digits.labels.tolist() == [str(digit) for digit in bunch.target]
+
+
+def test_a_data_set_in_a_folder(folder, monkeypatch):
+    assert load_dataset("ward.t", None, folder).columns == ("age",)
+    monkeypatch.setenv("PANSVM_DATA", str(folder))
+    assert load_dataset("ward.t").columns == ("age",)
+    # The named folder goes before the environment.
+    with pytest.raises(SettingError, match=r"no data set 'ward.t'"):
+        load_dataset("ward.t", None, folder.parent)
+
+
+def test_a_file_is_read_as_a_hospital_would_read_it(folder):
+    assert load_dataset(str(folder / "plain.csv")).X.tolist() == [[1], [2]]
+    table = load_dataset(str(folder / "sparse.libsvm"))
+    assert table.columns == ("f1", "f2")
+    assert table.absent_is_zero
+    with pytest.raises(TableError, match=r"There is no file 'none.csv'"):
+        load_dataset(str(folder / "none.csv"))
+    with pytest.raises(TableError, match="no label column 'outcome'"):
+        load_dataset(str(folder / "plain.csv"), "outcome")
+
+
+def test_locate(folder):
+    assert locate("breast_cancer") is None
+    assert locate("openml:diabetes") is None
+    assert locate("ward.t", folder) == folder / "ward.t.csv.gz"
+    assert locate("a/b.parquet") == Path("a/b.parquet")
+
+
+def test_an_unknown_name_names_near_matches_and_where_it_looked(folder):
+    with pytest.raises(SettingError, match=r"Did you mean 'breast_cancer'.*PANSVM_DATA"):
+        load_dataset("breast-cancer")
+    with pytest.raises(SettingError, match=r"Did you mean 'ward.t'") as failure:
+        load_dataset("word.t", None, folder)
+    assert str(folder) in str(failure.value)
+    assert "word.t.csv.gz nor word.t.libsvm.gz" in str(failure.value)
+    with pytest.raises(SettingError, match=r"folder of data sets .* does not exist"):
+        load_dataset("ward.t", None, folder / "none")
+
+
+def test_a_column_of_sites_may_hold_text(tmp_path):
+    path = tmp_path / "all.csv"
+    path.write_text("hospital,age,label\nnorth,1,a\neast,2,b\n north,3,a\n?,4,a\n")
+    table = load_dataset(str(path), site_column="hospital")
+    np.testing.assert_array_equal(table.X, [[1, 1], [0, 2], [1, 3], [np.nan, 4]])
+    with pytest.raises(TableError, match="text or a date"):
+        load_dataset(str(path))
+
+
+def test_openml(monkeypatch):
+    frame = pd.DataFrame({"age": [1.0, 2.0], "Class": pd.Categorical(["good", "bad"])})
+    asked = []
+
+    def fetch(name, *, as_frame):
+        asked.append(name)
+        return Bunch(frame=frame, target_names=["Class"])
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
+    table = load_dataset("openml:credit-g")
+    assert asked == ["credit-g"]
+    assert table.columns == ("age",)
+    assert table.labels is not None
+    assert table.labels.tolist() == ["good", "bad"]
+
+
+@pytest.mark.parametrize(
+    ("failure", "text"),
+    [
+        (URLError("no name server"), "no connection to OpenML .*needs the network.*breast_cancer"),
+        (ValueError("no such data set"), "OpenML has no such active data set"),
+    ],
+)
+def test_openml_out_of_reach(monkeypatch, failure, text):
+    def fetch(name, *, as_frame):
+        raise failure
+
+    monkeypatch.setattr(sklearn.datasets, "fetch_openml", fetch)
+    with pytest.raises(SettingError, match=text):
+        load_dataset("openml:credit-g")
+
+
+@needs_data
+def test_names_with_dots_and_libsvm_in_the_benchmark_folder():
+    assert load_dataset("german.numer", None, DATA).X.shape == (1000, 24)
+    assert load_dataset("splice.t", None, DATA).X.shape == (2175, 60)
+    assert load_dataset("a9a.t", None, DATA).absent_is_zero

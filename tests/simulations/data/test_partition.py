@@ -1,0 +1,179 @@
+"""Partitions: every row at exactly one site, and each split does what its name says."""
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from clients.table.table import Table
+from flower_pansvm.errors import SettingError
+from simulations.data.datasets import load_dataset
+from simulations.data.partition import partition
+
+DATA = Path(__file__).parents[3] / "../shared/data"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="../shared/data is not there")
+
+
+def _table(values: list[float], classes: int) -> Table:
+    """Return a table whose column `row` numbers the rows."""
+    rows = np.arange(float(len(values)))
+    labels = np.array([f"class {row * 7919 % classes}" for row in range(len(values))])
+    return Table(("row", "value"), np.column_stack([rows, values]), labels)
+
+
+def _row_numbers(part: Table) -> list[int]:
+    return [int(number) for number in part.X[:, part.columns.index("row")]]
+
+
+def _assert_every_row_once(table: Table, parts: list[Table]) -> None:
+    """Every row is at one site, whole and with its own label, and no site is empty or out of order."""
+    assert sorted(number for part in parts for number in _row_numbers(part)) == list(range(len(table.X)))
+    for part in parts:
+        numbers = _row_numbers(part)
+        assert numbers
+        assert numbers == sorted(numbers)
+        kept = [table.columns.index(column) for column in part.columns]
+        np.testing.assert_array_equal(part.X, table.X[np.ix_(numbers, kept)])
+        np.testing.assert_array_equal(part.labels, table.labels[numbers])
+
+
+tables = st.builds(
+    _table,
+    st.lists(st.sampled_from([-1.5, 0.0, 2.0, 3.0, np.nan]), min_size=1, max_size=40),
+    st.integers(1, 5),
+)
+seeds = st.integers(0, 2**32)
+
+
+@given(tables, st.integers(1, 12), seeds, st.sampled_from(["iid", "feature:value"]))
+def test_equal_parts(table, sites, seed, split):
+    assume(sites <= len(table.X))
+    parts = partition(table, sites, split, seed)
+    _assert_every_row_once(table, parts)
+    sizes = [len(part.X) for part in parts]
+    assert len(sizes) == sites
+    assert max(sizes) - min(sizes) <= 1
+
+
+@given(tables, st.integers(1, 12), seeds, st.floats(0, 1e6, exclude_min=True))
+def test_dirichlet_gives_every_row_to_one_site_and_every_site_a_row(table, sites, seed, concentration):
+    assume(sites <= len(table.X))
+    parts = partition(table, sites, f"dirichlet:{concentration!r}", seed)
+    _assert_every_row_once(table, parts)
+    assert len(parts) == sites
+
+
+@given(tables, st.integers(1, 12), seeds)
+def test_feature_segments_do_not_overlap(table, sites, seed):
+    assume(sites <= len(table.X))
+    values = [part.X[:, 1] for part in partition(table, sites, "feature:value", seed)]
+    for left, right in itertools.pairwise(values):
+        # Missing values are last.
+        assert np.max(left[~np.isnan(left)], initial=-np.inf) <= np.min(
+            right, initial=np.inf, where=~np.isnan(right)
+        )
+        assert not np.isnan(left).any() or np.isnan(right).all()
+
+
+@given(tables, seeds)
+def test_by_column_is_one_site_per_value_and_drops_the_column(table, seed):
+    assume(not np.isnan(table.X[:, 1]).any())
+    parts = partition(table, 3, "by:value", seed)
+    _assert_every_row_once(table, parts)
+    values = [{float(table.X[row, 1]) for row in _row_numbers(part)} for part in parts]
+    assert values == [{value} for value in sorted(set(table.X[:, 1].tolist()))]
+    assert all(part.columns == ("row",) for part in parts)
+
+
+@pytest.mark.parametrize("split", ["iid", "dirichlet:0.5"])
+def test_the_seed_alone_decides(split):
+    table = _table([0.0] * 200, 3)
+
+    def dealt(seed):
+        return [_row_numbers(part) for part in partition(table, 4, split, seed)]
+
+    assert dealt(1) == dealt(1)
+    assert dealt(1) != dealt(2)
+
+
+def _largest_class_share(table: Table, split: str) -> float:
+    """Return the mean over sites and seeds of the share of a site's most frequent class."""
+    shares = []
+    for seed in range(5):
+        for part in partition(table, 5, split, seed):
+            counts = np.unique(part.labels, return_counts=True)[1]
+            shares.append(counts.max() / counts.sum())
+    return float(np.mean(shares))
+
+
+def test_label_skew_grows_as_the_concentration_falls():
+    table = _table([0.0] * 1000, 4)
+    skewed, mild, even = (
+        _largest_class_share(table, split) for split in ("dirichlet:0.05", "dirichlet:1", "iid")
+    )
+    assert skewed > 0.75
+    assert skewed > mild + 0.15 > even + 0.25
+    assert even < 0.35
+    assert _largest_class_share(table, "dirichlet:1e6") < 0.27
+
+
+def test_iid_is_no_cut_of_the_order():
+    """A file sorted by class must not give each site one class."""
+    rows = np.arange(300.0)
+    table = Table(("row",), rows[:, None], np.repeat(["a", "b", "c"], 100))
+    for part in partition(table, 3, "iid", 0):
+        assert np.unique(part.labels, return_counts=True)[1].min() > 20
+
+
+@pytest.mark.parametrize(
+    ("sites", "split", "text"),
+    [
+        (3, "idd", "no split 'idd'. Did you mean 'iid'"),
+        (3, "dirichelt:1", "Did you mean 'dirichlet'"),
+        (3, "", "no split ''.*Choose one of: by, dirichlet, feature, iid"),
+        (3, "iid:3", "must be: iid"),
+        (3, "dirichlet", "must be: dirichlet:A"),
+        (3, "feature:", "must be: feature:COLUMN"),
+        (3, "by", "must be: by:COLUMN"),
+        (3, "dirichlet:0", "A must be a number above 0"),
+        (3, "dirichlet:-1", "A must be a number above 0"),
+        (3, "dirichlet:nan", "A must be a number above 0"),
+        (3, "dirichlet:inf", "A must be a number above 0"),
+        (3, "dirichlet:much", "A must be a number above 0"),
+        (3, "feature:valeu", "no feature column 'valeu'.*'value'"),
+        (3, "by:label", "no feature column 'label' .*the label column is none"),
+        (3, "by:value", "2 of 4 rows have none"),
+        (5, "iid", "4 rows cannot be dealt out to 5 sites"),
+        (5, "dirichlet:1", "4 rows cannot be dealt out to 5 sites"),
+        (5, "feature:value", "4 rows cannot be dealt out to 5 sites"),
+        (0, "iid", "cannot be dealt out to 0 sites"),
+    ],
+)
+def test_splits_that_cannot_be_made(sites, split, text):
+    with pytest.raises(SettingError, match=text):
+        partition(_table([1.0, np.nan, np.nan, 2.0], 2), sites, split, 0)
+
+
+def test_by_the_only_column_and_dirichlet_without_labels():
+    table = Table(("value",), np.array([[1.0], [2.0]]), None)
+    with pytest.raises(SettingError, match="leaves no feature"):
+        partition(table, 2, "by:value", 0)
+    with pytest.raises(SettingError, match="goes by the labels"):
+        partition(table, 2, "dirichlet:1", 0)
+    assert [part.labels for part in partition(table, 2, "iid", 0)] == [None, None]
+
+
+@needs_data
+def test_three_value_segments_of_fourclass_as_in_the_paper():
+    """Lu 2016, Figure 3.6: with f1 scaled to [-1, 1] the cuts are at -0.307692 and 0.285714."""
+    table = load_dataset("fourclass", None, DATA)
+    values = table.X[:, 0]
+    scaled = [
+        2 * (part.X[:, 0] - values.min()) / np.ptp(values) - 1
+        for part in partition(table, 3, "feature:f1", 0)
+    ]
+    assert max(scaled[0]) == pytest.approx(-0.307692, abs=0.02)
+    assert max(scaled[1]) == pytest.approx(0.285714, abs=0.02)

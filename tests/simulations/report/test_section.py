@@ -1,0 +1,99 @@
+"""Sections of the report: each appears where its figures are, in its place, and text is never taken for HTML."""
+
+from typing import Any
+
+import pytest
+
+from flower_pansvm.errors import SettingError
+from simulations.report.page import headline
+from simulations.report.section import SECTIONS, Result, Section, render, sections_of, some, svg
+
+BARE: dict[str, Any] = {
+    "strategy": "another",
+    "aggregation": "ring",
+    "sites": 3,
+    "rows_train": None,
+    "rows_test": 0,
+    "classes": None,
+    "features": None,
+    "accuracy": None,
+    "balanced_accuracy": None,
+    "auc": None,
+    "dropped_sites": [],
+    "model_sha256": None,
+    "round_trips": 2,
+    "bytes_up": 1_000_000,
+    "bytes_down": 0,
+    "seconds": {"join": 1.5},
+    "disclosed": [],
+    "config": {"strategy": "another"},
+    "versions": {"python": "3.11"},
+}
+
+
+def titles(result: dict[str, Any]) -> list[str]:
+    return [one.title for one in sections_of(result)]
+
+
+def test_a_run_without_figures_of_its_own_has_the_sections_that_every_run_has() -> None:
+    assert titles(BARE) == ["What left each site", "Time", "Settings and versions"]
+    assert titles({**BARE, "chosen": None}) == titles(BARE)
+
+
+def test_every_section_renders_names_as_text() -> None:
+    result = {
+        **BARE,
+        "config": {"data": "<script>"},
+        "disclosed": [
+            {"task": "<b>", "result": "r", "how": "summed", "numbers_per_site": 3, "times": 1},
+        ],
+        "seconds": {"<i>": 1.0},
+    }
+    for section in sections_of(result):
+        html = section.html(result)
+        assert "&lt;" in html
+        assert "<script>" not in html
+        assert "<b>" not in html
+        assert "<i>" not in html
+
+
+def test_the_headline_of_a_run_without_model_and_evaluation() -> None:
+    figures = headline(BARE)
+    assert figures["test accuracy"] == "not measured"
+    assert figures["rows trained on / tested on"] == "not known / 0"
+    assert figures["model"] == "none"
+    assert figures["round trips"] == "2"
+
+
+def test_a_section_of_its_own_is_one_class(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Votes(Section):
+        title, place, figures = "Votes", 15, ("votes_of_sites",)
+
+        def html(self, result: Result) -> str:
+            return render("<p>{{ votes | join(', ') }}</p>", votes=result["votes_of_sites"])
+
+        def headline(self, result: Result) -> dict[str, str]:
+            return {"votes": str(len(result["votes_of_sites"]))}
+
+        def round_trips(self, result: Result) -> str:
+            return "1 to vote"
+
+    monkeypatch.setitem(SECTIONS.data, "votes", Votes)
+    result = {**BARE, "votes_of_sites": ["yes", "no"]}
+    assert titles(result)[0] == "Votes"
+    assert sections_of(result)[0].html(result) == "<p>yes, no</p>"
+    assert headline(result)["votes"] == "2"
+    assert headline(result)["round trips"] == "2, of these 1 to vote"
+    assert "votes" not in headline(BARE)
+
+
+def test_two_sections_of_one_name_are_an_error() -> None:
+    sections_of(BARE)
+    with pytest.raises(SettingError, match="two of the section 'convergence'"):
+        SECTIONS.register("convergence")(Section)
+
+
+def test_no_plot_is_no_text_and_long_lists_are_shortened() -> None:
+    assert svg(None) == ""
+    assert some(list("abc")) == "a, b, c"
+    assert some(list("abcdefgh")) == "a, b, c, d, e, f and 2 more"

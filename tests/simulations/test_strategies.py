@@ -1,0 +1,23 @@
+"""Every strategy that can be chosen by name does what a strategy has to do."""
+
+from collections.abc import Callable
+
+import pytest
+
+from simulations.testing import CHECKS, LONG_CHECKS
+from strategies.registry import all_strategies
+
+STRATEGIES = list(all_strategies())
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
+def test_every_strategy(strategy: str, check: Callable[[str], None]) -> None:
+    check(strategy)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize("check", LONG_CHECKS, ids=lambda check: check.__name__)
+def test_every_strategy_in_full(strategy: str, check: Callable[[str], None]) -> None:
+    check(strategy)

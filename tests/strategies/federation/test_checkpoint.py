@@ -1,0 +1,223 @@
+"""A run that is stopped leaves a checkpoint, and goes on from it to the very same model."""
+
+import json
+import random
+import subprocess
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flwr.app import Message
+
+from flower_pansvm.errors import FederationError, SettingError
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import in_process_grid, resumed
+from strategies.app import run
+from strategies.federation.checkpoint import FOLDER
+from strategies.settings import Settings, make_settings
+
+
+class StoppedError(Exception):
+    """The coordinator's process is killed."""
+
+
+class StoppingGrid(InProcessGrid):
+    """A grid whose coordinator is killed before its n-th round trip."""
+
+    def __init__(self, settings: Settings, stop: int) -> None:
+        usual = in_process_grid(settings)
+        nodes = [dict(context.node_config) for context in usual._contexts.values()]
+        super().__init__(usual.app, nodes, settings.to_config(), usual.run.run_id)  # type: ignore[arg-type]
+        self.left = stop
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        self.left -= 1
+        if self.left < 0:
+            raise StoppedError
+        return super().push_messages(messages)
+
+
+def stop_before(round_trip: int, settings: Settings, folder: Path) -> None:
+    """Run until the coordinator is killed."""
+    with pytest.raises(StoppedError):
+        run(StoppingGrid(settings, round_trip), settings, folder)
+
+
+@pytest.fixture(scope="module")
+def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> str:
+    settings = make_settings(data="wine", sites=3)
+    return run(in_process_grid(settings), settings, tmp_path_factory.mktemp("whole")).model.sha256()
+
+
+QUICK: dict[str, Any] = {"data": "wine", "sites": 3, "landmarks": "15", "tol": 0.05}
+JOBS: dict[str, dict[str, Any]] = {
+    "training": {},
+    "hops": {"aggregation": "k-secure", "execution": "hops"},
+    "exact sums": {"preset": "exact"},
+    "the paper's points": {"preset": "paper", "tol": 0.2},
+    "extremes": {"scaling": "minmax", "test_fraction": 0.0},
+    "one versus one with probabilities": {"multi_class": "ovo", "probability": True, "cv_folds": 2},
+    "federated landmarks": {"landmark_method": "federated-k-means"},
+    "voted wrapper": {"strategy": "voted-wrapper", "step": "0.4", "cv_folds": 2},
+    "filter and wrapper": {"strategy": "filter-wrapper", "filter_welch": "3", "candidates": 2, "cv_folds": 2},
+    "model choice": {"C": "auto", "C_grid": "1,16", "cv_folds": 2},
+    "model choice, random landmarks": {
+        "C": "auto",
+        "C_grid": "1,16",
+        "cv_folds": 2,
+        "landmark_method": "random",
+    },
+}
+
+
+@pytest.mark.parametrize(
+    ("job", "stops"),
+    [
+        *((job, 3) for job in ("training", "one versus one with probabilities", "federated landmarks")),
+        ("model choice", 3),
+        *(pytest.param(job, 20, marks=pytest.mark.slow) for job in JOBS),
+    ],
+)
+def test_a_run_killed_at_any_time_is_resumed_to_the_same_model(job: str, stops: int, tmp_path: Path) -> None:
+    settings = make_settings(**{**QUICK, **JOBS[job]})
+    whole = run(in_process_grid(settings), settings, tmp_path / "whole")
+    trips = whole.federation.costs.round_trips
+    for stop in range(2, trips, max(1, trips // stops)):
+        folder = tmp_path / str(stop)
+        stop_before(stop, settings, folder)
+        again = resumed(folder)
+        assert run(in_process_grid(again), again, folder).model.sha256() == whole.model.sha256()
+        assert not (folder / FOLDER).exists()
+
+
+@pytest.mark.parametrize("method", ["k-means", "federated-k-means", "random"])
+def test_what_was_learned_is_not_asked_again(method: str, tmp_path: Path) -> None:
+    settings = make_settings(**{**QUICK, "landmark_method": method})
+    trips = run(in_process_grid(settings), settings, tmp_path / "whole").federation.costs.round_trips
+    stop_before(trips - 1, settings, tmp_path)
+    grid = in_process_grid(resumed(tmp_path))
+    run(grid, resumed(tmp_path), tmp_path)
+    asked = [reply.metadata.message_type.split(".")[1] for reply in grid.replies[:: settings.sites]]
+    # Keys do not outlive a run, and with the moments the sites share a secret.
+    assert asked[:2] == ["join", "moments"]
+    assert not {"landmarks", "assign", "box", "warm_start"} & set(asked)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("job", ["training", "model choice"])
+def test_a_killed_process_is_resumed_to_the_same_model(job: str, tmp_path: Path) -> None:
+    settings = make_settings(**{**QUICK, "tol": 1e-3, **JOBS[job]})
+    whole = run(in_process_grid(settings), settings, tmp_path / "whole").model.sha256()
+    usual = make_settings().to_config()
+    options = [f"{name}={value}" for name, value in settings.to_config().items() if value != usual[name]]
+    command = [sys.executable, "-m", "simulations", "run", "--engine", "in-process"]
+    for attempt in range(3):
+        folder = tmp_path / str(attempt)
+        started = [
+            *command,
+            "--out",
+            str(folder),
+            *(word for option in options for word in ("--set", option)),
+        ]
+        with subprocess.Popen(started, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as process:
+            while process.poll() is None and not any((folder / FOLDER).glob("*.npz")):
+                time.sleep(0.01)
+            time.sleep(random.uniform(0.0, 0.5))
+            process.kill()
+        if (folder / "result.json").exists():
+            continue  # the run was faster than the murderer
+        done = subprocess.run(
+            [*command, "--resume", str(folder)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        assert json.loads((folder / "result.json").read_text())["model_sha256"] == whole
+
+
+class LosingGrid(StoppingGrid):
+    """A grid whose second site falls silent at its fifth message."""
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        messages = list(messages)
+        self.asked = getattr(self, "asked", 0) + 1
+        if self.asked < 5 or len(messages) < 3:
+            return super().push_messages(messages)
+        others = [message for message in messages if message.metadata.dst_node_id != 3]
+        ids = iter(super().push_messages(others))
+        return [next(ids) if message in others else "" for message in messages]
+
+
+def test_a_site_that_was_lost_before_the_run_was_killed_stays_lost(tmp_path: Path) -> None:
+    settings = make_settings(**{**QUICK, "min_sites": 2, "timeout": 0.05})
+    whole = run(LosingGrid(settings, 10_000), settings, tmp_path / "whole")
+    assert whole.federation.costs.dropped == ["site-001"]
+    with pytest.raises(StoppedError):
+        run(LosingGrid(settings, whole.federation.costs.round_trips - 1), settings, tmp_path / "cut")
+    again = resumed(tmp_path / "cut")
+    strategy = run(in_process_grid(again), again, tmp_path / "cut")
+    assert strategy.federation.costs.dropped == ["site-001"]
+    assert strategy.model.sha256() == whole.model.sha256()
+
+
+def test_a_run_may_be_stopped_more_than_once(uninterrupted: str, tmp_path: Path) -> None:
+    settings = make_settings(data="wine", sites=3)
+    stop_before(6, settings, tmp_path)
+    again = resumed(tmp_path)
+    # Its keys, its moments once more, and two sums that the first one had not got to.
+    stop_before(4, again, tmp_path)
+    assert len(list((tmp_path / FOLDER).glob("*.npz"))) == 7
+    assert run(in_process_grid(again), again, tmp_path).model.sha256() == uninterrupted
+
+
+def test_a_resumption_that_fails_at_once_loses_nothing(uninterrupted: str, tmp_path: Path) -> None:
+    settings = make_settings(data="wine", sites=3)
+    stop_before(6, settings, tmp_path)
+    again = resumed(tmp_path)
+    stop_before(0, again, tmp_path)
+    grid = in_process_grid(again)
+    assert run(grid, again, tmp_path).model.sha256() == uninterrupted
+    assert "train.landmarks" not in {reply.metadata.message_type for reply in grid.replies}
+
+
+def test_too_few_sites_leave_a_checkpoint(tmp_path: Path) -> None:
+    class Silent(StoppingGrid):
+        def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+            messages = list(messages)
+            self.left -= 1
+            return (
+                ["", *list(InProcessGrid.push_messages(self, messages[1:]))]
+                if self.left < 0
+                else (InProcessGrid.push_messages(self, messages))
+            )
+
+    settings = make_settings(data="wine", sites=3, preset="exact")
+    with pytest.raises(FederationError, match="Only 2 sites are left"):
+        run(Silent(settings, 5), settings, tmp_path)
+    assert len(list((tmp_path / FOLDER).glob("*.npz"))) == 4
+    assert (
+        run(in_process_grid(resumed(tmp_path)), resumed(tmp_path), tmp_path).training.progress[0].gap <= 1e-3
+    )
+
+
+def test_nothing_to_resume(tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="no checkpoint"):
+        resumed(tmp_path)
+
+
+def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
+    settings = make_settings(data="wine", sites=3)
+    stop_before(6, settings, tmp_path)
+    other = make_settings(data="wine", sites=3, C=2.0, resume=True)
+    with pytest.raises(SettingError, match="other settings: C"):
+        run(in_process_grid(other), other, tmp_path)
+
+
+def test_a_damaged_entry_is_named(tmp_path: Path) -> None:
+    settings = make_settings(data="wine", sites=3)
+    stop_before(6, settings, tmp_path)
+    entry = sorted((tmp_path / FOLDER).glob("*.npz"))[2]
+    entry.write_bytes(b"damaged")
+    with pytest.raises(SettingError, match=entry.name):
+        run(in_process_grid(resumed(tmp_path)), resumed(tmp_path), tmp_path)

@@ -1,0 +1,277 @@
+"""A site that contributes what cannot be: the run ends with a clear error, and where it can be seen, names the site."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from clients.gate import answering
+from clients.gate.blur import Noised
+from clients.gate.door import leave
+from flower_pansvm.cutting_planes.cuts import Question, curvature_size
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.errors import FederationError
+from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.tasks.cutting_planes import CUTS, WARM_START
+from flower_pansvm.tasks.landmarks import ASSIGN, BOX, LANDMARKS
+from flower_pansvm.tasks.limits import COUNT
+from flower_pansvm.tasks.scaling import MOMENTS
+from flower_pansvm.tasks.scoring import SCORES, ScoresQuestion
+from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
+from flower_pansvm.tasks.task import Task
+from simulations.engines.running import train_in_process
+from strategies.federation.opened import KnownRows, Opened
+from strategies.federation.plausible import check_sum
+from strategies.master.curvature import curvature_diagonal, curvature_matrix
+from strategies.settings import make_settings
+from strategies.steps.packing import pack_questions
+
+LIAR = "site-001"
+
+Results = dict[str, Any]
+Lie = Callable[[Results], None]
+
+
+def shift(name: str, by: float) -> Lie:
+    def lie(results: Results) -> None:
+        results[name] = results[name] + by
+
+    return lie
+
+
+def set_all(name: str, value: float) -> Lie:
+    def lie(results: Results) -> None:
+        results[name] = np.full_like(results[name], value)
+
+    return lie
+
+
+def put_first(name: str, value: float) -> Lie:
+    def lie(results: Results) -> None:
+        changed = np.array(results[name], dtype=np.float64)
+        changed.flat[0] += value
+        results[name] = changed
+
+    return lie
+
+
+@pytest.fixture
+def liar(monkeypatch: pytest.MonkeyPatch) -> Callable[[Task, Lie], None]:
+    """Return a function that makes one site change its results of a task before they are masked."""
+
+    def make(task: Task, lie: Lie) -> None:
+        def lying(asked: Task[Any, Any], answer: Any, participation: Any, notes: Any) -> Any:
+            if asked is task and participation.member.name == LIAR:
+                given = answer.answer if isinstance(answer, Noised) else answer
+                results = dict(vars(given))
+                lie(results)
+                changed = replace(given, **results)
+                answer = Noised(changed) if isinstance(answer, Noised) else changed
+            return leave(asked, answer, participation, notes)
+
+        monkeypatch.setattr(answering, "leave", lying)
+
+    return make
+
+
+SETTINGS: dict[str, Any] = {"data": "wine", "sites": 4, "landmarks": "20", "tol": 0.05}
+
+
+@pytest.mark.parametrize(
+    ("task", "lie", "settings", "problem"),
+    [
+        (
+            MOMENTS,
+            shift("rows", -100),
+            {},
+            "'rows' holds a number of rows or cells that is negative",
+        ),
+        (MOMENTS, shift("rows", 0.5), {}, "negative or not whole"),
+        (MOMENTS, shift("count", 1000), {}, "more cells of a column than there are rows"),
+        (MOMENTS, shift("total", 1e6), {}, "too large for its number of cells"),
+        (MOMENTS, put_first("square", -1e6), {}, "sum of squares that is negative"),
+        (LANDMARKS, set_all("filled", 0.25), {}, "something else than a 0 or a 1"),
+        (LANDMARKS, set_all("filled", 1.0), {}, "something else than a 0 or a 1"),
+        (LANDMARKS, shift("centres", 1.0), {}, "in a slot that is not filled"),
+        (
+            ASSIGN,
+            put_first("weights", -200),
+            {"landmark_method": "federated-k-means"},
+            "a weight that is negative",
+        ),
+        (
+            ASSIGN,
+            set_all("weights", 100),
+            {"landmark_method": "federated-k-means"},
+            "more weight than all rows",
+        ),
+        (BOX, put_first("below", -0.5), {"landmark_method": "random"}, "numbers of sites"),
+        (BOX, lambda results: None, {"landmark_method": "random"}, ""),
+        (WARM_START, put_first("rows", 100), {}, "more rows than the problem"),
+        (WARM_START, set_all("rows", -142), {}, "number of rows that is negative"),
+        # The model becomes the point that the site chose: a loss below all others.
+        (CUTS, shift("loss", -700), {}, "'loss' is negative"),
+        (CUTS, shift("m", 100), {}, "'m' has more rows than the problem"),
+        (CUTS, set_all("d", 142), {}, "'d' is larger than 'm'"),
+        (CUTS, put_first("loss", -60), {}, "'loss' is below a cutting plane"),
+        (CUTS, put_first("curvature", -50), {"preset": "exact"}, "'curvature' is negative"),
+        (
+            SCORES,
+            shift("confusion", 100_000),
+            {},
+            "not have the test rows that the sites have counted",
+        ),
+        (SCORES, put_first("confusion", -50), {}, "negative or not whole"),
+        (SCORES, put_first("histogram", 1), {}, "'histogram' does not have the rows of 'confusion'"),
+        (
+            SCORES,
+            put_first("confusion", 1),
+            {"C": "auto", "C_grid": "1,8", "cv_folds": 2},
+            "not have the training rows that the sites have counted of each class",
+        ),
+        (
+            CLASS_MOMENTS,
+            shift("count", 60),
+            {"strategy": "filter-wrapper"},
+            "more cells of a column than there are rows of a class",
+        ),
+        (
+            SUPPORT,
+            put_first("count", -200),
+            {"strategy": "svm-t"},
+            "support vectors that is negative",
+        ),
+        (
+            SUPPORT,
+            put_first("total", 210),
+            {"strategy": "svm-t"},
+            "too large for its number of cells",
+        ),
+    ],
+    ids=lambda value: value.name if isinstance(value, Task) else None,
+)
+def test_a_sum_that_cannot_be_ends_the_run(
+    task: Task, lie: Lie, settings: dict[str, Any], problem: str, liar: Callable[[Task, Lie], None]
+) -> None:
+    liar(task, lie)
+    if not problem:
+        train_in_process(make_settings(**{**SETTINGS, **settings}))
+        return
+    with pytest.raises(
+        FederationError, match=f"The sum of task '{task.name}' over 4 sites cannot be: .*{problem}"
+    ) as caught:
+        train_in_process(make_settings(**{**SETTINGS, **settings}))
+    assert "A sum does not say which" in str(caught.value)
+
+
+@pytest.mark.parametrize("task", [MOMENTS, CUTS, SCORES], ids=lambda one: one.name)
+def test_without_protection_the_site_is_named(task: Task, liar: Callable[[Task, Lie], None]) -> None:
+    liar(task, put_first(task.summed[0] if task is not CUTS else "loss", -700))
+    with pytest.raises(
+        FederationError, match=rf"What site '{LIAR}' contributed to task '{task.name}' cannot"
+    ):
+        train_in_process(make_settings(**SETTINGS, aggregation="plain"))
+
+
+@pytest.mark.parametrize("lie", [shift("loss", 5.0), put_first("curvature", -50)], ids=["loss", "curvature"])
+def test_a_shift_within_the_rules_goes_unnoticed(lie: Lie, liar: Callable[[Task, Lie], None]) -> None:
+    """Limits that are known: a loss too large by as much as rows could have; a curvature that noise may have made."""
+    liar(CUTS, lie)
+    train_in_process(make_settings(**SETTINGS))
+
+
+# The checks themselves
+
+ROWS = KnownRows(np.array([[30.0, 20.0]]), 10.0, 3, ("a", "b", "c"), ("a", "b", "c"))
+
+
+NOTHING_TRIED = ScoresQuestion(
+    *[np.empty(0, dtype=np.int64)] * 3,
+    np.empty(0),
+    *[np.empty(0, dtype=np.int64)] * 2,
+    *[np.empty((1, 0))] * 2,
+)
+"""One model, without histograms."""
+
+
+def scores(confusion: list[list[float]], **more: Any) -> Opened:
+    opened = Opened(
+        SCORES,
+        replace(NOTHING_TRIED, folds=np.array([-1])),
+        {"confusion": np.array([confusion]), "histogram": np.zeros((1, 0, 2, 4))},
+        {"confusion": COUNT, "histogram": COUNT},
+        ("a", "b", "c"),
+        {},
+        ROWS,
+        3,
+    )
+    return replace(opened, **more)
+
+
+def test_counts_are_compared_with_what_was_counted_before() -> None:
+    check_sum(scores([[5, 1], [1, 3]]))
+    with pytest.raises(FederationError, match="test rows that the sites have counted"):
+        check_sum(scores([[5, 1], [1, 2]]))
+    # Over fewer sites there may be fewer rows, and not more.
+    check_sum(scores([[5, 1], [1, 2]], sites=("a", "b")))
+    with pytest.raises(FederationError, match="test rows that the sites have counted"):
+        check_sum(scores([[5, 1], [1, 4]], sites=("a", "b")))
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_every_sum_must_be_finite(value: float) -> None:
+    support = {name: np.full((1, 2), value) for name in SUPPORT.summed}
+    bounds = dict.fromkeys(support, np.inf)
+    with pytest.raises(FederationError, match="not a finite number"):
+        check_sum(Opened(SUPPORT, None, support, bounds, ("a", "b", "c"), {}, None, 3))
+
+
+@pytest.mark.parametrize("name", CUTS.summed)
+def test_every_result_must_have_the_shape_that_was_asked_for(name: str) -> None:
+    check_sum(cuts({}))
+    opened = cuts({})
+    longer = {**opened.sums, name: np.zeros(len(opened.sums[name]) + 1)}
+    with pytest.raises(FederationError, match=f"'{name}' does not have the shape that was asked for"):
+        check_sum(replace(opened, sums=longer))
+
+
+def cuts(slack: dict[str, float], **results: list[float]) -> Opened:
+    """Return one cutting plane of a problem of 10 rows and rank 1, at w = 2 and b = 1."""
+    sums = {name: np.array(results.get(name, [0.0])) for name in ("a", "d", "m", "loss", "curvature")}
+    problem, question = (
+        Problem("", 1, 10.0, 1.0, Pair(1, REST)),
+        Question(np.array([[2.0, 1.0]]), 0, np.zeros(2)),
+    )
+    asked = pack_questions([problem], [question])
+    sums["curvature"] = np.empty(0)
+    bounds = dict.fromkeys(sums, 1000.0)
+    return Opened(CUTS, asked, sums, bounds, ("a", "b", "c"), slack, None, 3)
+
+
+@pytest.mark.parametrize(
+    ("results", "slack"),
+    [
+        ({"loss": [-0.5]}, {"loss": 0.6}),
+        ({"m": [-0.5]}, {"m": 0.6, "d": 0.6, "loss": 0.1}),
+        ({"d": [-1.5], "m": [1.0], "loss": [9.0]}, {"d": 0.3, "m": 0.3}),
+        ({"d": [1.5], "m": [1.0], "loss": [9.0]}, {"d": 0.3, "m": 0.3}),
+        ({"m": [10.5], "loss": [20.0]}, {"m": 0.6}),
+        # 5 - 2 * 1 - 1 * 1 = 2 is above the loss; an error of 0.3 in a is one of 0.6 there.
+        ({"m": [5.0], "a": [1.0], "d": [1.0], "loss": [1.3]}, {"a": 0.3, "d": 0.15}),
+    ],
+)
+def test_noise_that_is_announced_is_no_lie(results: dict[str, list[float]], slack: dict[str, float]) -> None:
+    check_sum(cuts(slack, **results))
+    with pytest.raises(FederationError, match="cannot be"):
+        check_sum(cuts({}, **results))
+    with pytest.raises(FederationError, match="cannot be"):
+        check_sum(cuts({name: 0.5 * most for name, most in slack.items()}, **results))
+
+
+@pytest.mark.parametrize(("rank", "leading"), [(5, 3), (5, 5), (5, 0), (1, 1)])
+def test_the_diagonal_of_a_curvature_is_that_of_its_matrix(rank: int, leading: int) -> None:
+    curvature = np.random.default_rng(0).normal(size=curvature_size(rank, leading))
+    expected = np.diag(curvature_matrix(curvature, rank, leading))
+    assert np.array_equal(np.sort(curvature_diagonal(curvature, leading)), np.sort(expected))

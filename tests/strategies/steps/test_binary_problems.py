@@ -1,0 +1,178 @@
+"""Class weights, and several classes told apart one versus all or one versus one: as central solvers do it."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from sklearn.datasets import load_iris, make_blobs
+from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
+from sklearn.svm import SVC
+
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.multiclass import signs
+from simulations.data.sites import join_data
+from simulations.engines.running import train_in_process
+from strategies.master.progress import Progress
+from strategies.settings import make_settings
+
+Pool = Callable[..., Any]
+Matrix = NDArray[np.float64]
+
+
+def check_against_svc(state: Progress, F: Matrix, y: Matrix, weights: Matrix, tol: float = 1e-3) -> None:
+    """Check the bounds of a problem against LIBSVM on the same mapped rows with the same weights."""
+    C = state.problem.C
+    svc = SVC(kernel="linear", C=C, tol=1e-4).fit(F, y, sample_weight=weights)
+    w, b = svc.coef_[0], svc.intercept_[0]
+    best = 0.5 * w @ w + C * weights @ np.maximum(0.0, 1.0 - y * (F @ w + b))
+    assert state.lower <= best * (1 + 1e-6)
+    assert state.upper <= best * (1 + tol)
+
+
+# Class weights
+
+
+@pytest.mark.parametrize(
+    "config",
+    [{}, {"data": "wine"}, {"data": "wine", "multi_class": "ovo"}],
+    ids=["two classes", "one versus all", "one versus one"],
+)
+def test_balanced_classes_weigh_as_in_scikit_learn(config: dict[str, str], pool: Pool) -> None:
+    strategy = train_in_process(
+        make_settings(class_weight="balanced", C=2.0, landmarks="40", preset="exact", **config)
+    )  # type: ignore[arg-type]
+    rows = pool(strategy.settings, strategy.model.schema_)
+    F = rows.mapped(strategy.model)
+    for state in strategy.training.progress:
+        y = signs(rows.classes, state.problem.pair)
+        F_in, y_in = F[y != 0], y[y != 0]
+        expected = SVC(kernel="linear", class_weight="balanced").fit(F_in, y_in).class_weight_
+        assert state.problem.weights == pytest.approx((expected[1], expected[0]))
+        check_against_svc(state, F_in, y_in, np.where(y_in > 0, expected[1], expected[0]))
+
+
+def test_balanced_weights_find_more_of_a_rare_class(write_table: Callable[..., str]) -> None:
+    X, y = make_blobs([200, 20], centers=[[0, 0], [1.5, 0]], random_state=0)
+    found = {}
+    for class_weight in ("none", "balanced"):
+        settings = make_settings(class_weight=class_weight, data=write_table(X, y), sites=4, landmarks="20")
+        model = train_in_process(settings).model
+        said = model.predict(pd.DataFrame(X, columns=model.feature_names_in_))
+        found[class_weight] = np.count_nonzero(said[y == 1])
+    assert found["balanced"] > found["none"]
+
+
+# Several classes
+
+
+def test_one_versus_one_predicts_as_scikit_learn_does(pool: Pool) -> None:
+    settings = make_settings(data="wine", sites=3, multi_class="ovo", C=4.0, landmarks="40", preset="exact")
+    strategy = train_in_process(settings)
+    model = strategy.model
+    rows, new = pool(settings, model.schema_), pool(settings, model.schema_, test=True)
+    F, F_new = rows.mapped(model), new.mapped(model)
+    for state in strategy.training.progress:
+        y = signs(rows.classes, state.problem.pair)
+        check_against_svc(state, F[y != 0], y[y != 0], np.ones(np.count_nonzero(y)))
+    said = model.predict(pd.DataFrame(new.X, columns=model.feature_names_in_))
+    for central in (OneVsOneClassifier(SVC(kernel="linear", C=4.0)), SVC(kernel="linear", C=4.0)):
+        expected = model.classes_[central.fit(F, rows.classes).predict(F_new)]
+        assert np.mean(said == expected) >= 0.97
+
+
+def test_one_versus_all_predicts_as_scikit_learn_does(pool: Pool) -> None:
+    settings = make_settings(data="digits", sites=3, landmarks="60", tol=1e-2)
+    strategy = train_in_process(settings)
+    model = strategy.model
+    rows, new = pool(settings, model.schema_), pool(settings, model.schema_, test=True)
+    central = OneVsRestClassifier(SVC(kernel="linear")).fit(rows.mapped(model), rows.classes)
+    said = model.predict(pd.DataFrame(new.X, columns=model.feature_names_in_))
+    assert np.mean(said == central.predict(new.mapped(model))) >= 0.98
+    assert strategy.evaluation.accuracy == pytest.approx(np.mean(said == new.classes))
+    assert len(strategy.training.progress) == 10
+
+
+def test_two_classes_make_one_problem_whether_one_versus_all_or_one_versus_one() -> None:
+    models = [
+        train_in_process(make_settings(landmarks="20", multi_class=multi_class)).model.sha256()
+        for multi_class in ("ovr", "ovo")
+    ]
+    assert models[0] == models[1]
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_a_class_that_exists_at_one_site_only_is_learned(
+    multi_class: str, write_table: Callable[..., str]
+) -> None:
+    X, y = load_iris(return_X_y=True)
+    shares = [np.flatnonzero((y < 2) & (np.arange(len(y)) % 2 == part)) for part in (0, 1)]
+    shares.append(np.arange(len(y))[y != 1])
+    files = [write_table(X[rows], y[rows], f"site{number}") for number, rows in enumerate(shares)]
+    settings = make_settings(data=join_data(files), sites=3, multi_class=multi_class, min_cluster=2)
+    strategy = train_in_process(settings)
+    assert list(strategy.model.classes_) == [0, 1, 2]
+    assert strategy.evaluation.accuracy is not None
+    assert strategy.evaluation.accuracy >= 0.9
+
+
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+def test_a_site_may_have_fewer_rows_than_there_are_classes(
+    multi_class: str, write_table: Callable[..., str]
+) -> None:
+    X, y = make_blobs(260, centers=8, cluster_std=0.5, random_state=0)
+    # The last site has 4 rows of 8 classes, too few for a landmark too.
+    shares = np.split(np.arange(260), [128, 256])
+    files = [write_table(X[rows], y[rows], f"site{number}") for number, rows in enumerate(shares)]
+    settings = make_settings(data=join_data(files), sites=3, multi_class=multi_class, tol=1e-2)
+    strategy = train_in_process(settings)
+    assert len(strategy.model.classes_) == 8
+    assert strategy.evaluation.accuracy is not None
+    assert strategy.evaluation.accuracy >= 0.9
+
+
+# What cannot be trained
+
+
+def test_features_that_are_all_constant_leave_a_linear_kernel_nothing(
+    write_table: Callable[..., str],
+) -> None:
+    data = write_table(np.ones((60, 3)), np.arange(60) % 2)
+    with pytest.raises(TrainingError, match=r"kernel matrix of the landmarks is zero.*choose kernel=rbf"):
+        train_in_process(make_settings(data=data, sites=3, kernel="linear"))
+
+
+def test_features_that_are_all_constant_leave_an_rbf_kernel_the_larger_class(
+    write_table: Callable[..., str],
+) -> None:
+    model = train_in_process(
+        make_settings(data=write_table(np.ones((60, 3)), np.arange(60) % 3 // 2), sites=3)
+    ).model
+    assert model.feature_map_.rank == 1
+    assert set(model.predict(pd.DataFrame(np.ones((5, 3)), columns=model.feature_names_in_))) == {0}
+
+
+@pytest.mark.parametrize("C", [1e-2, 1e4])
+def test_small_and_large_C_reach_the_tolerance(C: float, pool: Pool) -> None:
+    strategy = train_in_process(make_settings(C=C, landmarks="30", preset="exact"))
+    (state,) = strategy.training.progress
+    rows = pool(strategy.settings, strategy.model.schema_)
+    y = signs(rows.classes, state.problem.pair)
+    check_against_svc(state, rows.mapped(strategy.model), y, np.ones(len(y)))
+
+
+def test_a_very_large_C_ends_at_a_usable_model_and_says_what_is_missing(
+    shared_data: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings = make_settings(
+        data="diabetes", data_dir=str(shared_data), C=1e6, landmarks="40", preset="exact"
+    )
+    with caplog.at_level("WARNING", logger="flwr"):
+        strategy = train_in_process(settings)
+    (state,) = strategy.training.progress
+    assert state.gap <= settings.tol or "is left at" in caplog.text
+    assert state.lower <= state.upper
+    assert strategy.evaluation.accuracy is not None
+    assert strategy.evaluation.accuracy >= 0.65

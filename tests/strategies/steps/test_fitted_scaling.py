@@ -1,0 +1,107 @@
+"""Scaling from sums: whatever way the rows are dealt out, as scikit-learn scales the pooled table."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+
+from flower_pansvm.scaling import moments
+from strategies.steps import fitted_scaling
+from strategies.steps.fitted_scaling import mean_and_variance
+
+
+def table(rows: int = 60, missing: float = 0.2, seed: int = 0) -> NDArray[np.float64]:
+    """Return a table with columns of different size and some missing cells, but none without any cell."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(rows, 5)) * [1, 1e3, 1e-4, 10, 1] + [0, 50, 1, -3e3, 0]
+    X[1:][rng.random((rows - 1, 5)) < missing] = np.nan
+    return X
+
+
+def summed(parts: list[NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+    each = [moments(part) for part in parts]
+    return {name: np.sum([one[name] for one in each], axis=0) for name in ("count", "total", "square")}
+
+
+@settings(deadline=None)
+@given(seed=st.integers(0, 1000), cuts=st.lists(st.integers(0, 60), max_size=5))
+def test_sums_over_any_partition_are_those_of_the_pooled_table(seed: int, cuts: list[int]) -> None:
+    X = table(seed=seed)
+    sums = summed(np.split(X, sorted(cuts)))
+    assert sums["count"].tolist() == (~np.isnan(X)).sum(axis=0).tolist()
+    assert sums["total"] == pytest.approx(np.nansum(X, axis=0), rel=1e-9, abs=1e-9)
+    assert sums["square"] == pytest.approx(np.nansum(X**2, axis=0), rel=1e-9)
+
+
+def test_standard_equals_scikit_learns_scaler_of_the_pooled_table() -> None:
+    X = table()
+    scaling = fitted_scaling.standard(**summed(np.array_split(X, 4)))
+    scaler = StandardScaler().fit(X)
+    assert scaling.shift == pytest.approx(scaler.mean_)
+    assert scaling.scale == pytest.approx(scaler.scale_)
+    expected = np.nan_to_num(scaler.transform(X), nan=0.0)
+    assert scaling.transform(X) == pytest.approx(expected, rel=1e-6, abs=1e-6)
+
+
+def test_minmax_equals_scikit_learns_scaler() -> None:
+    X = table()
+    sums = summed([X])
+    mean, _ = mean_and_variance(**sums)
+    scaler = MinMaxScaler((-1, 1)).fit(X)
+    scaling = fitted_scaling.minmax(mean, np.nanmin(X, axis=0), np.nanmax(X, axis=0))
+    assert scaling.transform(X)[~np.isnan(X)] == pytest.approx(scaler.transform(X)[~np.isnan(X)])
+    filled = np.where(np.isnan(X), np.nanmean(X, axis=0), X)
+    assert scaling.transform(X) == pytest.approx(scaler.transform(filled))
+
+
+def test_none_only_fills_missing_cells_with_the_mean() -> None:
+    X = table()
+    scaling = fitted_scaling.none(**summed([X]))
+    assert (scaling.transform(X)[~np.isnan(X)] == X[~np.isnan(X)]).all()
+    assert scaling.transform(X) == pytest.approx(np.where(np.isnan(X), np.nanmean(X, axis=0), X))
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -7.3, 1e-9, 123456.789, 1e15])
+def test_a_constant_column_becomes_zero(value: float) -> None:
+    X = np.full((997, 1), value)
+    scaling = fitted_scaling.standard(**summed(np.array_split(X, 7)))
+    assert scaling.scale.tolist() == [1.0]
+    assert np.abs(scaling.transform(X)).max() <= 1e-12 * abs(value)
+    half = fitted_scaling.minmax(scaling.fill, X.min(axis=0), X.max(axis=0))
+    assert (half.transform(X) == 0).all()
+
+
+def test_a_column_missing_everywhere_becomes_zero() -> None:
+    X = np.column_stack([np.arange(5.0), np.full(5, np.nan)])
+    for scaling in (
+        fitted_scaling.standard(**summed([X])),
+        fitted_scaling.none(**summed([X])),
+        fitted_scaling.minmax(np.array([2.0, 0.0]), np.array([0.0, 0.0]), np.array([4.0, 0.0])),
+    ):
+        assert (scaling.transform(X)[:, 1] == 0).all()
+        assert np.isfinite(scaling.transform(X)).all()
+
+
+def test_a_site_without_rows_adds_nothing() -> None:
+    X = table()
+    for name, value in moments(np.empty((0, 5))).items():
+        assert (value == 0).all(), name
+    assert summed([X, np.empty((0, 5))])["square"].tolist() == summed([X])["square"].tolist()
+
+
+@pytest.mark.parametrize("offset", [1e2, 1e4, -1e5])
+def test_a_huge_offset_keeps_the_variance(offset: float) -> None:
+    x = np.random.default_rng(0).normal(size=(2000, 1))
+    scaling = fitted_scaling.standard(**summed(np.array_split(x + offset, 5)))
+    expected = StandardScaler().fit_transform(x + offset)
+    assert scaling.transform(x + offset) == pytest.approx(expected, rel=1e-4, abs=1e-4)
+
+
+def test_an_offset_beyond_the_precision_of_sums_counts_as_constant() -> None:
+    # Mean square 1e18, variance 1: the sums hold no digit of the variance, and noise must not be blown up.
+    x = np.random.default_rng(0).normal(size=(500, 1)) + 1e9
+    scaling = fitted_scaling.standard(**summed(np.array_split(x, 3)))
+    assert scaling.scale.tolist() == [1.0]
+    assert np.abs(scaling.transform(x)).max() < 10

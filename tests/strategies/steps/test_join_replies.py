@@ -1,0 +1,219 @@
+"""What a site says of itself when it joins, and what comes back malformed later: errors that name the site."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flwr.app import ArrayRecord, ConfigRecord, Error, Message, RecordDict
+
+from flower_pansvm import records
+from flower_pansvm.errors import FederationError, PanSVMError
+from flower_pansvm.records import texts
+from flower_pansvm.tasks.joining import JOIN
+from flower_pansvm.tasks.scaling import MOMENTS, ExtremesAnswer
+from flower_pansvm.tasks.summing import RELAY
+from flower_pansvm.tasks.task import Task
+from simulations.engines.in_process import InProcessGrid
+from strategies.pan_svm import PanSVM
+from strategies.settings import make_settings
+from strategies.steps.join_replies import check_extremes
+
+MakeGrid = Callable[..., InProcessGrid]
+Change = Callable[[RecordDict], None]
+
+
+def put_part(group: str, **parts: Any) -> Change:
+    """Return a change of a reply that puts parts into a group in place of its own."""
+
+    def change(content: RecordDict) -> None:
+        records.put(content, group, {**records.get(content, group), **parts})
+
+    return change
+
+
+def drop_part(group: str, part: str) -> Change:
+    def change(content: RecordDict) -> None:
+        records.put(
+            content,
+            group,
+            {name: value for name, value in records.get(content, group).items() if name != part},
+        )
+
+    return change
+
+
+def drop_group(group: str) -> Change:
+    def change(content: RecordDict) -> None:
+        for half in ("arrays", "values"):
+            del content[f"{group}.{half}"]
+
+    return change
+
+
+def run(
+    hospitals: MakeGrid, files: list[Path], task: Task, change: Change, config: dict[str, Any] | None = None
+) -> None:
+    """Run a training in which the second hospital's reply to a task is changed on its way."""
+    settings = make_settings(sites=3, min_cluster=2, timeout=5, **(config or {}))
+    grid = hospitals(settings, files, {"aggregation": settings.aggregation})
+    answer = grid._answer
+
+    def changed(number: str, message: Message) -> Message:
+        kind, node = message.metadata.message_type, message.metadata.dst_node_id
+        reply = answer(number, message)
+        if kind == task.message_type and node == 3 and reply.has_content():
+            change(reply.content)
+        return reply
+
+    grid._answer = changed  # type: ignore[method-assign]
+    PanSVM(settings).start(grid)
+
+
+@pytest.mark.parametrize(
+    "name", ["", " north", "north ", "a/b", "..\\x", "a\nb", "\x1b[2J", "x" * 65, "\u202en"]
+)
+def test_a_name_that_is_none_is_refused(name: str, hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    with pytest.raises(
+        FederationError, match="The site at node 3 calls itself something that is no name"
+    ) as caught:
+        run(hospitals, hospital_files, JOIN, put_part("disclosed", name=name))
+    assert not name or name not in str(caught.value).replace("north", "").splitlines()
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        # Handed on, a key of another type made honest sites report a TypeError.
+        (put_part("disclosed", public_key="text"), "Site at|something else as 'public_key'"),
+        (put_part("disclosed", public_key=7), "something else as 'public_key'"),
+        (put_part("disclosed", public_key=bytes(31)), "'hospital1' sent cannot be: its public key"),
+        (put_part("disclosed", public_key=np.arange(3)), "something else as 'public_key'"),
+        (put_part("disclosed", published=1.5), "something else as 'published'"),
+        (put_part("disclosed", published=bytes(2**17)), "its published does not have the length"),
+        (put_part("disclosed", signature=bytes(63)), "'hospital1' sent cannot be: its signature"),
+        (put_part("disclosed", absent_is_zero=1), "something else as 'absent_is_zero'"),
+        (put_part("disclosed", columns="age"), "something else as 'columns'"),
+        (put_part("disclosed", columns=np.arange(3.0)), "something else as 'columns'"),
+        (put_part("disclosed", columns=texts(["age"]).reshape(1, 1)), "something else as 'columns'"),
+        (put_part("disclosed", columns=texts(["age", "age"])), "two of its columns have the same name"),
+        (put_part("disclosed", columns=texts(["age", "do\x1bse"])), "number 2 of its columns"),
+        (put_part("disclosed", columns=texts(["age", "x" * 501])), "number 2 of its columns"),
+        (put_part("disclosed", columns=texts(["age", ""])), "number 2 of its columns"),
+        (
+            put_part("disclosed", classes=texts(map(str, range(1001)))),
+            "its classes are not a list of at most",
+        ),
+        (put_part("disclosed", classes=texts(["0", "1\n2"])), "number 2 of its classes"),
+        (drop_part("disclosed", "name"), "node 3' sent a message without the part 'name'"),
+        (put_part("disclosed", rows=np.ones(2)), "node 3' sent an unknown part 'rows' of 'disclosed'"),
+        (put_part("disclosed", version="\x1b"), "'hospital1' sent cannot be: its version"),
+        (drop_part("disclosed", "classes"), "node 3' sent a message without the part 'classes'"),
+        (drop_group("disclosed"), "node 3' sent a message without the part 'name'"),
+    ],
+)
+def test_what_a_site_says_of_itself_is_checked(
+    change: Change, reason: str, hospital_files: list[Path], hospitals: MakeGrid
+) -> None:
+    with pytest.raises(FederationError, match=reason):
+        run(hospitals, hospital_files, JOIN, change)
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (drop_group("sum"), "Site 'hospital1' sent a message without the part 'payload' of 'sum'"),
+        (drop_part("sum", "payload"), "Site 'hospital1' sent a message without the part 'payload'"),
+        (put_part("sum", payload="text"), "Site 'hospital1' sent something else as 'payload'"),
+        (put_part("sum", payload=np.zeros(3)), "Site 'hospital1' sent something else as 'payload'"),
+        (put_part("sum", payload=np.zeros(3, dtype=np.uint8)), "vector from 'hospital1'"),
+        (drop_group("shapes"), "Site 'hospital1' says of the result 'rows'"),
+        (put_part("shapes", rows=np.array([-1])), "Site 'hospital1' says of the result 'rows'"),
+        (put_part("shapes", rows=np.array([np.nan])), "Site 'hospital1' sent something else as 'rows'"),
+        (put_part("shapes", rows=texts(["2"])), "Site 'hospital1' sent something else as 'rows'"),
+        (put_part("shapes", rows=np.array([2**62, 2**62])), "different shapes"),
+        (put_part("notes", hospital0=7), "Site 'hospital1' sent something else as 'hospital0' of 'notes'"),
+        (
+            lambda content: content.update({"sum.values": ArrayRecord(), "sum.arrays": ConfigRecord()}),
+            "Site 'hospital1' sent the group 'sum' in parts",
+        ),
+    ],
+)
+@pytest.mark.parametrize("aggregation", ["ring", "plain"])
+def test_a_reply_that_lacks_something_names_its_site(
+    change: Change, reason: str, aggregation: str, hospital_files: list[Path], hospitals: MakeGrid
+) -> None:
+    with pytest.raises(PanSVMError, match=reason):
+        run(hospitals, hospital_files, MOMENTS, change, {"aggregation": aggregation})
+
+
+def test_a_relay_step_that_lacks_its_payload_names_its_site(
+    hospital_files: list[Path], hospitals: MakeGrid
+) -> None:
+    with pytest.raises(FederationError, match="Site 'hospital1' sent a message without the part 'payload'"):
+        run(hospitals, hospital_files, RELAY, drop_group("sum"), {"execution": "hops"})
+
+
+def test_an_error_text_reaches_the_screen_without_control_characters(
+    hospital_files: list[Path], hospitals: MakeGrid
+) -> None:
+    settings = make_settings(sites=3, min_cluster=2)
+    grid = hospitals(settings, hospital_files)
+    evil = "\x1b]0;owned\x07\x1b[2J\nError: all is well " + "x" * 5000
+    grid._answer = lambda number, message: Message(Error(103, evil), reply_to=_numbered(message, number))  # type: ignore[method-assign]
+    with pytest.raises(PanSVMError) as caught:
+        PanSVM(settings).start(grid)
+    assert "\x1b" not in str(caught.value)
+    assert "\x07" not in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(str(caught.value)) < 2100
+
+
+def test_no_site_answers_in_the_name_of_another(hospital_files: list[Path], hospitals: MakeGrid) -> None:
+    settings = make_settings(sites=3, min_cluster=2)
+    grid = hospitals(settings, hospital_files)
+    answer = grid._answer
+
+    def forged(number: str, message: Message) -> Message:
+        reply = answer(number, message)
+        if message.metadata.dst_node_id == 3:
+            reply.metadata.__dict__["_src_node_id"] = 4
+        return reply
+
+    grid._answer = forged  # type: ignore[method-assign]
+    with pytest.raises(FederationError, match="Node 3 answered in the name of another node"):
+        PanSVM(settings).start(grid)
+
+
+def _numbered(message: Message, number: str) -> Message:
+    message.metadata.__dict__["_message_id"] = number
+    return message
+
+
+EXTREMES = {"low": np.array([[0.0, np.inf]]), "high": np.array([[1.0, -np.inf]])}
+
+
+@pytest.mark.parametrize(
+    ("parts", "reason"),
+    [
+        ({"low": np.array([[2.0, 0.0]])}, "above its largest"),
+        ({"low": np.array([[np.nan, 0.0]])}, "above its largest"),
+        ({"high": np.array([[np.inf, -np.inf]])}, "above its largest"),
+        ({"high": np.array([[1e308, -np.inf]])}, "or too large"),
+        ({"low": np.array([0.0, 0.0])}, "are not one number for each fold and column"),
+        ({"high": np.array([[1, 1]])}, "something else as 'high'"),
+        ({"high": "1"}, "something else as 'high'"),
+    ],
+)
+def test_smallest_and_largest_cells_that_cannot_be_name_their_site(
+    parts: dict[str, Any], reason: str
+) -> None:
+    def group(name: str, values: dict[str, Any]) -> ExtremesAnswer:
+        return records.message_of(ExtremesAnswer, values, "disclosed", f"Site '{name}'")
+
+    check_extremes({"north": group("north", EXTREMES)}, (1, 2))
+    with pytest.raises(FederationError, match=f"[Ss]ite 'south' sent .*{reason}"):
+        check_extremes(
+            {"north": group("north", EXTREMES), "south": group("south", {**EXTREMES, **parts})}, (1, 2)
+        )

@@ -1,0 +1,149 @@
+"""Who installs what: a hospital the core only, and whoever lacks an extra is told its name."""
+
+import ast
+import importlib.util
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from flower_pansvm.errors import EngineError
+from simulations.__main__ import EXTRAS
+from simulations.engines.flower_engine import run_on_flower
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+ROOMS = {
+    "flower_pansvm": [],
+    "clients": [],
+    "strategies": ["coordinator"],
+    "simulations": ["coordinator", "report", "simulation"],
+}
+"""The extras that each room needs besides the core."""
+
+IMPORTED_AS = {"scikit_learn": "sklearn"}
+BLOCK = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {blocked!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Blocked())
+"""
+
+
+def packages(requirements: list[str]) -> set[str]:
+    """Return the names under which required packages are imported."""
+    names = set()
+    for requirement in requirements:
+        name = requirement.split("[")[0].split(">")[0].split("=")[0].replace("-", "_")
+        names.add(IMPORTED_AS.get(name, name))
+    return names
+
+
+CORE = packages(PROJECT["dependencies"])
+OF_EXTRA = {name: packages(needed) for name, needed in PROJECT["optional-dependencies"].items()}
+ONLY_IN_EXTRAS = set().union(*OF_EXTRA.values()) - CORE - {"flower_pansvm"}
+
+
+def imported(file: Path) -> set[str]:
+    """Return the packages that a file imports anywhere, in functions too."""
+    names = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom):
+            names.add(str(node.module).split(".")[0])
+    return names - set(sys.stdlib_module_names) - set(ROOMS)
+
+
+def run_without(blocked: list[str], code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run code in a process in which some packages are not installed."""
+    command = [sys.executable, "-c", BLOCK.format(blocked=blocked) + code, *arguments]
+    return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+
+
+@pytest.mark.parametrize("room", ROOMS)
+def test_each_room_imports_only_what_its_users_install(room: str) -> None:
+    allowed = CORE.union(*(OF_EXTRA[extra] for extra in ROOMS[room]))
+    for file in (ROOT / room).rglob("*.py"):
+        of_paillier = OF_EXTRA["paillier"] if file.name == "paillier.py" else set()
+        assert imported(file) <= allowed | of_paillier, file
+
+
+def test_the_core_is_no_more_than_a_hospital_needs() -> None:
+    files = [file for room in ("flower_pansvm", "clients") for file in (ROOT / room).rglob("*.py")]
+    assert set().union(*map(imported, files)) >= CORE
+
+
+def test_the_command_line_knows_which_extra_brings_what() -> None:
+    for package, extra in EXTRAS.items():
+        assert package in OF_EXTRA[extra]
+
+
+# flwr and scikit-learn need these themselves, so a hospital has them whether it wants to or not.
+NOT_AT_HOSPITALS = sorted(ONLY_IN_EXTRAS - {"rich", "tomli_w", "typer", "threadpoolctl"} | {"ray"})
+
+
+def test_a_hospital_reads_its_table_with_the_core_alone(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"age": [50.0, 61.0], "label": ["a", "b"]})
+    frame.to_csv(tmp_path / "table.csv", index=False)
+    frame.to_parquet(tmp_path / "table.parquet")
+    (tmp_path / "table.libsvm").write_text("1 1:50\n2 1:61\n")
+    done = run_without(
+        NOT_AT_HOSPITALS,
+        "import clients.app\n"
+        "from flwr.app import Context, RecordDict\n"
+        "from clients.table.source import open_table\n"
+        "for file in sys.argv[1:]:\n"
+        "    node = {'data': file, 'cache': 'none'}\n"
+        "    assert open_table(Context(1, 2, node, RecordDict(), {})).X.shape == (2, 1)\n",
+        *(str(tmp_path / f"table.{kind}") for kind in ("csv", "parquet", "libsvm")),
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize(
+    ("package", "arguments", "extra"),
+    [
+        ("typer", ["--help"], "simulation"),
+        ("jinja2", ["report", "folder"], "report"),
+        ("piqp", ["run", "--engine", "in-process"], "coordinator"),
+    ],
+)
+def test_a_command_without_its_extra_names_it(
+    package: str, arguments: list[str], extra: str, tmp_path: Path
+) -> None:
+    out = ["--out", str(tmp_path / "out")] if arguments[0] == "run" else []
+    done = run_without([package], "from simulations.__main__ import main; main()", *arguments, *out)
+    assert done.returncode == 1
+    assert done.stderr.startswith("Error: ")
+    assert f"pip install 'flower-pansvm[{extra}]'" in done.stderr
+    assert package in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_engine_without_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(EngineError, match=r"ray.*pip install 'flower-pansvm\[simulation\]'"):
+        run_on_flower({}, 3, print)
+
+
+def test_a_server_app_without_the_solver_says_what_to_install() -> None:
+    done = run_without(["piqp"], "from strategies.registry import all_strategies; all_strategies()")
+    assert done.stderr.splitlines()[-1].endswith("pip install 'flower-pansvm[coordinator]'")
+
+
+def test_a_simulated_site_without_the_simulation_says_what_to_install() -> None:
+    done = run_without(
+        ["simulations"],
+        "from flwr.app import Context, RecordDict\n"
+        "from clients.table.source import open_table\n"
+        "open_table(Context(1, 2, {'partition-id': 0, 'num-partitions': 3}, RecordDict(), {}))\n",
+    )
+    assert "pip install 'flower-pansvm[simulation]'" in done.stderr.splitlines()[-1]
