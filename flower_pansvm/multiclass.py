@@ -27,35 +27,6 @@ class Pair(NamedTuple):
     negative: int
 
 
-def one_versus_all(classes: int) -> tuple[Pair, ...]:
-    """Return the problems of equation (4.1): each class against all others; for two classes class 1 only.
-
-    Examples
-    --------
-    >>> one_versus_all(2)
-    (Pair(positive=1, negative=-1),)
-    """
-    if classes == 2:
-        return (Pair(1, REST),)
-    return tuple(Pair(positive, REST) for positive in range(classes))
-
-
-def one_versus_one(classes: int) -> tuple[Pair, ...]:
-    """Return the problems of equation (4.4): each two classes, in scikit-learn's order (0, 1), (0, 2), ...
-
-    The later class is the positive one, so that for two classes the problem is that of one-versus-all. (The
-    paper and LIBSVM have the earlier one positive: their decision values are these with the other sign.)
-
-    Examples
-    --------
-    >>> [(pair.negative, pair.positive) for pair in one_versus_one(3)]
-    [(0, 1), (0, 2), (1, 2)]
-    """
-    return tuple(
-        Pair(positive, negative) for negative in range(classes) for positive in range(negative + 1, classes)
-    )
-
-
 def signs(classes: NDArray[np.int64], pair: Pair) -> NDArray[np.float64]:
     """Return the label of each row in a binary problem, shape (rows,).
 
@@ -90,7 +61,7 @@ def class_decisions(
     decisions : ndarray of shape (rows, problems)
         Decision values of the binary problems.
     pairs : tuple of Pair
-        The problems, of :func:`one_versus_all` or :func:`one_versus_one`.
+        The problems (:mod:`flower_pansvm.class_pairs`).
     classes : int
         Number of classes.
 

@@ -14,9 +14,10 @@ from sklearn.svm import SVC
 
 from clients.rows import fold_numbers, test_rows
 from clients.table.table import align
+from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.counts import winners
 from flower_pansvm.cutting_planes.problem import NO_FOLD
-from flower_pansvm.multiclass import Pair, one_versus_all, signs
+from flower_pansvm.multiclass import Pair, signs
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema, class_names
 from simulations.data.sites import table_of

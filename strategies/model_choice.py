@@ -36,6 +36,7 @@ from strategies.steps.binary_problems import (
     with_rows,
 )
 from strategies.steps.cutting_planes import CuttingPlanes
+from strategies.steps.fitted_map import fit_map
 from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.scaling import Moments, ScaledFeatures, tell_scalings
 from strategies.steps.scoring import Trial, score, shares_right
@@ -211,7 +212,7 @@ def _feature_maps(
             kernel = kernel_of(settings, gamma)
             for fold, scaled in enumerate(scaled_sets):
                 check_kernel(kernel, scaled)
-                maps[gamma, fold] = NystromMap.fit(kernel, landmarks[fold])
+                maps[gamma, fold] = fit_map(kernel, landmarks[fold])
         except (TrainingError, SettingError) as error:
             failures[gamma] = str(error)
     maps = {key: feature_map for key, feature_map in maps.items() if key[0] not in failures}

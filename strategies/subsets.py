@@ -34,6 +34,7 @@ from strategies.steps.binary_problems import (
 )
 from strategies.steps.carry_over import carry_over
 from strategies.steps.cutting_planes import CuttingPlanes
+from strategies.steps.fitted_map import fit_map
 from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.scaling import Moments, tell_scalings
 from strategies.steps.scoring import Trial, score, shares_right
@@ -202,7 +203,7 @@ class Subsets:
         except TrainingError:
             # With a linear kernel, features that are the same in all landmarks of a fold have no map. That is no reason
             # to end a selection: nearly all rows are predicted alike then, as these features deserve.
-            return NystromMap.fit(Kernel("rbf"), landmarks[:, features])
+            return fit_map(Kernel("rbf"), landmarks[:, features])
 
     def _problems(self, trained: Trained, fold: int) -> list[Problem]:
         left = int(np.count_nonzero(trained.features))

@@ -10,12 +10,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from flower_pansvm.calibration import Calibration
+from flower_pansvm.class_pairs import one_versus_all, one_versus_one
 from flower_pansvm.counts import winners
 from flower_pansvm.cutting_planes.cuts import blocks
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.model import MODELS, Model
-from flower_pansvm.multiclass import Pair, class_decisions, one_versus_all, one_versus_one
+from flower_pansvm.multiclass import Pair, class_decisions
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
@@ -102,7 +103,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
         if problems not in known:
             raise ValueError(
                 f"The pairs are neither one versus all nor one versus one of {classes} classes. Make them with "
-                "flower_pansvm.multiclass.one_versus_all or one_versus_one."
+                "flower_pansvm.class_pairs.one_versus_all or one_versus_one."
             )
         columns = len(schema.positive_classes)
         if len(weights) != len(problems) or (calibration and len(calibration.slopes) != columns):

@@ -43,7 +43,7 @@ def by_classes(classes: ClassMoments, pairs: Sequence[Pair]) -> FilterScores:
     classes : ClassMoments
         Sums over all rows, by class.
     pairs : sequence of Pair
-        The binary problems, of :func:`flower_pansvm.multiclass.one_versus_all`.
+        The binary problems, of :func:`flower_pansvm.class_pairs.one_versus_all`.
     """
     problems = [classes.sides(pair) for pair in pairs]
     return FilterScores(

@@ -6,11 +6,12 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.class_pairs import one_versus_all, one_versus_one
 from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import LARGEST_WEIGHT, Problem
 from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.multiclass import REST, Pair, one_versus_all, one_versus_one
+from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, WARM_START, FeatureMapBroadcast
@@ -18,6 +19,7 @@ from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
 from strategies.federation.federation import Federation
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps.cutting_planes import side_rows, weighted_rows
+from strategies.steps.fitted_map import fit_map
 from strategies.steps.packing import pack_problems
 from strategies.steps.scaling import ScaledFeatures
 
@@ -61,7 +63,7 @@ def fit_feature_map(
     """
     count = int(np.count_nonzero(features))
     (gamma,) = settings.gamma_values(scale_gamma(count, scaled.variance(features)))
-    return NystromMap.fit(kernel_of(settings, gamma), landmarks[:, features])
+    return fit_map(kernel_of(settings, gamma), landmarks[:, features])
 
 
 def tell_landmarks(federation: Federation, number: int, landmarks: NDArray[np.float64], scaling: int) -> None:

@@ -11,7 +11,7 @@ from sklearn.kernel_approximation import Nystroem
 
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.nystroem import NystromMap
+from strategies.steps.fitted_map import fit_map
 
 KERNELS = [Kernel("rbf", gamma=0.4), Kernel("linear"), Kernel("poly", gamma=0.5, degree=2, coef0=1.0)]
 
@@ -23,13 +23,13 @@ def normal(rows: int, features: int, seed: int = 0) -> NDArray[np.float64]:
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_on_the_landmarks_inner_products_are_the_kernel(kernel: Kernel) -> None:
     L = normal(20, 6)
-    f = NystromMap.fit(kernel, L).transform(L)
+    f = fit_map(kernel, L).transform(L)
     assert f @ f.T == pytest.approx(kernel(L, L), abs=1e-7)
 
 
 def test_inner_products_are_equation_3_4() -> None:
     kernel, L, X = Kernel("rbf", gamma=0.4), normal(15, 6), normal(50, 6, seed=1)
-    f = NystromMap.fit(kernel, L).transform(X)
+    f = fit_map(kernel, L).transform(X)
     R = kernel(X, L)
     assert f @ f.T == pytest.approx(R @ np.linalg.inv(kernel(L, L)) @ R.T, abs=1e-9)
 
@@ -37,7 +37,7 @@ def test_inner_products_are_equation_3_4() -> None:
 @pytest.mark.parametrize("kernel", [KERNELS[0], KERNELS[2]], ids=str)
 def test_inner_products_are_those_of_scikit_learn(kernel: Kernel) -> None:
     L, X = normal(15, 6), normal(40, 6, seed=1)
-    ours = NystromMap.fit(kernel, L)
+    ours = fit_map(kernel, L)
     assert ours.rank == len(L)
     theirs = Nystroem(
         kernel=kernel.name,
@@ -54,12 +54,12 @@ def test_inner_products_are_those_of_scikit_learn(kernel: Kernel) -> None:
 def test_eigenvalues_that_are_only_noise_are_dropped() -> None:
     L = normal(8, 3)
     kernel = Kernel("rbf", gamma=0.5)
-    twice = NystromMap.fit(kernel, np.vstack([L, L, L[:2] + 1e-9]))
+    twice = fit_map(kernel, np.vstack([L, L, L[:2] + 1e-9]))
     assert twice.rank == len(L)
     assert np.abs(twice.normalization).max() < 1e4
-    assert NystromMap.fit(Kernel("linear"), normal(10, 3)).rank == 3
+    assert fit_map(Kernel("linear"), normal(10, 3)).rank == 3
     X = normal(30, 3, seed=1)
-    once = NystromMap.fit(kernel, L)
+    once = fit_map(kernel, L)
     assert twice.transform(X) @ twice.transform(X).T == pytest.approx(
         once.transform(X) @ once.transform(X).T, abs=1e-6
     )
@@ -69,7 +69,7 @@ def test_eigenvalues_that_are_only_noise_are_dropped() -> None:
 def test_the_coordinates_that_matter_most_come_first(kernel: Kernel) -> None:
     # The leading ones are those between which the cutting planes ask for the curvature.
     L = normal(20, 6)
-    feature_map = NystromMap.fit(kernel, L)
+    feature_map = fit_map(kernel, L)
     squares = np.square(feature_map.transform(L)).sum(axis=0)
     assert (np.diff(squares) < 0).all()
     assert squares == pytest.approx(np.linalg.eigvalsh(kernel(L, L))[::-1][: feature_map.rank])
@@ -78,19 +78,19 @@ def test_the_coordinates_that_matter_most_come_first(kernel: Kernel) -> None:
 @pytest.mark.parametrize("kernel", KERNELS, ids=str)
 def test_the_typical_norm_is_that_of_the_landmarks(kernel: Kernel) -> None:
     L = normal(20, 6)
-    feature_map = NystromMap.fit(kernel, L)
+    feature_map = fit_map(kernel, L)
     mean_square = np.square(feature_map.transform(L)).sum(axis=1).mean()
     assert feature_map.typical_norm() == pytest.approx(np.sqrt(mean_square))
 
 
 def test_landmarks_without_any_feature_map_are_an_error() -> None:
     with pytest.raises(TrainingError, match="kernel=rbf"):
-        NystromMap.fit(Kernel("linear"), np.zeros((4, 3)))
+        fit_map(Kernel("linear"), np.zeros((4, 3)))
 
 
 def test_an_overflowing_kernel_is_an_error() -> None:
     with pytest.raises(TrainingError, match="degree"):
-        NystromMap.fit(Kernel("poly", gamma=1.0, degree=400), 100 * normal(5, 3))
+        fit_map(Kernel("poly", gamma=1.0, degree=400), 100 * normal(5, 3))
 
 
 @settings(deadline=None, max_examples=150)
@@ -115,7 +115,7 @@ def test_a_mapped_row_is_not_longer_than_the_kernel_says(
     # The bound of the secure sums rests on ||f(x)||^2 <= k(x, x); it leaves one per cent for rounding.
     X = offset + size * normal(landmarks + 20, features, seed)
     L = np.vstack([X[:landmarks], X[: landmarks // 2] + 1e-7]) if repeated else X[:landmarks]
-    squares = np.square(NystromMap.fit(kernel, L).transform(X)).sum(axis=1)
+    squares = np.square(fit_map(kernel, L).transform(X)).sum(axis=1)
     bounds = np.array([kernel.self_bound(float(x @ x)) for x in X])
     assert (squares <= bounds * (1 + 1e-6)).all()
 
@@ -133,7 +133,7 @@ def test_maps_that_were_fitted_are_normalized(kernel: Kernel, rows: int, feature
     """Also of landmarks that lie close together, where the smallest eigenvalues are next to noise."""
     landmarks = np.random.default_rng(rows).normal(size=(rows, features)) ** 3
     landmarks[rows // 2 :] = landmarks[: rows - rows // 2] + 1e-5
-    feature_map = NystromMap.fit(kernel, landmarks)
+    feature_map = fit_map(kernel, landmarks)
     assert feature_map.is_normalized()
     X = np.random.default_rng(0).normal(size=(500, features)) * 3
     longest = np.square(feature_map.transform(X)).sum(axis=1)
@@ -142,7 +142,7 @@ def test_maps_that_were_fitted_are_normalized(kernel: Kernel, rows: int, feature
 
 @pytest.mark.parametrize("factor", [0.5, 2.0, 1e6, np.nan])
 def test_maps_of_another_length_are_not(factor: float) -> None:
-    fitted = NystromMap.fit(Kernel("rbf", 0.5), np.random.default_rng(0).normal(size=(20, 3)))
+    fitted = fit_map(Kernel("rbf", 0.5), np.random.default_rng(0).normal(size=(20, 3)))
     assert not replace(fitted, normalization=factor * fitted.normalization).is_normalized()
-    other = NystromMap.fit(Kernel("rbf", 5.0), fitted.landmarks)
+    other = fit_map(Kernel("rbf", 5.0), fitted.landmarks)
     assert not replace(fitted, normalization=other.normalization).is_normalized()

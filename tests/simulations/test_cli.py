@@ -14,11 +14,11 @@ from flower_pansvm.calibration import Calibration
 from flower_pansvm.errors import FederationError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.pan_svc import PanSVC
-from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from strategies.federation.checkpoint import Checkpoint
 from strategies.settings import default_config
+from strategies.steps.fitted_map import fit_map
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -306,7 +306,7 @@ def test_predict_with_a_calibrated_model_writes_a_probability_per_class(
     classes: tuple[str, ...], decisions: list[str], pansvm: Run, tmp_path: Path
 ) -> None:
     columns = len(decisions)
-    feature_map = NystromMap.fit(Kernel("linear"), np.array([[2.0]]))
+    feature_map = fit_map(Kernel("linear"), np.array([[2.0]]))
     model = PanSVC.from_parts(
         Schema(("age",), classes),
         Scaling(np.full(1, 50.0), np.full(1, 50.0), np.full(1, 10.0)),

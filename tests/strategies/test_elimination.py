@@ -12,9 +12,9 @@ from scipy import stats
 from sklearn.datasets import load_wine, make_classification
 
 from clients.rows import test_rows as held_out
+from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.errors import FederationError, SettingError, TrainingError
 from flower_pansvm.models.pan_svc import PanSVC
-from flower_pansvm.multiclass import one_versus_all
 from simulations.data.sites import SEPARATOR
 from simulations.engines.running import in_process_grid, train_in_process
 from strategies.app import run

@@ -20,6 +20,7 @@ from strategies.model_choice import Choice, GridPoint
 from strategies.pan_svm import PanSVM
 from strategies.results import describe
 from strategies.settings import make_settings
+from strategies.steps.fitted_map import fit_map
 
 Matrix = NDArray[np.float64]
 
@@ -95,7 +96,7 @@ def test_accuracies_are_those_of_a_central_cross_validation(
             X, X_out = scaler.transform(rows.X[inside]), scaler.transform(rows.X[out])
             y, y_out = rows.classes[inside], rows.classes[out]
             exact.append(SVC(C=C, gamma=gamma).fit(X, y).score(X_out, y_out))
-            f = NystromMap.fit(Kernel("rbf", gamma), told.landmarks[fold]).transform
+            f = fit_map(Kernel("rbf", gamma), told.landmarks[fold]).transform
             mapped.append(SVC(kernel="linear", C=C).fit(f(X), y).score(f(X_out), y_out))
         # They are compared at a gap of 1e-2.
         assert found == pytest.approx(np.mean(mapped), abs=0.016)
@@ -292,14 +293,12 @@ def test_a_degree_that_is_too_large_is_reported_and_a_smaller_gamma_goes_on(moon
 
 
 def test_a_map_that_fails_leaves_out_its_gamma_only(moons: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    fit = NystromMap.fit
-
     def fails(kernel: Kernel, landmarks: Matrix) -> NystromMap:
         if kernel.gamma == 1.0:
             raise TrainingError("no map for this one")
-        return fit(kernel, landmarks)
+        return fit_map(kernel, landmarks)
 
-    monkeypatch.setattr(NystromMap, "fit", fails)
+    monkeypatch.setattr("strategies.model_choice.fit_map", fails)
     settings = make_settings(
         data=moons, gamma="auto", gamma_grid="0.25,1,4", cv_folds=2, landmarks="20", tol=0.05
     )

@@ -21,11 +21,11 @@ from flower_pansvm.cutting_planes.noise import (
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.nystroem import NystromMap
 from strategies.master.curvature import curvature_matrix
 from strategies.master.noise_bounds import bounds_off, largest_noise
 from strategies.master.noisy_curvature import NoisyCurvature
 from strategies.master.progress import Progress
+from strategies.steps.fitted_map import fit_map
 
 Floats = NDArray[np.float64]
 RANK, SITES = 4, 5
@@ -139,10 +139,10 @@ def test_many_rows_to_a_coordinate_need_less_noise_in_a_curvature(question: Ques
 
 def test_narrow_tables_have_more_noise_than_wide_ones() -> None:
     landmarks = np.random.default_rng(0).standard_normal((6, 9))
-    wide = Noise.of(NystromMap.fit(Kernel("rbf", gamma=0.1), landmarks))
+    wide = Noise.of(fit_map(Kernel("rbf", gamma=0.1), landmarks))
     assert wide.bend == pytest.approx(BEND / 3.0)
     assert wide.slope[-1] == pytest.approx(SLOPE / 3.0)
-    narrow = Noise.of(NystromMap.fit(Kernel("rbf", gamma=0.1), landmarks[:, :1]))
+    narrow = Noise.of(fit_map(Kernel("rbf", gamma=0.1), landmarks[:, :1]))
     assert narrow.bend == pytest.approx(BEND)
 
 

@@ -15,9 +15,9 @@ from flower_pansvm.errors import ModelFileError, SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.model import MODELS, Model, load_model
 from flower_pansvm.models.pan_svc import PanSVC
-from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
+from strategies.steps.fitted_map import fit_map
 
 
 class Constant(Model):
@@ -47,7 +47,7 @@ def registered() -> Iterator[None]:
 
 
 def pan_svc() -> PanSVC:
-    feature_map = NystromMap.fit(Kernel("linear"), np.array([[2.0]]))
+    feature_map = fit_map(Kernel("linear"), np.array([[2.0]]))
     scaling = Scaling(np.zeros(1), np.zeros(1), np.ones(1))
     return PanSVC.from_parts(Constant.schema_, scaling, feature_map, np.array([[1.0, 0.0]]))
 

@@ -23,15 +23,16 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 
 from flower_pansvm.calibration import Calibration
+from flower_pansvm.class_pairs import one_versus_all, one_versus_one
 from flower_pansvm.counts import decision_histogram
 from flower_pansvm.cutting_planes.cuts import BLOCK
 from flower_pansvm.errors import ModelFileError, TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.pan_svc import PanSVC
-from flower_pansvm.multiclass import Pair, class_decisions, one_versus_all, one_versus_one
-from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.multiclass import Pair, class_decisions
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
+from strategies.steps.fitted_map import fit_map
 
 COLUMNS = ("age", "dose", "größe")
 
@@ -44,7 +45,7 @@ def make_model(
     calibration: Calibration | None = None,
 ) -> PanSVC:
     rng = np.random.default_rng(seed)
-    feature_map = NystromMap.fit(kernel or Kernel("rbf", gamma=0.5), rng.normal(size=(6, 3)))
+    feature_map = fit_map(kernel or Kernel("rbf", gamma=0.5), rng.normal(size=(6, 3)))
     scaling = Scaling(np.array([50.0, 0.01, 1.7]), np.array([50.0, 0.02, 1.7]), np.array([10.0, 0.01, 0.1]))
     problems = len(pairs or one_versus_all(len(classes)))
     weights = rng.normal(size=(problems, feature_map.rank + 1))
@@ -338,7 +339,7 @@ def test_a_saved_model_comes_back_bit_for_bit(model: PanSVC, tmp_path: Path) -> 
 
 def test_positive_labels_and_a_single_column_come_back(tmp_path: Path) -> None:
     schema = Schema(("x",), ("negative", "positive"), ("3", "4"))
-    feature_map = NystromMap.fit(Kernel("linear"), np.array([[2.0]]))
+    feature_map = fit_map(Kernel("linear"), np.array([[2.0]]))
     scaling = Scaling(np.zeros(1), np.zeros(1), np.ones(1))
     model = PanSVC.from_parts(schema, scaling, feature_map, np.array([[1.0, -0.5]]))
     model.save(tmp_path / "model.npz")

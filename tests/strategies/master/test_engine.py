@@ -19,13 +19,13 @@ from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.nystroem import NystromMap
 from strategies.master import engine, progress
 from strategies.master.engine import Search, solve
 from strategies.master.line_search import LineSearch
 from strategies.master.master import MasterSolution, solve_master
 from strategies.master.progress import Progress
 from strategies.master.search import PointSearch
+from strategies.steps.fitted_map import fit_map
 
 Matrix = NDArray[np.float64]
 Rows = tuple[Matrix, Matrix]
@@ -41,7 +41,7 @@ def signs(y: NDArray[np.bool_]) -> Matrix:
 def mapped(X: Matrix, landmarks: int, gamma: float) -> Matrix:
     """Return the rows mapped by an RBF kernel, every so-many-th row a landmark."""
     Z = StandardScaler().fit_transform(X)
-    return NystromMap.fit(Kernel("rbf", gamma), Z[:: len(Z) // landmarks]).transform(Z)
+    return fit_map(Kernel("rbf", gamma), Z[:: len(Z) // landmarks]).transform(Z)
 
 
 def moons() -> Rows:

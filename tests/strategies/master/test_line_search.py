@@ -12,17 +12,17 @@ from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Labels, Question, cu
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.nystroem import NystromMap
 from strategies.master.line_search import STEP, LineSearch
 from strategies.master.master import MasterSolution
 from strategies.master.progress import Progress
+from strategies.steps.fitted_map import fit_map
 
 Matrix = NDArray[np.float64]
 
 
 def moons() -> tuple[Matrix, Matrix]:
     X, y = make_moons(120, noise=0.25, random_state=0)
-    return NystromMap.fit(Kernel("rbf", 1.0), X[:25]).transform(X), np.where(y == 1, 1.0, -1.0)
+    return fit_map(Kernel("rbf", 1.0), X[:25]).transform(X), np.where(y == 1, 1.0, -1.0)
 
 
 def objective(F: Matrix, y: Matrix, C: float, point: Matrix) -> float:

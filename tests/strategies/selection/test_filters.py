@@ -10,7 +10,8 @@ from sklearn.datasets import load_breast_cancer, load_iris
 from sklearn.feature_selection import f_classif
 from sklearn.preprocessing import scale
 
-from flower_pansvm.multiclass import REST, Pair, one_versus_all
+from flower_pansvm.class_pairs import one_versus_all
+from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.scaling import moments
 from strategies.selection.class_moments import ClassMoments
 from strategies.selection.filters import (

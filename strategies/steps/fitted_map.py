@@ -1,0 +1,52 @@
+"""The feature map of landmarks (Lu 2016, section 3.2.2.2, equations (3.4)-(3.6))."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.nystroem import NystromMap
+
+EIGENVALUE_TOLERANCE = 1e-8
+"""Eigenvalues of k(L, L) below this share of the largest one are noise and are dropped."""
+
+
+def fit_map(kernel: Kernel, landmarks: NDArray[np.float64]) -> NystromMap:
+    """Decompose k(L, L) = U Lambda U^T and keep the eigenvalues that are not noise.
+
+    Parameters
+    ----------
+    kernel : Kernel
+        The kernel k.
+    landmarks : ndarray of shape (landmarks, features)
+        The matrix L.
+
+    Raises
+    ------
+    TrainingError
+        If no eigenvalue is left: then every landmark is mapped to zero. Or if the kernel overflows.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> L = np.array([[0.0], [1.0], [2.0]])
+    >>> f = fit_map(Kernel("rbf", gamma=1.0), L).transform(L)
+    >>> bool(np.allclose(f @ f.T, Kernel("rbf", gamma=1.0)(L, L)))
+    True
+    """
+    with np.errstate(over="ignore"):
+        matrix = kernel(landmarks, landmarks)
+    if not np.isfinite(matrix).all():
+        raise TrainingError(
+            "The kernel matrix of the landmarks has values too large to compute with. Choose a smaller degree or "
+            "gamma, or scale the features."
+        )
+    values, vectors = np.linalg.eigh(matrix)
+    values, vectors = values[::-1], vectors[:, ::-1]
+    kept = values > max(EIGENVALUE_TOLERANCE * float(values[0]), np.finfo(np.float64).tiny)
+    if not kept.any():
+        raise TrainingError(
+            "The kernel matrix of the landmarks is zero, so no feature map exists. With a linear kernel this "
+            "happens when every feature is constant; check the table, or choose kernel=rbf."
+        )
+    return NystromMap(kernel, landmarks, vectors[:, kept] / np.sqrt(values[kept]))
