@@ -11,8 +11,11 @@ from clients.local import cutting_planes, joining, landmarks, scaling, scoring, 
 LOCAL = (joining, scaling, landmarks, cutting_planes, selection, scoring)
 """All that a hospital computes on its rows is in these modules; each enters its work in `HANDLERS`."""
 
+TASKS = tuple(HANDLERS)
+"""All that a hospital answers."""
+
 app = ClientApp()
 
-for task, handler in HANDLERS.items():
+for task in TASKS:
     register = {"query": app.query, "train": app.train, "evaluate": app.evaluate}[task.category]
-    register(task.name)(handler)
+    register(task.name)(HANDLERS[task])

@@ -242,8 +242,7 @@ def _scaling(kind: str, X: Floats) -> Scaling:
         return fitted_scaling.minmax(
             sums["total"] / sums["count"].clip(1), filled.min(axis=0), filled.max(axis=0)
         )
-    scaling: Scaling = getattr(Scaling, kind)(**sums)
-    return scaling
+    return {"standard": fitted_scaling.standard, "none": fitted_scaling.none}[kind](**sums)
 
 
 def _joined(parts: Sequence[PooledRows]) -> PooledRows:

@@ -22,8 +22,7 @@ import pandas as pd
 import pytest
 from flwr.app import Context, Message, RecordDict
 
-from clients.app import app
-from clients.gate.answering import HANDLERS
+from clients.app import TASKS, app
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
@@ -252,7 +251,7 @@ def test_large_answers_are_refused_before_there_is_room_for_them(
 
 def test_the_runs_have_every_task(record: Any) -> None:
     asked = {one.message_type for run in RUNS.values() for one in record(run)[1].recorded[3]}
-    assert asked == {task.message_type for task in HANDLERS if task.name != "rows"}
+    assert asked == {task.message_type for task in TASKS if task.name != "rows"}
 
 
 @pytest.mark.usefixtures("_bounded")

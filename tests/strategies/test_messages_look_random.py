@@ -9,8 +9,7 @@ from flwr.app import Message
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from clients.app import app
-from clients.gate.answering import HANDLERS
+from clients.app import TASKS, app
 from flower_pansvm import records
 from flower_pansvm.tasks.joining import JOIN
 from simulations.engines.in_process import InProcessGrid
@@ -18,7 +17,6 @@ from simulations.engines.running import train_in_process
 from strategies.pan_svm import PanSVM
 from strategies.settings import make_settings
 
-TASKS = tuple(HANDLERS)
 FALSE_ALARM = 1e-6
 """Probability that a test of truly uniform bytes fails; there are some hundreds of such tests."""
 

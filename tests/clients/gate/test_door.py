@@ -13,9 +13,8 @@ from flwr.app import ArrayRecord, ConfigRecord, Context, Message, RecordDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.app import app
+from clients.app import TASKS, app
 from clients.gate import blur
-from clients.gate.answering import HANDLERS
 from clients.gate.blur import Noised
 from clients.gate.door import leave
 from clients.gate.membership import Participation
@@ -195,7 +194,7 @@ def assert_refused_without_data(reply: Message) -> None:
 
 
 @pytest.mark.parametrize("joined", [False, True])
-@pytest.mark.parametrize("task", HANDLERS, ids=lambda task: task.name)
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
 def test_every_task_answers_a_message_without_inputs_with_an_error(
     task: Task, joined: bool, lonely: Context
 ) -> None:
@@ -237,7 +236,7 @@ GROUPS += ["broadcast.schema", "broadcast.scaling", "broadcast.feature_map.0", "
 
 
 @given(
-    st.sampled_from(list(HANDLERS)),
+    st.sampled_from(TASKS),
     st.dictionaries(
         st.sampled_from(GROUPS), st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=6), max_size=8
     ),
@@ -256,7 +255,7 @@ def test_no_garbage_makes_a_task_fail_otherwise_than_by_an_error(
 @pytest.mark.parametrize("half", [{"sum.values": ConfigRecord()}, {"inputs.arrays": ArrayRecord()}], ids=str)
 def test_half_a_group_is_an_error(half: dict[str, Any], lonely: Context) -> None:
     join_alone(lonely)
-    for task in HANDLERS:
+    for task in TASKS:
         assert_refused_without_data(ask(task, RecordDict(half), lonely))
 
 

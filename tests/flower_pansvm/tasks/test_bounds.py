@@ -9,8 +9,7 @@ from flwr.app import RecordDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-import clients.app  # noqa: F401 - all tasks
-from clients.gate.answering import HANDLERS
+from clients.app import TASKS
 from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Question
 from flower_pansvm.cutting_planes.duals import Duals
@@ -58,7 +57,7 @@ QUESTIONS: dict[str, Any] = {
 
 @pytest.mark.parametrize("kernel", ["rbf", "linear", "poly"])
 @pytest.mark.parametrize("scaling", ["standard", "minmax", "none"])
-@pytest.mark.parametrize("task", [task for task in HANDLERS if task.summed], ids=lambda task: task.name)
+@pytest.mark.parametrize("task", [task for task in TASKS if task.summed], ids=lambda task: task.name)
 def test_every_sum_of_every_task_has_a_bound_that_survives_the_journey(
     task: Task[Any, Any], scaling: str, kernel: str
 ) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 import flower_pansvm.tasks
-from clients.app import LOCAL
-from clients.gate.answering import HANDLERS, answers
+from clients.app import LOCAL, TASKS
+from clients.gate.answering import answers
 from clients.site import Site
 from flower_pansvm.records import Floats, Ints
 from flower_pansvm.tasks.consents import CONSENTS
@@ -59,7 +59,7 @@ def test_a_task_knows_how_its_parts_leave() -> None:
 
 
 def test_every_consent_but_that_of_the_preset_belongs_to_a_task() -> None:
-    declared = {consent for task in HANDLERS for consent in task.consents}
+    declared = {consent for task in TASKS for consent in task.consents}
     assert declared == CONSENTS.keys() - {"exact-sums"}
 
 

@@ -60,5 +60,5 @@ def test_versions_are_compared_number_by_number() -> None:
 
 
 def test_the_version_is_that_of_the_project() -> None:
-    text = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
+    text = (Path(__file__).parents[3] / "pyproject.toml").read_text(encoding="utf-8")
     assert f'\nversion = "{VERSION}"\n' in text
