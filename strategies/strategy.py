@@ -44,7 +44,7 @@ class PhasedStrategy(Strategy):
         Model, accuracy and figures, after the run.
     """
 
-    settings_class: ClassVar[type[Settings]]
+    settings_class: ClassVar[type[Settings]] = Settings
 
     def __init__(
         self, settings: Settings, checkpoint: Checkpoint | None = None, transcript: Transcript | None = None

@@ -13,10 +13,10 @@ from flower_pansvm.scaling import Scaling
 from flower_pansvm.tasks.scaling import EXTREMES, MOMENTS, SCALING, ScalingBroadcast
 from flower_pansvm.tasks.task import Nothing
 from strategies.federation.federation import Federation
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps import fitted_scaling
 from strategies.steps.fitted_scaling import mean_and_variance
 from strategies.steps.join_replies import check_extremes
+from strategies.svm_settings import SvmSettings
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class Moments:
         return others
 
 
-def learn_moments(federation: Federation, settings: PanSvmSettings) -> Moments:
+def learn_moments(federation: Federation, settings: SvmSettings) -> Moments:
     """Learn the sums behind mean and variance, of every fold, by one secure sum; with ``minmax`` the extremes, too.
 
     Raises

@@ -26,6 +26,7 @@ from strategies.settings import (
     settings_from,
     term,
 )
+from strategies.strategy import PhasedStrategy
 
 ROOT = Path(__file__).parents[2]
 
@@ -336,6 +337,17 @@ def test_two_strategies_cannot_make_a_setting_of_the_same_name(monkeypatch: pyte
         SettingError, match="'tol', a setting of other, is the name of another setting of filter-wrapper"
     ):
         all_settings()
+
+
+def test_a_strategy_without_settings_of_its_own_has_those_of_every_run(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class Bare(PhasedStrategy): ...
+
+    monkeypatch.setattr(strategies, "data", {**strategies.data, "bare": Bare})
+    assert type(settings_from({**default_config(), "strategy": "bare"})) is Settings
+    with pytest.raises(SettingError, match=r"'C' is a setting of .*pan-svm.*, and the strategy is bare"):
+        settings_from({"strategy": "bare", "C": 2})
 
 
 def test_strategies_may_share_a_term_of_the_sites(monkeypatch: pytest.MonkeyPatch) -> None:

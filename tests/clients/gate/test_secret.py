@@ -62,7 +62,7 @@ def test_it_is_the_same_after_a_restart(node: Node, forget: Callable[[], None]) 
         "from flwr.app import Context, RecordDict\n"
         "from clients.gate.secret import secret_of\n"
         "from clients.site import Site\n"
-        "from strategies.settings import Settings\n"
+        "from strategies.settings import make_settings\n"
         f"context = Context(3, 4, {node!r}, RecordDict(), make_settings().to_config())\n"
         "print(secret_of(Site(context)).hex())"
     )
