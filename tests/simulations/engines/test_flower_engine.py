@@ -114,7 +114,7 @@ def test_app_has_code_and_config(tmp_path: Path, packages: list[Path]) -> None:
 
 def test_this_projects_packages_are_found() -> None:
     folders = {name: flower_engine._package_folder(name) for name in flower_engine.PACKAGES}
-    assert (folders["simulations"] / "flower_engine.py").is_file()
+    assert (folders["simulations"] / "engines" / "flower_engine.py").is_file()
     assert (folders["flower_pansvm"] / "errors.py").is_file()
 
 
