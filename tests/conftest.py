@@ -1,7 +1,9 @@
 """What the tests share: real data where a machine has it, and small tables of hospitals."""
 
+import ast
 import logging
 import os
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -16,6 +18,7 @@ from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.settings import Settings
 
+ROOMS = {"flower_pansvm", "clients", "strategies", "simulations"}
 SHARED_DATA = Path(__file__).parents[1] / ".." / "shared" / "data"
 
 logging.getLogger("flwr").handlers.clear()
@@ -72,3 +75,19 @@ def hospitals() -> MakeGrid:
         return InProcessGrid(app, configs, settings.to_config(), run_id)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def imported() -> Callable[[Path], set[str]]:
+    """Return a function that lists the packages that a file imports anywhere, in functions too."""
+
+    def packages(file: Path) -> set[str]:
+        names = set()
+        for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Import):
+                names |= {alias.name.split(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom):
+                names.add(str(node.module).split(".")[0])
+        return names - set(sys.stdlib_module_names) - ROOMS
+
+    return packages

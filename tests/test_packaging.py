@@ -1,10 +1,10 @@
 """Who installs what: a hospital the core only, and whoever lacks an extra is told its name."""
 
-import ast
 import importlib.util
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pandas as pd
@@ -25,6 +25,8 @@ ROOMS = {
 """The extras that each room needs besides the core."""
 
 IMPORTED_AS = {"scikit_learn": "sklearn"}
+Imported = Callable[[Path], set[str]]
+
 BLOCK = """
 import sys
 
@@ -51,17 +53,6 @@ OF_EXTRA = {name: packages(needed) for name, needed in PROJECT["optional-depende
 ONLY_IN_EXTRAS = set().union(*OF_EXTRA.values()) - CORE - {"flower_pansvm"}
 
 
-def imported(file: Path) -> set[str]:
-    """Return the packages that a file imports anywhere, in functions too."""
-    names = set()
-    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names.add(str(node.module).split(".")[0])
-    return names - set(sys.stdlib_module_names) - set(ROOMS)
-
-
 def run_without(blocked: list[str], code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run code in a process in which some packages are not installed."""
     command = [sys.executable, "-c", BLOCK.format(blocked=blocked) + code, *arguments]
@@ -69,14 +60,14 @@ def run_without(blocked: list[str], code: str, *arguments: str) -> subprocess.Co
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_each_room_imports_only_what_its_users_install(room: str) -> None:
+def test_each_room_imports_only_what_its_users_install(room: str, imported: Imported) -> None:
     allowed = CORE.union(*(OF_EXTRA[extra] for extra in ROOMS[room]))
     for file in (ROOT / room).rglob("*.py"):
         of_paillier = OF_EXTRA["paillier"] if file.name == "paillier.py" else set()
         assert imported(file) <= allowed | of_paillier, file
 
 
-def test_the_core_is_no_more_than_a_hospital_needs() -> None:
+def test_the_core_is_no_more_than_a_hospital_needs(imported: Imported) -> None:
     files = [file for room in ("flower_pansvm", "clients") for file in (ROOT / room).rglob("*.py")]
     assert set().union(*map(imported, files)) >= CORE
 

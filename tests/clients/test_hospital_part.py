@@ -1,8 +1,8 @@
 """What a hospital's process loads: what its auditor has to read, and which packages have to be trusted."""
 
-import ast
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -13,6 +13,7 @@ PACKAGES = {"cryptography", "flwr", "numpy", "scipy", "sklearn"}
 """What the hospital's part imports besides the standard library, some of it only when it is needed."""
 
 ROOMS = ("flower_pansvm", "clients")
+Imported = Callable[[Path], set[str]]
 
 
 def loaded() -> dict[str, Path]:
@@ -27,17 +28,6 @@ def loaded() -> dict[str, Path]:
     return {name: Path(file) for name, file in (line.split(" ", 1) for line in done.stdout.splitlines())}
 
 
-def imported(file: Path) -> set[str]:
-    """Return the packages that a file imports anywhere, in functions too."""
-    names = set()
-    for node in ast.walk(ast.parse(file.read_text())):
-        if isinstance(node, ast.Import):
-            names |= {alias.name.split(".")[0] for alias in node.names}
-        elif isinstance(node, ast.ImportFrom):
-            names.add(str(node.module).split(".")[0])
-    return names - set(sys.stdlib_module_names) - set(ROOMS)
-
-
 def test_a_hospital_loads_its_own_part_only() -> None:
     modules = loaded()
     assert "clients.gate.door" in modules
@@ -46,12 +36,12 @@ def test_a_hospital_loads_its_own_part_only() -> None:
     assert lines <= MOST_LINES
 
 
-def test_a_hospital_trusts_no_package_that_only_the_coordinator_needs() -> None:
+def test_a_hospital_trusts_no_package_that_only_the_coordinator_needs(imported: Imported) -> None:
     found = set().union(*(imported(file) for file in loaded().values()))
     assert found <= PACKAGES
     assert not found & {"piqp", "matplotlib", "typer", "ray", "rich", "jinja2", "phe"}
 
 
-def test_an_import_in_a_function_is_noticed(tmp_path: Path) -> None:
+def test_an_import_in_a_function_is_noticed(tmp_path: Path, imported: Imported) -> None:
     (tmp_path / "one.py").write_text("import os, numpy.linalg\ndef f():\n    from piqp import DenseSolver\n")
     assert imported(tmp_path / "one.py") == {"numpy", "piqp"}
