@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = 7236
+MOST_LINES = 7335
 """As few as can be; a change that needs more says why."""
 
 PACKAGES = {"cryptography", "flwr", "numpy", "scipy", "sklearn"}
