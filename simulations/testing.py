@@ -71,8 +71,11 @@ def check_same_without_masks(strategy: str) -> None:
 
 
 def check_resumes(strategy: str) -> None:
-    """Check that a run that is killed half way goes on to the same model."""
+    """Check that a run that is killed half way goes on to the same model; not of one that only joins and sums once."""
     whole = _trained(strategy)
+    if whole["round_trips"] <= 2:
+        # Joining and one sum: before its end there is nothing to go on from.
+        return
     stop = max(2, whole["round_trips"] // 2)
     with _folder() as folder:
         settings = _settings(strategy, folder)

@@ -26,10 +26,12 @@ from clients.app import TASKS, app
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
+from flower_pansvm.setting_values import key_of
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
+from strategies.pan_svm import PanSVM
 from strategies.registry import all_strategies
-from strategies.settings import Settings, make_settings
+from strategies.settings import Settings, make_settings, setting_fields
 
 # In a hospital a warning is no error.
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -48,6 +50,8 @@ RUNS: dict[str, dict[str, Any]] = {
     "hops": {"execution": "hops", "landmark_method": "federated-k-means"},
     "k-secure": {"aggregation": "k-secure", "landmark_method": "random", "scaling": "minmax"},
     "selection": {"strategy": "svm-t", "cv_folds": 2},
+    # What is nothing like PAN-SVM may have tasks of its own.
+    **{name: {"strategy": name} for name, kind in all_strategies().items() if not issubclass(kind, PanSVM)},
 }
 SMALL: dict[str, Any] = {"sites": 3, "min_cluster": 2, "landmarks": "8", "tol": 0.3, "timeout": 0.05}
 
@@ -126,7 +130,9 @@ def record(tables: list[Path], monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr("strategies.federation.federation.sum_name", lambda *_, **__: "sum")
 
     def run(config: dict[str, Any]) -> tuple[Settings, Recorder]:
-        settings = make_settings(**{**SMALL, **config})
+        own = setting_fields(all_strategies()[config.get("strategy", "pan-svm")].settings_class)
+        small = {name: value for name, value in SMALL.items() if key_of(name) in own}
+        settings = make_settings(**{**small, **config})
         nodes: list[dict[str, Scalar]] = [
             {
                 "data": str(path),

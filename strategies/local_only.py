@@ -1,0 +1,60 @@
+"""Each hospital alone: what a federation has to be better than (Lu 2016's comparison with local models)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flower_pansvm.counts import BINS
+from flower_pansvm.errors import FederationError, SettingError
+from flower_pansvm.metrics import Evaluation
+from flower_pansvm.tasks.local_training import LOCAL_SCORES, LocalScoresQuestion
+from strategies.federation.federation import Federation
+from strategies.outcome import Outcome
+from strategies.registry import strategies
+from strategies.steps.joining import join
+from strategies.strategy import PhasedStrategy
+from strategies.svm_settings import SvmSettings
+
+
+@dataclass(frozen=True)
+class LocalOnlySettings(SvmSettings):
+    """Those of an SVM; C and gamma cannot be left to cross-validation."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.tunes:
+            raise SettingError(
+                "C or gamma is 'auto', but local-only does not choose them: every site trains with the run's. Give "
+                "numbers, or gamma='scale'; 'pansvm tune' chooses them with pan-svm."
+            )
+
+
+@strategies.register("local-only")
+class LocalOnly(PhasedStrategy):
+    """Every site trains scikit-learn's SVC on its own rows, and predicts its own test rows.
+
+    Only the counts of test rows leave, summed over the sites; no model does.
+    """
+
+    settings_class = LocalOnlySettings
+    settings: LocalOnlySettings
+
+    def fit(self, federation: Federation) -> Outcome:
+        """Have the sites train and count; AUC is not measured, as decision values stay at the sites."""
+        with federation.costs.phase("join"):
+            classes = len(join(federation, self.settings).classes)
+        with federation.costs.phase("local training"):
+            counts = federation.secure_sum(LOCAL_SCORES, self._question()).confusion
+        if counts.shape != (classes**2,) or (counts < 0).any() or (counts != np.rint(counts)).any():
+            raise FederationError(
+                "The sites' counts of test rows are not one whole number for each true and predicted class. One of "
+                "them runs another version of flower-pansvm, or a changed one."
+            )
+        confusion = counts.reshape(classes, classes)
+        evaluation = Evaluation.from_counts(confusion, np.empty((0, 2, BINS)))
+        return Outcome(evaluation=evaluation, figures={"confusion": confusion.astype(int).tolist()})
+
+    def _question(self) -> LocalScoresQuestion:
+        chosen = self.settings
+        gamma = chosen.gamma if isinstance(chosen.gamma, float) else 0.0
+        return LocalScoresQuestion(float(chosen.C or 0), gamma, chosen.degree, chosen.coef0)
