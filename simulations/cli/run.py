@@ -1,8 +1,5 @@
-"""The console script ``pansvm``."""
+"""``pansvm run``, ``tune`` and ``select``: train with simulated sites, and say what was found."""
 
-import json
-import shlex
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -11,31 +8,20 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.errors import SettingError
 from flower_pansvm.setting_values import check_choice
 from flower_pansvm.terms import Scalar
 from simulations import selecting
+from simulations.cli.app import Label, cli
+from simulations.cli.select import print_selection
+from simulations.cli.tune import print_choice
 from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings, settings_from
-
-cli = typer.Typer(
-    help="Train one non-linear SVM over the rows of several hospitals; no row leaves its hospital.",
-    no_args_is_help=True,
-    add_completion=False,
-    pretty_exceptions_enable=False,
-)
 
 DEFAULTS = Settings()
 DEFAULT_ENGINE = "simulation"
 DEFAULT_ATTACK_MINUTES = 60.0
 AUDITS = ("sums", "attack")
-
-Label = Annotated[str | None, typer.Option(help="Label column; 'label' if not given.")]
-
-
-@cli.callback()
-def _group() -> None:
-    """Make each command go by its name."""
 
 
 @cli.command(
@@ -148,93 +134,10 @@ def run(
     _check_command(settings, tunes, selects)
     folder = running.run(settings, engine, show, attack_minutes if audit == "attack" else 0.0)
     if tunes:
-        _print_choice(folder, context, engine)
+        print_choice(folder, context, "" if engine == DEFAULT_ENGINE else f" --engine {engine}")
     if selects:
-        _print_selection(folder)
+        print_selection(folder)
     _print_figures(folder)
-
-
-@cli.command()
-def predict(
-    model: Annotated[Path, typer.Argument(help="A model.npz.")],
-    file: Annotated[
-        Path, typer.Argument(help="CSV, Parquet or LIBSVM text with the columns of the training.")
-    ],
-    label: Label = None,
-    out: Annotated[
-        Path | None, typer.Option(help="CSV file for the predictions.", show_default="print them")
-    ] = None,
-) -> None:
-    """Predict the rows of a file; with a label column also the accuracy."""
-    from clients.table.table import columns_text  # noqa: PLC0415
-    from simulations.prediction import predict_file  # noqa: PLC0415
-
-    predictions = predict_file(model, file, label)
-    if out is None:
-        sys.stdout.write(predictions.frame.to_csv(index=False))
-    else:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        predictions.frame.to_csv(out, index=False)
-    if predictions.unused:
-        unused = columns_text(predictions.unused)
-        typer.echo(f"The model does not need {unused} of the file.", err=True)
-    if predictions.accuracy is not None:
-        typer.echo(f"accuracy {predictions.accuracy:.4f} over {len(predictions.frame)} rows", err=out is None)
-
-
-@cli.command()
-def report(folder: Annotated[Path, typer.Argument(help="Folder of a run, with its result.json.")]) -> None:
-    """Write report.html again from a run's result.json."""
-    from simulations.report.page import write_report  # noqa: PLC0415
-
-    typer.echo(f"The report is in {write_report(folder)}")
-
-
-@cli.command("settings")
-def print_settings(
-    strategy: Annotated[
-        str | None, typer.Argument(help="A strategy, whose settings alone are printed.", show_default="all")
-    ] = None,
-) -> None:
-    """Print the settings for --set and for Flower's run config: name, default, what it may be, and meaning."""
-    from simulations import settings_table  # noqa: PLC0415
-
-    show = Console(highlight=False, markup=False).print
-    for title, settings in settings_table.groups(strategy).items():
-        show(settings_table.table(title, settings))
-        show()
-
-
-@cli.command()
-def keygen(
-    file: Annotated[Path, typer.Argument(help="New file for the private half; it must not exist yet.")],
-    name: Annotated[
-        str | None, typer.Option(help="Name of the site.", show_default="the file's name without its ending")
-    ] = None,
-) -> None:
-    """Make a hospital's long-lived identity, by which the other hospitals know its keys to be its own."""
-    from flower_pansvm.secure_sum.new_identity import create_identity  # noqa: PLC0415
-
-    public = create_identity(file)
-    typer.echo(f"public identity: {public}")
-    typer.echo(f"line for the roster file: {json.dumps(name or file.stem)}: {json.dumps(public)}")
-    typer.echo(
-        f"Keep {file} secret and readable for the SuperNode's account only, and give the line to every other hospital "
-        "in a way that cannot be forged, such as on paper or in person. When the lines of all hospitals are in one "
-        "JSON file {...}, with commas between them, start the SuperNode with "
-        f"identity='{file.absolute()}' and roster='/path/to/that/file' in its node config."
-    )
-
-
-def main() -> None:
-    """Run the command line; an error of the user's or of a site's ends it without a traceback."""
-    # An option with a value that may be left out, which typer does not know.
-    arguments = ["--audit=sums" if argument == "--audit" else argument for argument in sys.argv[1:]]
-    try:
-        cli(arguments)
-    except PanSVMError as error:
-        typer.echo(f"Error: {error.with_detail()}", err=True)
-        sys.exit(1)
 
 
 def _assignments(texts: list[str]) -> dict[str, Scalar]:
@@ -263,50 +166,6 @@ def _check_command(settings: Settings, tunes: bool, selects: bool) -> None:
             f"The strategy {settings.strategy} selects no features. Select with one of {', '.join(selecting)}, or "
             "train with 'pansvm run'."
         )
-
-
-def _print_choice(folder: Path, context: typer.Context, engine: str) -> None:
-    """Print the grid that model choice has tried and how to train with the best point again."""
-    from simulations import tuning  # noqa: PLC0415
-    from simulations.report.page import read_result  # noqa: PLC0415
-
-    result = read_result(folder)
-    chosen = result["chosen"]
-    options = {name.removeprefix("--") for option in context.command.params for name in option.opts}
-    again = tuning.command(result, options) + ("" if engine == DEFAULT_ENGINE else f" --engine {engine}")
-    console = Console(highlight=False, markup=False)
-    console.print(
-        f"\nAccuracy over {result['config']['cv-folds']} folds of the training rows, mean ± deviation:\n"
-    )
-    console.print(tuning.grid_table(chosen))
-    for name in tuning.edges(chosen):
-        console.print(f"\nThe best {name} is at the edge of what was tried. Try more: --set {name}-grid=...")
-    console.print(f"\nBest setting: {again}", soft_wrap=True)
-    console.print("The model of the best setting has been trained as well, on all training rows:\n")
-
-
-def _print_selection(folder: Path) -> None:
-    """Print which features were chosen, how it came to that, and how to go on with them."""
-    from simulations.report.page import read_result  # noqa: PLC0415
-    from strategies.results import MODEL_FILE  # noqa: PLC0415
-
-    result = read_result(folder)
-    chosen = result["selected"]
-    show = Console(highlight=False, markup=False).print
-    show("\nAccuracy, mean ± deviation over folds of the training rows:\n")
-    show(selecting.gain_table(result))
-    show(f"\nThe {len(chosen)} chosen of {len(result['ranking'])} features, the most important first:")
-    show(selecting.named(chosen), end="\n\n")
-    show(selecting.steps_table(result))
-    show(f"* chosen, {selecting.why_so_many(result)}\n")
-    for text in filter(None, (selecting.cost(result), selecting.advice(result))):
-        show(f"{text}\n")
-    show(
-        "The model has been trained on the chosen features, and needs only these columns to predict:\n"
-        f"pansvm predict {shlex.quote(str(folder / MODEL_FILE))} FILE.csv\n"
-        "To train on them with other settings, keep only these columns and the label in the file of each site.\n",
-        soft_wrap=True,
-    )
 
 
 def _print_figures(folder: Path) -> None:

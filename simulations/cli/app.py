@@ -1,0 +1,33 @@
+"""The console script ``pansvm``: what its commands share, and how it ends."""
+
+import sys
+from typing import Annotated
+
+import typer
+
+from flower_pansvm.errors import PanSVMError
+
+cli = typer.Typer(
+    help="Train one non-linear SVM over the rows of several hospitals; no row leaves its hospital.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+Label = Annotated[str | None, typer.Option(help="Label column; 'label' if not given.")]
+
+
+@cli.callback()
+def _group() -> None:
+    """Make each command go by its name."""
+
+
+def main() -> None:
+    """Run the command line; an error of the user's or of a site's ends it without a traceback."""
+    # An option with a value that may be left out, which typer does not know.
+    arguments = ["--audit=sums" if argument == "--audit" else argument for argument in sys.argv[1:]]
+    try:
+        cli(arguments)
+    except PanSVMError as error:
+        typer.echo(f"Error: {error.with_detail()}", err=True)
+        sys.exit(1)
