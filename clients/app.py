@@ -6,9 +6,18 @@ Start it with ``flower-supernode``; ``docs/deployment.md`` has the commands.
 from flwr.clientapp import ClientApp
 
 from clients.gate.answering import HANDLERS
-from clients.local import cutting_planes, joining, landmarks, local_training, scaling, scoring, selection
+from clients.local import (
+    cutting_planes,
+    ensemble_voting,
+    joining,
+    landmarks,
+    local_training,
+    scaling,
+    scoring,
+    selection,
+)
 
-LOCAL = (joining, scaling, landmarks, cutting_planes, selection, scoring, local_training)
+LOCAL = (joining, scaling, landmarks, cutting_planes, selection, scoring, local_training, ensemble_voting)
 """All that a hospital computes on its rows is in these modules; each enters its work in `HANDLERS`."""
 
 TASKS = tuple(HANDLERS)

@@ -24,9 +24,14 @@ class LocalOnlySettings(SvmSettings):
         super().__post_init__()
         if self.tunes:
             raise SettingError(
-                "C or gamma is 'auto', but local-only does not choose them: every site trains with the run's. Give "
-                "numbers, or gamma='scale'; 'pansvm tune' chooses them with pan-svm."
+                f"C or gamma is 'auto', but {self.strategy} does not choose them: every site trains with the run's. "
+                "Give numbers, or gamma='scale'; 'pansvm tune' chooses them with pan-svm."
             )
+
+    def question(self) -> LocalScoresQuestion:
+        """Return what the sites are told of their SVM."""
+        gamma = self.gamma if isinstance(self.gamma, float) else 0.0
+        return LocalScoresQuestion(float(self.C or 0), gamma, self.degree, self.coef0)
 
 
 @strategies.register("local-only")
@@ -44,7 +49,7 @@ class LocalOnly(PhasedStrategy):
         with federation.costs.phase("join"):
             classes = len(join(federation, self.settings).classes)
         with federation.costs.phase("local training"):
-            counts = federation.secure_sum(LOCAL_SCORES, self._question()).confusion
+            counts = federation.secure_sum(LOCAL_SCORES, self.settings.question()).confusion
         if counts.shape != (classes**2,) or (counts < 0).any() or (counts != np.rint(counts)).any():
             raise FederationError(
                 "The sites' counts of test rows are not one whole number for each true and predicted class. One of "
@@ -53,8 +58,3 @@ class LocalOnly(PhasedStrategy):
         confusion = counts.reshape(classes, classes)
         evaluation = Evaluation.from_counts(confusion, np.empty((0, 2, BINS)))
         return Outcome(evaluation=evaluation, figures={"confusion": confusion.astype(int).tolist()})
-
-    def _question(self) -> LocalScoresQuestion:
-        chosen = self.settings
-        gamma = chosen.gamma if isinstance(chosen.gamma, float) else 0.0
-        return LocalScoresQuestion(float(chosen.C or 0), gamma, chosen.degree, chosen.coef0)

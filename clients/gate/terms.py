@@ -21,10 +21,9 @@ from flower_pansvm.terms import MIN_CLUSTER, Terms
 KEYS = (
     *("data", "label", "classes", "cache", "state", "name", "identity", "roster"),
     *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster", "blur"),
-    *CONSENTS,
     *("partition-id", "num-partitions"),
 )
-"""Everything a node config may hold; the last two are those of a node of Flower's simulation engine."""
+"""What a node config may hold besides consents; the last two are those of a node of Flower's simulation engine."""
 
 LEAST_SITES = 3
 """A hospital's ``min-sites`` unless its node config says otherwise: of a sum of two, each site learns the other's part
@@ -70,9 +69,10 @@ def agreed_terms(context: Context) -> Terms:
     """
     terms, node = Terms.from_config(context.run_config), context.node_config
     for key in node:
-        if key not in KEYS:
+        if key not in (*KEYS, *CONSENTS):
             raise SettingError(
-                f"The node config of site '{site_name(context)}' has an unknown key '{key}'. {near_matches(key, KEYS)}"
+                f"The node config of site '{site_name(context)}' has an unknown key '{key}'. "
+                f"{near_matches(key, (*KEYS, *CONSENTS))}"
             )
         if key in CONSENTS and node[key] != AGREED:
             raise SettingError(

@@ -4,6 +4,7 @@ from math import inf
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from clients.gate.answering import answers
 from clients.gate.sizes import check_size
@@ -21,13 +22,27 @@ MOST_STEPS = 10_000_000
 @answers(LOCAL_SCORES)
 def local_scores(site: Site, question: LocalScoresQuestion) -> LocalScoresAnswer:
     """Train an SVM on the site's training rows, and count its test rows by true and predicted class."""
-    _check(site, question)
-    train, test, classes = site.train(), site.test(), len(site.schema().classes)
+    test, classes = site.test(), len(site.schema().classes)
     check_size(site, float(classes) ** 2)
-    predicted = np.full(len(test.classes), train.classes[0])
-    if len(test.classes) > 0 and len(np.unique(train.classes)) > 1:
-        predicted = _pipeline(site, question).fit(train.X, train.classes).predict(test.X)
-    return LocalScoresAnswer(confusion_counts(test.classes, predicted, classes))
+    return LocalScoresAnswer(confusion_counts(test.classes, classify(site, question, test.X), classes))
+
+
+def classify(site: Site, question: LocalScoresQuestion, X: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Train an SVM on the site's training rows, and return the class index that it gives each row of X, shape (rows,).
+
+    Raises
+    ------
+    SettingError
+        If the parameters are none that settings can say.
+    FederationError
+        If the site has trained another SVM in this run.
+    """
+    _check(site, question)
+    train = site.train()
+    if len(X) == 0 or len(np.unique(train.classes)) == 1:
+        return np.full(len(X), train.classes[0])
+    predicted: NDArray[np.int64] = _pipeline(site, question).fit(train.X, train.classes).predict(X)
+    return predicted
 
 
 def _pipeline(site: Site, question: LocalScoresQuestion) -> Any:

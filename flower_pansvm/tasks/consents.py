@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from flower_pansvm.registry import Registry
+
 
 @dataclass(frozen=True)
 class Consent:
@@ -22,12 +24,9 @@ class Consent:
 AGREED = "agreed"
 """The only value of such a key."""
 
-CONSENTS = {
-    "exact-sums": Consent(
-        "sums without noise, from which most rows of a small table follow", "preset=private"
-    ),
-    "extremes": Consent(
-        "the smallest and largest cell of each column, single patients' values", "scaling=standard"
-    ),
-}
-"""All of them, by key."""
+CONSENTS: Registry[Consent] = Registry("consent")
+"""All of them, by key; one that belongs to a task enters itself beside it."""
+
+CONSENTS.register("exact-sums")(
+    Consent("sums without noise, from which most rows of a small table follow", "preset=private")
+)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from flower_pansvm.records import Floats
+from flower_pansvm.tasks.consents import CONSENTS, Consent
 from flower_pansvm.tasks.limits import COUNT
 from flower_pansvm.tasks.task import Broadcast, Nothing, Task, disclosed, summed
 
@@ -30,6 +31,11 @@ class RowsAnswer:
 
 ROWS = Task("rows", "train", Nothing, RowsAnswer, since="0.1.0")
 """Asked again only after a site was lost."""
+
+
+CONSENTS.register("extremes")(
+    Consent("the smallest and largest cell of each column, single patients' values", "scaling=standard")
+)
 
 
 @dataclass(frozen=True)

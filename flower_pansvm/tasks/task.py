@@ -63,7 +63,7 @@ def disclosed(consent: str | None = None) -> Any:
         If there is no such consent (:mod:`flower_pansvm.tasks.consents`).
     """
     if consent is not None and consent not in CONSENTS:
-        raise KeyError(f"flower_pansvm/tasks/consents.py has no consent '{consent}'.")
+        raise KeyError(f"flower_pansvm/tasks has no consent '{consent}'.")
     return field(metadata={DECLARATION: Declaration("disclosed", consent=consent)})
 
 

@@ -21,7 +21,7 @@ from simulations.cli import main
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.app import run
-from strategies.local_only import LocalOnly
+from strategies.local_only import LocalOnly, LocalOnlySettings
 from strategies.settings import Settings, make_settings
 
 Numbers = NDArray[np.float64]
@@ -186,7 +186,7 @@ def test_settings_that_it_does_not_have_are_refused() -> None:
 def test_a_site_refuses_what_no_settings_say(
     question: LocalScoresQuestion, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(LocalOnly, "_question", lambda self: question)
+    monkeypatch.setattr(LocalOnlySettings, "question", lambda self: question)
     with pytest.raises(PanSVMError, match="refuses to train an SVM"):
         trained(settings_of())
 

@@ -1,0 +1,91 @@
+"""Ensemble voting: the site's own SVM votes on all sites' test rows, and the majority is tried on the site's own."""
+
+import numpy as np
+
+from clients.gate.answering import answers
+from clients.gate.sizes import check_size
+from clients.gate.terms import check_consents
+from clients.local.local_training import classify
+from clients.site import Site
+from flower_pansvm import records
+from flower_pansvm.counts import confusion_counts
+from flower_pansvm.errors import FederationError
+from flower_pansvm.records import Bools
+from flower_pansvm.tasks.ensemble_voting import (
+    BALLOT,
+    ENSEMBLE_SCORES,
+    HELD_OUT,
+    VOTES,
+    EnsembleScoresAnswer,
+    EnsembleScoresQuestion,
+    HeldOutAnswer,
+    VotesAnswer,
+)
+from flower_pansvm.tasks.local_training import LocalScoresQuestion
+from flower_pansvm.tasks.task import Nothing
+
+
+@answers(HELD_OUT)
+def held_out(site: Site, question: Nothing) -> HeldOutAnswer:  # noqa: ARG001
+    """Disclose the site's test rows without their labels, if the hospital has agreed to that."""
+    rows = site.test().X
+    check_size(site, rows.size)
+    return HeldOutAnswer(rows)
+
+
+@answers(VOTES)
+def votes(site: Site, question: LocalScoresQuestion) -> VotesAnswer:
+    """Train an SVM on the site's training rows, and vote for the class that it gives each row of the ballot."""
+    rows, classes = len(_own_rows(site)), len(site.schema().classes)
+    check_size(site, float(rows) * classes)
+    predicted = classify(site, question, site.told(BALLOT).rows)
+    cast = np.zeros((rows, classes))
+    cast[np.arange(rows), predicted] = 1.0
+    return VotesAnswer(cast)
+
+
+@answers(ENSEMBLE_SCORES)
+def ensemble_scores(site: Site, question: EnsembleScoresQuestion) -> EnsembleScoresAnswer:
+    """Count the site's own test rows by true class and by what the sites' models have voted for."""
+    own, predicted, classes = _own_rows(site), question.predicted, len(site.schema().classes)
+    check_size(site, float(classes) ** 2)
+    if predicted.shape != own.shape or ((predicted < 0) | (predicted >= classes)).any():
+        raise FederationError(
+            f"Site '{site.name}' was not told one class for each row of the ballot. Does the coordinator run the same "
+            "version? If so, it does not follow the protocol."
+        )
+    asked = records.digest(records.values_of(question))
+    if not site.settle(ENSEMBLE_SCORES.name, asked.encode()):
+        raise FederationError(
+            f"Site '{site.name}' refuses to count its test rows twice in this run: counts by two lists of predicted "
+            "classes tell the labels of the rows in which these differ. Start a new run."
+        )
+    return EnsembleScoresAnswer(confusion_counts(site.test().classes, predicted[own], classes))
+
+
+def _own_rows(site: Site) -> Bools:
+    """Return which rows of the ballot are the site's, shape (rows,), after checking that they are its test rows.
+
+    Raises
+    ------
+    SettingError
+        If the hospital has not agreed to take part in an ensemble.
+    FederationError
+        If the ballot is none, has other rows under the site's name, or is not the first of this run.
+    """
+    check_consents(site.context, HELD_OUT.consents)
+    ballot, mine = site.told(BALLOT), site.test().X
+    own: Bools = np.array(ballot.sites, dtype=np.str_) == site.name
+    fits = ballot.rows.shape == (len(own), mine.shape[1]) and not np.isinf(ballot.rows).any()
+    if not (fits and np.array_equal(ballot.rows[own], mine, equal_nan=True)):
+        raise FederationError(
+            f"Site '{site.name}' refuses a ballot on which the rows under its name are not its test rows, or which is "
+            "no table of numbers. Has the site's table changed during the run? Does the coordinator run the same "
+            "version? If so, it does not follow the protocol."
+        )
+    if not site.settle(BALLOT.name, site.digest_of(BALLOT).encode()):
+        raise FederationError(
+            f"Site '{site.name}' refuses a second ballot in this run: its votes on rows that the coordinator chooses "
+            "tell its model. Start a new run."
+        )
+    return own

@@ -1,0 +1,31 @@
+"""Ensemble voting: test rows that all hospitals see, and counts of them. What the votes tell is not examined."""
+
+from collections.abc import Sequence
+
+from flower_pansvm.tasks.ensemble_voting import ENSEMBLE_SCORES, HELD_OUT
+from simulations.audit.phase import PHASES, Phase
+from simulations.audit.sites import SimulatedSites
+from strategies.federation.transcript import TranscriptSum
+
+
+@PHASES.register("ensemble_voting")
+class EnsembleVotingAudit(Phase):
+    """The test rows are disclosed as they are, and the counts are of these rows only: no training row is in either.
+
+    The votes are what models of training rows say of rows that the coordinator hands out. Whoever chooses these can
+    learn the models, so their task stays among those that are not examined.
+    """
+
+    tasks = (HELD_OUT.name, ENSEMBLE_SCORES.name)
+    texts = {  # noqa: RUF012
+        "rows_shown": (
+            "{} test rows, all cells of them, shown to the coordinator and every site",
+            "no test row shown",
+        )
+    }
+
+    def figures(self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> dict[str, int | None]:  # noqa: ARG002
+        """Return how many test rows all sites see; nothing of a run without an ensemble."""
+        asked = [one for one in transcript if one.task == ENSEMBLE_SCORES.name]
+        rows = [len(one.question(ENSEMBLE_SCORES).predicted) for one in asked]
+        return {"rows_shown": rows[0] or None} if asked else {}
