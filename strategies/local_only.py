@@ -2,16 +2,13 @@
 
 from dataclasses import dataclass
 
-import numpy as np
-
-from flower_pansvm.counts import BINS
-from flower_pansvm.errors import FederationError, SettingError
-from flower_pansvm.metrics import Evaluation
+from flower_pansvm.errors import SettingError
 from flower_pansvm.tasks.local_training import LOCAL_SCORES, LocalScoresQuestion
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.registry import strategies
 from strategies.steps.joining import join
+from strategies.steps.scoring import evaluate_counts
 from strategies.strategy import PhasedStrategy
 from strategies.svm_settings import SvmSettings
 
@@ -50,11 +47,5 @@ class LocalOnly(PhasedStrategy):
             classes = len(join(federation, self.settings).classes)
         with federation.costs.phase("local training"):
             counts = federation.secure_sum(LOCAL_SCORES, self.settings.question()).confusion
-        if counts.shape != (classes**2,) or (counts < 0).any() or (counts != np.rint(counts)).any():
-            raise FederationError(
-                "The sites' counts of test rows are not one whole number for each true and predicted class. One of "
-                "them runs another version of flower-pansvm, or a changed one."
-            )
-        confusion = counts.reshape(classes, classes)
-        evaluation = Evaluation.from_counts(confusion, np.empty((0, 2, BINS)))
+        confusion, evaluation = evaluate_counts(counts, classes)
         return Outcome(evaluation=evaluation, figures={"confusion": confusion.astype(int).tolist()})

@@ -3,9 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.counts import BINS
 from flower_pansvm.errors import FederationError, SettingError
-from flower_pansvm.metrics import Evaluation
 from flower_pansvm.tasks.ensemble_voting import (
     BALLOT,
     ENSEMBLE_SCORES,
@@ -20,9 +18,8 @@ from strategies.local_only import LocalOnlySettings
 from strategies.outcome import Outcome
 from strategies.registry import strategies
 from strategies.steps.joining import join
+from strategies.steps.scoring import evaluate_counts
 from strategies.strategy import PhasedStrategy
-
-CHANGED = "One of the sites runs another version of flower-pansvm, or a changed one."
 
 
 @strategies.register("svm-ensemble")
@@ -55,15 +52,14 @@ class SvmEnsemble(PhasedStrategy):
             # Of classes with as many votes, argmax takes the first.
             question = EnsembleScoresQuestion(votes.argmax(axis=1))
             counts = federation.secure_sum(ENSEMBLE_SCORES, question).confusion
-            _check_counts(counts, classes)
-        confusion = counts.reshape(classes, classes)
+        confusion, evaluation = evaluate_counts(counts, classes)
         figures = {
             "confusion": confusion.astype(int).tolist(),
             "rows_voted_on": len(votes),
             "unanimous": float((most == votes.sum(axis=1)).mean()),
             "tied": float(((votes == most[:, None]).sum(axis=1) > 1).mean()),
         }
-        return Outcome(evaluation=Evaluation.from_counts(confusion, np.empty((0, 2, BINS))), figures=figures)
+        return Outcome(evaluation=evaluation, figures=figures)
 
 
 def gather(federation: Federation, columns: int) -> BallotBroadcast:
@@ -102,14 +98,7 @@ def _check_votes(votes: NDArray[np.float64], shape: tuple[int, int], sites: int)
         or (votes.sum(axis=1) != sites).any()
     ):
         raise FederationError(
-            f"The sites' votes are not one of each site for each row. {CHANGED} In a run that was resumed, the "
-            "sites may be others than before: start a new run."
-        )
-
-
-def _check_counts(counts: NDArray[np.float64], classes: int) -> None:
-    """Check that the counts are whole numbers."""
-    if counts.shape != (classes**2,) or (counts < 0).any() or (counts != np.rint(counts)).any():
-        raise FederationError(
-            f"The sites' counts of test rows are not one whole number for each true and predicted class. {CHANGED}"
+            "The sites' votes are not one of each site for each row. One of the sites runs another version of "
+            "flower-pansvm, or a changed one. In a run that was resumed, the sites may be others than before: start a "
+            "new run."
         )
