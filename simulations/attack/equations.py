@@ -169,6 +169,16 @@ class Equations:
             NEAR,
         )
 
+    def misfit(self, found: Residuals, joint: bool) -> float:
+        """Return what the weights follow from: the sum of each equation's logarithm of its group's mean square."""
+        weights = self.weights(found, joint)
+        misfit = -np.log(weights.moments).sum() * self.features
+        if len(found.curvature):
+            misfit -= np.log(weights.curvature).sum() * found.curvature[0].size / 2.0
+        if joint:
+            misfit -= np.log(weights.slopes).sum() * found.slopes.shape[1] + np.log(weights.losses).sum()
+        return float(misfit)
+
     def cost(self, guess: Guess, found: Residuals, weights: Weights) -> float:
         """Return the weighted sum of squares."""
         cost = weights.slopes @ np.square(found.slopes).sum(axis=1)

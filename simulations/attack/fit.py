@@ -50,7 +50,7 @@ def fit(
     joint: bool,
     seed: int = 0,
 ) -> Guess:
-    """Return the rows that fit best after so many seconds.
+    """Return the guess that has missed least in so many seconds.
 
     Parameters
     ----------
@@ -73,6 +73,7 @@ def fit(
     if free:
         guess = replace(guess, v=equations.free_factors(guess.X))
     found = equations.residuals(guess)
+    best, least = guess, equations.misfit(found, joint)
     while time.monotonic() - begun < seconds and damping < MOST_DAMPING:
         weights = equations.weights(found, joint)
         before = equations.cost(guess, found, weights)
@@ -94,9 +95,12 @@ def fit(
             report(time.monotonic() - begun, after, guess.X)
         else:
             slow, damping = slow + 1, damping * 4.0
+        misfit = equations.misfit(found, joint)
+        if misfit < least:
+            best, least = guess, misfit
         if slow >= STALLED and equations.curvatures:
             guess, slow, damping = replacement(guess), 0, min(max(damping, 1e-3), 1.0)
             if free:
                 guess = replace(guess, v=equations.free_factors(guess.X))
             found = equations.residuals(guess)
-    return guess
+    return best
