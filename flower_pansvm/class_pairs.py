@@ -3,6 +3,11 @@
 from flower_pansvm.multiclass import REST, Pair
 
 
+def positive_classes(classes: int) -> tuple[int, ...]:
+    """Return the class that each column of decision values is about: all classes, or class 1 of two."""
+    return (1,) if classes == 2 else tuple(range(classes))
+
+
 def one_versus_all(classes: int) -> tuple[Pair, ...]:
     """Return the problems of equation (4.1): each class against all others; for two classes class 1 only.
 
@@ -11,9 +16,7 @@ def one_versus_all(classes: int) -> tuple[Pair, ...]:
     >>> one_versus_all(2)
     (Pair(positive=1, negative=-1),)
     """
-    if classes == 2:
-        return (Pair(1, REST),)
-    return tuple(Pair(positive, REST) for positive in range(classes))
+    return tuple(Pair(positive, REST) for positive in positive_classes(classes))
 
 
 def one_versus_one(classes: int) -> tuple[Pair, ...]:

@@ -6,8 +6,7 @@ MOST_CHARACTERS = 2000
 """Longest text from elsewhere that is shown."""
 
 CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")
-"""Unicode categories of control characters, of invisible ones that change the order of others, of halves of pairs, and
-of separators of lines."""
+"""Unicode's control characters, those that reorder others unseen, halves of pairs, and separators of lines."""
 
 
 def is_printable(text: str) -> bool:

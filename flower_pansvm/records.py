@@ -2,7 +2,8 @@
 
 A message holds named groups of values; a group is the fields of a dataclass, or a mapping from names to values of one
 kind. Numbers and texts travel as Flower's ``ConfigRecord``, arrays as ``ArrayRecord``; nothing is pickled. What arrives
-may be anything: a dataclass that is read has exactly the fields that it declares, each of its type.
+may be anything: a dataclass that is read has exactly the fields that it declares, each of its type. What does not fit
+raises a FederationError, which names its sender and holds no values.
 """
 
 import hashlib
@@ -33,7 +34,7 @@ ITEMS: dict[Any, type] = {Floats: np.float64, Ints: np.int64, Bools: np.bool_, O
 T = TypeVar("T")
 
 COORDINATOR = "The coordinator"
-"""Who sends what a site reads."""
+"""Who sends what a site reads; a sender is named as the beginning of a sentence."""
 
 SHOWN = 64
 """Characters of a name from elsewhere that an error shows."""
@@ -46,24 +47,7 @@ def values_of(message: object) -> dict[str, Value]:
 
 
 def message_of(kind: type[T], values: Mapping[str, Any], group: str, sender: str = COORDINATOR) -> T:
-    """Return the dataclass whose fields some values are.
-
-    Parameters
-    ----------
-    kind : type
-        The dataclass.
-    values : mapping
-        The values, as :func:`values_of` gives them.
-    group : str
-        What they are, for errors.
-    sender : str
-        Who sent them, as the beginning of a sentence, for errors.
-
-    Raises
-    ------
-    FederationError
-        If a field is missing, is not one of the dataclass, or is of another type.
-    """
+    """Return the dataclass whose fields some values are, as :func:`values_of` gives them."""
     types, group = get_type_hints(kind), printable(group, SHOWN)
     for name in types:
         if name not in values:
@@ -96,47 +80,28 @@ def write(content: RecordDict, group: str, message: object) -> None:
 
 
 def read(content: RecordDict, group: str, kind: type[T], sender: str = COORDINATOR) -> T:
-    """Return a dataclass that came in a message; raises as :func:`message_of` does."""
+    """Return a dataclass that came in a message."""
     return message_of(kind, get(content, group, sender), group, sender)
 
 
 def read_each(content: RecordDict, group: str, kind: type[T], sender: str = COORDINATOR) -> dict[str, T]:
-    """Return a group of any names whose values are all of one type; raises FederationError if one is not."""
-    values = get(content, group, sender)
-    return {
-        name: _typed(kind, value, printable(name, SHOWN), group, sender) for name, value in values.items()
-    }
+    """Return a group of any names whose values are all of one type."""
+    values = get(content, group, sender).items()
+    return {name: _typed(kind, value, printable(name, SHOWN), group, sender) for name, value in values}
 
 
 def put(content: RecordDict, group: str, values: Values) -> None:
     """Add a group of values to a message's content or to a site's state, replacing one of the same name."""
-    arrays = {
-        name: Array(np.asarray(value, order="C"))
-        for name, value in values.items()
-        if isinstance(value, np.ndarray)
-    }
-    scalars = {name: value for name, value in values.items() if not isinstance(value, np.ndarray)}
-    content[f"{group}.arrays"] = ArrayRecord(arrays)
+    arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
+    scalars = {name: value for name, value in values.items() if name not in arrays}
+    content[f"{group}.arrays"] = ArrayRecord(
+        {name: Array(np.asarray(value, order="C")) for name, value in arrays.items()}
+    )
     content[f"{group}.values"] = ConfigRecord(cast("dict[str, ConfigRecordValues]", scalars))
 
 
 def get(content: RecordDict, group: str, sender: str = COORDINATOR) -> dict[str, Any]:
-    """Return a group of values; an empty one if the content has no such group.
-
-    Parameters
-    ----------
-    content : RecordDict
-        A message's content or a site's state.
-    group : str
-        Name of the group.
-    sender : str
-        Who sent it, as the beginning of a sentence, for errors.
-
-    Raises
-    ------
-    FederationError
-        If the group is not one that :func:`put` has written. The text holds no values.
-    """
+    """Return a group of values that :func:`put` has written; an empty one if the content has no such group."""
     if not has(content, group):
         return {}
     shown, values = printable(group, SHOWN), dict[str, Any]()
@@ -162,10 +127,8 @@ def has(content: RecordDict, group: str) -> bool:
 
 
 def groups(content: RecordDict, prefix: str, sender: str = COORDINATOR) -> dict[str, dict[str, Any]]:
-    """Return all groups whose name begins with ``prefix``, by the rest of their name; raises as :func:`get` does."""
-    names = [
-        key.removesuffix(".values") for key in content if key.endswith(".values") and key.startswith(prefix)
-    ]
+    """Return all groups whose name begins with ``prefix``, by the rest of their name."""
+    names = [key[: -len(".values")] for key in content if key.startswith(prefix) and key.endswith(".values")]
     return {name.removeprefix(prefix): get(content, name, sender) for name in names}
 
 

@@ -11,12 +11,7 @@ T = TypeVar("T")
 
 
 class Registry(UserDict[str, T]):
-    """Things of one kind by name, in the order of their names.
-
-    Parameters
-    ----------
-    kind : str
-        What they are, in the singular, for error texts: ``strategy``.
+    """Things of one kind by name, in the order of their names; the kind is a word in the singular, for error texts.
 
     Examples
     --------
@@ -35,13 +30,7 @@ class Registry(UserDict[str, T]):
         self.kind = kind
 
     def register(self, name: str) -> Callable[[T], T]:
-        """Return a decorator that enters a thing under a name.
-
-        Raises
-        ------
-        SettingError
-            If the name is taken.
-        """
+        """Return a decorator that enters a thing under a name; SettingError if the name is taken."""
 
         def enter(thing: T) -> T:
             if name in self.data:

@@ -15,15 +15,7 @@ LIBSVM_COLUMN = re.compile(r"f[1-9][0-9]*")
 
 
 def class_names(labels: Iterable[str], positive_labels: Sequence[str]) -> NDArray[np.str_]:
-    """Return the class of each row: its label, or positive/negative if labels count as positive.
-
-    Parameters
-    ----------
-    labels : iterable of str
-        Label of each row.
-    positive_labels : sequence of str
-        Labels that count as positive; empty if the classes are the labels themselves.
-    """
+    """Return the class of each row: its label, or positive/negative if any labels count as positive."""
     names = np.array(list(labels), dtype=np.str_)
     if not positive_labels:
         return names
@@ -32,29 +24,14 @@ def class_names(labels: Iterable[str], positive_labels: Sequence[str]) -> NDArra
 
 @dataclass(frozen=True)
 class Schema:
-    """Columns and classes of the federation.
+    """Columns and classes of the federation."""
 
-    Parameters
-    ----------
-    columns : tuple of str
-        Features in the order in which every site uses them.
-    classes : tuple of str
-        Class names, numbers in the order of numbers, else sorted.
-    positive_labels : tuple of str
-        Labels that count as positive; empty if the classes are the labels themselves.
-    """
-
-    columns: tuple[str, ...]
-    classes: tuple[str, ...]
-    positive_labels: tuple[str, ...] = ()
+    columns: tuple[str, ...]  # features in the order in which every site uses them
+    classes: tuple[str, ...]  # names; numbers in the order of numbers, else sorted
+    positive_labels: tuple[str, ...] = ()  # empty if the classes are the labels themselves
 
     def indices(self, labels: Iterable[str]) -> NDArray[np.int64]:
         """Return the class index of each label, -1 for a label that is no class of the federation."""
         place = {name: index for index, name in enumerate(self.classes)}
         names = class_names(labels, self.positive_labels)
         return np.array([place.get(str(name), -1) for name in names], dtype=np.int64)
-
-    @property
-    def positive_classes(self) -> tuple[int, ...]:
-        """Class index of the positive class of each binary problem: one-versus-all, or one for two classes."""
-        return (1,) if len(self.classes) == 2 else tuple(range(len(self.classes)))

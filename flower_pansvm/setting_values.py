@@ -11,49 +11,23 @@ from flower_pansvm.errors import SettingError
 
 @dataclass(frozen=True)
 class Kind:
-    """What the values of a setting may be.
+    """What the values of a setting may be."""
 
-    Parameters
-    ----------
-    must_be : str
-        In words, as the end of a sentence: ``a number above 0``.
-    read : callable
-        Returns the value for what a user has written, or for the value itself; ValueError if it cannot be one.
-    write : callable
-        Returns what the run config holds for a value: a text, a number or a truth value.
-    choices : tuple of str
-        The words it must be one of; empty if it is not chosen from words.
-    """
-
-    must_be: str
-    read: Callable[[Any], Any]
-    write: Callable[[Any], Any] = lambda value: value
-    choices: tuple[str, ...] = ()
+    must_be: str  # in words, as the end of a sentence: ``a number above 0``
+    read: Callable[
+        [Any], Any
+    ]  # the value for what a user has written, or for the value itself; or ValueError
+    write: Callable[[Any], Any] = lambda value: value  # what the run config holds for a value
+    choices: tuple[str, ...] = ()  # the words it must be one of; empty if it is not chosen from words
 
 
 def setting(default: object, kind: Kind, meaning: str) -> Any:
-    """Return a field of a frozen dataclass of settings, whose ``__post_init__`` calls `parse`.
-
-    Parameters
-    ----------
-    default : object
-        Its default.
-    kind : Kind
-        What it may be.
-    meaning : str
-        What it is, one line for a user.
-    """
+    """Return a field of a frozen dataclass of settings, whose ``__post_init__`` calls `parse`."""
     return field(default=default, metadata={"kind": kind, "meaning": meaning})
 
 
 def parse(settings: Any) -> None:
-    """Replace what a user has written by values, in all fields of new settings.
-
-    Raises
-    ------
-    SettingError
-        If a value cannot work.
-    """
+    """Replace what a user has written by values, in all fields of new settings; SettingError if one cannot work."""
     for one in fields(settings):
         if "kind" in one.metadata:
             value = read(key_of(one.name), getattr(settings, one.name), one.metadata["kind"])
@@ -61,13 +35,7 @@ def parse(settings: Any) -> None:
 
 
 def read(key: str, value: object, kind: Kind) -> Any:
-    """Return the value of a setting for what a user has written.
-
-    Raises
-    ------
-    SettingError
-        If it cannot be one; the text says what it must be.
-    """
+    """Return the value of a setting for what a user has written; SettingError says what it must be."""
     if kind.choices:
         check_choice(key, str(value), kind.choices)
     try:
@@ -89,17 +57,6 @@ def text() -> Kind:
 def one_of(*choices: str) -> Kind:
     """Return the kind of one of several words."""
     return Kind(f"one of {', '.join(choices)}", str, choices=choices)
-
-
-def flag() -> Kind:
-    """Return the kind of a truth value."""
-
-    def found(value: object) -> bool:
-        if str(value).lower() not in ("true", "false"):
-            raise ValueError
-        return str(value).lower() == "true"
-
-    return Kind("true or false", found)
 
 
 def whole(least: int, most: float = math.inf, multiple: int = 1) -> Kind:

@@ -16,41 +16,30 @@ Scalar = str | int | float | bool
 MIN_CLUSTER = 5
 """Fewest rows behind a landmark, unless the run or a hospital asks for more."""
 
+PRESETS = (
+    "private: secret noise in all sums that rows could be computed from; exact: none; paper: as published."
+)
+
 
 @dataclass(frozen=True)
 class Terms:
-    """What a site checks and needs of a run's settings; beside each what it may be and what it means.
-
-    Parameters
-    ----------
-    aggregation, min_sites, preset, scaling, kernel, class_weight
-        See below.
-    config
-        The whole run config, of which nothing but the digest is used.
-    """
+    """What a site checks and needs of a run's settings; beside each what it may be and what it means."""
 
     aggregation: str = setting("ring", text(), "The secure sum: its protocol.")
     min_sites: int = setting(3, whole(2), "Fewest sites in a sum.")
-    preset: str = setting(
-        "private",
-        one_of("private", "exact", "paper"),
-        "private: secret noise in all sums that rows could be computed from; exact: none; paper: as published.",
-    )
+    preset: str = setting("private", one_of("private", "exact", "paper"), PRESETS)
     scaling: str = setting("standard", one_of("standard", "minmax", "none"), "How features are scaled.")
     kernel: str = setting("rbf", one_of("rbf", "linear", "poly"), "The kernel, as in scikit-learn's SVC.")
     class_weight: str = setting(
         "none", one_of("none", "balanced"), "balanced: both sides of each binary problem weigh as much."
     )
-    config: Mapping[str, Scalar] = field(default_factory=dict, compare=False, repr=False)
+    config: Mapping[str, Scalar] = field(
+        default_factory=dict, compare=False, repr=False
+    )  # the whole run config
 
     @classmethod
     def from_config(cls, config: Mapping[str, Scalar]) -> Self:
-        """Read the terms from a run config, names with ``-``; what is the coordinator's own is not looked at.
-
-        Raises
-        ------
-        SettingError
-            If a term has a value that cannot work.
+        """Read the terms from a run config, names with ``-``; SettingError if one has a value that cannot work.
 
         Examples
         --------
@@ -61,24 +50,19 @@ class Terms:
         values = {name: config[key] for key, name in terms.items() if key in config}
         return cls(**values, config=config)  # type: ignore[arg-type]
 
-    @property
-    def digest(self) -> str:
-        """Digest of the whole run config."""
-        return config_digest(self.config)
-
     def __post_init__(self) -> None:
         parse(self)
 
+    @property
+    def digest(self) -> str:
+        """Digest of the whole run config; a number is the same however it is written, as text or 1 for 1.0.
 
-def config_digest(config: Mapping[str, Scalar]) -> str:
-    """Return a digest of a run config. A number is the same however it is written, as text or 1 for 1.0.
-
-    Examples
-    --------
-    >>> config_digest({"C": 10, "landmarks": "20"}) == config_digest({"C": 10.0, "landmarks": 20})
-    True
-    """
-    return records.digest({key: _written_alike(value) for key, value in config.items()})
+        Examples
+        --------
+        >>> Terms(config={"C": 10, "folds": "20"}).digest == Terms(config={"C": "10.0", "folds": 20}).digest
+        True
+        """
+        return records.digest({key: _written_alike(value) for key, value in self.config.items()})
 
 
 def _written_alike(value: Scalar) -> str:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from flower_pansvm import terms
 from flower_pansvm.errors import SettingError
-from flower_pansvm.setting_values import flag, one_of, setting, whole
-from strategies.setting_kinds import number, or_word, positives, share_or_count
+from flower_pansvm.setting_values import one_of, setting, whole
+from strategies.setting_kinds import flag, number, or_word, positives, share_or_count
 from strategies.settings import term
 from strategies.svm_settings import SvmSettings
 

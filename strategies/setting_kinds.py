@@ -6,6 +6,17 @@ from typing import Any
 from flower_pansvm.setting_values import Kind
 
 
+def flag() -> Kind:
+    """Return the kind of a truth value."""
+
+    def found(value: object) -> bool:
+        if str(value).lower() not in ("true", "false"):
+            raise ValueError
+        return str(value).lower() == "true"
+
+    return Kind("true or false", found)
+
+
 def number(least: float = -math.inf, above: float = -math.inf, below: float = math.inf) -> Kind:
     """Return the kind of finite numbers within limits."""
 

@@ -10,14 +10,13 @@ from typing import Any, Self
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
-from flower_pansvm.secure_sum import options_class, protocol_names
+from flower_pansvm.secure_sum import options_class, protocol_names, protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.protocols.ring import Ring
-from flower_pansvm.secure_sum.selection import protocol_of
-from flower_pansvm.setting_values import flag, key_of, near_matches, parse, read, setting, text, whole
+from flower_pansvm.setting_values import key_of, near_matches, parse, read, setting, text, whole
 from flower_pansvm.terms import Scalar, Terms
 from strategies.registry import all_strategies
-from strategies.setting_kinds import number, number_text
+from strategies.setting_kinds import flag, number, number_text
 
 
 def term(name: str) -> Any:

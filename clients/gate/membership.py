@@ -9,9 +9,8 @@ from clients.gate import broadcasts
 from clients.gate.run_keys import make_run_keys, member_of
 from clients.gate.terms import agreed_terms, is_simulated, least_sites, site_name, warn_of_missing_pins
 from clients.gate.value_refusals import check_value_refusals
-from flower_pansvm import records
+from flower_pansvm import records, secure_sum
 from flower_pansvm.errors import SumError
-from flower_pansvm.secure_sum import selection
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
 from flower_pansvm.secure_sum.keys import seal, unseal
 from flower_pansvm.secure_sum.refusals import Memory, admit
@@ -76,7 +75,7 @@ def protocol_of(context: Context) -> SecureSum:
         If the hospital insists on another one; or if it does not protect the site, or not without trust in other
         sites and the coordinator, and the hospital has not agreed to that in its node config.
     """
-    protocol = selection.protocol_of(agreed_terms(context))
+    protocol = secure_sum.protocol_of(agreed_terms(context))
     agreed = is_simulated(context) or "aggregation" in context.node_config
     if not (protocol.protected or agreed):
         raise SumError(

@@ -13,7 +13,7 @@ from flwr.common.logger import log
 
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label
-from flower_pansvm.secure_sum.selection import protocol_of
+from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.setting_values import near_matches
 from flower_pansvm.tasks.consents import AGREED, CONSENTS
 from flower_pansvm.terms import MIN_CLUSTER, Terms

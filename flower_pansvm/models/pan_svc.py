@@ -10,7 +10,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from flower_pansvm.calibration import Calibration
-from flower_pansvm.class_pairs import one_versus_all, one_versus_one
+from flower_pansvm.class_pairs import one_versus_all, one_versus_one, positive_classes
 from flower_pansvm.counts import winners
 from flower_pansvm.cutting_planes.cuts import blocks
 from flower_pansvm.errors import TrainingError
@@ -105,7 +105,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
                 f"The pairs are neither one versus all nor one versus one of {classes} classes. Make them with "
                 "flower_pansvm.class_pairs.one_versus_all or one_versus_one."
             )
-        columns = len(schema.positive_classes)
+        columns = len(positive_classes(classes))
         if len(weights) != len(problems) or (calibration and len(calibration.slopes) != columns):
             raise ValueError(
                 f"{classes} classes need {len(problems)} rows of weights and {columns} sigmoids, if any."

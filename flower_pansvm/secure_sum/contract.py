@@ -7,7 +7,7 @@ addressed site, each of those sites runs :meth:`SecureSum.respond`. A protocol w
 task takes anyway.
 
 What a site keeps between two steps is its secret: it stays at the site. A site that repeats a step finds
-nothing kept and refuses, so no step can be asked for twice.
+nothing kept and refuses, so no step can be asked for twice. All refusals are SumErrors.
 """
 
 from abc import ABC, abstractmethod
@@ -53,11 +53,6 @@ class SumRound:
         Digest of what all sites of the run have published when they joined
         (:func:`~flower_pansvm.secure_sum.wire.keys_digest`). Orders that look random are drawn from it: it is settled
         before the first sum, and no coordinator can choose it. Empty in a label that belongs to no sum.
-
-    Raises
-    ------
-    SumError
-        If the roster names a site twice or a number is negative.
     """
 
     run: str
@@ -80,13 +75,7 @@ class SumRound:
             )
 
     def neighbours(self, name: str) -> tuple[str, str]:
-        """Return the sites before and after ``name`` in ring order.
-
-        Raises
-        ------
-        SumError
-            If ``name`` is not in the roster, or alone in it.
-        """
+        """Return the sites before and after ``name`` in ring order; the roster has to name it, and another one."""
         if name not in self.roster:
             raise SumError(
                 f"Site {name!r} was asked for a secure sum whose roster does not name it. "
@@ -103,57 +92,33 @@ class SumRound:
 
 @dataclass(frozen=True)
 class Member:
-    """What a site brings to a sum: its name, its key of this run, and the public keys of the others.
-
-    Parameters
-    ----------
-    name : str
-        Name of this site.
-    key : X25519PrivateKey
-        Private key of this site, made for this run.
-    peers : mapping of str to bytes
-        Raw 32-byte X25519 public keys of the other sites, by name.
-    secret : bytes
-        The secret half of what :meth:`SecureSum.prepare` returned at this site; empty for most protocols.
-    published : mapping of str to bytes
-        The public halves of all sites, this one included, by name; values empty for most protocols.
-    """
+    """What a site brings to a sum: its name, its key of this run, and the public keys of the others."""
 
     name: str
     key: X25519PrivateKey
-    peers: Mapping[str, bytes]
+    peers: Mapping[str, bytes]  # raw 32-byte X25519 public keys of the other sites, by name
+    # The halves of what SecureSum.prepare returned, empty for most protocols: this site's secret, and all public ones.
     secret: bytes = field(default=b"", repr=False)
     published: Mapping[str, bytes] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class SecureSum(ABC):
-    """A protocol by which the coordinator learns the sum of the sites' vectors; its fields are its options.
+    """A protocol by which the coordinator learns the sum of the sites' vectors; its fields are its options."""
 
-    Attributes
-    ----------
-    name : str
-        The name a user selects it by.
-    protected : bool
-        Whether a single site's vector is hidden from the coordinator.
-    by_consent : bool
-        Whether a hospital takes part only if its node config names the protocol, even though it protects.
-    """
-
-    name: ClassVar[str]
-    protected: ClassVar[bool]
-    by_consent: ClassVar[bool] = False
+    name: ClassVar[str]  # by which a user selects it
+    protected: ClassVar[bool]  # whether a single site's vector is hidden from the coordinator
+    by_consent: ClassVar[bool] = (
+        False  # whether a node config has to name the protocol, even though it protects
+    )
 
     def __post_init__(self) -> None:
         parse(self)
 
     def prepare(self) -> tuple[bytes, bytes]:
-        """Return what a site needs for this protocol beyond its X25519 key, made once per run when it joins.
+        """Return what a site needs besides its X25519 key, made once per run when it joins; empty by default.
 
-        Returns
-        -------
-        secret, published : bytes
-            The secret half stays at the site, the public half goes to all sites. Both empty by default.
+        The first half is secret and stays at the site, the second is public and goes to all sites.
         """
         return b"", b""
 
@@ -169,13 +134,7 @@ class SecureSum(ABC):
         this: SumRound,  # noqa: ARG002
         member: Member,
     ) -> tuple[bytes, bytes]:
-        """Return a site's answer to relay step ``step``, and what it keeps from now on.
-
-        Raises
-        ------
-        SumError
-            If the step is not the one that ``kept`` was kept for, or the payload is damaged.
-        """
+        """Return a site's answer to relay step ``step``, for which ``kept`` was kept, and what it keeps from now on."""
         raise SumError(
             f"Site {member.name!r} was asked for relay step {step}, but {self.name!r} has no relay steps. "
             "The coordinator and the site do not run the same protocol; check their settings."

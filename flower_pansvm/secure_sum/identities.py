@@ -26,40 +26,21 @@ from flower_pansvm.secure_sum.wire import join_fields
 
 @dataclass(frozen=True)
 class RunKeys:
-    """What a site publishes when it joins a run.
-
-    Parameters
-    ----------
-    run : str
-        Identifies the run.
-    site : str
-        Name of the site.
-    public_key : bytes
-        Raw 32-byte X25519 public key of the site.
-    published : bytes
-        The public half of what :meth:`~flower_pansvm.secure_sum.contract.SecureSum.prepare` returned.
-    """
+    """What a site publishes when it joins a run."""
 
     run: str
     site: str
-    public_key: bytes
-    published: bytes = b""
+    public_key: bytes  # raw X25519 key of the site
+    published: bytes = b""  # the public half of what SecureSum.prepare returned
 
     def signed_bytes(self) -> bytes:
         """Return the bytes that the site's identity signs."""
-        return join_fields(
-            tags.RUN_KEYS, self.run.encode(), self.site.encode(), self.public_key, self.published
-        )
+        names = self.run.encode(), self.site.encode()
+        return join_fields(tags.RUN_KEYS, *names, self.public_key, self.published)
 
 
 def load_identity(path: Path) -> Ed25519PrivateKey:
-    """Return the private identity in a PEM file.
-
-    Raises
-    ------
-    SettingError
-        If the file cannot be read or holds no Ed25519 private key.
-    """
+    """Return the private identity in a PEM file; SettingError if it holds none."""
     try:
         identity = load_pem_private_key(path.read_bytes(), password=None)
     except OSError as error:
@@ -75,33 +56,18 @@ def load_identity(path: Path) -> Ed25519PrivateKey:
     return identity
 
 
-def public_identity(identity: Ed25519PrivateKey) -> str:
-    """Return the public half of an identity, 64 hexadecimal digits."""
-    return identity.public_key().public_bytes_raw().hex()
-
-
 def read_roster(path: Path) -> dict[str, Ed25519PublicKey]:
-    """Return the public identities in a roster file, by site name.
-
-    Raises
-    ------
-    SettingError
-        If the file cannot be read, is no JSON object of names and public identities, or gives two sites the
-        same identity.
-    """
+    """Return the public identities in a roster file, by site name; SettingError if two sites have the same, or none."""
     try:
         entries = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_no_repeats)
     except OSError as error:
         raise SettingError(f"The roster file '{path.name}' cannot be read: {error.strerror}.") from error
-    except ValueError as error:
-        raise SettingError(
-            f"The roster file '{path.name}' is no valid JSON, or names a site twice. "
-            'It should look like {"hospital-a": "64 hexadecimal digits", ...}.'
-        ) from error
+    except ValueError:
+        entries = None
     if not isinstance(entries, dict) or not entries:
         raise SettingError(
-            f"The roster file '{path.name}' should look like "
-            '{"hospital-a": "64 hexadecimal digits", ...}.'
+            f"The roster file '{path.name}' is no valid JSON, or names a site twice or none. "
+            'It should look like {"hospital-a": "64 hexadecimal digits", ...}.'
         )
     roster = {}
     for name, text in entries.items():
@@ -120,18 +86,12 @@ def read_roster(path: Path) -> dict[str, Ed25519PublicKey]:
 
 
 def sign(identity: Ed25519PrivateKey, keys: RunKeys) -> bytes:
-    """Return the 64-byte signature of a site on the keys it made for a run."""
+    """Return the signature of a site on the keys it made for a run, 64 bytes."""
     return identity.sign(keys.signed_bytes())
 
 
 def verify(roster: Mapping[str, Ed25519PublicKey], keys: RunKeys, signature: bytes) -> None:
-    """Check that the site named in ``keys`` made them for the run, according to the roster file.
-
-    Raises
-    ------
-    SumError
-        If the roster file does not name the site or the signature does not fit.
-    """
+    """Check that the site named in ``keys`` made them for the run, according to the roster file; else SumError."""
     if keys.site not in roster:
         raise SumError(
             f"Site {keys.site!r} takes part in the run but is not in the roster file. "

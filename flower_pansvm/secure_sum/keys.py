@@ -32,47 +32,22 @@ MASK_PURPOSE = "mask"
 
 
 def pair_key(member: Member, run: str, sender: str, receiver: str, purpose: str) -> bytes:
-    """Return the 32-byte key of one direction between two sites, for one purpose and run.
-
-    Parameters
-    ----------
-    member : Member
-        This site; it is the sender or the receiver.
-    run : str
-        Identifies the run.
-    sender, receiver : str
-        Names of the two sites, in the direction of the key.
-    purpose : str
-        What the key is for.
-
-    Raises
-    ------
-    SumError
-        If the other site's public key is missing or unusable.
-    """
+    """Return the 32-byte key of one direction between two sites, one of them ``member``, for one purpose and run."""
     peer = receiver if sender == member.name else sender
     if peer not in member.peers:
         raise SumError(
             f"Site {member.name!r} has no public key of site {peer!r}. "
             "The coordinator must hand out the keys of all sites before the first sum."
         )
-    own_public = member.key.public_key().public_bytes_raw()
-    publics = {member.name: own_public, peer: member.peers[peer]}
+    publics = {member.name: member.key.public_key().public_bytes_raw(), peer: member.peers[peer]}
     try:
         shared = member.key.exchange(X25519PublicKey.from_public_bytes(member.peers[peer]))
     except ValueError as error:
         raise SumError(
             f"The public key of site {peer!r} is no usable X25519 key. It was damaged or replaced on its way."
         ) from error
-    info = join_fields(
-        tags.PAIR,
-        run.encode(),
-        sender.encode(),
-        receiver.encode(),
-        publics[sender],
-        publics[receiver],
-        purpose.encode(),
-    )
+    names = run.encode(), sender.encode(), receiver.encode()
+    info = join_fields(tags.PAIR, *names, publics[sender], publics[receiver], purpose.encode())
     return HKDF(algorithm=SHA256(), length=KEY_BYTES, salt=None, info=info).derive(shared)
 
 
@@ -96,14 +71,11 @@ def add_keystream(vector: Words, subkey: bytes, *, subtract: bool = False) -> No
     for start in range(0, vector.size, BLOCK_WORDS):
         block = vector[start : start + BLOCK_WORDS]
         cipher.update_into(zeros[: 8 * block.size], buffer)
-        if subtract:
-            block -= stream[: block.size]
-        else:
-            block += stream[: block.size]
+        (np.subtract if subtract else np.add)(block, stream[: block.size], out=block)
 
 
 def keystream(subkey: bytes, words: int) -> Words:
-    """Return the first ``words`` words of a sub-key's stream, see :func:`add_keystream`."""
+    """Return the first words of a sub-key's stream, see :func:`add_keystream`."""
     stream = np.zeros(words, dtype=np.uint64)
     add_keystream(stream, subkey)
     return stream
@@ -130,13 +102,7 @@ def seal(member: Member, receiver: str, this: SumRound, purpose: str, note: byte
 
 
 def unseal(member: Member, sender: str, this: SumRound, purpose: str, sealed: bytes) -> bytes:
-    """Return the note that ``sender`` sealed for this site, in this sum and for this purpose.
-
-    Raises
-    ------
-    SumError
-        If the note was changed, cut short, or made for another site, sum or purpose.
-    """
+    """Return the note that ``sender`` sealed for this site, in this sum and for this purpose; else SumError."""
     cipher, associated = _note_cipher(member, sender, member.name, this, purpose)
     try:
         return cipher.decrypt(sealed[:NONCE_BYTES], sealed[NONCE_BYTES:], associated)
@@ -151,7 +117,6 @@ def _note_cipher(
     member: Member, sender: str, receiver: str, this: SumRound, purpose: str
 ) -> tuple[ChaCha20Poly1305, bytes]:
     key = pair_key(member, this.run, sender, receiver, f"note/{purpose}")
-    associated = join_fields(
-        tags.NOTE, sum_context(this), sender.encode(), receiver.encode(), purpose.encode()
-    )
+    who = sender.encode(), receiver.encode()
+    associated = join_fields(tags.NOTE, sum_context(this), *who, purpose.encode())
     return ChaCha20Poly1305(sum_key(key, this)), associated

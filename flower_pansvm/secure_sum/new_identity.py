@@ -7,7 +7,6 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.secure_sum.identities import public_identity
 
 
 def create_identity(path: Path) -> str:
@@ -41,3 +40,8 @@ def create_identity(path: Path) -> str:
     with os.fdopen(descriptor, "wb") as file:
         file.write(pem)
     return public_identity(identity)
+
+
+def public_identity(identity: Ed25519PrivateKey) -> str:
+    """Return the public half of an identity, 64 hexadecimal digits."""
+    return identity.public_key().public_bytes_raw().hex()

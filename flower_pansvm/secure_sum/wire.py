@@ -1,4 +1,4 @@
-"""Vectors and fields as bytes, and the checks on what arrives."""
+"""Vectors and fields as bytes, and the checks on what arrives: what does not fit is a SumError."""
 
 from collections.abc import Mapping
 
@@ -12,28 +12,6 @@ from flower_pansvm.secure_sum.contract import SumRound, Words
 def join_fields(*fields: bytes) -> bytes:
     """Return the fields one after the other, each with its length in front as eight bytes."""
     return b"".join(len(field).to_bytes(8, "big") + field for field in fields)
-
-
-def split_fields(joined: bytes, expected: int, sender: str) -> list[bytes]:
-    """Return the fields that :func:`join_fields` joined; ``sender`` is named when it cannot be done.
-
-    Raises
-    ------
-    SumError
-        If there are not exactly ``expected`` fields.
-    """
-    fields = []
-    start = 0
-    while start < len(joined):
-        end = start + 8 + int.from_bytes(joined[start : start + 8], "big")
-        fields.append(joined[start + 8 : end])
-        start = end
-    if start != len(joined) or len(fields) != expected:
-        raise SumError(
-            f"The message from {sender!r} is damaged: it has not the {expected} parts it should have. "
-            "It was cut short or changed on its way; repeat the sum."
-        )
-    return fields
 
 
 def sum_context(this: SumRound) -> bytes:
@@ -51,10 +29,7 @@ def sum_context(this: SumRound) -> bytes:
 def keys_digest(published: Mapping[str, bytes]) -> str:
     """Return a digest of what all sites of a run have published when they joined, lost sites included.
 
-    Parameters
-    ----------
-    published : mapping of str to bytes
-        The X25519 public key of each site, then what its protocol added, by name.
+    ``published`` holds the X25519 public key of each site, then what its protocol added, by name.
     """
     digest = Hash(SHA256())
     for name, keys in sorted(published.items()):
@@ -68,13 +43,7 @@ def hold(this: SumRound, step: int, secret: bytes) -> bytes:
 
 
 def take(kept: bytes, this: SumRound, step: int, site: str) -> bytes:
-    """Return the secret that was held for relay step ``step`` of this sum.
-
-    Raises
-    ------
-    SumError
-        If nothing was held for it: the step was done already, comes out of order or is of another sum.
-    """
+    """Return the secret that was held for relay step ``step`` of this sum."""
     label = _label(this, step) if step >= 0 else b""
     if step < 0 or not kept.startswith(label):
         raise SumError(
@@ -94,13 +63,7 @@ def to_bytes(words: Words) -> bytes:
 
 
 def from_bytes(payload: bytes, sender: str) -> Words:
-    """Return the words that :func:`to_bytes` wrote; ``sender`` is named when it cannot be done.
-
-    Raises
-    ------
-    SumError
-        If the payload is not a whole number of words.
-    """
+    """Return the words that :func:`to_bytes` wrote; ``sender`` is named when it cannot be done."""
     if len(payload) % 8:
         raise SumError(
             f"The vector from {sender!r} has {len(payload)} bytes, which is no whole number of 64-bit words. "
@@ -110,13 +73,7 @@ def from_bytes(payload: bytes, sender: str) -> Words:
 
 
 def same_length(words: Words, expected: int, sender: str) -> Words:
-    """Return ``words`` if it has the expected number of words.
-
-    Raises
-    ------
-    SumError
-        If it has not.
-    """
+    """Return ``words`` if it has the expected number of words."""
     if words.size != expected:
         raise SumError(
             f"The vector from {sender!r} has {words.size} words where {expected} belong. The message was cut "
@@ -126,13 +83,7 @@ def same_length(words: Words, expected: int, sender: str) -> Words:
 
 
 def everyone(payloads: Mapping[str, bytes], this: SumRound) -> None:
-    """Check that there is one payload from each site of the roster and none from others.
-
-    Raises
-    ------
-    SumError
-        If a site is missing or one too many has answered.
-    """
+    """Check that there is one payload from each site of the roster and none from others."""
     missing = [name for name in this.roster if name not in payloads]
     unknown = [name for name in payloads if name not in this.roster]
     if missing or unknown:
@@ -143,13 +94,7 @@ def everyone(payloads: Mapping[str, bytes], this: SumRound) -> None:
 
 
 def add_all(payloads: Mapping[str, bytes], this: SumRound) -> Words:
-    """Return the sum modulo 2**64 over the vectors of all sites of the roster, at the coordinator.
-
-    Raises
-    ------
-    SumError
-        If a site's vector is missing, damaged or of another length than the first site's.
-    """
+    """Return the sum modulo 2**64 over the vectors of all sites of the roster, at the coordinator."""
     everyone(payloads, this)
     total = from_bytes(payloads[this.roster[0]], this.roster[0])
     for name in this.roster[1:]:

@@ -7,18 +7,10 @@ from flower_pansvm.registry import Registry
 
 @dataclass(frozen=True)
 class Consent:
-    """Something about its rows that a hospital gives away only if it has agreed to.
+    """Something about its rows that a hospital gives away only if it has agreed to."""
 
-    Parameters
-    ----------
-    discloses : str
-        What is given away, for error texts.
-    instead : str
-        Settings of a run that does without.
-    """
-
-    discloses: str
-    instead: str
+    discloses: str  # what is given away, for error texts
+    instead: str  # settings of a run that does without
 
 
 AGREED = "agreed"

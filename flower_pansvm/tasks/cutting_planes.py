@@ -100,14 +100,10 @@ class CutsQuestion(ProblemsQuestion):
         points = pieces(self.points, self.count * sizes)
         centres = pieces(self.centres, np.where(self.leading >= 0, sizes, 0))
         return [
-            Question(
-                points[i].reshape(-1, sizes[i]),
-                int(self.blur[i]),
-                centres[i],
-                float(self.width[i]),
-                int(self.leading[i]),
+            Question(points[i].reshape(-1, size), int(blur), centres[i], float(width), int(leading))
+            for i, (size, blur, width, leading) in enumerate(
+                zip(sizes, self.blur, self.width, self.leading, strict=True)
             )
-            for i in range(len(sizes))
         ]
 
 

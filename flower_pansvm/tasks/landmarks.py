@@ -3,16 +3,8 @@
 from dataclasses import dataclass
 
 from flower_pansvm.records import Floats, Ints
-from flower_pansvm.tasks.limits import (
-    HEADROOM,
-    LARGEST_CELL,
-    LARGEST_RESCALED,
-    MOST_ROWS,
-    UNKNOWN,
-    largest_total,
-)
-from flower_pansvm.tasks.task import Broadcast, Task, noised, summed
-from flower_pansvm.terms import Terms
+from flower_pansvm.tasks.limits import LARGEST_CELL, MOST_ROWS, REWEIGHTED, largest_total
+from flower_pansvm.tasks.task import Broadcast, Task, noised, scaled, summed
 
 
 @dataclass(frozen=True)
@@ -26,15 +18,12 @@ class LandmarksQuestion:
     seed: int  # of k-means
 
 
-def _centres(question: LandmarksQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
-    return UNKNOWN if terms.scaling == "none" else LARGEST_CELL
-
-
 @dataclass(frozen=True)
 class LandmarksAnswer:
     """The site's centres in its own slots of a zero matrix."""
 
-    centres: Floats = noised(_centres)  # (scalings, slots, features): k-means centres, in scaled units
+    # (scalings, slots, features): k-means centres, in scaled units
+    centres: Floats = noised(scaled(lambda sites: LARGEST_CELL))  # noqa: ARG005
     filled: Floats = summed(1.0)  # (scalings, slots): 1 for each slot in use
 
 
@@ -51,16 +40,13 @@ class AssignQuestion:
     min_cluster: int  # fewest rows in a sum
 
 
-def _totals(question: AssignQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
-    return UNKNOWN if terms.scaling == "none" else HEADROOM * LARGEST_RESCALED * largest_total(sites)
-
-
 @dataclass(frozen=True)
 class AssignAnswer:
     """Sums over the rows nearest to each centre, and of the cells' weights in them: one step of federated k-means."""
 
-    totals: Floats = summed(_totals)  # (scalings, centres, features): cells times secret random weights
-    weights: Floats = summed(HEADROOM * LARGEST_RESCALED * MOST_ROWS)
+    # (scalings, centres, features): cells times secret random weights
+    totals: Floats = summed(scaled(lambda sites: REWEIGHTED * largest_total(sites)))
+    weights: Floats = summed(REWEIGHTED * MOST_ROWS)
 
 
 ASSIGN = Task("assign", "train", AssignQuestion, AssignAnswer, since="0.1.0")

@@ -28,6 +28,9 @@ LARGEST_RESCALED = 3.0 * LARGEST_JITTER
 HEADROOM = 4.0
 """What the bounds leave for secret noise and for rounding."""
 
+REWEIGHTED = HEADROOM * LARGEST_RESCALED
+"""By how much the bound of a sum grows where its rows or cells have random weights."""
+
 
 def largest_total(sites: int) -> float:
     """Return the largest sum of a scaled column's absolute cells at one site.

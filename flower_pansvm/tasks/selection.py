@@ -7,15 +7,8 @@ import numpy as np
 from flower_pansvm.cutting_planes.duals import Duals
 from flower_pansvm.records import Floats, Ints
 from flower_pansvm.tasks.cutting_planes import ProblemsQuestion, pieces
-from flower_pansvm.tasks.limits import (
-    COUNT,
-    HEADROOM,
-    LARGEST_RESCALED,
-    MOST_ROWS,
-    UNKNOWN,
-    largest_total,
-)
-from flower_pansvm.tasks.task import Nothing, Task, summed
+from flower_pansvm.tasks.limits import COUNT, HEADROOM, MOST_ROWS, REWEIGHTED, UNKNOWN, largest_total
+from flower_pansvm.tasks.task import Nothing, Task, scaled, summed
 from flower_pansvm.terms import Terms
 
 
@@ -57,22 +50,15 @@ def _weights(question: SupportQuestion, terms: Terms, sites: int) -> float:
     return HEADROOM * (largest_dual or 1.0) * largest_total(sites)
 
 
-def _total(question: SupportQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
-    return UNKNOWN if terms.scaling == "none" else HEADROOM * LARGEST_RESCALED * largest_total(sites)
-
-
-def _square(question: SupportQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
-    return UNKNOWN if terms.scaling == "none" else HEADROOM * LARGEST_RESCALED * MOST_ROWS * sites
-
-
 @dataclass(frozen=True)
 class SupportAnswer:
     """Sums over each problem's rows, and over its support vectors with random weights, in scaled units (5.2.2)."""
 
     weights: Floats = summed(_weights)  # (problems, features): sum over rows of alpha_i y_i x_i
-    count: Floats = summed(HEADROOM * LARGEST_RESCALED * MOST_ROWS)  # (problems, 2): of each side
-    total: Floats = summed(_total)  # (problems, 2, features): sum of their cells
-    square: Floats = summed(_square)  # (problems, 2, features): sum of the squares
+    count: Floats = summed(REWEIGHTED * MOST_ROWS)  # (problems, 2): of each side
+    # (problems, 2, features): sum of their cells, and of the squares
+    total: Floats = summed(scaled(lambda sites: REWEIGHTED * largest_total(sites)))
+    square: Floats = summed(scaled(lambda sites: REWEIGHTED * MOST_ROWS * sites))
 
 
 SUPPORT = Task("support", "train", SupportQuestion, SupportAnswer, since="0.1.0")

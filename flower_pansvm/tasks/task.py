@@ -27,21 +27,13 @@ DECLARATION = "leaves"
 
 @dataclass(frozen=True)
 class Declaration:
-    """How a part of an answer leaves the site.
-
-    Parameters
-    ----------
-    how : {'summed', 'noised', 'disclosed'}
-        See the module.
-    bound : float or callable
-        Of what is summed.
-    consent : str or None
-        Key of the node config by which the hospital must have agreed to the disclosure; None for none.
-    """
+    """How a part of an answer leaves the site."""
 
     how: Literal["summed", "noised", "disclosed"]
-    bound: Bound = UNKNOWN
-    consent: str | None = None
+    bound: Bound = UNKNOWN  # of what is summed
+    consent: str | None = (
+        None  # key of the node config by which the hospital must have agreed to the disclosure
+    )
 
 
 def summed(bound: Bound = UNKNOWN) -> Any:
@@ -55,13 +47,7 @@ def noised(bound: Bound = UNKNOWN) -> Any:
 
 
 def disclosed(consent: str | None = None) -> Any:
-    """Return the field of a part that the coordinator receives from each site as it is.
-
-    Raises
-    ------
-    KeyError
-        If there is no such consent (:mod:`flower_pansvm.tasks.consents`).
-    """
+    """Return the field of a part that the coordinator receives from each site as it is, perhaps only with a consent."""
     if consent is not None and consent not in CONSENTS:
         raise KeyError(f"flower_pansvm/tasks has no consent '{consent}'.")
     return field(metadata={DECLARATION: Declaration("disclosed", consent=consent)})
@@ -72,6 +58,11 @@ def declarations(answer: type) -> dict[str, Declaration]:
     return {part.name: part.metadata[DECLARATION] for part in fields(answer)}
 
 
+def scaled(bound: Callable[[int], float]) -> Bound:
+    """Return a bound, made of how many sites there are, that holds in scaled units only."""
+    return lambda _, terms, sites: UNKNOWN if terms.scaling == "none" else bound(sites)
+
+
 @dataclass(frozen=True)
 class Nothing:
     """A question that asks for nothing in particular."""
@@ -79,18 +70,7 @@ class Nothing:
 
 @dataclass(frozen=True)
 class Task(Generic[Q, A]):
-    """A request to every site.
-
-    Parameters
-    ----------
-    name : str
-        Also the action of the Flower message type, ``category.name``.
-    category : {'query', 'train', 'evaluate'}
-        Flower's category.
-    question, answer : type
-        Dataclasses of what is asked and of what comes back. The answer's parts are all disclosed, or none is.
-    since : str
-        First version of this project whose sites have the task.
+    """A request to every site: dataclasses of what is asked and of what comes back.
 
     Raises
     ------
@@ -100,10 +80,10 @@ class Task(Generic[Q, A]):
     """
 
     name: str
-    category: Literal["query", "train", "evaluate"]
+    category: Literal["query", "train", "evaluate"]  # Flower's
     question: type[Q]
     answer: type[A]
-    since: str
+    since: str  # first version of this project whose sites have the task
 
     def __post_init__(self) -> None:
         types = get_type_hints(self.answer)
@@ -154,18 +134,10 @@ class Task(Generic[Q, A]):
 
 @dataclass(frozen=True)
 class Broadcast(Generic[M]):
-    """Values that every site keeps for the tasks that follow.
+    """Values that every site keeps for the tasks that follow."""
 
-    Parameters
-    ----------
-    name : str
-        A later broadcast of the same name replaces an earlier one.
-    message : type
-        Dataclass of the values.
-    """
-
-    name: str
-    message: type[M]
+    name: str  # a later broadcast of the same name replaces an earlier one
+    message: type[M]  # dataclass of the values
 
     def numbered(self, number: int) -> "Broadcast[M]":
         """Return the broadcast of one of several things of the same kind."""
@@ -174,17 +146,6 @@ class Broadcast(Generic[M]):
 
 def bounds_of(task: Task[Any, Any], question: object, terms: Terms, sites: int) -> dict[str, float]:
     """Return the largest absolute value that a site may hold in each of a task's sums; infinite if unknown.
-
-    Parameters
-    ----------
-    task : Task
-        The task.
-    question : object
-        The question.
-    terms : Terms
-        The run's terms.
-    sites : int
-        Number of sites in the sum.
 
     Raises
     ------
@@ -213,12 +174,8 @@ def sum_name(
 
     Parameters
     ----------
-    task : Task
-        The task.
     inputs : mapping
         The values of the question (:func:`flower_pansvm.records.values_of`).
-    bounds : mapping of str to float
-        The bound of each result.
     told : mapping of str to str
         Digest of each broadcast so far (:func:`flower_pansvm.records.digest`), by name.
     settings : str

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from flower_pansvm.secure_sum.selection import protocol_of
+from flower_pansvm.secure_sum import protocol_of
 from simulations.attack.knowledge import numbers_received, unknown_cells
 from simulations.audit.isolation import isolated_by_pairs, isolated_by_quads
 from simulations.audit.phase import every_phase

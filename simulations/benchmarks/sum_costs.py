@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from flower_pansvm.errors import SumError
+from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.fixed_point import encode
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
-from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.terms import Scalar, Terms
 from simulations.benchmarks.turns import take_turns
 

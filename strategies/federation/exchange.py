@@ -8,7 +8,7 @@ from flwr.app import Message
 from flwr.common.logger import log
 from flwr.serverapp import Grid
 
-from flower_pansvm.errors import FederationError, PanSVMError, error_class
+from flower_pansvm.errors import FederationError, PanSVMError
 from flower_pansvm.printable import printable
 from strategies.federation.costs import Costs
 from strategies.federation.message_size import size
@@ -72,7 +72,7 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout: float, costs: Cos
             time.sleep(pause)
             pause = min(1.25 * pause, SLOWEST_POLL_SECONDS)
     if faults:
-        raise error_class(faults[0][0])("\n".join(sorted({reason for _, reason in faults})))
+        raise _error_class(faults[0][0])("\n".join(sorted({reason for _, reason in faults})))
     return replies
 
 
@@ -86,3 +86,8 @@ def _push(grid: Grid, messages: list[Message]) -> dict[str, int]:
         )
     nodes = (message.metadata.dst_node_id for message in messages)
     return {message_id: node for message_id, node in zip(ids, nodes, strict=True) if message_id}
+
+
+def _error_class(code: int) -> type[PanSVMError]:
+    """Return the class of errors whose code a site has sent, the base class for an unknown one."""
+    return next((one for one in PanSVMError.__subclasses__() if one.code == code), PanSVMError)

@@ -21,8 +21,8 @@ from flower_pansvm import records
 from flower_pansvm.errors import FederationError
 from flower_pansvm.records import Values
 from flower_pansvm.schema import Schema
+from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
 from flower_pansvm.tasks.scaling import MOMENTS, ROWS
 from flower_pansvm.tasks.summing import RELAY, RelayStep

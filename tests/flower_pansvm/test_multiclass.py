@@ -11,19 +11,22 @@ from sklearn.datasets import load_digits
 from sklearn.multiclass import OneVsOneClassifier
 from sklearn.svm import SVC
 
-from flower_pansvm.class_pairs import one_versus_all, one_versus_one
+from flower_pansvm.class_pairs import one_versus_all, one_versus_one, positive_classes
 from flower_pansvm.counts import winners
 from flower_pansvm.multiclass import REST, Pair, class_decisions, signs
-from flower_pansvm.schema import Schema
 
 CLASSES = np.array([0, 2, 1, 2, 0])
 
 
+def test_two_classes_have_one_positive_class() -> None:
+    assert positive_classes(2) == (1,)
+    assert positive_classes(3) == (0, 1, 2)
+
+
 @pytest.mark.parametrize("classes", [2, 3, 7])
-def test_one_versus_all_has_the_positive_classes_of_the_schema(classes: int) -> None:
+def test_one_versus_all_has_the_positive_classes(classes: int) -> None:
     pairs = one_versus_all(classes)
-    schema = Schema(("x",), tuple(map(str, range(classes))))
-    assert tuple(pair.positive for pair in pairs) == schema.positive_classes
+    assert tuple(pair.positive for pair in pairs) == positive_classes(classes)
     assert {pair.negative for pair in pairs} == {REST}
 
 

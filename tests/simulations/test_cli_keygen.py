@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from flower_pansvm.secure_sum.identities import load_identity, public_identity, read_roster
+from flower_pansvm.secure_sum.identities import load_identity, read_roster
+from flower_pansvm.secure_sum.new_identity import public_identity
 
 Run = Callable[..., tuple[int, str, str]]
 BEFORE_LINE = "line for the roster file: "

@@ -9,9 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.secure_sum import protocol_names
+from flower_pansvm.secure_sum import protocol_names, protocol_of
 from flower_pansvm.secure_sum.protocols.k_secure import KSecure
-from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.setting_values import check_choice, near_matches, setting, text
 from flower_pansvm.terms import Scalar, Terms
 from strategies.filter_wrapper import FilterWrapperSettings

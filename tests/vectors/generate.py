@@ -21,9 +21,10 @@ from flower_pansvm.secure_sum import make, tags
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
 from flower_pansvm.secure_sum.decoding import decode
 from flower_pansvm.secure_sum.fixed_point import encode, scale_exponent
-from flower_pansvm.secure_sum.identities import RunKeys, public_identity, sign
+from flower_pansvm.secure_sum.identities import RunKeys, sign
 from flower_pansvm.secure_sum.keys import apply_mask, keystream, pair_key, seal, sum_key
 from flower_pansvm.secure_sum.mask_graph import partners, public_order
+from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.secure_sum.rehearsal import Rehearsal
 from flower_pansvm.secure_sum.wire import join_fields, keys_digest, sum_context, to_bytes
 

@@ -39,7 +39,6 @@ from flower_pansvm.secure_sum.wire import (
     from_bytes,
     hold,
     join_fields,
-    split_fields,
     take,
     to_bytes,
 )
@@ -256,3 +255,25 @@ def _prime(bits: int) -> int:
         prime = gmpy2.next_prime(secrets.randbits(bits) | 3 << (bits - 2))
         if prime % 4 == 3:
             return int(prime)
+
+
+def split_fields(joined: bytes, expected: int, sender: str) -> list[bytes]:
+    """Return the fields that `join_fields` joined; ``sender`` is named when it cannot be done.
+
+    Raises
+    ------
+    SumError
+        If there are not exactly ``expected`` fields.
+    """
+    fields = []
+    start = 0
+    while start < len(joined):
+        end = start + 8 + int.from_bytes(joined[start : start + 8], "big")
+        fields.append(joined[start + 8 : end])
+        start = end
+    if start != len(joined) or len(fields) != expected:
+        raise SumError(
+            f"The message from {sender!r} is damaged: it has not the {expected} parts it should have. "
+            "It was cut short or changed on its way; repeat the sum."
+        )
+    return fields

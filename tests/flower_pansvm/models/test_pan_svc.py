@@ -23,7 +23,7 @@ from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 
 from flower_pansvm.calibration import Calibration
-from flower_pansvm.class_pairs import one_versus_all, one_versus_one
+from flower_pansvm.class_pairs import one_versus_all, one_versus_one, positive_classes
 from flower_pansvm.counts import decision_histogram
 from flower_pansvm.cutting_planes.cuts import BLOCK
 from flower_pansvm.errors import ModelFileError, TrainingError
@@ -217,7 +217,7 @@ def test_calibrated_from_counts_it_is_scikit_learns_calibrated_classifier(
     y = np.where(rng.random(600) < 0.7, model.predict(X), rng.choice(model.classes_, 600))
     decisions = model.decision_function(X).reshape(600, -1)
     centres, scales = np.median(decisions, axis=0), decisions.std(axis=0)
-    names = model.classes_[list(model.schema_.positive_classes)]
+    names = model.classes_[list(positive_classes(len(model.schema_.classes)))]
     columns = zip(decisions.T, names, centres, scales, strict=True)
     histograms = np.stack([decision_histogram(d, y == name, c, s) for d, name, c, s in columns])
     calibration = Calibration.from_histograms(histograms, centres, scales)

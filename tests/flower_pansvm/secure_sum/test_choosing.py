@@ -4,9 +4,8 @@ import pytest
 
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.registry import Registry
-from flower_pansvm.secure_sum import make, protocol_names, register
+from flower_pansvm.secure_sum import make, protocol_names, protocol_of, register
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.secure_sum.selection import protocol_of
 from flower_pansvm.secure_sum.unprotected.plain import Plain
 from flower_pansvm.terms import Terms
 

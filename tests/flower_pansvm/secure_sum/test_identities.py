@@ -9,15 +9,8 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
 from flower_pansvm.errors import SettingError, SumError
-from flower_pansvm.secure_sum.identities import (
-    RunKeys,
-    load_identity,
-    public_identity,
-    read_roster,
-    sign,
-    verify,
-)
-from flower_pansvm.secure_sum.new_identity import create_identity
+from flower_pansvm.secure_sum.identities import RunKeys, load_identity, read_roster, sign, verify
+from flower_pansvm.secure_sum.new_identity import create_identity, public_identity
 
 KEYS = RunKeys(run="r", site="a", public_key=bytes(range(32)), published=b"paillier key")
 

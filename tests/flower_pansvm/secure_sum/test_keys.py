@@ -10,7 +10,8 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import Member, SumRound
 from flower_pansvm.secure_sum.keys import apply_mask, keystream, pair_key, seal, sum_key, unseal
-from flower_pansvm.secure_sum.wire import join_fields, split_fields
+from flower_pansvm.secure_sum.protocols.paillier import split_fields
+from flower_pansvm.secure_sum.wire import join_fields
 
 VECTORS = json.loads((Path(__file__).parents[2] / "vectors" / "keys.json").read_text(encoding="utf-8"))[
     "masks"

@@ -17,8 +17,9 @@ from flower_pansvm.secure_sum.contract import Member, SumRound, Words
 from flower_pansvm.secure_sum.keys import add_keystream, apply_mask, unseal
 from flower_pansvm.secure_sum.mask_graph import partners, receivers
 from flower_pansvm.secure_sum.protocols.k_secure import NOTE_BYTES
+from flower_pansvm.secure_sum.protocols.paillier import split_fields
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
-from flower_pansvm.secure_sum.wire import from_bytes, hold, split_fields
+from flower_pansvm.secure_sum.wire import from_bytes, hold
 
 ROSTER = ("a", "b", "c", "d", "e")
 WORDS = 4000

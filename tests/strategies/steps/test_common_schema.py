@@ -170,8 +170,3 @@ def test_positive_labels_make_two_classes() -> None:
 def test_indices_of_labels() -> None:
     schema = Schema(("a",), ("benign", "malignant", "unclear"))
     assert schema.indices(["unclear", "benign", "other", "malignant"]).tolist() == [2, 0, -1, 1]
-
-
-def test_binary_problems() -> None:
-    assert Schema(("a",), ("0", "1")).positive_classes == (1,)
-    assert Schema(("a",), ("0", "1", "2")).positive_classes == (0, 1, 2)

@@ -16,9 +16,9 @@ from flower_pansvm import secure_sum
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.registry import Registry
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
-from flower_pansvm.secure_sum.protocols.paillier import Blinding, Paillier, is_weak
+from flower_pansvm.secure_sum.protocols.paillier import Blinding, Paillier, is_weak, split_fields
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
-from flower_pansvm.secure_sum.wire import hold, join_fields, split_fields
+from flower_pansvm.secure_sum.wire import hold, join_fields
 
 THIS = SumRound(run="r", task="t", round_trip=1, attempt=0, roster=("a", "b", "c"))
 WORDS = 40  # two ciphertexts with a key of 2048 bits
