@@ -11,49 +11,23 @@ SPLIT_STREAM, FOLD_STREAM = 1, 2
 
 @dataclass(frozen=True)
 class Rows:
-    """Some of a site's rows.
+    """Some of a site's rows."""
 
-    Parameters
-    ----------
-    X : ndarray of shape (rows, features)
-        Cells in the table's own units; NaN is a missing cell.
-    classes : ndarray of shape (rows,)
-        Class index of each row.
-    """
-
-    X: NDArray[np.float64]
-    classes: NDArray[np.int64]
+    X: NDArray[np.float64]  # (rows, features): cells in the table's own units; NaN is a missing cell
+    classes: NDArray[np.int64]  # (rows,): class index of each row
 
 
 @dataclass(frozen=True)
 class Split:
-    """A site's rows in a run.
-
-    Parameters
-    ----------
-    train, test : Rows
-        Those to train on, and those kept for evaluation.
-    left_out : ndarray of shape (rows left out,)
-        Labels of the rows that have no part in the run: they are no classes of it.
-    """
+    """A site's rows in a run."""
 
     train: Rows
-    test: Rows
-    left_out: NDArray[np.str_]
+    test: Rows  # kept for evaluation
+    left_out: NDArray[np.str_]  # labels of the rows that have no part in the run: they are no classes of it
 
 
 def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> NDArray[np.bool_]:
-    """Return which rows are kept for evaluation: the same share of each class, drawn by the seed.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (rows,)
-        Class name of each row.
-    fraction : float
-        Share of rows to keep, from 0 to below 1.
-    seed : int
-        Seed of the draw.
-    """
+    """Return which rows are kept for evaluation: the same share of each class, from 0 to below 1, drawn by the seed."""
     kept = np.zeros(len(classes), dtype=np.bool_)
     # A stream of its own: a simulation deals the rows to the sites by the same seed.
     generator = np.random.default_rng([seed, SPLIT_STREAM])
@@ -64,17 +38,7 @@ def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> NDArray[
 
 
 def fold_numbers(classes: NDArray[np.int64], folds: int, seed: int) -> NDArray[np.int64]:
-    """Deal rows to folds, shape (rows,): as evenly as can be, each class by itself and all together.
-
-    Parameters
-    ----------
-    classes : ndarray of shape (rows,)
-        Class index of each row.
-    folds : int
-        Number of folds.
-    seed : int
-        Seed of the draw.
-    """
+    """Deal rows to folds, shape (rows,): as evenly as can be, each class by itself and all together."""
     numbers = np.empty(len(classes), dtype=np.int64)
     generator = np.random.default_rng([seed, FOLD_STREAM])
     dealt = 0

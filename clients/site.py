@@ -47,22 +47,7 @@ LOGGED = "left-out-logged"
 
 
 class Site:
-    """One site during one message.
-
-    Parameters
-    ----------
-    context : Context
-        Flower's context of this node in this run.
-    participation : Participation or None
-        The secure sum this message is about, if any.
-
-    Attributes
-    ----------
-    name : str
-        Name of the site.
-    outbox : dict of site name to bytes
-        Sealed notes to other sites, which leave with the reply.
-    """
+    """One site during one message, perhaps about a secure sum; its outbox holds sealed notes to other sites by name."""
 
     def __init__(self, context: Context, participation: Participation | None = None) -> None:
         self.context = context
@@ -79,13 +64,7 @@ class Site:
         return digest_of(self.context, broadcast)
 
     def table(self) -> Table:
-        """Return the site's whole table.
-
-        Raises
-        ------
-        TableError
-            If it cannot be read.
-        """
+        """Return the site's whole table; raises TableError if it cannot be read."""
         return cast(Table, self._cached(("table",), lambda: open_table(self.context)))
 
     def labels(self) -> NDArray[np.str_]:
@@ -97,39 +76,23 @@ class Site:
             )
         return labels
 
-    def keep(self, secret: str, value: bytes) -> None:
-        """Keep a secret of this site for the rest of the run."""
-        records.put(self.context.state, f"secret.{secret}", {"value": value})
-
-    def kept(self, secret: str) -> bytes:
-        """Return a secret that :meth:`keep` put away.
-
-        Raises
-        ------
-        FederationError
-            If there is none.
-        """
-        values = records.get(self.context.state, f"secret.{secret}")
-        if not values:
-            raise FederationError(
-                f"Site '{self.name}' lacks the secret '{secret}' of this run. Start the run again."
-            )
-        return cast(bytes, values["value"])
-
-    def has(self, secret: str) -> bool:
-        """Return whether :meth:`keep` has put a secret away."""
-        return records.has(self.context.state, f"secret.{secret}")
-
-    def settle(self, what: str, value: bytes) -> bool:
-        """Keep the first value of something in a run; return whether this one is it."""
-        return bool(self.first(what, value) == value)
-
     def first(self, what: str, value: Value) -> Value:
         """Return the first value of something in a run, which this one becomes if there is none yet."""
-        name = f"settled.{what}"
-        if not records.has(self.context.state, name):
-            records.put(self.context.state, name, {"value": value})
-        return cast(Value, records.get(self.context.state, name)["value"])
+        if not records.has(self.context.state, f"first.{what}"):
+            records.put(self.context.state, f"first.{what}", {"value": value})
+        return self.kept(what)
+
+    def settle(self, what: str, value: Value, refusal: str) -> None:
+        """Keep the first value of something in a run; any other is a FederationError, which says what and why."""
+        if self.first(what, value) != value:
+            raise FederationError(f"Site '{self.name}' refuses {refusal}. Start a new run.")
+
+    def kept(self, what: str) -> Value:
+        """Return what :meth:`first` or :meth:`settle` has kept."""
+        values = records.get(self.context.state, f"first.{what}")
+        if not values:
+            raise FederationError(f"Site '{self.name}' lacks '{what}' of this run. Start the run again.")
+        return cast(Value, values["value"])
 
     def schema(self) -> Schema:
         """Return the common columns and classes."""
@@ -147,11 +110,8 @@ class Site:
     def folds(self) -> NDArray[np.int64]:
         """Return the fold of each training row, shape (rows,); `NO_FOLD` where the run has no folds.
 
-        Raises
-        ------
-        TableError
-            If a fold would have fewer rows than the hospital's ``min-cluster``: sums with and without it would be
-            about these few patients.
+        A fold with fewer rows than the hospital's ``min-cluster`` is a TableError: sums with and without it would be
+        about these few patients.
         """
         told = self.told(SCHEMA)
         key = ("folds", self.digest_of(SCHEMA), least_rows(self.context))

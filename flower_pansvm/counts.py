@@ -12,13 +12,9 @@ BINS = 512
 
 
 def winners(decisions: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the class index of each row from its decision values.
+    """Return the class index of each row from :func:`flower_pansvm.multiclass.class_decisions`.
 
-    Parameters
-    ----------
-    decisions : ndarray of shape (rows, 1) or (rows, classes)
-        From :func:`flower_pansvm.multiclass.class_decisions`. With one column, above 0 is class 1 and anything
-        else class 0; else the largest value wins, and of equal ones the first.
+    With one column, above 0 is class 1 and anything else class 0; else the largest value wins, of equal ones the first.
     """
     if decisions.shape[1] == 1:
         return (decisions[:, 0] > 0).astype(np.int64)
@@ -41,20 +37,7 @@ def decision_histogram(
     """Return how many decision values fall into each bin, negative rows first.
 
     A decision value v goes to the bin of u / (1 + |u|) with u = (v - centre) / scale, so that bins are finest
-    around the centre. All sites must use the same centre and scale.
-
-    Parameters
-    ----------
-    decision : ndarray of shape (rows,)
-        Decision values of one class.
-    positive : ndarray of shape (rows,)
-        Whether the row is of the positive class.
-    centre, scale : float
-        Where most decision values are, and how far apart; scale is positive.
-
-    Returns
-    -------
-    ndarray of shape (2, BINS)
+    around the centre. All sites must use the same centre and scale. The result has shape (2, BINS).
     """
     distance = (decision - centre) / scale
     squashed = distance / (1.0 + np.abs(distance))

@@ -9,26 +9,17 @@ from typing import ClassVar
 
 
 class PanSVMError(Exception):
-    """Base of all errors whose text is safe to show and to send.
+    """Base of all errors whose text is safe to show and to send."""
 
-    Parameters
-    ----------
-    text : str
-        What happened, the likely cause and how to fix it; it may travel.
-    detail : str
-        What only the site itself may see, such as the number of a row. A hospital writes it into its own log.
-
-    Attributes
-    ----------
-    code : int
-        Number that travels in a Flower error reply, so that the coordinator can rebuild the class.
-    """
-
-    code: ClassVar[int] = 100
+    code: ClassVar[int] = (
+        100  # travels in a Flower error reply, so that the coordinator can rebuild the class
+    )
 
     def __init__(self, text: str = "", detail: str = "") -> None:
         super().__init__(text)
-        self.detail = detail
+        self.detail = (
+            detail  # only for the site itself, such as the number of a row; for a hospital's own log
+        )
 
     def with_detail(self) -> str:
         """Return text and detail, for whoever may see the rows."""
@@ -79,8 +70,3 @@ class EngineError(PanSVMError):
     """Flower's own processes failed to start or to finish a run."""
 
     code = 107
-
-
-def error_class(code: int) -> type[PanSVMError]:
-    """Return the class whose ``code`` is given, the base class for an unknown code."""
-    return next((cls for cls in PanSVMError.__subclasses__() if cls.code == code), PanSVMError)

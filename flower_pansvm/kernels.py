@@ -30,11 +30,6 @@ class Kernel:
     coef0 : float
         Not negative, because otherwise the kernel is not positive semi-definite; used by ``poly`` only.
 
-    Raises
-    ------
-    SettingError
-        If the name is unknown or a parameter is outside its range.
-
     Examples
     --------
     >>> import numpy as np
@@ -75,13 +70,7 @@ class Kernel:
         return kernel
 
     def self_bound(self, squared_norm: float) -> float:
-        """Return the largest k(x, x) over all rows with ||x||^2 at most ``squared_norm``.
-
-        Raises
-        ------
-        SettingError
-            If it is too large for a float64.
-        """
+        """Return the largest k(x, x) over all rows with ||x||^2 at most ``squared_norm``."""
         if self.name == "linear":
             return squared_norm
         if self.name == "poly":

@@ -38,8 +38,6 @@ def cluster_centres(
     min_cluster : int
         Fewest rows behind a centre; 1 is the paper's method. A site with fewer rows than this has no
         centre at all.
-    seed : int
-        Seed of k-means.
     weight : ndarray of shape (rows, features), optional
         Weight of each cell in the mean of its cluster, positive; all the same if not given.
 
@@ -48,11 +46,6 @@ def cluster_centres(
     centres : ndarray of shape (at most clusters, features)
     sizes : ndarray of shape (centres,)
         How many rows each centre is the mean of.
-
-    Raises
-    ------
-    SettingError
-        If ``clusters`` or ``min_cluster`` is below 1.
     """
     from sklearn.cluster import KMeans  # noqa: PLC0415 - each message may start a process
     from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - each message may start a process
@@ -113,22 +106,8 @@ def weighted_totals(
     """Return a site's share of one step of federated k-means: the weighted rows nearest to each centre, summed.
 
     Rows of centres that are nearest to fewer than ``min_cluster`` of the site's rows go to the nearest of its other
-    centres, so that no sum is about fewer.
-
-    Parameters
-    ----------
-    X : ndarray of shape (rows, features)
-        The site's scaled rows.
-    centres : ndarray of shape (centres, features)
-        The centres of the step before.
-    weight : ndarray of shape (rows, features)
-        Weight of each cell, positive.
-    min_cluster : int
-        Fewest rows in a sum. A site with fewer rows adds nothing.
-
-    Returns
-    -------
-    totals, weights : ndarray of shape (centres, features)
+    centres, so that no sum is about fewer; a site with fewer rows adds nothing. ``weight`` is that of each cell. Both
+    results, totals and weights, have the shape of ``centres``.
     """
     from sklearn.metrics import pairwise_distances_argmin  # noqa: PLC0415 - each message may start a process
 
@@ -153,19 +132,7 @@ def weighted_totals(
 def beyond(
     X: NDArray[np.float64], steps: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return for each feature and step a 1 where a row lies below -step, and where one lies above step.
-
-    Parameters
-    ----------
-    X : ndarray of shape (rows, features)
-        Scaled rows.
-    steps : ndarray of shape (steps,)
-        Positive and increasing.
-
-    Returns
-    -------
-    below, above : ndarray of shape (features, steps)
-    """
+    """Return a 1 where a row lies below -step, and where one lies above step, both of shape (features, steps)."""
     low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
     below, above = low[:, None] < -steps, high[:, None] > steps
     return below.astype(np.float64), above.astype(np.float64)

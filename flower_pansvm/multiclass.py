@@ -13,35 +13,14 @@ REST = -1
 
 
 class Pair(NamedTuple):
-    """The two sides of one binary problem; its decision value is above 0 for the positive side.
+    """The two sides of one binary problem; its decision value is above 0 for the positive side."""
 
-    Parameters
-    ----------
-    positive : int
-        Class index with sign +1.
-    negative : int
-        Class index with sign -1, or REST.
-    """
-
-    positive: int
-    negative: int
+    positive: int  # class index with sign +1
+    negative: int  # class index with sign -1, or REST
 
 
 def signs(classes: NDArray[np.int64], pair: Pair) -> NDArray[np.float64]:
-    """Return the label of each row in a binary problem, shape (rows,).
-
-    Parameters
-    ----------
-    classes : ndarray of shape (rows,)
-        Class index of each row.
-    pair : Pair
-        The problem.
-
-    Returns
-    -------
-    ndarray of shape (rows,)
-        +1, -1, or 0 for a row of neither class, which has no part in the problem.
-    """
+    """Return the label of each row in a binary problem, shape (rows,): +1, -1, or 0 for a row of neither class."""
     others = -1.0 if pair.negative == REST else np.where(classes == pair.negative, -1.0, 0.0)
     return np.where(classes == pair.positive, 1.0, others)
 
@@ -49,21 +28,12 @@ def signs(classes: NDArray[np.int64], pair: Pair) -> NDArray[np.float64]:
 def class_decisions(
     decisions: NDArray[np.float64], pairs: tuple[Pair, ...], classes: int
 ) -> NDArray[np.float64]:
-    """Return one decision value per class, of which the largest wins (:func:`flower_pansvm.counts.winners`).
+    """Return one decision value per class, of which the largest wins, from those of the problems in the columns.
 
     With one-versus-all they are the decision values themselves. With one-versus-one they are the votes a class
     gets (the paper's "max wins") plus the sum s of its decision values squeezed to s / (3 (|s| + 1)), which
     decides between classes of the same number of votes and never against more votes: what scikit-learn's
     ``OneVsOneClassifier`` and ``SVC(decision_function_shape="ovr")`` return.
-
-    Parameters
-    ----------
-    decisions : ndarray of shape (rows, problems)
-        Decision values of the binary problems.
-    pairs : tuple of Pair
-        The problems (:mod:`flower_pansvm.class_pairs`).
-    classes : int
-        Number of classes.
 
     Returns
     -------

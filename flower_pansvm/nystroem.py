@@ -17,21 +17,13 @@ NORMALIZATION_TOLERANCE = 0.1
 
 @dataclass(frozen=True)
 class NystromMap:
-    """The feature map f(x) = k(x, L) U Lambda^(-1/2) of equation (3.6).
-
-    Parameters
-    ----------
-    kernel : Kernel
-        The kernel k.
-    landmarks : ndarray of shape (landmarks, features)
-        The matrix L, in the scaled units of the rows that will be mapped.
-    normalization : ndarray of shape (landmarks, rank)
-        The matrix U Lambda^(-1/2), the largest eigenvalue first.
-    """
+    """The feature map f(x) = k(x, L) U Lambda^(-1/2) of equation (3.6)."""
 
     kernel: Kernel
-    landmarks: NDArray[np.float64]
-    normalization: NDArray[np.float64]
+    landmarks: NDArray[np.float64]  # (landmarks, features): the matrix L, in the scaled units of the rows
+    normalization: NDArray[
+        np.float64
+    ]  # (landmarks, rank): the matrix U Lambda^(-1/2), the largest eigenvalue first
 
     @property
     def rank(self) -> int:

@@ -10,18 +10,9 @@ from numpy.typing import NDArray
 
 
 def moments(X: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-    """Return what one site adds to the federated mean and variance.
+    """Return what one site adds to the federated mean and variance: sums over its rows, each of shape (features,).
 
-    Parameters
-    ----------
-    X : ndarray of shape (rows, features)
-        The site's rows; NaN is a missing cell.
-
-    Returns
-    -------
-    dict
-        ``count``, ``total`` and ``square``: for each feature the number of cells present, their sum and the
-        sum of their squares, each of shape (features,).
+    ``count`` is the number of cells present (not NaN), ``total`` their sum, ``square`` that of their squares.
     """
     present = ~np.isnan(X)
     filled = np.where(present, X, 0.0)
@@ -34,19 +25,11 @@ def moments(X: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
 
 @dataclass(frozen=True)
 class Scaling:
-    """An affine map of each feature, and what to put into missing cells.
+    """An affine map of each feature, and what to put into missing cells; all of shape (features,)."""
 
-    Parameters
-    ----------
-    fill : ndarray of shape (features,)
-        Value for missing cells, in the table's units.
-    shift, scale : ndarray of shape (features,)
-        A cell x becomes (x - shift) / scale.
-    """
-
-    fill: NDArray[np.float64]
+    fill: NDArray[np.float64]  # value for missing cells, in the table's units
     shift: NDArray[np.float64]
-    scale: NDArray[np.float64]
+    scale: NDArray[np.float64]  # a cell x becomes (x - shift) / scale
 
     def of(self, features: NDArray[np.bool_]) -> "Scaling":
         """Return the scaling of some of the features, which a mask of shape (features,) picks."""

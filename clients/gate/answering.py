@@ -40,17 +40,9 @@ UNEXPECTED = PanSVMError.code
 
 
 def answers(task: Task[Q, A]) -> Callable[[Work[Q, A]], Work[Q, A]]:
-    """Return a decorator that makes a task's local work known as what answers it.
+    """Return a decorator of a task's local work: a function that gets site and question, and returns the answer.
 
-    Parameters
-    ----------
-    task : Task
-        The task that the decorated function does. The function gets the site and the question, and returns the answer.
-
-    Raises
-    ------
-    ValueError
-        If something else answers the task already.
+    ValueError if something else answers the task already.
     """
 
     def enter(work: Work[Q, A]) -> Work[Q, A]:

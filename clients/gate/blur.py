@@ -43,19 +43,7 @@ class Noised(Generic[A]):
 def add_noise(site: Site, answer: A, noise: Callable[[], Mapping[str, NDArray[np.float64]]]) -> Noised[A]:
     """Return an answer with secret noise in its parts, unless the hospital has agreed to a run with exact sums.
 
-    Parameters
-    ----------
-    site : Site
-        The site.
-    answer : object
-        The exact answer.
-    noise : callable
-        Makes the noise of each part that the task declares as noised, of the part's shape.
-
-    Raises
-    ------
-    SumError
-        If it makes it of other parts.
+    ``noise`` makes that of each part that the task declares as noised, and of no other one, in the part's shape.
     """
     if not defends(site.context):
         return Noised(answer)
@@ -70,13 +58,7 @@ def add_noise(site: Site, answer: A, noise: Callable[[], Mapping[str, NDArray[np
 
 
 def check_blurred(site: Site, asked: int) -> None:
-    """Check that a request for sums with so many random rows keeps to what the hospital insists on.
-
-    Raises
-    ------
-    SettingError
-        If it asks for none and the hospital wants some.
-    """
+    """Check that a request for sums with so many random rows asks for some, if the hospital insists on that."""
     if least_blur(site.context) > 0 and asked < 1:
         raise SettingError(
             f"Site '{site.name}' refuses blur=0: two sums could give away a patient's row by their difference. Start "
@@ -86,22 +68,14 @@ def check_blurred(site: Site, asked: int) -> None:
 
 
 def draw_for(site: Site, *about: object) -> Draw:
-    """Return a source of secret random numbers from [0, 1) for one subject, such as a binary problem.
-
-    Parameters
-    ----------
-    site : Site
-        The site.
-    about : objects
-        What the numbers are used on, told apart by their ``repr``.
-    """
-    key = hmac.digest(site.kept(SECRET), join_fields(tags.BLUR, repr(about).encode()), "sha256")
+    """Return a source of secret random numbers from [0, 1) for one subject, told apart from others by its ``repr``."""
+    secret = cast(bytes, site.kept(SECRET))
+    key = hmac.digest(secret, join_fields(tags.BLUR, repr(about).encode()), "sha256")
 
     def draw(purpose: str, count: int) -> NDArray[np.float64]:
         digest = hmac.digest(key, purpose.encode(), "sha256")
-        words = (
-            np.frombuffer(digest, dtype="<u8", count=count) if count <= SHORT else keystream(digest, count)
-        )
+        short = count <= SHORT
+        words = np.frombuffer(digest, dtype="<u8", count=count) if short else keystream(digest, count)
         return (words >> np.uint64(11)).astype(np.float64) * 2.0**-53
 
     return draw

@@ -21,11 +21,8 @@ DIGESTS = "told"
 def keep(context: Context, content: RecordDict) -> None:
     """Keep the broadcasts of a message for the tasks that follow; one of the same name is replaced.
 
-    Raises
-    ------
-    FederationError
-        If it is another schema than the one this site has. Two splits into training and test rows that differ in
-        one row would give that row away: it is the difference of two sums.
+    But for the schema: two splits into training and test rows that differ in one row would give that row away, which is
+    the difference of two sums.
     """
     before, now = _digests(context), told(context, content)
     if SCHEMA.name in before and before[SCHEMA.name] != now[SCHEMA.name]:
@@ -39,13 +36,7 @@ def keep(context: Context, content: RecordDict) -> None:
 
 
 def recall(context: Context, broadcast: Broadcast[M]) -> M:
-    """Return a broadcast; this process reads the same one only once.
-
-    Raises
-    ------
-    FederationError
-        If this site has not received it, or it is not what it should be.
-    """
+    """Return a broadcast; this process reads the same one only once."""
     key, group = (broadcast.message, digest_of(context, broadcast)), PREFIX + broadcast.name
     return cast(M, cached(key, lambda: records.read(context.state, group, broadcast.message)))
 

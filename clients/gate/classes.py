@@ -41,8 +41,7 @@ def check_labels(labels: Labels, positive: Sequence[str], place: str, least: int
     Raises
     ------
     TableError
-        If there are too many different labels, one is neither a whole number nor a short word, or two differ only in
-        their spelling. The text holds no label.
+        If they cannot. The text holds no label.
     """
     names, counts = np.unique(labels, return_counts=True)
     if positive:
@@ -74,19 +73,7 @@ def rows_with_classes(context: Context, labels: Labels, positive: Sequence[str])
     """Return which rows of a site may take part, as far as the site itself decides it: a mask of shape (rows,).
 
     Not those whose label the node config does not allow, and not those that only their spelling keeps from being
-    positive.
-
-    Parameters
-    ----------
-    context : Context
-        The site's.
-    labels, positive
-        As for :func:`check_labels`.
-
-    Raises
-    ------
-    TableError
-        As from :func:`check_labels`, but not if the node config says what the classes are.
+    positive. Labels are checked by :func:`check_labels`, unless the node config says what the classes are.
     """
     allowed = allowed_classes(context)
     if not allowed:
@@ -102,22 +89,11 @@ def disclosed_classes(context: Context, labels: Labels, positive: Sequence[str])
 
     They are those that at least the hospital's ``min-cluster`` of its rows have; a rarer one takes part if another
     hospital names it. If the node config lists ``classes``, they are these, whatever the table holds.
-
-    Parameters
-    ----------
-    context, labels, positive
-        As for :func:`rows_with_classes`.
-
-    Raises
-    ------
-    TableError
-        As from :func:`rows_with_classes`.
     """
     allowed = allowed_classes(context)
     if allowed:
-        _check_positive(
-            allowed, positive, f"list 'classes' in the node config of site '{site_name(context)}'"
-        )
+        place = f"list 'classes' in the node config of site '{site_name(context)}'"
+        _check_positive(allowed, positive, place)
         return np.unique(class_names(allowed, positive))
     taken = labels[rows_with_classes(context, labels, positive)]
     names, counts = np.unique(class_names(taken, positive), return_counts=True)
@@ -127,14 +103,7 @@ def disclosed_classes(context: Context, labels: Labels, positive: Sequence[str])
 def log_left_out(context: Context, left_out: Labels, named: Sequence[str]) -> None:
     """Tell the hospital, in its own log, how many rows are left out for their labels.
 
-    Parameters
-    ----------
-    context : Context
-        The site's.
-    left_out : array of str, shape (rows left out,)
-        Their labels.
-    named : sequence of str
-        The classes of the federation and the labels in ``positive``.
+    ``named`` are the classes of the federation and the labels in ``positive``.
     """
     if allowed_classes(context):
         reason = "their label is not among the 'classes' of the node config, or no class of this run"

@@ -33,8 +33,6 @@ def leave(
 
     Parameters
     ----------
-    task : Task
-        The task, whose answer declares how each part leaves.
     answer : object
         What the site computed: the task's dataclass, with noise if any part is to have some.
     participation : Participation or None
@@ -67,7 +65,7 @@ def leave(
             raise SumError(f"Task '{task.name}' was asked for outside a secure sum. Start the run again.")
         summed = {name: np.asarray(getattr(given, name), dtype=np.float64) for name in task.summed}
         payload, kept = _masked(summed, participation)
-        records.write(content, "sum", _payload(payload))
+        content.update(pass_on(payload))
         records.put(content, "shapes", {name: np.array(array.shape) for name, array in summed.items()})
     return content, kept
 
@@ -75,19 +73,13 @@ def leave(
 def pass_on(answer: bytes) -> RecordDict:
     """Return the content of a site's reply to a relay step: what its protocol made, masked or encrypted."""
     content = RecordDict()
-    records.write(content, "sum", _payload(answer))
+    records.write(content, "sum", Payload(np.frombuffer(answer, dtype=np.uint8)))
     return content
 
 
-def _payload(answer: bytes) -> Payload:
-    return Payload(np.frombuffer(answer, dtype=np.uint8))
-
-
 def _masked(summed: Mapping[str, NDArray[np.float64]], participation: Participation) -> tuple[bytes, bytes]:
-    sites = len(participation.this.roster)
-    words = [encode(array, _bound(participation.bounds[name]), sites, name) for name, array in summed.items()]
+    sites, words = len(participation.this.roster), []
+    for name, array in summed.items():
+        bound = participation.bounds[name]
+        words.append(encode(array, bound if np.isfinite(bound) else None, sites, name))
     return participation.protocol.contribute(np.concatenate(words), participation.this, participation.member)
-
-
-def _bound(bound: float) -> float | None:
-    return bound if np.isfinite(bound) else None

@@ -1,4 +1,7 @@
-"""A site's part in the secure sums: which ones it takes part in, and what it keeps in the middle of one."""
+"""A site's part in the secure sums: which ones it takes part in, and what it keeps in the middle of one.
+
+What it refuses is a SumError.
+"""
 
 from dataclasses import dataclass
 from typing import Any, cast
@@ -25,40 +28,18 @@ WITHDRAWN = "withdrawn"
 
 @dataclass(frozen=True)
 class Participation:
-    """What a site needs to take part in one secure sum.
-
-    Parameters
-    ----------
-    protocol : SecureSum
-        The protocol.
-    this : SumRound
-        Which sum it is.
-    member : Member
-        This site's keys and the others' public keys.
-    terms : Terms
-        The run's terms.
-    bounds : dict of str to float
-        Largest absolute value any site may hold, for each result; infinite if unknown.
-    memory : Memory
-        What the site has to remember once its answer is on its way.
-    """
+    """What a site needs to take part in one secure sum."""
 
     protocol: SecureSum
     this: SumRound
-    member: Member
+    member: Member  # this site's keys and the others' public keys
     terms: Terms
-    bounds: dict[str, float]
-    memory: Memory
+    bounds: dict[str, float]  # largest absolute value any site may hold, for each result; infinite if unknown
+    memory: Memory  # what the site has to remember once its answer is on its way
 
 
 def join_run(context: Context) -> PublicKeys:
-    """Make this site's keys for a run and return what it publishes of them.
-
-    Raises
-    ------
-    PanSVMError
-        If this site does not take part in the run.
-    """
+    """Make this site's keys for a run that it takes part in, and return what it publishes of them."""
     check_value_refusals(context)
     warn_of_missing_pins(context)
     public = make_run_keys(context, protocol_of(context))
@@ -67,26 +48,23 @@ def join_run(context: Context) -> PublicKeys:
 
 
 def protocol_of(context: Context) -> SecureSum:
-    """Return the protocol of the run.
+    """Return the protocol of the run, if it is one that the hospital accepts.
 
-    Raises
-    ------
-    SumError
-        If the hospital insists on another one; or if it does not protect the site, or not without trust in other
-        sites and the coordinator, and the hospital has not agreed to that in its node config.
+    One that does not protect the site, or not without trust in other sites and the coordinator, has to be named in its
+    node config.
     """
     protocol = secure_sum.protocol_of(agreed_terms(context))
     agreed = is_simulated(context) or "aggregation" in context.node_config
-    if not (protocol.protected or agreed):
+    if not agreed and (protocol.by_consent or not protocol.protected):
+        risk = "the coordinator would see this site's numbers"
+        if protocol.protected:
+            risk = (
+                "one site opens the sums and need not prove that its key is sound, and a coordinator that does not "
+                "follow the protocol can have it open every site's numbers"
+            )
         raise SumError(
-            f"Site '{site_name(context)}' refuses the aggregation '{protocol.name}': the coordinator would see this "
-            "site's numbers. Choose aggregation=ring, or write it into the site's node config to agree."
-        )
-    if protocol.by_consent and not agreed:
-        raise SumError(
-            f"Site '{site_name(context)}' refuses the aggregation '{protocol.name}': one site opens the sums and need "
-            "not prove that its key is sound, and a coordinator that does not follow the protocol can have it open "
-            "every site's numbers. Choose aggregation=ring, or write it into the site's node config to agree."
+            f"Site '{site_name(context)}' refuses the aggregation '{protocol.name}': {risk}. Choose aggregation=ring, "
+            "or write it into the site's node config to agree."
         )
     return protocol
 
@@ -94,20 +72,9 @@ def protocol_of(context: Context) -> SecureSum:
 def take_part(context: Context, content: RecordDict, task: Task[Any, Any]) -> Participation:
     """Check a request for a secure sum and return what the site needs to answer it.
 
-    Parameters
-    ----------
-    context : Context
-        Flower's context of this node, which has joined the run.
-    content : RecordDict
-        The request: groups ``sum``, ``inputs``, ``broadcast.NAME`` and ``keys.SITE``.
-    task : Task
-        The task that is asked.
-
-    Raises
-    ------
-    SumError
-        If the site refuses: for a reason that :func:`flower_pansvm.secure_sum.refusals.admit` lists, because it
-        has withdrawn from the run, or because the request is not the one that the sum is named after.
+    The request has groups ``sum``, ``inputs``, ``broadcast.NAME`` and ``keys.SITE``. The site refuses for a reason of
+    :func:`flower_pansvm.secure_sum.refusals.admit`, because it has withdrawn from the run, or because the request is
+    not the one that the sum is named after.
     """
     if records.has(context.state, WITHDRAWN):
         raise SumError(
@@ -115,7 +82,7 @@ def take_part(context: Context, content: RecordDict, task: Task[Any, Any]) -> Pa
             "error; then start a new run."
         )
     terms, (memory, _) = agreed_terms(context), _kept(context)
-    this, member = _sum_of(context, content), _member_of(context, content)
+    this, member = _sum_of(context, content), member_of(context, _public(content))
     memory = admit(memory, this, member.name, _publics(content), least_sites(context))
     inputs, told = records.get(content, "inputs"), broadcasts.told(context, content)
     question = records.message_of(task.question, inputs, "inputs")
@@ -144,20 +111,7 @@ def withdraw(context: Context) -> None:
 
 
 def take_step(context: Context, content: RecordDict) -> bytes:
-    """Answer a relay step of the sum this site takes part in.
-
-    Parameters
-    ----------
-    context : Context
-        Flower's context of this node.
-    content : RecordDict
-        The request: groups ``sum``, ``step`` and ``keys.SITE``.
-
-    Raises
-    ------
-    SumError
-        If it is another sum than the last one this site took part in, or the protocol refuses the step.
-    """
+    """Answer a relay step of the last sum this site took part in; groups ``sum``, ``step`` and ``keys.SITE``."""
     memory, kept = _kept(context)
     this = _sum_of(context, content)
     if (this.round_trip, this.attempt, this.roster) != (memory.round_trip, memory.attempt, memory.roster):
@@ -166,7 +120,7 @@ def take_step(context: Context, content: RecordDict) -> bytes:
             "late or was repeated; repeat the sum under a new attempt."
         )
     asked = records.read(content, "step", RelayStep)
-    member = _member_of(context, content)
+    member = member_of(context, _public(content))
     answer, kept = protocol_of(context).respond(asked.step, asked.payload, kept, this, member)
     _keep(context, memory, kept)
     return answer
@@ -195,10 +149,6 @@ def _sum_of(context: Context, content: RecordDict) -> SumRound:
     asked = records.read(content, "sum", WhichSum)
     keys = keys_digest(_publics(content))
     return SumRound(str(context.run_id), asked.task, asked.round_trip, asked.attempt, asked.roster, keys)
-
-
-def _member_of(context: Context, content: RecordDict) -> Member:
-    return member_of(context, _public(content))
 
 
 def _public(content: RecordDict) -> dict[str, PublicKeys]:

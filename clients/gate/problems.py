@@ -8,13 +8,9 @@ from flower_pansvm.tasks.cutting_planes import ProblemsQuestion
 
 
 def asked_problems(site: Site, question: ProblemsQuestion) -> list[Problem]:
-    """Return the problems of a question.
+    """Return the problems of a question, whose classes have weights that the run's ``class-weight`` allows.
 
-    Raises
-    ------
-    SettingError
-        If the weights of the classes are not those that the run's ``class-weight`` allows. A class of weight 0 has no
-        part in cuts and loss, but in the rows nearest the margin, so it would use up the blur.
+    A class of weight 0 would have no part in cuts and loss, but in the rows nearest the margin, and use up the blur.
     """
     balanced = agreed_terms(site.context).class_weight == "balanced"
     least, largest = (LEAST_WEIGHT, LARGEST_WEIGHT) if balanced else (1.0, 1.0)

@@ -23,21 +23,9 @@ STATE = "keys"
 
 
 def make_run_keys(context: Context, protocol: SecureSum) -> PublicKeys:
-    """Make this site's keys for the run and return what it publishes of them.
+    """Make this site's keys for the run, private halves into its state, and return what it publishes of them.
 
-    Parameters
-    ----------
-    context : Context
-        Flower's context of this node; the private halves are put into its state.
-    protocol : SecureSum
-        The protocol of the run.
-
-    Raises
-    ------
-    SumError
-        If the site has joined this run before: new keys would make it forget which sums it has answered.
-    SettingError
-        If the node config names an identity that cannot be read.
+    A second time it refuses: new keys would make it forget which sums it has answered.
     """
     if records.has(context.state, STATE):
         raise SumError(f"Site '{site_name(context)}' has joined this run already. Start a new run.")
@@ -55,19 +43,7 @@ def make_run_keys(context: Context, protocol: SecureSum) -> PublicKeys:
 def member_of(context: Context, public: Mapping[str, PublicKeys]) -> Member:
     """Return this site's keys together with the other sites' public ones, after checking their signatures.
 
-    Parameters
-    ----------
-    context : Context
-        Flower's context of this node, which has joined the run.
-    public : mapping of site name to PublicKeys
-        What :func:`make_run_keys` returned at each site, as the coordinator hands it on.
-
-    Raises
-    ------
-    SumError
-        If this site has not joined, or a signature is missing or wrong.
-    SettingError
-        If the node config names a roster file that cannot be read.
+    ``public`` is what :func:`make_run_keys` returned at each site, as the coordinator hands it on.
     """
     own = records.get(context.state, STATE)
     name = site_name(context)

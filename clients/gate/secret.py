@@ -9,10 +9,11 @@ import hashlib
 import hmac
 import os
 import secrets
+import tempfile
+from contextlib import suppress
 from pathlib import Path
 
 from clients.gate.state_folder import state_folder
-from clients.gate.terms import is_simulated
 from clients.site import Site
 from clients.table.table import Table
 from flower_pansvm.errors import SettingError
@@ -27,18 +28,11 @@ KEY_BYTES = 32
 
 
 def secret_of(site: Site) -> bytes:
-    """Return the site's secret, 32 bytes; in a simulation it follows from the seed, so that runs repeat.
-
-    Raises
-    ------
-    SettingError
-        If the hospital's key cannot be read or written.
-    """
-    if is_simulated(site.context):
+    """Return the site's secret, 32 bytes; in a simulation it follows from the seed, so that runs repeat."""
+    folder = state_folder(site.context)
+    if folder is None:
         seed = str(site.context.run_config.get("seed", 0)).encode()
         return hashlib.sha256(join_fields(tags.BLUR, seed, site.name.encode())).digest()
-    folder = state_folder(site.context)
-    assert folder is not None  # only a simulated site has none
     try:
         key = _key(folder / KEY_FILE)
     except OSError as error:
@@ -52,18 +46,12 @@ def secret_of(site: Site) -> bytes:
 def _key(path: Path) -> bytes:
     """Return the hospital's key, made when there is none; of two processes that make one, the first wins."""
     if not path.exists():
-        unfinished = path.with_name(f"{path.name}.{secrets.token_hex(8)}")
-        descriptor = os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(secrets.token_bytes(KEY_BYTES))
-            file.flush()
-            os.fsync(file.fileno())
-        try:
-            os.link(unfinished, path)
-        except FileExistsError:
-            pass
-        finally:
-            unfinished.unlink()
+        # Only this account can read it. It gets its name when it is complete.
+        with tempfile.NamedTemporaryFile(dir=path.parent) as unfinished, suppress(FileExistsError):
+            unfinished.write(secrets.token_bytes(KEY_BYTES))
+            unfinished.flush()
+            os.fsync(unfinished.fileno())
+            os.link(unfinished.name, path)
     key = path.read_bytes()
     if len(key) != KEY_BYTES:
         raise SettingError(

@@ -8,13 +8,7 @@ MOST_NUMBERS = 2**28
 
 
 def check_size(site: Site, numbers: float) -> None:
-    """Check that a request asks for no more numbers than a site gives at once, before room is made for them.
-
-    Raises
-    ------
-    SettingError
-        If it does.
-    """
+    """Check that a request asks for no more numbers than a site gives at once, before room is made for them."""
     if not 0 <= numbers <= MOST_NUMBERS:
         raise SettingError(
             f"Site '{site.name}' was asked for more than {MOST_NUMBERS} numbers at once, or for less than none. Use "

@@ -8,6 +8,7 @@ were related, such as one with more slots for each site, would tell which landma
 import hmac
 import secrets
 from collections.abc import Mapping
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,40 +31,20 @@ def deal_seed(site: Site) -> None:
     """If this site is the first of the roster, write the seed to each other site, drawn now if there is none yet."""
     if site.participation is None or site.participation.this.roster[0] != site.name:
         return
-    seed = site.kept(SEED) if site.has(SEED) else secrets.token_bytes(32)
-    site.keep(SEED, seed)
+    seed = cast(bytes, site.first(SEED, secrets.token_bytes(32)))
     for name in site.participation.this.roster[1:]:
         site.outbox[name] = note_to(site.participation, name, SEED, seed)
 
 
 def take_seed(site: Site, participation: Participation, notes: Mapping[str, bytes]) -> None:
-    """Keep the seed that the first site has written, with whichever task the note comes.
-
-    Raises
-    ------
-    FederationError
-        If this site has another one already.
-    """
+    """Keep the seed that the first site has written, with whichever task the note comes; refuse a second one."""
+    refusal = "a second seed for landmark slots: by two of them, landmarks could be told apart by their site"
     for sender, note in notes.items():
-        seed = note_from(participation, sender, SEED, note)
-        if site.has(SEED) and site.kept(SEED) != seed:
-            raise FederationError(
-                f"Site '{site.name}' refuses a second seed for landmark slots: by two of them, landmarks could be told "
-                "apart by their site. Start a new run."
-            )
-        site.keep(SEED, seed)
+        site.settle(SEED, note_from(participation, sender, SEED, note), refusal)
 
 
 def own_slots(site: Site, slots_per_site: int) -> tuple[NDArray[np.int64], int]:
-    """Return the rows of the landmark matrix that are this site's, and how many rows it has.
-
-    Raises
-    ------
-    FederationError
-        If this site has not received the seed.
-    SettingError
-        If the matrix would be too large.
-    """
+    """Return the rows of the landmark matrix that are this site's, and how many rows it has."""
     participation = site.participation
     if participation is None:
         raise FederationError("Landmarks were asked for outside a secure sum. Start the run again.")
@@ -73,7 +54,8 @@ def own_slots(site: Site, slots_per_site: int) -> tuple[NDArray[np.int64], int]:
             f"Site '{site.name}' was asked to fill {slots_per_site} landmark slots, and takes at most "
             f"{MOST_LANDMARKS} over all sites. Ask for fewer landmarks."
         )
-    key = hmac.digest(site.kept(SEED), join_fields(tags.SLOTS, sum_context(participation.this)), "sha256")
+    seed = cast(bytes, site.kept(SEED))
+    key = hmac.digest(seed, join_fields(tags.SLOTS, sum_context(participation.this)), "sha256")
     order = np.argsort(keystream(key, total), kind="stable")
     place = participation.this.roster.index(site.name)
     return order[place * slots_per_site : (place + 1) * slots_per_site], total

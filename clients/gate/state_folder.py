@@ -5,13 +5,13 @@ number of its refusals, must not.
 """
 
 import os
+import stat
 from pathlib import Path
 from urllib.parse import quote
 
 from flwr.app import Context
 
 from clients.gate.terms import is_simulated, site_name
-from clients.private_folder import is_private
 from flower_pansvm.errors import SettingError
 
 
@@ -20,13 +20,8 @@ def state_folder(context: Context) -> Path | None:
 
     It is what the node config's ``state`` says; without that key ``pansvm/site-NAME`` in the account's state folder,
     ``$XDG_STATE_HOME`` or ``~/.local/state``, so that several sites of one account do not share it. A site without a
-    name has ``pansvm/site``: the number of its node is a new one after each start.
-
-    Raises
-    ------
-    SettingError
-        If the node config names no absolute path, or the folder cannot be made or is open to other accounts. Texts
-        name the key and not the folder: they may travel.
+    name has ``pansvm/site``: the number of its node is a new one after each start. A folder that cannot be used is a
+    SettingError, whose text names the key and not the folder: it may travel.
     """
     if is_simulated(context):
         return None
@@ -43,17 +38,18 @@ def state_folder(context: Context) -> Path | None:
     return folder
 
 
+def is_private(path: Path) -> bool:
+    """Return whether a file or folder is this account's own and closed to all others."""
+    status = path.stat()
+    return status.st_mode & (stat.S_IRWXG | stat.S_IRWXO) == 0 and status.st_uid == os.getuid()
+
+
 def _folder(context: Context) -> Path:
-    asked = context.node_config.get("state")
-    if asked is not None:
-        return Path(os.path.expanduser(str(asked)))
-    home = os.path.expanduser(os.environ.get("XDG_STATE_HOME") or "~/.local/state")
-    name = (
-        f"site-{quote(str(context.node_config['name']), safe='')}"
-        if "name" in context.node_config
-        else "site"
-    )
-    return Path(home) / "pansvm" / name
+    node = context.node_config
+    if "state" in node:
+        return Path(os.path.expanduser(str(node["state"])))
+    home = Path(os.path.expanduser(os.environ.get("XDG_STATE_HOME") or "~/.local/state"))
+    return home / "pansvm" / (f"site-{quote(str(node['name']), safe='')}" if "name" in node else "site")
 
 
 def _refusal(context: Context, problem: str) -> SettingError:

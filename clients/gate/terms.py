@@ -57,27 +57,20 @@ def site_name(context: Context) -> str:
 
 
 def agreed_terms(context: Context) -> Terms:
-    """Return the terms of the run, after checking that this hospital accepts them.
+    """Return the terms of the run, after checking that this hospital accepts them; else SettingError or SumError.
 
-    Raises
-    ------
-    SettingError
-        If the node config holds something unknown, or agrees to a disclosure by another word than ``agreed``, or a
-        term of the run cannot work. A pin with a misspelt name would protect nobody.
-    SumError
-        If the run's ``aggregation``, ``execution``, ``scaling`` or ``k`` is not what the node config insists on.
+    What is unknown in the node config is an error, too: a pin with a misspelt name would protect nobody.
     """
     terms, node = Terms.from_config(context.run_config), context.node_config
+    known = (*KEYS, *CONSENTS)
     for key in node:
-        if key not in (*KEYS, *CONSENTS):
-            raise SettingError(
-                f"The node config of site '{site_name(context)}' has an unknown key '{key}'. "
-                f"{near_matches(key, (*KEYS, *CONSENTS))}"
-            )
+        mine = f"The node config of site '{site_name(context)}' has"
+        if key not in known:
+            raise SettingError(f"{mine} an unknown key '{key}'. {near_matches(key, known)}")
         if key in CONSENTS and node[key] != AGREED:
             raise SettingError(
-                f"The node config of site '{site_name(context)}' has something else than '{AGREED}' for '{key}'. Write "
-                f"{key}='{AGREED}' if the hospital agrees to that, or leave the key out."
+                f"{mine} something else than '{AGREED}' for '{key}'. Write {key}='{AGREED}' if the hospital agrees to "
+                "that, or leave the key out."
             )
     _insist(context, "aggregation", terms.aggregation)
     _insist(context, "scaling", terms.scaling)
@@ -110,13 +103,7 @@ def has_agreed(context: Context, consent: str) -> bool:
 
 
 def check_consents(context: Context, consents: Iterable[str]) -> None:
-    """Check, before anything is computed, that this hospital accepts the run and what a task discloses.
-
-    Raises
-    ------
-    SettingError, SumError
-        As from `agreed_terms`; or if the hospital has not agreed to one of ``consents``.
-    """
+    """Check, before anything is computed, that this hospital accepts the run and agrees to what a task discloses."""
     agreed_terms(context)
     for consent in sorted(consents):
         if not has_agreed(context, consent):
@@ -137,30 +124,18 @@ def warn_of_missing_pins(context: Context) -> None:
 
 
 def least_sites(context: Context) -> int:
-    """Return the fewest sites in a sum: what the run says, or more if the hospital asks for more.
-
-    A hospital whose node config does not say asks for three, whatever the run says.
-    """
+    """Return the fewest sites in a sum: what the run says, or more if the hospital asks for more."""
     least = _count(context, "min-sites", 0 if is_simulated(context) else LEAST_SITES)
     return max(Terms.from_config(context.run_config).min_sites, least)
 
 
 def least_rows(context: Context) -> int:
-    """Return the fewest rows of this site that a landmark may be the mean of, and that a run may train on.
-
-    1 for a simulated site, which has no patients.
-    """
+    """Return the fewest rows of this site that a landmark may be the mean of, and that a run may train on."""
     return _count(context, "min-cluster", 1 if is_simulated(context) else MIN_CLUSTER)
 
 
 def allowed_classes(context: Context) -> tuple[str, ...]:
-    """Return the labels that the hospital allows to be known, in canonical form; empty if it lists none.
-
-    Raises
-    ------
-    SettingError
-        If the list in its node config is empty, too long, or has something that cannot be a label.
-    """
+    """Return the labels that the hospital allows to be known, in canonical form; empty if it lists none."""
     if "classes" not in context.node_config:
         return ()
     labels = tuple(canonical_label(label) for label in str(context.node_config["classes"]).split(","))

@@ -36,24 +36,16 @@ _one_lock_each = Lock()
 def turn(context: Context) -> Iterator[None]:
     """Wait until the site does nothing else in this run; for the time of one message.
 
-    Parameters
-    ----------
-    context : Context
-        Flower's context of this node in this run; the number of the message goes into its state.
-
     Raises
     ------
     FederationError
         If the state is not the one that the last message left behind.
-    SettingError
-        If the hospital's state folder cannot be used.
     """
     with _one_lock_each:
         own = _locks[context.run_id, context.node_id]
     with own:
         folder = state_folder(context)
         if folder is None:
-            # A simulated site has no patients, and no folder of its own.
             yield
             return
         with _counted(context, folder / FOLDER):

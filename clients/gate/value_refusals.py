@@ -4,7 +4,6 @@ Such a refusal is an answer: it tells the coordinator one thing about this hospi
 withdraws after the first one; and after some runs that ended so, it takes part in none until a person has looked.
 """
 
-import os
 from logging import ERROR
 from pathlib import Path
 
@@ -24,19 +23,13 @@ def note_value_refusal(context: Context) -> None:
     """Count one more refusal; nothing is counted at a simulated site."""
     folder = state_folder(context)
     if folder is not None:
-        _write(folder / FILE, _count(folder / FILE) + 1)
+        unfinished = folder / f"{FILE}.part"
+        unfinished.write_text(f"{_count(folder / FILE) + 1}\n", encoding="utf-8")
+        unfinished.replace(folder / FILE)
 
 
 def check_value_refusals(context: Context) -> None:
-    """Check, before a run is joined, that this hospital has not refused too often.
-
-    Raises
-    ------
-    SumError
-        If it has. The number and the file are in the site's own log only.
-    SettingError
-        If the state folder cannot be used.
-    """
+    """Check, before a run is joined, that this hospital has not refused too often; the SumError has no number."""
     folder = state_folder(context)
     if folder is None or _count(folder / FILE) < MOST:
         return
@@ -62,10 +55,3 @@ def _count(path: Path) -> int:
         return 0
     except (OSError, ValueError):
         return MOST
-
-
-def _write(path: Path, count: int) -> None:
-    unfinished = path.with_suffix(".part")
-    with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(f"{count}\n")
-    unfinished.replace(path)

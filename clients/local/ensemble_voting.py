@@ -54,12 +54,11 @@ def ensemble_scores(site: Site, question: EnsembleScoresQuestion) -> EnsembleSco
             f"Site '{site.name}' was not told one class for each row of the ballot. Does the coordinator run the same "
             "version? If so, it does not follow the protocol."
         )
-    asked = records.digest(records.values_of(question))
-    if not site.settle(ENSEMBLE_SCORES.name, asked.encode()):
-        raise FederationError(
-            f"Site '{site.name}' refuses to count its test rows twice in this run: counts by two lists of predicted "
-            "classes tell the labels of the rows in which these differ. Start a new run."
-        )
+    refusal = (
+        "to count its test rows twice in this run: counts by two lists of predicted classes tell the labels of the "
+        "rows in which these differ"
+    )
+    site.settle(ENSEMBLE_SCORES.name, records.digest(records.values_of(question)), refusal)
     return EnsembleScoresAnswer(confusion_counts(site.test().classes, predicted[own], classes))
 
 
@@ -83,9 +82,6 @@ def _own_rows(site: Site) -> Bools:
             "no table of numbers. Has the site's table changed during the run? Does the coordinator run the same "
             "version? If so, it does not follow the protocol."
         )
-    if not site.settle(BALLOT.name, site.digest_of(BALLOT).encode()):
-        raise FederationError(
-            f"Site '{site.name}' refuses a second ballot in this run: its votes on rows that the coordinator chooses "
-            "tell its model. Start a new run."
-        )
+    refusal = "a second ballot in this run: its votes on rows that the coordinator chooses tell its model"
+    site.settle(BALLOT.name, site.digest_of(BALLOT), refusal)
     return own

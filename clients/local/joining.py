@@ -14,7 +14,7 @@ def join(site: Site, question: JoinQuestion) -> JoinAnswer:
     """Read the table, make the keys of this run, and say what the columns and classes are called."""
     classes = disclosed_classes(site.context, site.labels(), question.positive_labels)
     keys = join_run(site.context)
-    site.keep(SECRET, secret_of(site))
+    site.first(SECRET, secret_of(site))
     return JoinAnswer(
         name=site.name,
         version=VERSION,

@@ -13,7 +13,7 @@ from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Draw
 from flower_pansvm.cutting_planes.noise import normal
 from flower_pansvm.cutting_planes.problem import NO_FOLD
-from flower_pansvm.errors import FederationError, SettingError
+from flower_pansvm.errors import SettingError
 from flower_pansvm.landmarks import beyond, cluster_centres, weighted_totals
 from flower_pansvm.tasks.landmarks import (
     ASSIGN,
@@ -41,11 +41,11 @@ def landmarks(site: Site, question: LandmarksQuestion) -> Noised[LandmarksAnswer
     give it away: a run gets one, in one round trip.
     """
     asked = f"{_round_trip(site)} {_asked(site, question)}"
-    if NO_FOLD in question.folds and not site.settle(LANDMARKS.name, asked.encode()):
-        raise FederationError(
-            f"Site '{site.name}' refuses a second set of landmarks of all its rows: means that differ in one row would "
-            "give that row away. Start a new run."
+    if NO_FOLD in question.folds:
+        refusal = (
+            "a second set of landmarks of all its rows: means that differ in one row would give that row away"
         )
+        site.settle(LANDMARKS.name, asked, refusal)
     slots, total = own_slots(site, question.slots_per_site)
     scalings, features = len(question.folds), site.train().X.shape[1]
     check_size(site, float(scalings) * total * features)

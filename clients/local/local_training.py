@@ -12,7 +12,7 @@ from clients.gate.terms import agreed_terms
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.counts import confusion_counts
-from flower_pansvm.errors import FederationError, SettingError
+from flower_pansvm.errors import SettingError
 from flower_pansvm.tasks.local_training import LOCAL_SCORES, LocalScoresAnswer, LocalScoresQuestion
 
 MOST_STEPS = 10_000_000
@@ -78,9 +78,5 @@ def _check(site: Site, question: LocalScoresQuestion) -> None:
             "them finite, and degree at least 1. Does the coordinator run the same version? If so, it does not follow "
             "the protocol."
         )
-    asked = records.digest(records.values_of(question))
-    if not site.settle(LOCAL_SCORES.name, asked.encode()):
-        raise FederationError(
-            f"Site '{site.name}' refuses to train a second SVM in this run: the counts of two differ in the test rows "
-            "that change sides, perhaps in one. Start a new run."
-        )
+    refusal = "to train a second SVM in this run: the counts of two differ in the test rows that change sides"
+    site.settle(LOCAL_SCORES.name, records.digest(records.values_of(question)), refusal)

@@ -1,53 +1,44 @@
 """A private copy of a large table that is quick to read again.
 
 Flower starts a new process for each message to a hospital, and reading a table of some size as text takes it
-seconds. So a large file is read and checked once; its numbers and labels are then kept in a folder that only
-this account can open, and later processes map them into memory. A copy that is out of date, damaged or not of
-this account's making is never used: the file itself is read again.
+seconds. So a large file is read and checked once; its numbers and labels are then kept as numpy's ``npz`` in a folder
+that only this account can open. A copy that is out of date, damaged or not of this account's making is never used: the
+file itself is read again.
 """
 
 import hashlib
 import json
 import os
-import shutil
 import tempfile
 from logging import WARNING
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from flwr.app import Context
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
+from clients.gate.state_folder import is_private
 from clients.gate.terms import site_name
-from clients.private_folder import is_private
 from clients.table.table import Table
 from flower_pansvm.errors import SettingError
 
 LARGE = 8_000_000
 """Bytes of a file above which a copy is kept; smaller ones are read faster than Flower starts the process."""
 
-VERSION = 1
+VERSION = 2
 """Part of every key. Raise it when the copies' format changes, or what `read_table` makes of a file."""
 
 OFF = "none"
 """What the node config's ``cache`` says if no copies are to be kept."""
 
-CELLS, LABELS, COLUMNS, SUMS = "X.npy", "labels.npy", "columns.json", "SHA256SUMS"
-"""The files of a copy; the last holds the digests of the others, as ``sha256sum`` writes them."""
-
 
 def cache_folder(context: Context) -> Path | None:
     """Return the folder for copies of this site's tables; None if its node config says ``cache='none'``.
 
-    Without the key it is ``pansvm`` in the account's cache folder, ``$XDG_CACHE_HOME`` or ``~/.cache``.
-
-    Raises
-    ------
-    SettingError
-        If the node config names neither an absolute path nor the word. A misspelt ``none`` must not leave a copy of
-        the table in a folder of that name.
+    Without the key it is ``pansvm`` in the account's cache folder, ``$XDG_CACHE_HOME`` or ``~/.cache``. What is neither
+    an absolute path nor the word is a SettingError: a misspelt ``none`` must not leave a copy in a folder of that name.
     """
     asked = context.node_config.get("cache")
     if asked is None:
@@ -64,25 +55,10 @@ def cache_folder(context: Context) -> Path | None:
 
 
 def read_through_cache(path: Path, label: str | None, folder: Path | None) -> Table:
-    """Read a site's table for training, a large one from its copy if there is one.
+    """Read a site's table for training, a large one from its copy in ``folder`` if there is one.
 
-    Parameters
-    ----------
-    path, label
-        As for `clients.table.reading.read_table`.
-    folder : Path or None
-        Where copies are kept, made if it is not there; None for nowhere.
-
-    Returns
-    -------
-    Table
-        The same as from `read_table`, but the cells of a copy are mapped from its file, cannot be changed, and are of
-        type float32 if that holds every one of them exactly. `clients.table.table.align` makes float64 of them.
-
-    Raises
-    ------
-    TableError
-        As from `read_table`. Trouble with the copy is logged and never an error.
+    The cells of a copy are of type float32 if that holds every one of them exactly; `clients.table.table.align` makes
+    float64 of them. Raises as `clients.table.reading.read_table` does; trouble with the copy is only logged.
     """
     key = _key(path, label)
     if folder is None or key is None:
@@ -108,9 +84,9 @@ def _read(path: Path, label: str | None) -> Table:
 
 
 def _key(path: Path, label: str | None) -> str | None:
-    """Return the name of the copy of a file; None if the file is small, or cannot be opened.
+    """Return the name of a file's copy: digests of its path, and of all that the copy depends on.
 
-    The name is a digest of the path, and one of all that the copy depends on.
+    None if the file is small, or cannot be opened.
     """
     try:
         # Opened, and not only asked for its status: an account that may no longer read a table gets no copy.
@@ -141,15 +117,16 @@ def _problem(folder: Path) -> str:
 
 def _load(entry: Path, path: Path) -> Table | None:
     """Return the table of a copy, or None if there is no copy or it cannot be used."""
-    if not os.path.lexists(entry):
-        return None
     try:
-        if not is_private(entry) or (entry / SUMS).read_text() != _sums(entry):
-            raise ValueError
-        about = json.loads((entry / COLUMNS).read_bytes())
-        X = np.lib.format.open_memmap(entry / CELLS, mode="r")
-        labels = np.load(entry / LABELS, allow_pickle=False)
-        return Table(tuple(about["columns"]), X, labels, about["absent_is_zero"])
+        if not is_private(entry):
+            raise PermissionError
+        with entry.open("rb") as file, np.load(file, allow_pickle=False) as copy:
+            if copy.zip.testzip() is not None:
+                raise ValueError
+            columns, absent_is_zero = json.loads(str(copy["about"]))
+            return Table(tuple(columns), copy["X"], copy["labels"], absent_is_zero)
+    except FileNotFoundError:
+        return None
     except Exception as error:
         # Whatever is wrong with the copy, the table itself is there.
         _say("the copy of '%s' cannot be used (%s) and is made again", path, type(error).__name__)
@@ -157,70 +134,33 @@ def _load(entry: Path, path: Path) -> Table | None:
 
 
 def _store(table: Table, entry: Path, path: Path) -> None:
-    """Keep a copy of a table and remove older ones of the same path.
+    """Keep a copy of a table, which only this account can read, and remove older ones of the same path.
 
     It gets its name when it is complete, so that a process that reads, or writes the same, never meets a part.
     """
-    prefix = f"{entry.name}."
+    about = json.dumps([table.columns, table.absent_is_zero])
     try:
-        with tempfile.TemporaryDirectory(prefix=prefix, dir=entry.parent, ignore_cleanup_errors=True) as name:
-            unfinished = Path(name)
-            _write(unfinished, table)
-            _remove(entry)
-            unfinished.rename(entry)
+        with tempfile.NamedTemporaryFile(prefix=f"{entry.name}.", dir=entry.parent) as unfinished:
+            np.savez(unfinished, X=_narrowed(table.X), labels=np.asarray(table.labels), about=np.array(about))
+            unfinished.flush()
+            entry.unlink(missing_ok=True)
+            os.link(unfinished.name, entry)
         for other in entry.parent.glob(f"{entry.name.split('-')[0]}-*"):
             if other != entry:
-                _remove(other)
+                other.unlink(missing_ok=True)
     except OSError as error:
         # Another process may have been first, and then a copy is there.
-        if not entry.is_dir():
+        if not entry.is_file():
             _say("no copy of '%s' could be kept (%s)", path, type(error).__name__)
 
 
-def _write(folder: Path, table: Table) -> None:
-    with _new_file(folder / CELLS) as file:
-        np.lib.format.write_array(file, _narrowed(table.X), allow_pickle=False)
-    with _new_file(folder / LABELS) as file:
-        np.lib.format.write_array(file, np.asarray(table.labels), allow_pickle=False)
-    with _new_file(folder / COLUMNS) as file:
-        about = {"columns": table.columns, "absent_is_zero": table.absent_is_zero}
-        file.write(json.dumps(about).encode())
-    sums = _sums(folder)
-    with _new_file(folder / SUMS) as file:
-        file.write(sums.encode())
-
-
 def _narrowed(X: NDArray[np.float64]) -> NDArray[Any]:
-    """Return the cells as float32 if that changes none, else as they are; columns one after the other in memory.
-
-    Columns are how `clients.table.table.align` takes them: so each is read from the disk in one piece.
-    """
+    """Return the cells as float32 if that changes none, else as they are."""
     with np.errstate(over="ignore"):
-        narrow = X.astype(np.float32, order="F")
+        narrow = X.astype(np.float32)
     columns = range(X.shape[1])
-    if all(np.array_equal(narrow[:, column], X[:, column], equal_nan=True) for column in columns):
-        return narrow
-    return np.asfortranarray(X)
-
-
-def _new_file(path: Path) -> BinaryIO:
-    """Create a file that only this account can read."""
-    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb")
-
-
-def _sums(folder: Path) -> str:
-    lines = []
-    for name in (CELLS, LABELS, COLUMNS):
-        with (folder / name).open("rb") as file:
-            lines.append(f"{hashlib.file_digest(file, 'sha256').hexdigest()}  {name}\n")
-    return "".join(lines)
-
-
-def _remove(entry: Path) -> None:
-    if entry.is_dir() and not entry.is_symlink():
-        shutil.rmtree(entry, ignore_errors=True)
-    else:
-        entry.unlink(missing_ok=True)
+    same = all(np.array_equal(narrow[:, column], X[:, column], equal_nan=True) for column in columns)
+    return narrow if same else X
 
 
 def _say(text: str, path: Path, *more: object) -> None:

@@ -31,19 +31,9 @@ def table_identity(context: Context) -> Hashable:
 def open_table(context: Context) -> Table:
     """Read the table of the site that a context belongs to.
 
-    Parameters
-    ----------
-    context : Context
-        Its ``node_config`` holds ``data``, the path of the table, and optionally ``label``, the name of the
-        label column, and ``cache``, the folder for a copy of a large table; or ``partition-id`` and
-        ``num-partitions`` if Flower simulates the site.
-
-    Raises
-    ------
-    TableError
-        If the table cannot be read or the node config names none.
-    SettingError
-        If ``cache`` is neither a folder nor ``none``.
+    Its node config holds ``data``, the path of the table, and optionally ``label``, the name of the label column, and
+    ``cache``, the folder for a copy of a large table; or ``partition-id`` and ``num-partitions`` if Flower simulates
+    the site.
     """
     node = context.node_config
     if "data" in node:
@@ -63,9 +53,7 @@ def label_place(context: Context) -> str:
     node = context.node_config
     if "data" in node:
         return f"column '{node.get('label') or LABEL}' of '{Path(str(node['data'])).name}'"
-    return cast(
-        str, _simulated().label_place_of_node(context.run_config, int(cast(int, node["partition-id"])))
-    )
+    return str(_simulated().label_place_of_node(context.run_config, int(cast(int, node["partition-id"]))))
 
 
 def _simulated() -> ModuleType:

@@ -15,42 +15,22 @@ LABEL = "label"
 
 @dataclass(frozen=True, eq=False)
 class Table:
-    """Rows of one site, as numbers.
+    """Rows of one site, as numbers; if it is printed by mistake, no patient is shown."""
 
-    Parameters
-    ----------
-    columns : tuple of str
-        Names of the features, p of them.
-    X : array of float, shape (rows, p)
-        The cells; NaN is a missing cell, infinity does not occur.
-    labels : array of str, shape (rows,), or None
-        Label of each row in canonical form (see `flower_pansvm.labels`); None if the table was read without labels.
-    absent_is_zero : bool
-        Whether a column ``f<number>`` that the table lacks is all zero, as in LIBSVM text, which leaves zeros out.
-    """
-
-    columns: tuple[str, ...]
-    # Not shown: a table printed by mistake must not show a patient.
-    X: NDArray[np.float64] = field(repr=False)
-    labels: NDArray[np.str_] | None = field(repr=False)
-    absent_is_zero: bool = False
+    columns: tuple[str, ...]  # names of the features
+    X: NDArray[np.float64] = field(
+        repr=False
+    )  # (rows, features): NaN is a missing cell, infinity does not occur
+    labels: NDArray[np.str_] | None = field(
+        repr=False
+    )  # (rows,): in canonical form; None if read without labels
+    absent_is_zero: bool = (
+        False  # whether a column f<number> that is not there is all zero, as in LIBSVM text
+    )
 
 
 def align(table: Table, columns: Sequence[str]) -> Table:
-    """Bring a table's columns into a given order.
-
-    Parameters
-    ----------
-    table : Table
-        A site's table, or rows to predict.
-    columns : sequence of str
-        Features in the order of the federation or of the model.
-
-    Raises
-    ------
-    TableError
-        If the table lacks one of ``columns``, or has one that is not among them.
-    """
+    """Bring a table's columns into the order of the federation or of the model; TableError if they are not the same."""
     here = {column: index for index, column in enumerate(table.columns)}
     absent = [column for column in columns if column not in here]
     if table.absent_is_zero:

@@ -32,82 +32,44 @@ Draw = Callable[[str, int], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked of one problem in one round trip.
+    """What is asked of one problem in one round trip."""
 
-    Parameters
-    ----------
-    points : ndarray of shape (T, rank + 1)
-        Where cutting planes are wanted: the weights w and, last, the bias b of each point.
-    blur : int
-        Rows nearest the margin, at each site, whose c is drawn at random; 0 for the paper's cuts.
-    centre : ndarray of shape (rank + 1,)
-        Where the curvature of the loss is wanted.
-    width : float
-        Distance from the margin, in z, up to which a row counts for the curvature.
-    leading : int
-        Leading coordinates between which the curvature is wanted, or -1 for no curvature at all; of the coordinates
-        after them only the diagonal is.
-    """
-
-    points: NDArray[np.float64]
-    blur: int
-    centre: NDArray[np.float64]
-    width: float = 1.0
+    points: NDArray[
+        np.float64
+    ]  # (T, rank + 1): where cutting planes are wanted, weights w and, last, the bias b
+    blur: int  # rows nearest the margin, at each site, whose c is drawn at random; 0 for the paper's cuts
+    centre: NDArray[np.float64]  # (rank + 1,): where the curvature of the loss is wanted
+    width: float = 1.0  # distance from the margin, in z, up to which a row counts for the curvature
+    # Leading coordinates between which the curvature is wanted, or -1 for no curvature at all; of the coordinates after
+    # them only the diagonal is.
     leading: int = -1
 
 
 @dataclass(frozen=True)
 class Labels:
-    """Which of a site's rows are in a problem, on which side, and how much they count.
+    """Which of a site's rows are in a problem, on which side, and how much they count; both of shape (rows,)."""
 
-    Parameters
-    ----------
-    y : ndarray of shape (rows,)
-        +1 or -1; 0 for a row that is not in the problem.
-    weight : ndarray of shape (rows,)
-        Factor of each row's loss, not negative.
-    """
-
-    y: NDArray[np.float64]
-    weight: NDArray[np.float64]
+    y: NDArray[np.float64]  # +1 or -1; 0 for a row that is not in the problem
+    weight: NDArray[np.float64]  # factor of each row's loss, not negative
 
 
 @dataclass(frozen=True)
 class Cuts:
-    """Cutting planes L >= m_t - w.a_t - b d_t of one problem, t = 1 ... T, and the loss where they touch.
+    """Cutting planes L >= m_t - w.a_t - b d_t of one problem, t = 1 ... T, and the loss where they touch."""
 
-    Parameters
-    ----------
-    a : ndarray of shape (T, rank)
-        Sum over rows of c_i y_i f_i.
-    d : ndarray of shape (T,)
-        Sum over rows of c_i y_i.
-    m : ndarray of shape (T,)
-        Sum over rows of c_i.
-    loss : ndarray of shape (T,)
-        Sum over rows of the hinge max(0, 1 - y_i (w.f_i + b)) at the point of cut t.
-    """
-
-    a: NDArray[np.float64]
-    d: NDArray[np.float64]
-    m: NDArray[np.float64]
-    loss: NDArray[np.float64]
+    a: NDArray[np.float64]  # (T, rank): sum over rows of c_i y_i f_i
+    d: NDArray[np.float64]  # (T,): sum over rows of c_i y_i
+    m: NDArray[np.float64]  # (T,): sum over rows of c_i
+    loss: NDArray[np.float64]  # (T,): sum of the hinge max(0, 1 - y_i (w.f_i + b)) at the point of cut t
 
 
 @dataclass(frozen=True)
 class Answer:
-    """The answer to a `Question`; adding those of all sites gives the federation's.
+    """The answer to a `Question`; adding those of all sites gives the federation's."""
 
-    Parameters
-    ----------
-    cuts : Cuts
-        One cut for each point.
-    curvature : ndarray of shape (`curvature_size`,)
-        Sum over rows of v_i f_i f_i^T, f_i with a 1 appended for the bias: the lower triangle of the leading
-        coordinates and the bias, row by row, then the diagonal of the other coordinates.
-    """
-
-    cuts: Cuts
+    cuts: Cuts  # one for each point
+    # (curvature_size,): sum over rows of v_i f_i f_i^T, f_i with a 1 appended for the bias: the lower triangle of the
+    # leading coordinates and the bias, row by row, then the diagonal of the other coordinates
     curvature: NDArray[np.float64]
 
 
@@ -117,25 +79,10 @@ def cuts_at(
     """Return one site's share of the cutting planes of several problems over the same mapped rows.
 
     Line 5 of Algorithm 2 as printed leaves the bias out of the test for c_i; as its line 9 shows, it belongs
-    in: c_i = 1 where y_i (w.f_i + b) < 1.
-
-    Parameters
-    ----------
-    mapped : callable
-        Gives mapped rows; it is asked for a block at a time, so that memory does not grow with the rows.
-    labels : sequence of Labels
-        The site's rows in each problem.
-    questions : sequence of Question
-        One question for each problem.
-    draw : sequence of callable
-        Secret random numbers for each problem.
+    in: c_i = 1 where y_i (w.f_i + b) < 1. Rows are mapped a block at a time, so that memory does not grow with them.
     """
-    rows = len(labels[0].y)
-    sums = [
-        _Sums(label, question, source)
-        for label, question, source in zip(labels, questions, draw, strict=True)
-    ]
-    for block in blocks(rows):
+    sums = [_Sums(*one) for one in zip(labels, questions, draw, strict=True)]
+    for block in blocks(len(labels[0].y)):
         F = mapped(block)
         for one in sums:
             one.add(F, block)
@@ -155,17 +102,7 @@ def curvature_size(rank: int, leading: int) -> int:
 
 
 class RowFactors:
-    """What each of a site's rows is multiplied by in the sums of one problem, while the blocks of rows go by.
-
-    Parameters
-    ----------
-    labels : Labels
-        The site's rows in the problem.
-    question : Question
-        What is asked.
-    draw : callable
-        Secret random numbers.
-    """
+    """What each of a site's rows is multiplied by in the sums of one problem, while the blocks of rows go by."""
 
     def __init__(self, labels: Labels, question: Question, draw: Draw) -> None:
         self.labels, self.question, self.draw = labels, question, draw
@@ -186,13 +123,7 @@ class RowFactors:
     def of_cuts(
         self, F: NDArray[np.float64], block: slice
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the paper's c of a block of mapped rows at every point, times weight, and their loss.
-
-        Returns
-        -------
-        c : ndarray of shape (rows of the block, T)
-        loss : ndarray of shape (T,)
-        """
+        """Return the paper's c of a block at every point, times weight, shape (rows, T), and their loss, shape (T,)."""
         y, weight = self.labels.y[block], self.labels.weight[block]
         points = self.question.points
         z = 1.0 - y[:, None] * (F @ points[:, :-1].T + points[:, -1])
@@ -203,19 +134,16 @@ class RowFactors:
         return np.where(inside, weight[:, None], 0.0), weight @ np.maximum(z, 0.0)
 
     def of_curvature(self, F: NDArray[np.float64], block: slice) -> NDArray[np.float64]:
-        """Return v of a block of mapped rows, shape (rows,): a bump around the margin and a floor, times jitter."""
+        """Return v of a block, shape (rows,): a bump around the margin and a floor, times jitter."""
         y, centre, width = self.labels.y[block], self.question.centre, self.question.width
         z = 1.0 - y * (F @ centre[:-1] + centre[-1])
         bump = np.maximum(0.0, 1.0 - np.abs(z) / width) / width + self.everywhere[block]
         return np.where(y != 0, bump * (self.labels.weight[block] * self.jitter[block]), 0.0)
 
     def blurred(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-        """Return, after the last block, the rows whose c is drawn at random, and the change of their c times weight.
+        """Return, after the last block, the rows whose c is drawn at random, and the change of c times weight.
 
-        Returns
-        -------
-        rows : ndarray of shape (blurred,)
-        change : ndarray of shape (blurred, T)
+        Shapes (blurred,) and (blurred, T).
         """
         # In the order of the rows, so that the draws do not depend on how the rows are cut into blocks.
         order = np.argsort(self.nearest, axis=0)
@@ -224,11 +152,10 @@ class RowFactors:
         rows, place = np.unique(nearest, return_inverse=True)
         place = place.reshape(nearest.shape)
         change = np.zeros((len(rows), len(self.question.points)))
-        if len(rows):
-            for t, point in enumerate(self.question.points):
-                # With the same draws for one row more, two cuts at the same point would differ in that row alone.
-                key = f"blur {len(place)} {_text(point)}"
-                change[place[:, t], t] = self.draw(key, len(place)) - counted[:, t]
+        for t, point in enumerate(self.question.points if len(rows) else ()):
+            # With the same draws for one row more, two cuts at the same point would differ in that row alone.
+            key = f"blur {len(place)} {_text(point)}"
+            change[place[:, t], t] = self.draw(key, len(place)) - counted[:, t]
         change *= self.labels.weight[rows][:, None]
         return rows, change
 

@@ -15,37 +15,15 @@ from flower_pansvm.cutting_planes.cuts import Draw, Labels, Mapped, Question, Ro
 
 @dataclass(frozen=True)
 class Duals:
-    """The cutting planes that hold up the solution of one problem.
+    """The cutting planes that hold up the solution of one problem."""
 
-    Parameters
-    ----------
-    points : ndarray of shape (cuts, rank + 1)
-        Where they were asked for.
-    blurred : ndarray of shape (cuts,)
-        At how many rows of each site they are random.
-    beta : ndarray of shape (cuts,)
-        Their dual variables.
-    """
-
-    points: NDArray[np.float64]
-    blurred: NDArray[np.int64]
-    beta: NDArray[np.float64]
+    points: NDArray[np.float64]  # (cuts, rank + 1): where they were asked for
+    blurred: NDArray[np.int64]  # (cuts,): at how many rows of each site they are random
+    beta: NDArray[np.float64]  # (cuts,): their dual variables
 
 
 def row_duals(mapped: Mapped, labels: Labels, duals: Duals, draw: Draw) -> NDArray[np.float64]:
-    """Return the dual variable of each of a site's rows, shape (rows,).
-
-    Parameters
-    ----------
-    mapped : callable
-        Gives mapped rows.
-    labels : Labels
-        The site's rows in the problem.
-    duals : Duals
-        The cutting planes.
-    draw : callable
-        The same secret random numbers as when the cutting planes were asked for.
-    """
+    """Return the dual variable of each of a site's rows, shape (rows,); with the draw of the cutting planes' time."""
     rows = len(labels.y)
     alpha = np.zeros(rows)
     for count in np.unique(duals.blurred):

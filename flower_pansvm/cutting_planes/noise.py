@@ -16,15 +16,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import (
-    EVERYWHERE,
-    LARGEST_JITTER,
-    Answer,
-    Cuts,
-    Draw,
-    Question,
-    curvature_size,
-)
+from flower_pansvm.cutting_planes.cuts import EVERYWHERE, LARGEST_JITTER, Answer, Cuts, Draw, Question
 from flower_pansvm.nystroem import NystromMap
 
 SLOPE, BEND = 0.7, 1.0
@@ -39,18 +31,10 @@ at the origin."""
 
 @dataclass(frozen=True)
 class Noise:
-    """How large the noise in the sums about one feature map is.
+    """How large the noise in the sums about one feature map is, as standard deviations."""
 
-    Parameters
-    ----------
-    slope : ndarray of shape (rank + 1,)
-        Standard deviation in each coordinate of a summed slope, the bias last.
-    bend : float
-        Largest standard deviation in an entry H_ij of a summed curvature, as a share of sqrt(H_ii H_jj).
-    """
-
-    slope: NDArray[np.float64]
-    bend: float
+    slope: NDArray[np.float64]  # (rank + 1,): in each coordinate of a summed slope, the bias last
+    bend: float  # the largest in an entry H_ij of a summed curvature, as a share of sqrt(H_ii H_jj)
 
     @classmethod
     def of(cls, feature_map: NystromMap) -> Self:
@@ -68,16 +52,8 @@ class Noise:
     def share(self, question: Question, total: float, heaviest: float) -> float:
         """Return the size of the noise in one summed curvature, as a share of sqrt(H_ii H_jj).
 
-        Where more rows are in the sum than the map has coordinates it is smaller: that of as many rows.
-
-        Parameters
-        ----------
-        question : Question
-            What was asked.
-        total : float
-            Sum of all v, the last entry of the curvature's triangle: it belongs to the bias alone.
-        heaviest : float
-            Largest weight of a row in the problem.
+        Where more rows are in the sum than the map has coordinates it is smaller: that of as many rows. ``total`` is
+        the sum of all v, the last entry of the curvature's triangle; ``heaviest`` the largest weight of a row.
         """
         rank, most = len(self.slope) - 1, heaviest * LARGEST_JITTER * (1.0 / question.width + EVERYWHERE)
         # No row counts for more than `most`, so there are at least total / most of them.
@@ -105,20 +81,14 @@ def normal(draw: Draw, purpose: str, count: int) -> NDArray[np.float64]:
 def noise_in(
     answer: Answer, question: Question, draw: Draw, noise: Noise, *, sites: int, heaviest: float
 ) -> Answer:
-    """Return one site's share of the noise in an answer.
+    """Return one site's share of the noise in an answer; the same question always gets the same.
 
     Parameters
     ----------
     answer : Answer
         The site's sums.
-    question : Question
-        What was asked; the same question always gets the same noise.
-    draw : callable
-        Secret random numbers of the site for this problem.
     noise : Noise
         Size of the noise in the sum of all sites.
-    sites : int
-        Sites in the sum.
     heaviest : float
         Largest weight of a row in the problem.
     """
@@ -136,19 +106,13 @@ def noise_in(
 
 
 def _noise_in_curvature(
-    curvature: NDArray[np.float64],
-    question: Question,
-    draw: Draw,
-    noise: Noise,
-    sites: int,
-    heaviest: float,
+    curvature: NDArray[np.float64], question: Question, draw: Draw, noise: Noise, sites: int, heaviest: float
 ) -> NDArray[np.float64]:
     """Return the noise in a site's curvature, in shares of its own diagonal."""
-    leading, rank = question.leading, len(question.centre) - 1
-    if leading < 0:
+    if question.leading < 0:
         return np.empty(0)
-    triangle = curvature_size(rank, leading) - (rank - leading)
-    rows, columns = np.tril_indices(leading + 1)
+    rows, columns = np.tril_indices(question.leading + 1)
+    triangle = len(rows)
     diagonal = curvature[:triangle][rows == columns]
     sizes = np.concatenate([np.sqrt(diagonal[rows] * diagonal[columns]), curvature[triangle:]])
     share = noise.share(question, sites * curvature[triangle - 1], heaviest)

@@ -28,20 +28,7 @@ MOST_EXPONENT = 1023  # the largest power of two that a float64 holds
 
 
 def scale_exponent(bound: float, sites: int) -> int:
-    """Return the largest e, at most 1023, with ``sites * bound * 2**e <= 2**62``.
-
-    Parameters
-    ----------
-    bound : float
-        Largest absolute value that any one site may hold.
-    sites : int
-        Number of sites in the sum.
-
-    Raises
-    ------
-    SettingError
-        If the bound is not a positive finite number or there is no site.
-    """
+    """Return the largest e, at most 1023, with ``sites * bound * 2**e <= 2**62``; SettingError if there is none."""
     if not 0 < bound < inf:
         raise SettingError(f"The bound of a secure sum is {bound}; it must be a positive finite number.")
     if sites < 1:
@@ -63,10 +50,6 @@ def encode(values: NDArray[np.float64], bound: float | None, sites: int, name: s
         Number of sites in the sum.
     name : str
         How errors call this array.
-
-    Returns
-    -------
-    ndarray of uint64, shape (words_needed(values.size, bound),)
 
     Raises
     ------

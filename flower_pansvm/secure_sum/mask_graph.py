@@ -9,9 +9,8 @@ The order is the same in all sums of a run, but for sites that are left out. Wer
 round trip, the coordinator could go through the numbers until the circles of two sums suit it.
 """
 
+import hashlib
 from functools import lru_cache
-
-from cryptography.hazmat.primitives.hashes import SHA256, Hash
 
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.contract import SumRound
@@ -20,38 +19,20 @@ from flower_pansvm.secure_sum.wire import join_fields
 
 @lru_cache(maxsize=64)  # every relay step of a k-secure sum asks for the orders of all passes
 def public_order(this: SumRound, label: str) -> tuple[str, ...]:
-    """Return the roster in an order that looks random and that everyone can compute.
-
-    Parameters
-    ----------
-    this : SumRound
-        The sum.
-    label : str
-        Orders with different labels are unrelated.
-    """
+    """Return the roster in an order that looks random and that everyone can compute, another one for each label."""
 
     def rank(name: str) -> bytes:
-        digest = Hash(SHA256())
-        digest.update(
-            join_fields(tags.ORDER, *(part.encode() for part in (this.run, this.keys, label, name)))
-        )
-        return digest.finalize()
+        parts = (part.encode() for part in (this.run, this.keys, label, name))
+        return hashlib.sha256(join_fields(tags.ORDER, *parts)).digest()
 
     return tuple(sorted(this.roster, key=rank))
 
 
 def partners(this: SumRound, name: str, k: int) -> list[str]:
-    """Return the sites that ``name`` shares a mask with.
+    """Return the k sites that ``name`` shares a mask with.
 
-    Parameters
-    ----------
-    this : SumRound
-        The sum.
-    name : str
-        A site of the roster.
-    k : int
-        Number of partners wanted. All other sites if there are no more than k; one partner more than k if
-        k and the number of sites are both odd, as no graph gives every site an odd number of them then.
+    All other sites if there are no more than k; one more than k if k and the number of sites are both odd, as no graph
+    gives every site an odd number of partners then.
     """
     order = public_order(this, "mask graph")
     sites = len(order)

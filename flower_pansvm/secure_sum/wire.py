@@ -1,9 +1,9 @@
 """Vectors and fields as bytes, and the checks on what arrives: what does not fit is a SumError."""
 
+import hashlib
 from collections.abc import Mapping
 
 import numpy as np
-from cryptography.hazmat.primitives.hashes import SHA256, Hash
 
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import SumRound, Words
@@ -31,10 +31,8 @@ def keys_digest(published: Mapping[str, bytes]) -> str:
 
     ``published`` holds the X25519 public key of each site, then what its protocol added, by name.
     """
-    digest = Hash(SHA256())
-    for name, keys in sorted(published.items()):
-        digest.update(join_fields(name.encode(), keys))
-    return digest.finalize().hex()
+    parts = [part for name, keys in sorted(published.items()) for part in (name.encode(), keys)]
+    return hashlib.sha256(join_fields(*parts)).hexdigest()
 
 
 def hold(this: SumRound, step: int, secret: bytes) -> bytes:

@@ -23,7 +23,7 @@ class LandmarksAnswer:
     """The site's centres in its own slots of a zero matrix."""
 
     # (scalings, slots, features): k-means centres, in scaled units
-    centres: Floats = noised(scaled(lambda sites: LARGEST_CELL))  # noqa: ARG005
+    centres: Floats = noised(scaled(lambda _: LARGEST_CELL))
     filled: Floats = summed(1.0)  # (scalings, slots): 1 for each slot in use
 
 

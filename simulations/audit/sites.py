@@ -40,6 +40,6 @@ class SimulatedSites:
         context = Context(0, number, dict(node), RecordDict(), self.settings.run_config)
         broadcasts.keep(context, told)
         site = Site(context)
-        site.keep(SECRET, secret_of(site))
+        site.first(SECRET, secret_of(site))
         site.first(SITES, self.settings.sites)
         return site

@@ -311,7 +311,7 @@ class Odd:
     memory: str = "{}"
 
 
-@pytest.mark.parametrize("name", ["../keys", "keys", "sums", "withdrawn", "secret.slots", ""])
+@pytest.mark.parametrize("name", ["../keys", "keys", "sums", "withdrawn", "first.slots", ""])
 def test_a_broadcast_of_an_odd_name_changes_nothing_of_the_site(
     name: str, federation: Federation, ask_moments: Any
 ) -> None:
@@ -323,7 +323,7 @@ def test_a_broadcast_of_an_odd_name_changes_nothing_of_the_site(
     assert records.get(state, "keys") == keys
     assert "round_trip" in str(records.get(state, "sums")["memory"])
     assert not records.has(state, "withdrawn")
-    assert records.get(state, "secret.slots")["value"] != bytes(32)
+    assert records.get(state, "first.slots")["value"] != bytes(32)
 
 
 @pytest.mark.parametrize(

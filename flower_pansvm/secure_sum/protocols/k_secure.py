@@ -36,11 +36,8 @@ HAND_OUT = 1  # the relay step that delivers the segments; the first pass begins
 class KSecure(TwoExecutions):
     """The k-secure sum.
 
-    Parameters
-    ----------
-    k : int
-        One-shot: how many others each site shares a mask with. Hops: into how many segments a vector is
-        split, and how often the sum goes round. At least 2; all sites of the roster if 0 or more than there are.
+    In one shot, k is how many others each site shares a mask with. In hops, it is into how many segments a vector is
+    split, and how often the sum goes round. All sites of the roster if 0 or more than there are.
     """
 
     name: ClassVar[str] = "k-secure"

@@ -43,7 +43,7 @@ def context(node: dict[str, Scalar], **config: object) -> Context:
 
 def site(secret: bytes = b"a" * 32) -> Site:
     found = Site(context({"name": "north"}))
-    found.keep(SECRET, secret)
+    found.first(SECRET, secret)
     return found
 
 
@@ -115,7 +115,7 @@ class _Told(Site):
 def test_another_problem_has_other_numbers(other: dict[str, Any]) -> None:
     """With other weights of the classes too: of two sums with the same noise, their difference has none."""
     told = _Told(context({"name": "north"}))
-    told.keep(SECRET, b"a" * 32)
+    told.first(SECRET, b"a" * 32)
     problem = Problem("", 2, 144.0, 1.0, Pair(1, REST))
     usual, another = (draw_of(told, one)("blur", 200) for one in (problem, replace(problem, **other)))
     assert not np.isin(usual, another).any()

@@ -233,7 +233,7 @@ def test_the_first_site_writes_the_seed_of_the_slots_to_each_other_and_the_coord
     grid = strategy.federation.grid
     assert isinstance(grid, InProcessGrid)
     seeds = {
-        bytes(records.get(context.state, "secret.slots")["value"])  # type: ignore[arg-type]
+        bytes(records.get(context.state, "first.slots")["value"])  # type: ignore[arg-type]
         for context in grid._contexts.values()
     }
     assert len(seeds) == 1
