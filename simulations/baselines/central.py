@@ -16,6 +16,15 @@ from simulations.data.pooling import PooledRows, fit_scaling
 from strategies.pan_svm_settings import PanSvmSettings
 
 
+def check_given(settings: PanSvmSettings) -> None:
+    """Raise a SettingError if C or gamma is ``auto``."""
+    if settings.tunes:
+        raise SettingError(
+            "C or gamma is 'auto', but a central baseline does not choose them. Give numbers, or gamma='scale'; "
+            "'pansvm tune' chooses them with pan-svm."
+        )
+
+
 def scaled(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> tuple[PooledRows, PooledRows]:
     """Return both kinds of rows scaled by the rows to train on, as the federation scales them.
 
@@ -26,11 +35,7 @@ def scaled(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> tup
     """
     if not np.isin(test.classes, train.classes).all():
         raise SettingError("All rows of a class are test rows, so nobody can learn it. Lower test-fraction.")
-    if settings.tunes:
-        raise SettingError(
-            "C or gamma is 'auto', but a central baseline does not choose them. Give numbers, or gamma='scale'; "
-            "'pansvm tune' chooses them with pan-svm."
-        )
+    check_given(settings)
     scaling = fit_scaling(settings.scaling, train.X)
     return replace(train, X=scaling.transform(train.X)), replace(test, X=scaling.transform(test.X))
 
