@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from simulations.comparison.significance import Ranking
 from simulations.comparison.summary import PLACE
@@ -63,7 +64,7 @@ def accuracy_figure(runs: pd.DataFrame, limits: tuple[float, float], shown: dict
         if not len(values):
             axes.text(limits[0], place, " no run", va="center", fontsize=8, color="C3")
             continue
-        axes.plot(values, np.full(len(values), place), "|", color=style["color"], alpha=0.45, markersize=9)
+        axes.plot(values, np.full(len(values), place), "|", color=style["color"], alpha=0.6, markersize=10)
         spread = values.std(ddof=1) if len(values) > 1 else 0.0
         axes.errorbar(
             values.mean(), place, xerr=spread, fmt="", capsize=3, markersize=6, elinewidth=1.4, **style
@@ -107,6 +108,9 @@ def cost_figure(means: pd.DataFrame, cost: str, label: str, shown: dict[str, Sty
             axes.plot(0.985, point["loss"], transform=edge, linestyle="", markersize=6, label=text, **style)
     axes.set_xscale("log")
     axes.set_xlim(paid[cost].min() / 1.8, paid[cost].max() * 2.6)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
     axes.set_ylim(points["loss"].max() * 1.08 + 0.1, -0.1 - 0.04 * points["loss"].max())
     axes.set_xlabel(label, fontsize=9)
     axes.set_ylabel("points below the best", fontsize=9)
@@ -150,9 +154,10 @@ def critical_difference_figure(ranking: Ranking, shown: dict[str, Style]) -> Fig
             ha="right" if left else "left",
             va="center",
             fontsize=9,
+            annotation_clip=False,
         )
     axes.set_xlim(1, count)
-    axes.set_ylim(top + half + 0.2, 0)
+    axes.set_ylim(top + half, 0)
     axes.xaxis.tick_top()
     axes.set_xticks(range(1, count + 1))
     axes.tick_params(labelsize=8)
