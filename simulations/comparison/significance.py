@@ -127,6 +127,11 @@ def rank(blocks: pd.DataFrame) -> Ranking | None:
 def signed_rank(differences: NDArray[np.float64]) -> float:
     """Return the p-value of Wilcoxon's signed-rank test, two-sided; zeros count half on either side.
 
+    Parameters
+    ----------
+    differences : ndarray of shape (blocks,)
+        At least two.
+
     Examples
     --------
     >>> signed_rank(np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])) == 2 / 2**6
