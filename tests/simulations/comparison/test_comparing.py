@@ -16,7 +16,7 @@ import pytest
 from rich.console import Console
 
 from simulations.comparison.plan import Plan
-from simulations.comparison.progress import Progress
+from simulations.comparison.progress import ProgressDisplay
 from simulations.comparison.run import Finished
 from simulations.comparison.workers import run_all
 
@@ -122,7 +122,7 @@ def test_a_terminal_shows_a_table_and_failures(line: Line) -> None:
     cases = Plan(
         ("iris",), ("local-only", "central:tree"), ("iid",), ("ring",), 2, 0, {"data-dir": ""}, {}
     ).cases()
-    with Progress(console, cases, [line("local-only", accuracy=0.75, seconds=1.0)]) as progress:
+    with ProgressDisplay(console, cases, [line("local-only", accuracy=0.75, seconds=1.0)]) as progress:
         progress.add(line("local-only", 1, accuracy=0.85, seconds=2.0))
         progress.add(line("central:tree", aggregation="", error="[red] luck"))
     shown = stream.getvalue().replace("\x1b", "")
