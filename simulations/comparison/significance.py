@@ -65,7 +65,7 @@ class Ranking:
         Accuracies of each strategy that were compared.
     friedman : float or None
         p-value of Friedman's test; None with two strategies.
-    pairs : tuple of Pair
+    pairs : tuple of PairTest
         All pairs.
     """
 
