@@ -277,7 +277,8 @@ class Federation:
                 check_sum(self._opened(own, (site,)), site)
         check_sum(self._opened(sums, this.roster))
         for name, total in sums.items():
-            how = "summed" if self.protocol.protected else "disclosed"
+            hidden = "noised" if name in task.noised and self.terms.preset == "private" else "summed"
+            how = hidden if self.protocol.protected else "disclosed"
             self.costs.note_departure(task, how, name, total.size)
         return sums
 
