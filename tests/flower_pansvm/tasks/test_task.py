@@ -69,9 +69,9 @@ def test_a_task_knows_how_its_parts_leave() -> None:
     assert (EXTREMES.disclosed, EXTREMES.consents) == (("low", "high"), {"extremes"})
 
 
-def test_every_consent_but_that_of_the_preset_belongs_to_a_task() -> None:
+def test_every_consent_belongs_to_a_task() -> None:
     declared = {consent for task in TASKS for consent in task.consents}
-    assert declared == CONSENTS.keys() - {"exact-sums"}
+    assert declared == CONSENTS.keys()
 
 
 def test_every_phase_has_one_word_for_its_tasks_and_its_local_work() -> None:
