@@ -7,6 +7,7 @@ from flwr.clientapp import ClientApp
 
 from clients.gate.answering import HANDLERS
 from clients.local import (
+    consensus,
     cutting_planes,
     ensemble_voting,
     joining,
@@ -17,7 +18,17 @@ from clients.local import (
     selection,
 )
 
-LOCAL = (joining, scaling, landmarks, cutting_planes, selection, scoring, local_training, ensemble_voting)
+LOCAL = (
+    joining,
+    scaling,
+    landmarks,
+    cutting_planes,
+    selection,
+    scoring,
+    local_training,
+    ensemble_voting,
+    consensus,
+)
 """All that a hospital computes on its rows is in these modules; each enters its work in `HANDLERS`."""
 
 TASKS = tuple(HANDLERS)

@@ -6,21 +6,16 @@ versus the rest.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from clients.rows import fold_numbers, test_rows
-from clients.table.table import align
 from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.counts import winners
-from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.multiclass import Pair, signs
-from flower_pansvm.scaling import Scaling, moments
-from flower_pansvm.schema import Schema, class_names
-from simulations.data.sites import table_of
+from flower_pansvm.scaling import moments
+from simulations.data.pooling import PooledRows, fit_scaling, pooled
 from strategies.elimination import SelectionSettings
 from strategies.filter_wrapper import FilterWrapperSettings
 from strategies.selection.choice import choose
@@ -30,33 +25,10 @@ from strategies.selection.filters import by_classes
 from strategies.selection.outcome import Point, Selection, Step
 from strategies.selection.thresholds import filter_order, screen
 from strategies.selection.voting import best_spared, least_important, rank_sums, settle, vote
-from strategies.steps import fitted_scaling
 from strategies.steps.binary_problems import scale_gamma
-from strategies.steps.common_schema import common_schema
 
 Floats = NDArray[np.float64]
 Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class PooledRows:
-    """Some rows of all sites together, one site after the other.
-
-    Parameters
-    ----------
-    X : ndarray of shape (rows, features)
-        Cells in the table's units; NaN is a missing cell.
-    classes, folds : ndarray of shape (rows,)
-        Class index and number of the fold of each row.
-    """
-
-    X: Floats
-    classes: NDArray[np.int64]
-    folds: NDArray[np.int64]
-
-    def of(self, chosen: Mask) -> "PooledRows":
-        """Return some of the rows, which a mask of shape (rows,) picks."""
-        return PooledRows(self.X[chosen], self.classes[chosen], self.folds[chosen])
 
 
 class PooledSplit:
@@ -76,7 +48,7 @@ class PooledSplit:
         self, settings: SelectionSettings, pairs: tuple[Pair, ...], train: PooledRows, held_out: PooledRows
     ) -> None:
         self.settings, self.pairs = settings, pairs
-        scaling = _scaling(settings.scaling, train.X)
+        scaling = fit_scaling(settings.scaling, train.X)
         self.X, self.classes = scaling.transform(train.X), train.classes
         self.X_held_out, self.held_out_classes = scaling.transform(held_out.X), held_out.classes
 
@@ -109,10 +81,11 @@ class Pool:
     """What a selection sees: the training rows, with the test rows held out or with a fold of themselves."""
 
     def __init__(self, settings: SelectionSettings) -> None:
-        train, test, schema = pooled(settings)
+        pool = pooled(settings)
+        train, schema = pool.train, pool.schema
         pairs = one_versus_all(len(schema.classes))
         self.pairs, self.columns = pairs, schema.columns
-        self.whole = PooledSplit(settings, pairs, train, test)
+        self.whole = PooledSplit(settings, pairs, train, pool.test)
         self.folds = [
             PooledSplit(settings, pairs, train.of(train.folds != fold), train.of(train.folds == fold))
             for fold in range(settings.cv_folds)
@@ -129,30 +102,6 @@ class Pool:
         by_fold = self.by_fold(kept)
         test = self.whole.accuracy(kept) if len(self.whole.held_out_classes) else None
         return Point(int(kept.sum()), float(by_fold.mean()), float(by_fold.std()), test)
-
-
-def pooled(settings: SelectionSettings) -> tuple[PooledRows, PooledRows, Schema]:
-    """Return training rows and test rows of all simulated sites, and what the columns and classes are."""
-    tables = [table_of(settings, site) for site in range(settings.sites)]
-    names = [
-        class_names(() if table.labels is None else table.labels, settings.positive_labels)
-        for table in tables
-    ]
-    schema = common_schema(
-        {str(site): table.columns for site, table in enumerate(tables)},
-        {str(site): np.unique(own).tolist() for site, own in enumerate(names)},
-        settings.positive_labels,
-    )
-    train, test = [], []
-    for table, own in zip(tables, names, strict=True):
-        classes = np.array([schema.classes.index(name) for name in own])
-        left_out = test_rows(own, settings.test_fraction, settings.seed)
-        folds = np.full(len(own), NO_FOLD)
-        folds[~left_out] = fold_numbers(classes[~left_out], settings.cv_folds, settings.seed)
-        rows = PooledRows(align(table, schema.columns).X, classes, folds)
-        train.append(rows.of(~left_out))
-        test.append(rows.of(left_out))
-    return _joined(train), _joined(test), schema
 
 
 def select(settings: SelectionSettings) -> Selection:
@@ -235,19 +184,3 @@ def _moments(X: Floats, groups: Sequence[Mask]) -> ClassMoments:
     """Return the sums of each group's rows; NaN is a missing cell."""
     sums = [moments(X[rows]) for rows in groups]
     return ClassMoments(*(np.stack([own[part] for own in sums]) for part in ("count", "total", "square")))
-
-
-def _scaling(kind: str, X: Floats) -> Scaling:
-    sums = moments(X)
-    if kind == "minmax":
-        filled = fitted_scaling.none(**sums).transform(X)
-        return fitted_scaling.minmax(
-            sums["total"] / sums["count"].clip(1), filled.min(axis=0), filled.max(axis=0)
-        )
-    return {"standard": fitted_scaling.standard, "none": fitted_scaling.none}[kind](**sums)
-
-
-def _joined(parts: Sequence[PooledRows]) -> PooledRows:
-    return PooledRows(
-        *(np.concatenate([getattr(part, name) for part in parts]) for name in ("X", "classes", "folds"))
-    )

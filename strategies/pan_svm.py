@@ -13,7 +13,7 @@ from flower_pansvm.calibration import Calibration
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
-from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.multiclass import Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from strategies.federation.federation import Federation
@@ -37,11 +37,8 @@ from strategies.steps.cutting_planes import CuttingPlanes
 from strategies.steps.joining import join
 from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
-from strategies.steps.scoring import Trial, score
+from strategies.steps.scoring import Trial, frame, score
 from strategies.strategy import PhasedStrategy
-
-SPREAD = 0.3
-"""How far decision values lie apart, in shares of the largest distance that is to be expected."""
 
 
 @strategies.register("pan-svm")
@@ -245,7 +242,7 @@ class PanSVM(PhasedStrategy):
         """Try the model on the test rows; fit probabilities to what the models without a fold say of that fold."""
         model, pairs = self.model, self.model.pairs_
         weights = np.stack([state.best for state in self.training.progress])
-        centres, scales = _frame(model)
+        centres, scales = frame(model)
         trials = [
             Trial(0, fold, weights[start : start + len(pairs)], centres, scales)
             for fold, start in enumerate(range(0, len(weights), len(pairs)), start=NO_FOLD)
@@ -283,14 +280,3 @@ class PanSVM(PhasedStrategy):
             "cut_rounds": max(state.rounds for state in self.training.progress),
             "chosen": None if self.choice is None else self.choice.figures(self.settings.kernel),
         }
-
-
-def _frame(model: PanSVC) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return around which value the class decisions of each column lie, and how far apart."""
-    if model.pairs_[0].negative != REST:
-        # The bins are finest around the most votes that a class can have.
-        classes = len(model.classes_)
-        return np.full(classes, classes - 1.0), np.ones(classes)
-    # Decision values lie around b, and a small C or a rare class draws them together there.
-    scales = SPREAD * model.feature_map_.typical_norm() * np.linalg.norm(model.coef_, axis=1)
-    return model.intercept_, np.where(scales > 0, scales, 1.0)

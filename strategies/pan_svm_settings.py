@@ -2,12 +2,9 @@
 
 from dataclasses import dataclass
 
-from flower_pansvm import terms
-from flower_pansvm.errors import SettingError
 from flower_pansvm.setting_values import flag, key_of, one_of, setting, whole
-from strategies.setting_kinds import number, or_word, positives, share_or_count
-from strategies.settings import term
-from strategies.svm_settings import SvmSettings
+from strategies.nystroem_settings import NystroemSettings
+from strategies.setting_kinds import number, or_word, positives
 
 GAMMA_FACTORS = (0.0625, 0.25, 1.0, 4.0)
 """The default grid of gamma, in shares of ``scale``."""
@@ -18,20 +15,9 @@ scaling is not stated there; its figures fit [-1, 1] best."""
 
 
 @dataclass(frozen=True)
-class PanSvmSettings(SvmSettings):
+class PanSvmSettings(NystroemSettings):
     """The settings of PAN-SVM; ``None`` is what a user calls auto."""
 
-    landmarks: float | None = setting(
-        None,
-        or_word("auto", share_or_count()),
-        "A share of all rows, or how many; auto: a quarter, at most 500.",
-    )
-    min_cluster: int = setting(terms.MIN_CLUSTER, whole(1), "Fewest rows behind a landmark.")
-    landmark_method: str = setting(
-        "k-means",
-        one_of("k-means", "federated-k-means", "random"),
-        "k-means at each site, as the paper; over all sites, ten round trips more; or random points.",
-    )
     multi_class: str = setting(
         "ovr", one_of("ovr", "ovo"), "One versus the rest, as the paper, or one versus one."
     )
@@ -50,7 +36,6 @@ class PanSvmSettings(SvmSettings):
         "Values of gamma that cross-validation tries; auto: a sixteenth, a quarter, one and four times scale.",
     )
     tol: float = setting(1e-3, number(above=0), "Relative gap at which training stops.")
-    preset: str = term("preset")
     points: int = setting(
         8,
         whole(1),
@@ -97,7 +82,7 @@ class PanSvmSettings(SvmSettings):
     def gamma_values(self, scale: float) -> tuple[float, ...]:
         """Return the values of gamma to try, given what ``scale`` stands for; a linear kernel has only one."""
         if not self.tunes_gamma:
-            return (self.gamma if isinstance(self.gamma, float) else scale,)
+            return super().gamma_values(scale)
         if self.gamma_grid is None:
             # Rounded, so that a person can give the chosen value again.
             return tuple(float(f"{factor * scale:.4g}") for factor in GAMMA_FACTORS)
@@ -110,21 +95,3 @@ class PanSvmSettings(SvmSettings):
         them is blurred. More protects no better against differences of sums and takes more round trips.
         """
         return max(1, rank // (16 * sites)) if self.blur is None else self.blur
-
-    def landmark_count(self, rows: int) -> int:
-        """Return how many landmarks the federation asks its sites for, given all training rows.
-
-        Raises
-        ------
-        SettingError
-            If it is more than there are rows.
-        """
-        if self.landmarks is None:
-            return max(1, min(rows // 4, 500))
-        count = max(1, int(self.landmarks * rows)) if self.landmarks < 1 else int(self.landmarks)
-        if count > rows:
-            raise SettingError(
-                f"landmarks is {count}, but all sites together train on {rows} rows. Ask for fewer landmarks, or "
-                "for a share of the rows such as landmarks=0.25."
-            )
-        return count

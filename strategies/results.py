@@ -52,7 +52,7 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         "dropped_sites": costs.dropped,
         "model_sha256": None if model is None else model.sha256(),
         "model_kind": None if model is None else model.kind,
-        "versions": {"python": platform.python_version(), **_versions()},
+        "versions": {"python": platform.python_version(), **versions()},
         "config": settings.to_config(),
     }
 
@@ -76,7 +76,8 @@ def write(folder: Path, strategy: PhasedStrategy, settings: Settings) -> None:
             lines.writerows(grid)
 
 
-def _versions() -> dict[str, str]:
+def versions() -> dict[str, str]:
+    """Return the version of each package that results depend on."""
     found = {}
     for package in PACKAGES:
         try:

@@ -36,7 +36,7 @@ class Declaration:
     bound : float or callable
         Of what is summed.
     consent : str or None
-        Key of the node config by which the hospital must have agreed to the disclosure; None for none.
+        Key of the node config by which the hospital must have agreed to it; None for none.
     """
 
     how: Literal["summed", "noised", "disclosed"]
@@ -44,9 +44,15 @@ class Declaration:
     consent: str | None = None
 
 
-def summed(bound: Bound = UNKNOWN) -> Any:
-    """Return the field of a part of which only the sum over the sites is learned."""
-    return field(metadata={DECLARATION: Declaration("summed", bound)})
+def summed(bound: Bound = UNKNOWN, consent: str | None = None) -> Any:
+    """Return the field of a part of which only the sum over the sites is learned.
+
+    Raises
+    ------
+    KeyError
+        As from :func:`disclosed`.
+    """
+    return field(metadata={DECLARATION: Declaration("summed", bound, _known(consent))})
 
 
 def noised(bound: Bound = UNKNOWN) -> Any:
@@ -62,9 +68,13 @@ def disclosed(consent: str | None = None) -> Any:
     KeyError
         If there is no such consent (:mod:`flower_pansvm.tasks.consents`).
     """
+    return field(metadata={DECLARATION: Declaration("disclosed", consent=_known(consent))})
+
+
+def _known(consent: str | None) -> str | None:
     if consent is not None and consent not in CONSENTS:
         raise KeyError(f"flower_pansvm/tasks has no consent '{consent}'.")
-    return field(metadata={DECLARATION: Declaration("disclosed", consent=consent)})
+    return consent
 
 
 def declarations(answer: type) -> dict[str, Declaration]:

@@ -21,6 +21,7 @@ from simulations.attack.guess import Guess
 from simulations.attack.knowledge import Floats, Knowledge, knowledge_of
 from simulations.attack.linearised import determined
 from simulations.audit.sites import SimulatedSites
+from simulations.data.pooling import pooled
 from strategies.federation.transcript import read_transcript
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.settings import Settings
@@ -112,10 +113,11 @@ def attack(settings: Settings, folder: Path, minutes: float, show: Callable[[str
     knowledge = knowledge_of(settings, record)
     # BLAS threads on a busy machine wait for each other.
     with threadpool_limits(limits=1):
-        sites = SimulatedSites(settings).before(record[-1])
-        truth = np.vstack([site.scaled(site.train().X) for site in sites])
-        y = signs(np.concatenate([site.train().classes for site in sites]), knowledge.pair)
-        test = np.vstack([site.scaled(site.test().X) for site in sites])
+        pool = pooled(settings)
+        # Every site has been told the same scaling.
+        site = SimulatedSites(settings).before(record[-1])[0]
+        truth, test = site.scaled(pool.train.X), site.scaled(pool.test.X)
+        y = signs(pool.train.classes, knowledge.pair)
         return _Attacker(knowledge, truth, test, y, settings.sites, 60.0 * minutes, show).run()
 
 

@@ -13,6 +13,7 @@ from flower_pansvm.setting_values import check_choice
 from flower_pansvm.terms import Scalar
 from simulations import selecting
 from simulations.cli.app import Label, cli
+from simulations.cli.assignments import assignments
 from simulations.cli.select import print_selection
 from simulations.cli.tune import print_choice
 from strategies.registry import all_strategies
@@ -128,7 +129,7 @@ def run(
         }
         if tunes:
             options |= {"C": "auto", "gamma": "auto"}
-        settings = settings_from(options | _assignments(set_ or []))
+        settings = settings_from(options | dict(assignments(set_ or [])))
         settings = running.with_sites_of_data(settings)
         running.check(settings)
     _check_command(settings, tunes, selects)
@@ -138,19 +139,6 @@ def run(
     if selects:
         print_selection(folder)
     _print_figures(folder)
-
-
-def _assignments(texts: list[str]) -> dict[str, Scalar]:
-    """Return the settings given as KEY=VALUE."""
-    values: dict[str, Scalar] = {}
-    for text in texts:
-        key, equals, value = text.partition("=")
-        if not equals:
-            raise SettingError(
-                f"--set {text} has no '='. Write it as --set KEY=VALUE, for instance --set C=10."
-            )
-        values[key.strip()] = value.strip()
-    return values
 
 
 def _check_command(settings: Settings, tunes: bool, selects: bool) -> None:

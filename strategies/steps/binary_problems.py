@@ -17,11 +17,13 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, WARM_START, FeatureMapBroadcast
 from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
 from strategies.federation.federation import Federation
+from strategies.nystroem_settings import NystroemSettings
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps.cutting_planes import side_rows, weighted_rows
 from strategies.steps.fitted_map import fit_map
 from strategies.steps.packing import pack_problems
 from strategies.steps.scaling import ScaledFeatures
+from strategies.svm_settings import SvmSettings
 
 
 def scale_gamma(features: int, variance: float) -> float:
@@ -37,13 +39,13 @@ def scale_gamma(features: int, variance: float) -> float:
     return 1.0 / (features * variance) if variance > 0 else 1.0
 
 
-def kernel_of(settings: PanSvmSettings, gamma: float) -> Kernel:
+def kernel_of(settings: NystroemSettings, gamma: float) -> Kernel:
     """Return the kernel of the settings."""
     return Kernel(settings.kernel, gamma, settings.degree, settings.coef0)  # type: ignore[arg-type]
 
 
 def fit_feature_map(
-    settings: PanSvmSettings,
+    settings: NystroemSettings,
     scaled: ScaledFeatures,
     landmarks: NDArray[np.float64],
     features: NDArray[np.bool_],
@@ -52,7 +54,7 @@ def fit_feature_map(
 
     Parameters
     ----------
-    settings : PanSvmSettings
+    settings : NystroemSettings
         Kernel and its parameters; C and gamma are not to be chosen any more.
     scaled : ScaledFeatures
         The scaling that the landmarks are in, and what it tells of the rows.
@@ -138,14 +140,14 @@ def noise_of(settings: PanSvmSettings, feature_map: NystromMap) -> Noise | None:
     return Noise.of(feature_map) if settings.preset == "private" else None
 
 
-def with_rows(problem: Problem, settings: PanSvmSettings, rows: NDArray[np.float64]) -> Problem:
+def with_rows(problem: Problem, settings: SvmSettings, rows: NDArray[np.float64]) -> Problem:
     """Return a problem with the weights of its classes and its number of rows.
 
     Parameters
     ----------
     problem : Problem
         The problem.
-    settings : PanSvmSettings
+    settings : SvmSettings
         ``class_weight``: balanced weights are those of scikit-learn, within each binary problem.
     rows : ndarray of shape (folds, classes)
         Training rows.

@@ -22,7 +22,7 @@ from flower_pansvm.tasks.landmarks import (
     LandmarksQuestion,
 )
 from strategies.federation.federation import Federation
-from strategies.pan_svm_settings import PanSvmSettings
+from strategies.nystroem_settings import NystroemSettings
 from strategies.steps.scaling import ScaledFeatures
 
 SPARE_SLOTS = 2
@@ -45,7 +45,7 @@ Landmarks = list[NDArray[np.float64]]
 
 
 def gather_landmarks(
-    federation: Federation, settings: PanSvmSettings, scaled_sets: Sequence[ScaledFeatures]
+    federation: Federation, settings: NystroemSettings, scaled_sets: Sequence[ScaledFeatures]
 ) -> Landmarks:
     """Return the landmarks of each scaling, shape (landmarks, features).
 
@@ -56,7 +56,7 @@ def gather_landmarks(
     TrainingError
         If no site has enough rows for a single landmark.
     """
-    methods: dict[str, Callable[[Federation, PanSvmSettings, Sequence[ScaledFeatures]], Landmarks]] = {
+    methods: dict[str, Callable[[Federation, NystroemSettings, Sequence[ScaledFeatures]], Landmarks]] = {
         "k-means": local_k_means,
         "federated-k-means": federated_k_means,
         "random": random_in_box,
@@ -73,7 +73,7 @@ def gather_landmarks(
     return [_sorted(landmarks) for landmarks in found]
 
 
-def _say_if_few(settings: PanSvmSettings, rows: float, found: int) -> None:
+def _say_if_few(settings: NystroemSettings, rows: float, found: int) -> None:
     """Log a line if there are fewer landmarks than were asked for, or hardly enough of them."""
     wanted, least = settings.landmark_count(int(rows)), settings.min_cluster
     if settings.landmarks is None and found < FEW:
@@ -91,7 +91,7 @@ def _say_if_few(settings: PanSvmSettings, rows: float, found: int) -> None:
 
 
 def local_k_means(
-    federation: Federation, settings: PanSvmSettings, scaled_sets: Sequence[ScaledFeatures]
+    federation: Federation, settings: NystroemSettings, scaled_sets: Sequence[ScaledFeatures]
 ) -> Landmarks:
     """Return the union of the sites' own k-means centres (Lu 2016, Algorithm 1, line 1), sorted, by one round trip.
 
@@ -113,7 +113,7 @@ def local_k_means(
 
 
 def federated_k_means(
-    federation: Federation, settings: PanSvmSettings, scaled_sets: Sequence[ScaledFeatures]
+    federation: Federation, settings: NystroemSettings, scaled_sets: Sequence[ScaledFeatures]
 ) -> Landmarks:
     """Return centres that are means over the rows of all hospitals: Lloyd's k-means, each step one secure sum.
 
@@ -141,7 +141,7 @@ def federated_k_means(
 
 
 def random_in_box(
-    federation: Federation, settings: PanSvmSettings, scaled_sets: Sequence[ScaledFeatures]
+    federation: Federation, settings: NystroemSettings, scaled_sets: Sequence[ScaledFeatures]
 ) -> Landmarks:
     """Return uniformly random points of the federated bounding box; no record has a part in any of them.
 

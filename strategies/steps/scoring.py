@@ -10,9 +10,13 @@ from numpy.typing import NDArray
 from flower_pansvm.counts import BINS
 from flower_pansvm.errors import FederationError
 from flower_pansvm.metrics import Evaluation
-from flower_pansvm.multiclass import Pair
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.tasks.scoring import SCORES, ScoresQuestion
 from strategies.federation.federation import Federation
+
+SPREAD = 0.3
+"""How far decision values lie apart, in shares of the largest distance that is to be expected."""
 
 
 @dataclass(frozen=True)
@@ -110,3 +114,14 @@ def shares_right(confusion: NDArray[np.float64]) -> NDArray[np.float64]:
         confusion.sum(axis=(1, 2)), 1
     )
     return shares
+
+
+def frame(model: PanSVC) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return around which value a model's class decisions of each column lie, and how far apart: see `Trial`."""
+    if model.pairs_[0].negative != REST:
+        # The bins are finest around the most votes that a class can have.
+        classes = len(model.classes_)
+        return np.full(classes, classes - 1.0), np.ones(classes)
+    # Decision values lie around b, and a small C or a rare class draws them together there.
+    scales = SPREAD * model.feature_map_.typical_norm() * np.linalg.norm(model.coef_, axis=1)
+    return model.intercept_, np.where(scales > 0, scales, 1.0)

@@ -15,7 +15,8 @@ from simulations.benchmarks import selection as benchmark
 from simulations.benchmarks.paper_data import LIBSVM, PAN_SVM, SEPARATE, WHOLE
 from simulations.benchmarks.selection_runs import Figures, SelectionRun, add_run, read_runs
 from simulations.benchmarks.selection_tables import as_markdown, tables_of, write_csv
-from simulations.central_selection import pooled, select
+from simulations.central_selection import select
+from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
 from strategies.elimination import Elimination
 from strategies.selection.outcome import Point
@@ -102,7 +103,7 @@ def test_test_rows_have_no_part_in_the_selection(
     settings = settings_of(strategy)
     before = select(settings)
     frame = pd.read_csv(generated)
-    _, test, _ = pooled(settings)
+    test = pooled(settings).test
     left_out = frame.drop(columns="label").apply(tuple, axis=1).isin(list(map(tuple, test.X)))
     assert left_out.sum() == len(test.X) == 24
     frame.loc[left_out, [f"f{j}" for j in range(8)]] = 50.0

@@ -15,7 +15,6 @@ from flwr.app import ArrayRecord, MetricRecord
 from numpy.typing import ArrayLike, NDArray
 from sklearn.neighbors import NearestCentroid as CentralNearestCentroid
 
-from clients.rows import test_rows as held_out
 from flower_pansvm.errors import ModelFileError, SettingError
 from flower_pansvm.models.model import MODELS, Model, load_model
 from flower_pansvm.scaling import Scaling
@@ -23,7 +22,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.tasks.scaling import ROWS
 from flower_pansvm.tasks.selection import CLASS_MOMENTS
 from flower_pansvm.tasks.task import Nothing
-from simulations.data.sites import table_of
+from simulations.data.pooling import pooled
 from simulations.engines.running import in_process_grid, run
 from simulations.prediction import predict_file
 from simulations.report.section import SECTIONS, Result, Section, render
@@ -129,14 +128,8 @@ def finished(folder: Path, strategy: str, **changes: Any) -> tuple[dict[str, Any
 
 
 def training_rows(settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.str_]]:
-    X, y = [], []
-    for site in range(settings.sites):
-        table = table_of(settings, site)
-        assert table.labels is not None
-        kept = ~held_out(table.labels, settings.test_fraction, settings.seed)
-        X.append(table.X[kept])
-        y.append(table.labels[kept])
-    return np.vstack(X), np.concatenate(y)
+    pool = pooled(settings)
+    return pool.train.X, np.array(pool.schema.classes)[pool.train.classes]
 
 
 def test_a_strategy_with_a_model_of_its_own_leaves_all_that_others_leave(tmp_path: Path) -> None:

@@ -9,11 +9,9 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from clients.rows import fold_numbers
-from clients.rows import test_rows as held_out
 from flower_pansvm.models.pan_svc import PanSVC
-from flower_pansvm.schema import Schema, class_names
-from simulations.data.sites import table_of
+from flower_pansvm.schema import Schema
+from simulations.data.pooling import pooled
 from strategies.settings import Settings
 
 
@@ -47,21 +45,13 @@ class Pooled:
 def pool() -> Callable[..., Pooled]:
     """Return a function that pools the training rows of a run, or its test rows."""
 
-    def pooled(settings: Settings, schema: Schema, *, test: bool = False) -> Pooled:
-        parts: list[tuple[NDArray[np.float64], NDArray[np.int64], NDArray[np.int64]]] = []
-        for site in range(settings.sites):
-            table = table_of(settings, site)
-            assert table.labels is not None
-            names = class_names(table.labels, settings.positive_labels)
-            chosen = held_out(names, settings.test_fraction, settings.seed) == test
-            classes = schema.indices(table.labels)[chosen]
-            folds = fold_numbers(classes, settings.folds or 1, settings.seed)
-            parts.append((table.X[chosen], classes, folds))
-        X, classes, folds = (np.concatenate(part) for part in zip(*parts, strict=True))
-        sites = np.repeat(np.arange(settings.sites), [len(part[1]) for part in parts])
-        return Pooled(X, classes, folds, sites)
+    def pool(settings: Settings, schema: Schema, *, test: bool = False) -> Pooled:
+        found = pooled(settings)
+        assert found.schema == schema
+        rows = found.test if test else found.train
+        return Pooled(rows.X, rows.classes, rows.folds, rows.sites)
 
-    return pooled
+    return pool
 
 
 @pytest.fixture

@@ -1,0 +1,59 @@
+"""Consensus: each sum of models is, but for what the coordinator knows, a sum over rows with their dual variables."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clients.local.consensus import LocalModels, next_models, row_duals
+from clients.local.cutting_planes import labels_of
+from clients.site import Site
+from flower_pansvm.tasks.consensus import CONSENSUS, ConsensusQuestion
+from flower_pansvm.tasks.cutting_planes import FEATURE_MAP
+from simulations.audit.phase import PHASES, Factors, Phase
+from simulations.audit.sites import SimulatedSites
+from strategies.federation.transcript import TranscriptSum
+
+
+@PHASES.register("consensus")
+class ConsensusAudit(Phase):
+    """What a site sends is z + sum_i alpha_i / rho y_i (f_i, 1), with alpha_i from 0 to C: a cut with fractions for c.
+
+    So sums of all steps can be combined, like cuts. Squared lengths are not looked at, but are among the numbers.
+    """
+
+    tasks = (CONSENSUS.name,)
+
+    def factors(self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Iterable[Factors]:
+        """Yield the factors y_i alpha_i / C of all steps, those of all classes together."""
+        asked = [one for one in transcript if one.task == CONSENSUS.name]
+        if not asked:
+            return
+        by_site = [
+            _factors(site, [one for one in asked if site.name in one.sites], len(asked))
+            for site in sites.before(asked[0])
+        ]
+        kernel = asked[0].heard(FEATURE_MAP.numbered(0)).kernel
+        yield Factors(by_site, {"model": len(by_site[0])}, of_rows=kernel == "linear")
+
+
+def _factors(site: Site, asked: Sequence[TranscriptSum], steps: int) -> NDArray[np.float64]:
+    """Return one site's factors, shape (steps * problems, rows); zeros from the step on at which it was lost."""
+    question = asked[0].question(CONSENSUS)
+    problems, zeros = question.problems(), np.zeros(question.points.shape[1:])
+    models = LocalModels(0, "", zeros, zeros, question.rho[0], np.zeros((3, len(zeros))))
+    found = np.zeros((steps, len(problems), len(site.train().classes)))
+    for step, one in enumerate(asked):
+        question = one.question(CONSENSUS)
+        models = next_models(site, problems, models, question.points[-1], question.rho[-1])
+        found[step] = _of_step(site, question, models)
+    return found.reshape(-1, found.shape[2])
+
+
+def _of_step(site: Site, question: ConsensusQuestion, models: LocalModels) -> NDArray[np.float64]:
+    z, rho = question.points[-1], question.rho[-1]
+    parts = []
+    for problem, centre, penalty in zip(question.problems(), z - models.y / rho[:, None], rho, strict=True):
+        _, duals = row_duals(site, problem, centre, penalty)
+        parts.append(labels_of(site, problem).y * duals * penalty / problem.C)
+    return np.stack(parts)

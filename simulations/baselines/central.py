@@ -1,0 +1,84 @@
+"""What the central baselines share: scikit-learn's classifiers on the scaled rows of all sites."""
+
+import warnings
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.exceptions import ConvergenceWarning
+
+from flower_pansvm.errors import SettingError
+from flower_pansvm.metrics import Evaluation
+from simulations.baselines.figures import BaselineFigures, judge
+from simulations.data.pooling import PooledRows, fit_scaling
+from strategies.pan_svm_settings import PanSvmSettings
+
+
+def check_given(settings: PanSvmSettings) -> None:
+    """Raise a SettingError if C or gamma is ``auto``."""
+    if settings.tunes:
+        raise SettingError(
+            "C or gamma is 'auto', but a central baseline does not choose them. Give numbers, or gamma='scale'; "
+            "'pansvm tune' chooses them with pan-svm."
+        )
+
+
+def scaled(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> tuple[PooledRows, PooledRows]:
+    """Return both kinds of rows scaled by the rows to train on, as the federation scales them.
+
+    Raises
+    ------
+    SettingError
+        If C or gamma is ``auto``, or a class has no row to train on.
+    """
+    if not np.isin(test.classes, train.classes).all():
+        raise SettingError("All rows of a class are test rows, so nobody can learn it. Lower test-fraction.")
+    check_given(settings)
+    scaling = fit_scaling(settings.scaling, train.X)
+    return replace(train, X=scaling.transform(train.X)), replace(test, X=scaling.transform(test.X))
+
+
+def measure(classifier: ClassifierMixin, train: PooledRows, test: PooledRows) -> BaselineFigures:
+    """Train a classifier on scaled rows and judge it on others.
+
+    Parameters
+    ----------
+    classifier : scikit-learn classifier
+        With ``decision_function`` or ``predict_proba``; not trained.
+    train, test : PooledRows
+        Rows to train on and to be judged on, from `scaled`.
+    """
+    with warnings.catch_warnings():
+        # Whether it has converged is among the figures.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        classifier.fit(train.X, train.classes)
+    if not len(test.X):
+        return BaselineFigures(Evaluation(0, None, None, None, None), converged=_converged(classifier))
+    predicted, decisions = classifier.predict(test.X), _decisions(classifier, test.X)
+    evaluation = judge(test.classes, predicted, decisions, len(classifier.classes_))
+    return BaselineFigures(evaluation, converged=_converged(classifier))
+
+
+def class_weight(settings: PanSvmSettings) -> str | None:
+    """Return what scikit-learn calls the class weights of the settings."""
+    return "balanced" if settings.class_weight == "balanced" else None
+
+
+def _decisions(classifier: Any, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return one column of decision values for two classes, else one for each class."""
+    if hasattr(classifier, "decision_function"):
+        found = classifier.decision_function(X)
+        return np.asarray(found[:, None] if found.ndim == 1 else found)
+    found = classifier.predict_proba(X)
+    return np.asarray(found[:, 1:] if found.shape[1] == 2 else found)
+
+
+def _converged(classifier: Any) -> bool | None:
+    """Return whether the solver has ended by itself; None if there is none."""
+    if hasattr(classifier, "fit_status_"):
+        return bool(classifier.fit_status_ == 0)
+    if hasattr(classifier, "n_iter_"):
+        return bool(np.max(classifier.n_iter_) < classifier.max_iter)
+    return None

@@ -1,0 +1,115 @@
+"""``pansvm compare``: strategies and baselines side by side."""
+
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+
+from flower_pansvm.terms import Scalar
+from simulations.cli.app import Label, cli
+from simulations.cli.assignments import assignments
+from strategies.settings import Settings
+
+DEFAULTS = Settings()
+
+
+@cli.command("compare")
+def compare(
+    data: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Data set or file, may be given several times; 'a.csv|b.csv' is one file per site.",
+            show_default="breast_cancer",
+        ),
+    ] = None,
+    strategies: Annotated[
+        str, typer.Option(help="Strategies and baselines, by commas.")
+    ] = "pan-svm,local-only,central:svc",
+    splits: Annotated[
+        str, typer.Option(help="iid, dirichlet:A, feature:COLUMN or by:COLUMN, by commas.")
+    ] = DEFAULTS.split,
+    aggregations: Annotated[
+        str, typer.Option(help="Secure-sum protocols, by commas.")
+    ] = DEFAULTS.aggregation,
+    repeats: Annotated[int, typer.Option(min=1, help="Splits by so many seeds.")] = 5,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="KEY=VALUE",
+            help="A setting, for all strategies that have it; a KEY given several times is compared.",
+        ),
+    ] = None,
+    label: Label = None,
+    positive: Annotated[str, typer.Option(help="Comma-separated labels that count as positive.")] = "",
+    sites: Annotated[int, typer.Option(help="Number of sites the rows are dealt to.")] = DEFAULTS.sites,
+    test_fraction: Annotated[
+        float, typer.Option(help="Share of each site's rows kept for evaluation.")
+    ] = DEFAULTS.test_fraction,
+    seed: Annotated[int, typer.Option(help="Seed of the first repeat; the others follow.")] = DEFAULTS.seed,
+    data_dir: Annotated[
+        str, typer.Option(help="Folder of data sets.", show_default="$PANSVM_DATA")
+    ] = DEFAULTS.data_dir,
+    jobs: Annotated[
+        int | None, typer.Option(min=1, help="Runs at a time.", show_default="one per processor")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder for the results; one of the same comparison is gone on with.",
+            show_default="runs/DATE_TIME",
+        ),
+    ] = None,
+) -> None:
+    """Run strategies and baselines on the same data, splits and seeds, and say which differ."""
+    # Flower, scikit-learn and pandas take seconds to import; `pansvm --help` should not wait for them.
+    from simulations.comparison.comparing import compare as run_comparison  # noqa: PLC0415
+    from simulations.comparison.plan import Plan  # noqa: PLC0415
+    from simulations.engines.processes import exit_on_signals  # noqa: PLC0415
+    from simulations.engines.running import default_folder  # noqa: PLC0415
+
+    common: dict[str, Scalar] = {
+        "label": label or "",
+        "positive": positive,
+        "sites": sites,
+        "test-fraction": test_fraction,
+        "data-dir": str(Path(data_dir).absolute()) if data_dir else "",
+    }
+    varied: dict[str, tuple[Scalar, ...]] = {}
+    for key, value in assignments(set_ or []):
+        varied[key] = (*varied.get(key, ()), value)
+    plan = Plan(
+        data=tuple(data or [DEFAULTS.data]),
+        strategies=_words(strategies),
+        splits=_words(splits),
+        aggregations=_words(aggregations),
+        repeats=repeats,
+        seed=seed,
+        common=common,
+        varied=varied,
+    )
+    folder = (out or default_folder()).absolute()
+    console = Console(highlight=False, markup=False)
+    try:
+        with exit_on_signals():
+            failed = run_comparison(plan, folder, jobs or os.cpu_count() or 1, console)
+    except (KeyboardInterrupt, SystemExit):
+        typer.echo(f"Stopped. Go on with: {_command(folder)}", err=True)
+        raise
+    if failed:
+        sys.exit(1)
+
+
+def _words(text: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in text.split(",") if word.strip())
+
+
+def _command(folder: Path) -> str:
+    """Return the command line that goes on with this comparison."""
+    given = sys.argv[1:]
+    named = any(word == "--out" or word.startswith("--out=") for word in given)
+    return shlex.join(["pansvm", *given, *([] if named else ["--out", str(folder)])])

@@ -1,0 +1,1 @@
+"""Strategies and baselines side by side, on the same data, splits and seeds: ``pansvm compare``."""

@@ -1,0 +1,222 @@
+"""What a comparison says, for a person: ``summary.csv``, ``summary.md`` and ``comparison.html``, of its table."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+
+from simulations.baselines.registry import all_baselines
+from simulations.benchmarks.tables import markdown
+from simulations.comparison import plots
+from simulations.comparison.run import Finished
+from simulations.comparison.significance import LEVEL, Ranking
+from simulations.comparison.summary import MEASURES, PLACE, Blocks, blocks_of, frame, summary
+from simulations.report.section import svg
+
+SUMMARY_FILE, MARKDOWN_FILE, PAGE_FILE = "summary.csv", "summary.md", "comparison.html"
+
+TITLES = ("accuracy", "balanced accuracy", "AUC", "F1", "round trips", "MB", "seconds")
+
+
+@dataclass(frozen=True)
+class Place:
+    """One data set with a split and settings.
+
+    Parameters
+    ----------
+    name : str
+        What it is.
+    lines : list of list of str
+        For each strategy its name, and the figures of `TITLES`.
+    plot : str
+        SVG of the accuracies.
+    """
+
+    name: str
+    lines: list[list[str]]
+    plot: str
+
+
+def write_summary(folder: Path, lines: Sequence[Finished], total: int, notes: Sequence[str]) -> None:
+    """Write means and deviations, tests and plots.
+
+    Parameters
+    ----------
+    folder : Path
+        The comparison's.
+    lines : sequence of Finished
+        The runs that there are.
+    total : int
+        How many the whole comparison has.
+    notes : sequence of str
+        What is unusual about the data, a sentence each.
+    """
+    runs = frame(lines)
+    means, blocks = summary(runs), blocks_of(runs)
+    means.to_csv(folder / SUMMARY_FILE, index=False)
+    shown = plots.styles(list(dict.fromkeys(runs["strategy"])), list(all_baselines()))
+    ranking = blocks.ranking()
+    words = _words(runs, means, blocks, ranking, total)
+    places = [_place(name, group, runs, shown) for name, group in means.groupby(PLACE, sort=False)]
+    text = [
+        "# Comparison\n",
+        *(f"{sentence}\n" for sentence in words.values() if sentence),
+        *(f"- {note}\n" for note in notes),
+        *(f"## {place.name}\n\n{markdown(['', *TITLES], place.lines)}" for place in places),
+    ]
+    if ranking is not None:
+        text += ["## Tests\n", markdown(PAIR_TITLES, pair_lines(ranking))]
+    failed = [one for one in lines if one.error]
+    if failed:
+        rows = [[one.strategy, _name(one), str(one.repeat), one.error] for one in failed]
+        text += ["## Failed runs\n", markdown(["strategy", "where", "repeat", "why"], rows)]
+    (folder / MARKDOWN_FILE).write_text("\n".join(text), encoding="utf-8")
+    environment = jinja2.Environment(
+        loader=jinja2.ChoiceLoader(
+            [jinja2.PackageLoader("simulations", "comparison"), jinja2.PackageLoader("simulations", "report")]
+        ),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    page = environment.get_template("comparison.html.j2").render(
+        words=words,
+        notes=notes,
+        titles=TITLES,
+        places=places,
+        costs=_cost_plots(means, shown),
+        ranking=None if ranking is None else svg(plots.critical_difference_figure(ranking, shown)),
+        pair_titles=PAIR_TITLES,
+        pairs=[] if ranking is None else pair_lines(ranking),
+        failed=[(one, _name(one)) for one in failed],
+        disclosed=_disclosed(means),
+    )
+    (folder / PAGE_FILE).write_text(page, encoding="utf-8")
+
+
+PAIR_TITLES = ("better", "worse", "points apart", "p", "p, corrected", "differ")
+
+
+def pair_lines(ranking: Ranking) -> list[list[str]]:
+    """Return a line for each pair of strategies, the surest difference first."""
+    return [
+        [
+            pair.first,
+            pair.second,
+            f"{100 * pair.difference:+.2f}",
+            f"{pair.p:.3g}",
+            f"{pair.corrected:.3g}",
+            "yes" if pair.found else "not shown",
+        ]
+        for pair in sorted(ranking.pairs, key=lambda pair: (pair.corrected, pair.p, -abs(pair.difference)))
+    ]
+
+
+def _place(name: Any, means: pd.DataFrame, runs: pd.DataFrame, shown: dict[str, plots.Style]) -> Place:
+    data, split, settings = name
+    several = means["aggregation"].nunique() > len({""} & set(means["aggregation"])) + 1
+    lines = []
+    for _, line in means.iterrows():
+        title = line["strategy"] + (f" ({line['aggregation']})" if several and line["aggregation"] else "")
+        if line["failed"]:
+            title += f", {line['failed']} of {line['runs']} failed"
+        if line["not_converged"]:
+            title += f", {line['not_converged']} not converged"
+        sent = (line["bytes_up"] + line["bytes_down"]) / 1e6
+        lines.append(
+            [
+                title,
+                *(_measure(line[measure], line[f"{measure}_sd"]) for measure in MEASURES),
+                _number(line["round_trips"], ".0f"),
+                _number(sent, ".2f"),
+                _number(line["seconds"], ".1f"),
+            ]
+        )
+    of_data = runs[runs["data"] == data]
+    here = of_data[(of_data["split"] == split) & (of_data["settings"] == settings)]
+    plot = plots.accuracy_figure(here, plots.limits_of(of_data["accuracy"]), shown)
+    return Place(", ".join(filter(None, name)), lines, svg(plot))
+
+
+def _cost_plots(means: pd.DataFrame, shown: dict[str, plots.Style]) -> list[str]:
+    sent = means.assign(megabytes=(means["bytes_up"] + means["bytes_down"]) / 1e6)
+    figures = (
+        plots.cost_figure(sent, "round_trips", "round trips, mean", shown),
+        plots.cost_figure(sent, "megabytes", "megabytes sent by and to all sites, mean", shown),
+    )
+    return [svg(figure) for figure in figures if figure is not None]
+
+
+def _words(
+    runs: pd.DataFrame, means: pd.DataFrame, blocks: Blocks, ranking: Ranking | None, total: int
+) -> dict[str, str]:
+    """Return what the comparison says in sentences; one that has nothing to say is empty."""
+    failed = int((runs["error"] != "").sum())
+    repeats = runs["repeat"].nunique()
+    return {
+        "what": (
+            f"{len(runs)} of {total} runs: {means['strategy'].nunique()} strategies and baselines on "
+            f"{runs['data'].nunique()} data sets, {repeats} repeat{'' if repeats == 1 else 's'}. Mean ± standard "
+            "deviation over the repeats, on the test rows of all sites."
+        ),
+        "failed": f"{failed} run{' has' if failed == 1 else 's have'} failed and are in no mean."
+        if failed
+        else "",
+        "tests": _test_words(blocks, ranking),
+    }
+
+
+def _test_words(blocks: Blocks, ranking: Ranking | None) -> str:
+    if ranking is None:
+        return "There is too little to test whether strategies differ."
+    what = (
+        "repeats of a set and split"
+        if blocks.single
+        else "means over the repeats of a set, split and setting"
+    )
+    parts = [f"{len(ranking.mean_ranks)} strategies on {ranking.blocks} blocks, which are {what}."]
+    if blocks.left_out:
+        parts.append(f"{blocks.left_out} repeats are left out because a run failed there.")
+    if blocks.without:
+        parts.append(f"{', '.join(blocks.without)} did not finish a run.")
+    if ranking.friedman is not None:
+        chance = "at least one differs" if ranking.friedman < LEVEL else "no difference is shown"
+        parts.append(f"Friedman's test: p = {ranking.friedman:.3g}, {chance}.")
+    found = sum(pair.found for pair in ranking.pairs)
+    parts.append(
+        f"Wilcoxon's signed-rank test with Holm's correction finds {found} of {len(ranking.pairs)} pairs to differ."
+    )
+    if ranking.smallest >= LEVEL:
+        parts.append(
+            f"It could find none: with {ranking.blocks} blocks and {len(ranking.pairs)} pairs, no corrected p-value is "
+            f"below {ranking.smallest:.2g}. More data sets, or fewer strategies, would let it."
+        )
+    if blocks.single:
+        parts.append(
+            "Repeats share rows and are not independent, so the p-values are too small: take a difference that is "
+            "found for a hint. With six or more sets and splits, means are compared instead."
+        )
+    return " ".join(parts)
+
+
+def _disclosed(means: pd.DataFrame) -> list[tuple[str, str]]:
+    """Return what left the sites for each strategy, other than in a sum and beyond what all of them need to join."""
+    texts = means.groupby("strategy", sort=False)["disclosed"].agg(lambda found: max(found, key=len))
+    return [(str(name), text) for name, text in texts.items()]
+
+
+def _measure(mean: float, deviation: float) -> str:
+    if math.isnan(mean):
+        return "–"
+    return f"{mean:.4f}" if math.isnan(deviation) else f"{mean:.4f} ± {deviation:.4f}"
+
+
+def _number(value: float, form: str) -> str:
+    return "–" if math.isnan(value) else format(value, form)
+
+
+def _name(one: Finished) -> str:
+    return ", ".join(filter(None, (one.data, one.split, one.settings, one.aggregation)))

@@ -1,0 +1,176 @@
+"""What a comparison consists of, and whether it can be run: all that can be known is checked before the first run."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from clients.gate.terms import simulated_name
+from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.secure_sum import options_class, protocol_names
+from flower_pansvm.setting_values import check_choice, near_matches
+from flower_pansvm.terms import Scalar
+from simulations.baselines.central import check_given
+from simulations.baselines.registry import all_baselines
+from simulations.comparison.run import Case, settings_of
+from simulations.data.pooling import pooled
+from simulations.data.sites import SEPARATOR, join_data
+from simulations.engines import running
+from strategies.pan_svm_settings import PanSvmSettings
+from strategies.registry import all_strategies
+from strategies.settings import Settings, all_settings, owners, setting_fields
+
+BY_FILE = "by file"
+"""The split of data that are in a file for each site."""
+
+NOT_COMPARED = ("data", "strategy", "split", "aggregation", "seed", "out", "resume", "audit", "data-dir")
+"""Settings that have an option of their own, or that belong to a single run."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A comparison.
+
+    Parameters
+    ----------
+    data : tuple of str
+        Data sets: names or files, or the files of the sites with ``|`` between them.
+    strategies : tuple of str
+        Strategies and baselines.
+    splits, aggregations : tuple of str
+        How rows are dealt out, and the secure sums.
+    repeats, seed : int
+        How many splits by how many seeds, and the first seed; the others follow it.
+    common : dict
+        The run config that all runs share.
+    varied : dict of str to tuple
+        Values of the settings given by ``--set``; of several values each is compared.
+    """
+
+    data: tuple[str, ...]
+    strategies: tuple[str, ...]
+    splits: tuple[str, ...]
+    aggregations: tuple[str, ...]
+    repeats: int
+    seed: int
+    common: dict[str, Scalar]
+    varied: dict[str, tuple[Scalar, ...]]
+
+    def cases(self) -> list[Case]:
+        """Return all runs in the order of the table; a baseline once for all secure sums."""
+        return list(self._cases())
+
+    def check(self) -> list[str]:
+        """Check names, settings, data and splits, and return what is unusual but works, a sentence each.
+
+        Raises
+        ------
+        PanSVMError
+            If a run could not work, as far as this can be known before it.
+        """
+        self._check_names()
+        self._check_settings()
+        notes: dict[str, None] = {}
+        checked: set[tuple[str, str, str, int]] = set()
+        for case in self._cases():
+            settings = settings_of(case)
+            if case.strategy in all_baselines():
+                assert isinstance(settings, PanSvmSettings)
+                check_given(settings)
+            place = (case.data, case.split, case.settings, case.seed)
+            if place not in checked:
+                checked.add(place)
+                notes |= dict.fromkeys(_check_sites(case, settings))
+        return list(notes)
+
+    def _cases(self) -> Iterator[Case]:
+        seeds = range(self.seed, self.seed + self.repeats)
+        for name in self.data:
+            data = join_data(name.split(SEPARATOR), str(self.common["data-dir"]))
+            splits = (BY_FILE,) if SEPARATOR in data else self.splits
+            for split, (text, chosen) in product(splits, self._choices()):
+                for (repeat, seed), strategy in product(enumerate(seeds), self.strategies):
+                    federated = strategy not in all_baselines()
+                    for aggregation in self.aggregations if federated else ("",):
+                        config = {
+                            **self.common,
+                            **_known_to(strategy, aggregation, chosen),
+                            "data": data,
+                            "split": "iid" if split == BY_FILE else split,
+                            "seed": seed,
+                        }
+                        yield Case(strategy, name, split, text, aggregation, repeat, seed, config)
+
+    def _choices(self) -> list[tuple[str, dict[str, Scalar]]]:
+        """Return each combination of the settings by its name, which has those that vary."""
+        found = []
+        for values in product(*self.varied.values()):
+            chosen = dict(zip(self.varied, values, strict=True))
+            text = " ".join(f"{key}={chosen[key]}" for key in chosen if len(self.varied[key]) > 1)
+            found.append((text, chosen))
+        return found
+
+    def _check_names(self) -> None:
+        known = [*all_strategies(), *all_baselines()]
+        for name in self.strategies:
+            check_choice("strategy or baseline", name, known)
+        for name in self.aggregations:
+            check_choice("aggregation", name, protocol_names())
+        for what, names in (
+            ("data", self.data),
+            ("strategies", self.strategies),
+            ("splits", self.splits),
+            ("aggregations", self.aggregations),
+        ):
+            twice = [name for number, name in enumerate(names) if name in names[:number]]
+            if twice:
+                raise SettingError(f"'{twice[0]}' is twice among the {what}. Name it once.")
+
+    def _check_settings(self) -> None:
+        for key, values in self.varied.items():
+            if key in NOT_COMPARED:
+                raise SettingError(f"'{key}' cannot be given by --set here: see 'pansvm compare --help'.")
+            if key not in all_settings():
+                raise SettingError(f"There is no setting '{key}'. {near_matches(key, all_settings())}")
+            if not any(
+                key in _settings_known(strategy, aggregation)
+                for strategy, aggregation in product(self.strategies, self.aggregations)
+            ):
+                raise SettingError(
+                    f"'{key}' is a setting of {', '.join(owners(key))}, and none of these is compared. Leave it out."
+                )
+            if len(set(map(str, values))) < len(values):
+                raise SettingError(f"{key} is given the same value twice by --set. Give it once.")
+
+
+def _settings_known(strategy: str, aggregation: str) -> set[str]:
+    """Return the settings that mean something to a strategy with a secure sum; a baseline reads those of PAN-SVM."""
+    strategies = all_strategies()
+    own = strategies[strategy].settings_class if strategy in strategies else PanSvmSettings
+    options = set(setting_fields(options_class(aggregation))) if aggregation else set()
+    return {*setting_fields(own), *options}
+
+
+def _known_to(strategy: str, aggregation: str, chosen: Mapping[str, Scalar]) -> dict[str, Scalar]:
+    known = _settings_known(strategy, aggregation)
+    return {key: value for key, value in chosen.items() if key in known}
+
+
+def _check_sites(case: Case, settings: Settings) -> list[str]:
+    """Check that every site has rows to train on; return which have rows of one class only."""
+    where = f"{case.data}, split {case.split}, seed {case.seed}"
+    try:
+        running.check(settings)
+        pool = pooled(settings)
+    except PanSVMError as error:
+        raise type(error)(f"{where}: {error}", error.detail) from None
+    classes = [np.unique(pool.train.classes[pool.train.sites == site]) for site in range(settings.sites)]
+    empty = [simulated_name(site) for site, found in enumerate(classes) if len(found) == 0]
+    if empty:
+        raise SettingError(
+            f"{where}: {', '.join(empty)} would have no row to train on. Lower test-fraction or the number of sites, "
+            "choose another split, or begin with another --seed."
+        )
+    single = [simulated_name(site) for site, found in enumerate(classes) if len(found) == 1]
+    return [f"{where}: the training rows of {', '.join(single)} are all of one class"] if single else []

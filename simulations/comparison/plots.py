@@ -1,0 +1,185 @@
+"""The plots of a comparison. They are narrow, so that they can be read on a telephone."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from simulations.comparison.significance import Ranking
+from simulations.comparison.summary import PLACE
+
+WIDTH = 5.2
+"""Inches."""
+
+ROW = 0.27
+"""Inches for a strategy."""
+
+COLOURS = ("#0b6e99", "#d1495b", "#edae49", "#30638e", "#66a182", "#8d6a9f", "#c46d2d", "#4f5d75", "#a23b72")
+"""Of strategies, one after the other."""
+
+BASELINE = "0.45"
+"""Grey of the baselines."""
+
+Style = dict[str, Any]
+"""Colour and marker of a strategy, as matplotlib's arguments."""
+
+
+def styles(strategies: Sequence[str], baselines: Sequence[str]) -> dict[str, Style]:
+    """Return a colour and a marker for each strategy; baselines are grey, and hollow."""
+    federated = [name for name in strategies if name not in baselines]
+    found: dict[str, Style] = {}
+    for number, name in enumerate(federated):
+        colour = COLOURS[number % len(COLOURS)]
+        found[name] = {
+            "color": colour,
+            "marker": "oD^vsP*"[number // len(COLOURS) % 7],
+            "markerfacecolor": colour,
+        }
+    for number, name in enumerate(one for one in strategies if one in baselines):
+        found[name] = {"color": BASELINE, "marker": "oDs^vP*X"[number % 8], "markerfacecolor": "white"}
+    return {name: found[name] for name in strategies}
+
+
+def accuracy_figure(runs: pd.DataFrame, limits: tuple[float, float], shown: dict[str, Style]) -> Figure:
+    """Draw the accuracy of each strategy at one place: every run, and mean ± standard deviation.
+
+    Parameters
+    ----------
+    runs : DataFrame
+        The runs of one data set, split and setting.
+    limits : tuple of float
+        Of the axis; those of all places of a data set, so that they can be compared.
+    shown : dict
+        Style of each strategy, in the order from top to bottom.
+    """
+    figure = Figure(figsize=(WIDTH, 0.75 + ROW * len(shown)), layout="constrained")
+    axes = figure.subplots()
+    for place, (name, style) in enumerate(shown.items()):
+        # All secure sums give the same accuracy.
+        values = runs[runs["strategy"] == name].groupby("repeat")["accuracy"].mean().dropna().to_numpy()
+        if not len(values):
+            axes.text(limits[0], place, " no run", va="center", fontsize=8, color="C3")
+            continue
+        axes.plot(values, np.full(len(values), place), "|", color=style["color"], alpha=0.6, markersize=10)
+        spread = values.std(ddof=1) if len(values) > 1 else 0.0
+        axes.errorbar(
+            values.mean(), place, xerr=spread, fmt="", capsize=3, markersize=6, elinewidth=1.4, **style
+        )
+    axes.set_yticks(range(len(shown)), list(shown), fontsize=9)
+    axes.set_ylim(len(shown) - 0.5, -0.5)
+    axes.set_xlim(*limits)
+    axes.set_xlabel("accuracy on test rows", fontsize=9)
+    _plain(axes)
+    return figure
+
+
+def cost_figure(means: pd.DataFrame, cost: str, label: str, shown: dict[str, Style]) -> Figure | None:
+    """Draw what strategies lose against the best one over what they cost; None if none costs anything.
+
+    Parameters
+    ----------
+    means : DataFrame
+        From `simulations.comparison.summary.summary`.
+    cost : str
+        Column of the cost.
+    label : str
+        Name of the axis.
+    shown : dict
+        Style of each strategy.
+    """
+    loss = means.groupby(PLACE)["accuracy"].transform("max") - means["accuracy"]
+    points = means.assign(loss=100 * loss).groupby("strategy", sort=False)[["loss", cost]].mean().dropna()
+    paid = points[points[cost] > 0]
+    if paid.empty:
+        return None
+    figure = Figure(figsize=(WIDTH, 3.4), layout="constrained")
+    axes = figure.subplots()
+    for name, point in points.iterrows():
+        style, text = shown[str(name)], str(name)
+        if point[cost] > 0:
+            axes.plot(point[cost], point["loss"], linestyle="", markersize=8, label=text, **style)
+        else:
+            axes.axhline(point["loss"], color=BASELINE, linewidth=0.8, linestyle=":")
+            edge = axes.get_yaxis_transform()
+            axes.plot(0.985, point["loss"], transform=edge, linestyle="", markersize=6, label=text, **style)
+    axes.set_xscale("log")
+    axes.set_xlim(paid[cost].min() / 1.8, paid[cost].max() * 2.6)
+    axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_ylim(points["loss"].max() * 1.08 + 0.1, -0.1 - 0.04 * points["loss"].max())
+    axes.set_xlabel(label, fontsize=9)
+    axes.set_ylabel("points below the best", fontsize=9)
+    _plain(axes)
+    axes.grid(visible=True, color="0.92", axis="y")
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+    return figure
+
+
+def critical_difference_figure(ranking: Ranking, shown: dict[str, Style]) -> Figure:
+    """Draw the mean ranks, and a bar over strategies of which no pair differs (Demšar 2006, Figure 1).
+
+    Parameters
+    ----------
+    ranking : Ranking
+        Ranks and tests.
+    shown : dict
+        Style of each strategy.
+    """
+    names, count = list(ranking.mean_ranks), len(ranking.mean_ranks)
+    groups = ranking.groups()
+    half = (count + 1) // 2
+    figure = Figure(figsize=(WIDTH, 0.9 + 0.13 * len(groups) + 0.24 * half), layout="constrained")
+    axes = figure.subplots()
+    top = 0.35 + 0.5 * len(groups)
+    for number, group in enumerate(groups):
+        ends = [ranking.mean_ranks[group[0]] - 0.03, ranking.mean_ranks[group[-1]] + 0.03]
+        height = 0.35 + 0.5 * number
+        axes.plot(ends, [height, height], color="0.2", linewidth=3.2, solid_capstyle="round")
+    for number, name in enumerate(names):
+        left = number < half
+        depth = top + 0.4 + (number if left else count - 1 - number)
+        rank, edge = ranking.mean_ranks[name], 0.9 if left else count + 0.1
+        colour = shown[name]["color"]
+        axes.plot([rank, rank, edge], [0, depth, depth], color=colour, linewidth=1.0)
+        axes.annotate(
+            f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}",
+            (edge, depth),
+            xytext=(-4 if left else 4, 0),
+            textcoords="offset points",
+            ha="right" if left else "left",
+            va="center",
+            fontsize=9,
+            annotation_clip=False,
+        )
+    axes.set_xlim(1, count)
+    axes.set_ylim(top + half, 0)
+    axes.xaxis.tick_top()
+    axes.set_xticks(range(1, count + 1))
+    axes.tick_params(labelsize=8)
+    axes.yaxis.set_visible(False)
+    axes.spines[["left", "right", "bottom"]].set_visible(False)
+    for line in (*axes.lines, *axes.texts):
+        line.set_clip_on(False)
+    return figure
+
+
+def limits_of(accuracies: "pd.Series[float]") -> tuple[float, float]:
+    """Return the ends of an axis on which all accuracies are."""
+    known = accuracies.dropna()
+    if known.empty:
+        return 0.0, 1.0
+    low, high = float(known.min()), float(known.max())
+    room = max(0.01, 0.06 * (high - low))
+    return low - room, min(high + room, 1.0 + room / 2)
+
+
+def _plain(axes: Axes) -> None:
+    axes.tick_params(labelsize=8)
+    axes.grid(visible=True, color="0.92", axis="x")
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)

@@ -1,0 +1,86 @@
+"""Runs cases in processes of their own, several at a time; one that dies takes no other with it."""
+
+import signal
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from logging import NullHandler, getLogger
+from multiprocessing import get_context
+from multiprocessing.connection import Connection, wait
+from multiprocessing.process import BaseProcess
+
+from threadpoolctl import threadpool_limits
+
+from simulations.comparison.run import Case, Finished, run_case
+from simulations.engines.running import FLOWER_LOGGER
+
+DIED = (
+    "The process of this run ended before the run did; most likely the machine had too little memory. Compare with "
+    "--jobs 1, or with smaller settings."
+)
+
+
+def run_all(
+    cases: Sequence[Case], jobs: int, run: Callable[[Case], Finished] = run_case
+) -> Iterator[Finished]:
+    """Run cases, so many at a time, and give each line as soon as its run is over.
+
+    The processes are ended when this iteration is, also by an exception.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        What is to be run; begun in this order.
+    jobs : int
+        Processes.
+    run : callable
+        What a process does with a case; a function of a module.
+    """
+    waiting = list(reversed(cases))
+    processes: dict[Connection, BaseProcess] = {}
+    busy: dict[Connection, Case] = {}
+    try:
+        while waiting or busy:
+            while waiting and len(busy) < jobs:
+                free = next((one for one in processes if one not in busy), None) or _start(processes, run)
+                busy[free] = waiting.pop()
+                free.send(busy[free])
+            for ready in wait(list(busy)):
+                assert isinstance(ready, Connection)
+                case = busy.pop(ready)
+                try:
+                    finished = ready.recv()
+                except (EOFError, ConnectionError):
+                    processes.pop(ready).join()
+                    finished = Finished.of(case, error=DIED)
+                yield finished
+    finally:
+        for process in processes.values():
+            process.kill()
+            process.join()
+
+
+def _start(processes: dict[Connection, BaseProcess], run: Callable[[Case], Finished]) -> Connection:
+    # A process that is forked would share this one's threads and locks.
+    context = get_context("spawn")
+    ours, theirs = context.Pipe()
+    process = context.Process(target=_work, args=(theirs, run), daemon=True)
+    process.start()
+    # Else the pipe would stay open when the process dies.
+    theirs.close()
+    processes[ours] = process
+    return ours
+
+
+def _work(pipe: Connection, run: Callable[[Case], Finished]) -> None:
+    """Run what comes through the pipe until its other end is closed, as it is when the parent is killed."""
+    # Ctrl-C reaches all processes of a terminal; the parent ends this one.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    logger = getLogger(FLOWER_LOGGER)
+    logger.handlers, logger.propagate = [NullHandler()], False
+    warnings.simplefilter("ignore")
+    with threadpool_limits(limits=1):
+        while True:
+            try:
+                pipe.send(run(pipe.recv()))
+            except (EOFError, BrokenPipeError):
+                return

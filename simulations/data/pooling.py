@@ -1,0 +1,124 @@
+"""The rows of all simulated sites in one place: what no hospital may do, and what federated runs are measured against.
+
+Which rows are kept for the test, which fold a row is in and which columns and classes there are is as in the federated
+run with the same settings.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clients.gate.terms import simulated_name
+from clients.rows import fold_numbers, test_rows
+from clients.table.table import align
+from flower_pansvm.cutting_planes.problem import NO_FOLD
+from flower_pansvm.scaling import Scaling, moments
+from flower_pansvm.schema import Schema, class_names
+from simulations.data.sites import table_of
+from strategies.settings import Settings
+from strategies.steps import fitted_scaling
+from strategies.steps.common_schema import common_schema
+
+
+@dataclass(frozen=True)
+class PooledRows:
+    """Some rows of all sites, one site after the other.
+
+    Parameters
+    ----------
+    X : ndarray of shape (rows, features)
+        Cells in the table's units; NaN is a missing cell.
+    classes : ndarray of shape (rows,)
+        Class index of each row.
+    folds : ndarray of shape (rows,)
+        Fold of each training row; `NO_FOLD` for test rows, and if the run has no folds.
+    sites : ndarray of shape (rows,)
+        Number of the site that holds each row.
+    """
+
+    X: NDArray[np.float64]
+    classes: NDArray[np.int64]
+    folds: NDArray[np.int64]
+    sites: NDArray[np.int64]
+
+    def of(self, chosen: NDArray[np.bool_]) -> "PooledRows":
+        """Return some of the rows, which a mask of shape (rows,) picks."""
+        return PooledRows(*(getattr(self, one.name)[chosen] for one in fields(self)))
+
+
+@dataclass(frozen=True)
+class Pooled:
+    """All rows of a federated run.
+
+    Parameters
+    ----------
+    train, test : PooledRows
+        The rows that the sites train on, and those that they keep for the test.
+    schema : Schema
+        Columns and classes.
+    """
+
+    train: PooledRows
+    test: PooledRows
+    schema: Schema
+
+
+def pooled(settings: Settings) -> Pooled:
+    """Return the rows of all simulated sites of a run.
+
+    Raises
+    ------
+    PanSVMError
+        If a table cannot be read, or the tables do not fit together.
+    """
+    tables = [table_of(settings, site) for site in range(settings.sites)]
+    names = [
+        class_names(() if table.labels is None else table.labels, settings.positive_labels)
+        for table in tables
+    ]
+    sites = [simulated_name(site) for site in range(settings.sites)]
+    schema = common_schema(
+        {site: table.columns for site, table in zip(sites, tables, strict=True)},
+        {site: np.unique(own).tolist() for site, own in zip(sites, names, strict=True)},
+        settings.positive_labels,
+        [site for site, table in zip(sites, tables, strict=True) if table.absent_is_zero],
+    )
+    place = {name: index for index, name in enumerate(schema.classes)}
+    train, test = [], []
+    for site, (table, own) in enumerate(zip(tables, names, strict=True)):
+        classes = np.array([place[name] for name in own.tolist()], dtype=np.int64)
+        left_out = test_rows(own, settings.test_fraction, settings.seed)
+        folds = np.full(len(own), NO_FOLD)
+        if settings.folds:
+            folds[~left_out] = fold_numbers(classes[~left_out], settings.folds, settings.seed)
+        rows = PooledRows(align(table, schema.columns).X, classes, folds, np.full(len(own), site))
+        train.append(rows.of(~left_out))
+        test.append(rows.of(left_out))
+    return Pooled(_joined(train), _joined(test), schema)
+
+
+def fit_scaling(kind: str, X: NDArray[np.float64]) -> Scaling:
+    """Return the scaling of rows as the federation finds it from the sites' sums.
+
+    Parameters
+    ----------
+    kind : {'standard', 'minmax', 'none'}
+        The setting ``scaling``.
+    X : ndarray of shape (rows, features)
+        Training rows in the table's units; NaN is a missing cell.
+    """
+    sums = moments(X)
+    if kind == "minmax":
+        filled = fitted_scaling.none(**sums).transform(X)
+        return fitted_scaling.minmax(
+            sums["total"] / sums["count"].clip(1), filled.min(axis=0), filled.max(axis=0)
+        )
+    return {"standard": fitted_scaling.standard, "none": fitted_scaling.none}[kind](**sums)
+
+
+def _joined(parts: Sequence[PooledRows]) -> PooledRows:
+    return PooledRows(
+        *(np.concatenate([getattr(part, one.name) for part in parts]) for one in fields(PooledRows))
+    )

@@ -1,0 +1,189 @@
+"""The consensus phase: points that the sites' own models are drawn to (Boyd et al. 2011, sections 3.3, 3.4.1, 7.1)."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from logging import INFO, WARNING
+
+import numpy as np
+from flwr.common.logger import log
+from numpy.typing import NDArray
+
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.tasks.consensus import CONSENSUS, MOST_STEPS, ConsensusAnswer, ConsensusQuestion
+from strategies.federation.federation import Federation
+from strategies.steps.packing import pack_problems
+
+FAR = 10.0
+"""mu of (3.13): rho changes where one residual is so many times the other."""
+
+FACTOR = 2.0
+"""tau of (3.13): by how much."""
+
+ADAPTING_STEPS = 100
+"""Steps after which rho stays as it is: ADMM is proved to converge only if it does from some step on."""
+
+LOGGED = 25
+"""Steps between two lines in the log."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class AdmmResiduals:
+    """How far a step is from consensus, and what Boyd's (3.12) allows; all of shape (problems,).
+
+    Parameters
+    ----------
+    primal, dual : ndarray
+        Lengths of the residuals r and s.
+    primal_allowed, dual_allowed : ndarray
+        The tolerances of (3.12).
+    """
+
+    primal: Floats
+    dual: Floats
+    primal_allowed: Floats
+    dual_allowed: Floats
+
+    @property
+    def met(self) -> NDArray[np.bool_]:
+        """Which problems may stop."""
+        small: NDArray[np.bool_] = (self.primal <= self.primal_allowed) & (self.dual <= self.dual_allowed)
+        return small
+
+
+class Consensus:
+    """Trains the binary problems of a model together, one secure sum a step.
+
+    Parameters
+    ----------
+    federation : Federation
+        The sites, which have been told the feature map.
+    problems : sequence of Problem
+        The problems, each a class against the rest.
+    rho : float
+        Penalty to begin with.
+    adaptive : bool
+        Whether rho follows the residuals (3.13).
+    absolute, relative : float
+        Tolerances of (3.12).
+    most_steps : int
+        Steps after which the points are taken as they are.
+
+    Attributes
+    ----------
+    points : ndarray of shape (problems, rank + 1)
+        z: weights and, last, bias.
+    rho : ndarray of shape (problems,)
+        The penalties.
+    rounds : int
+        Steps so far, each a secure sum.
+    history : list of AdmmResiduals
+        Those of each step but the first.
+    converged : bool
+        Whether the residuals have met their tolerances.
+    """
+
+    def __init__(
+        self,
+        federation: Federation,
+        problems: Sequence[Problem],
+        *,
+        rho: float,
+        adaptive: bool,
+        absolute: float,
+        relative: float,
+        most_steps: int = MOST_STEPS,
+    ) -> None:
+        self.federation = federation
+        self.problems = problems
+        self.adaptive = adaptive
+        self.absolute, self.relative = absolute, relative
+        self.most_steps = most_steps
+        self.points = np.zeros((len(problems), problems[0].rank + 1))
+        self.rho = np.full(len(problems), rho)
+        self.rounds = 0
+        self.history: list[AdmmResiduals] = []
+        self.converged = False
+        self._before = self.points, self.rho
+        self._untold: list[tuple[Floats, Floats]] = []
+
+    def train(self) -> Floats:
+        """Return the points that the models have agreed on, shape (problems, rank + 1).
+
+        A site that is lost takes its dual variables with it: the others go on from where they are, towards their own
+        consensus.
+        """
+        for step in range(self.most_steps):
+            self.rounds += 1
+            asked = self.points, self.rho
+            sums = self._ask(step)
+            sites = len(self.federation.sites)
+            if step > 0:
+                self._judge(sums, sites)
+                if self.converged:
+                    break
+            self._before = asked
+            self.points = agreed(sums.models / sites, asked[1] * sites)
+        else:
+            log(WARNING, "no consensus after %d steps; the model is that of the last one", self.most_steps)
+        return self.points
+
+    def _ask(self, step: int) -> ConsensusAnswer:
+        """Have the sites take a step towards the points; those that have joined anew are told the earlier ones, too."""
+        self._untold.append((self.points, self.rho))
+        points, rho = (np.stack(parts) for parts in zip(*self._untold, strict=True))
+        trips = self.federation.costs.round_trips
+        question = ConsensusQuestion(
+            **vars(pack_problems(self.problems)), first=step + 1 - len(points), points=points, rho=rho
+        )
+        sums = self.federation.secure_sum(CONSENSUS, question)
+        # A sum that a checkpoint has answered has cost no round trip, and the sites know nothing of it.
+        if self.federation.costs.round_trips > trips:
+            self._untold.clear()
+        return sums
+
+    def _judge(self, sums: ConsensusAnswer, sites: int) -> None:
+        """Compare the residuals of the points with their tolerances (3.12), and adapt rho (3.13)."""
+        numbers = np.sqrt(sites * self.points.shape[1])
+        points, rho = self._before
+        z, moved = (np.linalg.norm(part, axis=1) for part in (self.points, self.points - points))
+        sizes = np.maximum(np.sqrt(sums.model_size), np.sqrt(sites) * z)
+        found = AdmmResiduals(
+            primal=np.sqrt(sums.primal),
+            dual=rho * np.sqrt(sites) * moved,
+            primal_allowed=numbers * self.absolute + self.relative * sizes,
+            dual_allowed=numbers * self.absolute + self.relative * np.sqrt(sums.dual_size),
+        )
+        self.history.append(found)
+        self.converged = bool(found.met.all())
+        if self.adaptive and len(self.history) <= ADAPTING_STEPS:
+            grow, shrink = found.primal > FAR * found.dual, found.dual > FAR * found.primal
+            self.rho = np.where(grow, self.rho * FACTOR, np.where(shrink, self.rho / FACTOR, self.rho))
+        if len(self.history) % LOGGED == 0 or self.converged:
+            text = "consensus, step %4d: primal residual %.1e (%.1e allowed), dual %.1e (%.1e), %d of %d open"
+            worst = int(np.argmax(found.primal / found.primal_allowed))
+            log(
+                INFO,
+                text,
+                len(self.history),
+                *(float(part[worst]) for part in (found.primal, found.primal_allowed)),
+                *(float(part[worst]) for part in (found.dual, found.dual_allowed)),
+                np.count_nonzero(~found.met),
+                len(self.problems),
+            )
+
+
+def agreed(mean: Floats, rho_sites: Floats) -> Floats:
+    """Return argmin 1/2 ||w||^2 + rho N / 2 ||z - mean||^2, where z = (w, b) (section 7.1.1).
+
+    Parameters
+    ----------
+    mean : ndarray of shape (problems, rank + 1)
+        Mean over the sites of x + y / rho.
+    rho_sites : ndarray of shape (problems,)
+        rho N.
+    """
+    point = mean.copy()
+    point[:, :-1] *= (rho_sites / (1.0 + rho_sites))[:, None]
+    return point

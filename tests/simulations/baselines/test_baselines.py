@@ -1,0 +1,107 @@
+"""The central baselines: scikit-learn's own figures on the same rows, and what they refuse."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from sklearn.metrics import balanced_accuracy_score, f1_score, roc_auc_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import SVC
+
+from flower_pansvm.errors import SettingError
+from simulations.baselines.figures import BaselineFigures
+from simulations.baselines.registry import all_baselines
+from simulations.data.pooling import Pooled, pooled
+from simulations.engines.running import train_in_process
+from strategies.pan_svm_settings import PanSvmSettings
+from strategies.settings import make_settings
+
+
+def settings_of(**values: object) -> PanSvmSettings:
+    settings = make_settings(**values)
+    assert isinstance(settings, PanSvmSettings)
+    return settings
+
+
+def run(name: str, pool: Pooled | None = None, **values: object) -> BaselineFigures:
+    settings = settings_of(**values)
+    pool = pool or pooled(settings)
+    return all_baselines()[name](settings, pool.train, pool.test)
+
+
+def test_svc_has_scikit_learns_figures() -> None:
+    found = run("central:svc", C=4.0, seed=2).evaluation
+    pool = pooled(settings_of(seed=2))
+    svc = make_pipeline(StandardScaler(), SVC(C=4.0)).fit(pool.train.X, pool.train.classes)
+    predicted, y = svc.predict(pool.test.X), pool.test.classes
+    assert found.accuracy == np.mean(predicted == y)
+    assert found.balanced_accuracy == pytest.approx(balanced_accuracy_score(y, predicted))
+    assert found.f1 == pytest.approx(f1_score(y, predicted))
+    assert found.auc == pytest.approx(roc_auc_score(y, svc.decision_function(pool.test.X)))
+
+
+def test_several_classes_are_averaged_as_scikit_learn_does() -> None:
+    found = run("central:naive-bayes", data="iris", seed=1).evaluation
+    pool = pooled(settings_of(data="iris", seed=1))
+    assert found.rows == len(pool.test.X)
+    assert found.auc is not None
+    assert 0.9 < found.auc <= 1
+    assert found.f1 is not None
+    assert 0.85 < found.f1 <= 1
+
+
+@pytest.mark.parametrize("name", list(all_baselines()))
+def test_each_learns_and_is_judged_by_the_same_measures_twice_the_same(name: str) -> None:
+    first = run(name, data="wine")
+    assert first == run(name, data="wine")
+    assert first.evaluation.accuracy is not None
+    assert first.evaluation.accuracy > 0.85
+    assert first.evaluation.auc is not None
+    assert first.converged in (True, None)
+
+
+def test_its_area_under_the_curve_is_that_of_the_federation() -> None:
+    # The federation's is from a histogram; its model, with every other row a landmark, is nearly the SVC.
+    settings = settings_of(landmarks=0.5, min_cluster=1, preset="exact", C=1.0)
+    federated = train_in_process(settings).outcome.evaluation
+    central = run("central:svc", landmarks=0.5)
+    assert federated is not None
+    assert central.evaluation.auc == pytest.approx(federated.auc, abs=0.005)
+
+
+def test_the_nystroem_map_of_all_rows_is_the_kernel_machine() -> None:
+    values = {"data": "wine", "C": 1.0, "gamma": 0.05}
+    nystroem, svc = run("central:nystroem", landmarks=0.999, **values), run("central:svc", **values)
+    assert nystroem.evaluation.accuracy == pytest.approx(svc.evaluation.accuracy, abs=0.03)
+
+
+def test_balanced_classes_favour_the_rare_one() -> None:
+    pool = pooled(settings_of())
+    rare = pool.train.classes == 0
+    few = ~rare | (np.cumsum(rare) <= 8)
+    pool = replace(pool, train=pool.train.of(few))
+    plain = run("central:svc", pool, C=0.05).evaluation
+    even = run("central:svc", pool, C=0.05, class_weight="balanced").evaluation
+    assert plain.balanced_accuracy is not None
+    assert even.balanced_accuracy is not None
+    assert even.balanced_accuracy > plain.balanced_accuracy + 0.1
+
+
+def test_a_solver_that_was_stopped_says_so() -> None:
+    assert run("central:nystroem", C=1e6, landmarks=40, data="breast_cancer").converged is False
+
+
+def test_what_cannot_be_trained_is_refused() -> None:
+    with pytest.raises(SettingError, match="does not choose them"):
+        run("central:svc", C="auto")
+    pool = pooled(settings_of(data="iris"))
+    lacking = replace(pool, train=pool.train.of(pool.train.classes != 2))
+    with pytest.raises(SettingError, match="test-fraction"):
+        run("central:svc", lacking, data="iris")
+    with pytest.raises(SettingError, match="Did you mean 'central:tree'"):
+        all_baselines()["central:tre"]
+
+
+def test_no_test_rows_no_figures() -> None:
+    assert run("central:tree", data="iris", test_fraction=0.0).evaluation.accuracy is None
