@@ -34,7 +34,7 @@ class Terms:
     preset: str = setting(
         "private",
         one_of("private", "exact", "paper"),
-        "private: secret noise in all sums that rows could be computed from; exact: none; paper: searches as published.",
+        "private: secret noise in all sums that rows could be computed from; exact: none; paper: search as published.",
     )
     scaling: str = setting("standard", one_of("standard", "minmax", "none"), "How features are scaled.")
     kernel: str = setting("rbf", one_of("rbf", "linear", "poly"), "The kernel, as in scikit-learn's SVC.")

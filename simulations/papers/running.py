@@ -1,0 +1,131 @@
+"""Does the runs of a table on all cores, and keeps each at once, so that a stopped reproduction goes on."""
+
+import json
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
+from functools import partial
+from multiprocessing import get_context
+from pathlib import Path
+
+from flower_pansvm.errors import EngineError, PanSVMError, SettingError
+from simulations.engines.running import FLOWER_LOGGER
+from simulations.papers.data import check
+from simulations.papers.reproduction import all_reproductions
+from simulations.papers.run import Result, Run, execute
+
+RUNS_FILE = "runs.jsonl"
+"""A line a run: its settings and what it has found."""
+
+Show = Callable[[Run, Result, int], None]
+"""Receives each run that has ended, what it has found, and how many are left."""
+
+
+def read_runs(folder: Path) -> dict[Run, Result]:
+    """Return the runs on file; of a run that was done twice, the last. A line that was cut off is not there.
+
+    Raises
+    ------
+    SettingError
+        If the folder holds something else.
+    """
+    file = folder / RUNS_FILE
+    if not file.exists():
+        if folder.is_dir() and any(folder.iterdir()):
+            raise SettingError(
+                f"'{folder}' holds something else than reproductions: it has no {RUNS_FILE}. Name a new folder, or one "
+                "of an earlier 'pansvm reproduce', whose runs are then not done again."
+            )
+        return {}
+    found: dict[Run, Result] = {}
+    for line in file.read_text(encoding="utf-8").splitlines():
+        try:
+            items, result = json.loads(line)
+        except ValueError:
+            continue
+        found[Run(tuple((key, value) for key, value in items))] = result
+    return found
+
+
+def do_runs(
+    runs: Iterable[Run], data_dir: Path, folder: Path, processes: int, show: Show
+) -> Mapping[Run, Result]:
+    """Return what the runs have found; those on file are not done again, but for those that failed.
+
+    Parameters
+    ----------
+    runs : iterable of Run
+        The runs.
+    data_dir, folder : Path
+        Folder of data sets, and of the reproductions.
+    processes : int
+        How many runs at a time; a single one is done in this process.
+    show : callable
+        See `Show`.
+
+    Raises
+    ------
+    SettingError
+        If a data set is missing, before anything is run, or the folder holds something else.
+    EngineError
+        If a process ends in the middle of a run.
+    """
+    wanted = list(dict.fromkeys(runs))
+    done = {run: result for run, result in read_runs(folder).items() if "error" not in result}
+    for data in sorted({str(run.config["data"]) for run in wanted}):
+        check(data, data_dir)
+    folder.mkdir(parents=True, exist_ok=True)
+    missing = [run for run in wanted if run not in done]
+    each = _one_by_one if processes == 1 else partial(_in_processes, processes)
+    with (folder / RUNS_FILE).open("a", encoding="utf-8") as file:
+        for left, (run, result) in zip(
+            range(len(missing) - 1, -1, -1), each(missing, data_dir, folder), strict=True
+        ):
+            done[run] = result
+            file.write(json.dumps([run.items, result]) + "\n")
+            file.flush()
+            show(run, result, left)
+    return {run: done[run] for run in wanted}
+
+
+def _one_by_one(runs: Sequence[Run], data_dir: Path, folder: Path) -> Iterator[tuple[Run, Result]]:
+    logger = logging.getLogger(FLOWER_LOGGER)
+    usual = logger.level
+    try:
+        _quiet()
+        for run in runs:
+            yield run, _execute(run, data_dir, folder)
+    finally:
+        logger.setLevel(usual)
+
+
+def _in_processes(
+    processes: int, runs: Sequence[Run], data_dir: Path, folder: Path
+) -> Iterator[tuple[Run, Result]]:
+    with ProcessPoolExecutor(processes, get_context("spawn"), _quiet) as pool:
+        pending = {pool.submit(_execute, run, data_dir, folder): run for run in runs}
+        try:
+            for future in as_completed(pending):
+                yield pending[future], future.result()
+        except BrokenProcessPool:
+            raise EngineError(
+                "A process ended in the middle of a run, probably for want of memory. The runs before it are kept: try "
+                "again."
+            ) from None
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _execute(run: Run, data_dir: Path, folder: Path) -> Result:
+    """Do a run; what it may fail for, as a class without a row to train on, is its result."""
+    try:
+        return execute(run, data_dir, folder)
+    except (PanSVMError, ValueError) as error:
+        return {"error": str(error)}
+
+
+def _quiet() -> None:
+    """Prepare a process: data sets that are made enter themselves beside the tables, and Flower's log is silent."""
+    all_reproductions()
+    logging.getLogger(FLOWER_LOGGER).setLevel(logging.ERROR)
