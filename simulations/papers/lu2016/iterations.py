@@ -32,7 +32,7 @@ class IterationsFigure(Reproduction):
         """Return the table's runs."""
         plan = self.table.plan(repeats)
         return {
-            (f"{NAMES[split]}-{sites}", name): plan[f"{split}, {sites} sites", f"{name} rounds"]
+            (f"{NAMES[split]}-{sites}", name): plan[f"{split}, {sites} sites, {name}", "rounds"]
             for split in SPLITS
             for sites in SITES
             for name in STRATEGIES
