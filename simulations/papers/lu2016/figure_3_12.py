@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from simulations.papers.lu2016.scaling_up import SUBSTITUTED, TWELVE, runs_of
-from simulations.papers.plots import bars
+from simulations.papers.plots import bars, legend
 from simulations.papers.reproduction import REPRODUCTIONS, Cell, Place, Plan, Reproduction
 from simulations.papers.run import Result
 
@@ -41,5 +41,5 @@ class Figure312(Reproduction):
         axes = figure.subplots()
         bars(axes, cells, "seconds")
         axes.set(title=self.title, yscale="log")
-        axes.legend(frameon=False)
+        legend(figure)
         return figure

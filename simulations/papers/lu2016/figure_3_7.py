@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from simulations.papers.lu2016.stability import StabilityTable, by_strategy
 from simulations.papers.lu2016.table_3_4 import Table34
 from simulations.papers.lu2016.table_3_5 import Table35
-from simulations.papers.plots import bars
+from simulations.papers.plots import bars, legend
 from simulations.papers.reproduction import REPRODUCTIONS, Cell, Place, Plan, Reproduction
 from simulations.papers.run import Result
 
@@ -56,5 +56,5 @@ class Figure37(Reproduction):
                 "seconds of training",
             )
             axes.set(title=name, yscale="log")
-            axes.legend(frameon=False)
+        legend(figure)
         return figure

@@ -6,7 +6,7 @@ from typing import ClassVar
 from matplotlib.figure import Figure
 
 from simulations.papers.lu2016.stability import SITES, SPLITS, STRATEGIES, StabilityTable, rounds
-from simulations.papers.plots import bars
+from simulations.papers.plots import bars, legend
 from simulations.papers.reproduction import Cell, Place, Plan, Reproduction
 from simulations.papers.run import Result
 
@@ -48,5 +48,5 @@ class IterationsFigure(Reproduction):
         axes = figure.subplots()
         bars(axes, cells, "round trips")
         axes.set(title=self.title, yscale="log")
-        axes.legend(frameon=False)
+        legend(figure)
         return figure

@@ -7,7 +7,7 @@ from matplotlib.figure import Figure
 
 from simulations.papers.lu2016.many_classes import ALL, SUBSTITUTED, accuracy, shares_of
 from simulations.papers.lu2016.sets import PaperSet
-from simulations.papers.plots import bars
+from simulations.papers.plots import bars, legend
 from simulations.papers.reproduction import Cell, Place, Plan, Reproduction
 from simulations.papers.run import Result, Run
 
@@ -48,5 +48,5 @@ class SchemesFigure(Reproduction):
         axes = figure.subplots()
         bars(axes, cells, "accuracy, %")
         axes.set(title=self.title, ylim=(0, 104))
-        axes.legend(frameon=False, loc="lower left")
+        legend(figure)
         return figure
