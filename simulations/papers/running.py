@@ -1,16 +1,12 @@
 """Does the runs of a table on all cores, and keeps each at once, so that a stopped reproduction goes on."""
 
 import json
-import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
-from functools import partial
-from multiprocessing import get_context
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
-from flower_pansvm.errors import EngineError, PanSVMError, SettingError
-from simulations.engines.running import FLOWER_LOGGER
+from flower_pansvm.errors import PanSVMError, SettingError
+from simulations.comparison.workers import DIED, run_each
 from simulations.papers.data import check
 from simulations.papers.reproduction import all_reproductions
 from simulations.papers.run import Result, Run, execute
@@ -68,8 +64,6 @@ def do_runs(
     ------
     SettingError
         If a data set is missing, before anything is run, or the folder holds something else.
-    EngineError
-        If a process ends in the middle of a run.
     """
     wanted = list(dict.fromkeys(runs))
     done = {run: result for run, result in read_runs(folder).items() if "error" not in result}
@@ -77,11 +71,10 @@ def do_runs(
         check(data, data_dir)
     folder.mkdir(parents=True, exist_ok=True)
     missing = [run for run in wanted if run not in done]
-    each = _one_by_one if processes == 1 else partial(_in_processes, processes)
+    do = Execute(data_dir, folder)
+    each = map(do, missing) if processes == 1 else run_each(missing, processes, do, _died)
     with (folder / RUNS_FILE).open("a", encoding="utf-8") as file:
-        for left, (run, result) in zip(
-            range(len(missing) - 1, -1, -1), each(missing, data_dir, folder), strict=True
-        ):
+        for left, (run, result) in zip(range(len(missing) - 1, -1, -1), each, strict=True):
             done[run] = result
             file.write(json.dumps([run.items, result]) + "\n")
             file.flush()
@@ -89,43 +82,28 @@ def do_runs(
     return {run: done[run] for run in wanted}
 
 
-def _one_by_one(runs: Sequence[Run], data_dir: Path, folder: Path) -> Iterator[tuple[Run, Result]]:
-    logger = logging.getLogger(FLOWER_LOGGER)
-    usual = logger.level
-    try:
-        _quiet()
-        for run in runs:
-            yield run, _execute(run, data_dir, folder)
-    finally:
-        logger.setLevel(usual)
+@dataclass(frozen=True)
+class Execute:
+    """Does a run; what it may fail for, as a class without a row to train on, is its result.
 
+    Parameters
+    ----------
+    data_dir, folder : Path
+        As of `do_runs`.
+    """
 
-def _in_processes(
-    processes: int, runs: Sequence[Run], data_dir: Path, folder: Path
-) -> Iterator[tuple[Run, Result]]:
-    with ProcessPoolExecutor(processes, get_context("spawn"), _quiet) as pool:
-        pending = {pool.submit(_execute, run, data_dir, folder): run for run in runs}
+    data_dir: Path
+    folder: Path
+
+    def __call__(self, run: Run) -> tuple[Run, Result]:
+        """Return the run and what it has found."""
+        # Data sets that have to be made enter themselves beside the tables.
+        all_reproductions()
         try:
-            for future in as_completed(pending):
-                yield pending[future], future.result()
-        except BrokenProcessPool:
-            raise EngineError(
-                "A process ended in the middle of a run, probably for want of memory. The runs before it are kept: try "
-                "again."
-            ) from None
-        finally:
-            pool.shutdown(wait=False, cancel_futures=True)
+            return run, execute(run, self.data_dir, self.folder)
+        except (PanSVMError, ValueError) as error:
+            return run, {"error": str(error)}
 
 
-def _execute(run: Run, data_dir: Path, folder: Path) -> Result:
-    """Do a run; what it may fail for, as a class without a row to train on, is its result."""
-    try:
-        return execute(run, data_dir, folder)
-    except (PanSVMError, ValueError) as error:
-        return {"error": str(error)}
-
-
-def _quiet() -> None:
-    """Prepare a process: data sets that are made enter themselves beside the tables, and Flower's log is silent."""
-    all_reproductions()
-    logging.getLogger(FLOWER_LOGGER).setLevel(logging.ERROR)
+def _died(run: Run) -> tuple[Run, Result]:
+    return run, {"error": DIED}
