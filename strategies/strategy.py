@@ -38,6 +38,8 @@ class PhasedStrategy(Strategy):
     ----------
     settings_class : type
         The strategy's settings; a strategy with some of its own has a subclass.
+    several_classes : bool
+        Whether it tells more than two classes apart.
     federation : Federation
         The sites, while and after the strategy runs.
     outcome : Outcome
@@ -45,6 +47,7 @@ class PhasedStrategy(Strategy):
     """
 
     settings_class: ClassVar[type[Settings]] = Settings
+    several_classes: ClassVar[bool] = True
 
     def __init__(
         self, settings: Settings, checkpoint: Checkpoint | None = None, transcript: Transcript | None = None

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from simulations.comparison.page import MARKDOWN_FILE, PAGE_FILE, SUMMARY_FILE, write_summary
 from simulations.comparison.plan import Plan
-from simulations.comparison.progress import Progress
+from simulations.comparison.progress import ProgressDisplay
 from simulations.comparison.table import PLAN_FILE, TABLE_FILE, ComparisonTable, opened
 from simulations.comparison.workers import run_all
 
@@ -46,7 +46,7 @@ def compare(plan: Plan, folder: Path, jobs: int, console: Console) -> int:
             console.print(
                 f"{len(cases) - len(missing)} of {len(cases)} runs are in {folder} already.", soft_wrap=True
             )
-        with Progress(console, cases, table.lines()) as progress:
+        with ProgressDisplay(console, cases, table.lines()) as progress:
             for finished in run_all(missing, jobs):
                 table.add(finished)
                 progress.add(finished)

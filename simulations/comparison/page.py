@@ -14,12 +14,13 @@ from simulations.benchmarks.tables import markdown
 from simulations.comparison import plots
 from simulations.comparison.run import Finished
 from simulations.comparison.significance import LEVEL, Ranking
-from simulations.comparison.summary import MEASURES, PLACE, Blocks, blocks_of, frame, summary
+from simulations.comparison.summary import MEASURES, PLACE, Blocks, blocks_of, frame, overview, summary
 from simulations.report.section import svg
 
 SUMMARY_FILE, MARKDOWN_FILE, PAGE_FILE = "summary.csv", "summary.md", "comparison.html"
 
 TITLES = ("accuracy", "balanced accuracy", "AUC", "F1", "round trips", "MB", "seconds")
+OVERVIEW_TITLES = ("accuracy", "points below the best", "round trips", "MB", "seconds")
 
 
 @dataclass(frozen=True)
@@ -57,6 +58,7 @@ def write_summary(folder: Path, lines: Sequence[Finished], total: int, notes: Se
     """
     runs = frame(lines)
     means, blocks = summary(runs), blocks_of(runs)
+    points = overview(means)
     means.to_csv(folder / SUMMARY_FILE, index=False)
     shown = plots.styles(list(dict.fromkeys(runs["strategy"])), list(all_baselines()))
     ranking = blocks.ranking()
@@ -66,6 +68,7 @@ def write_summary(folder: Path, lines: Sequence[Finished], total: int, notes: Se
         "# Comparison\n",
         *(f"{sentence}\n" for sentence in words.values() if sentence),
         *(f"- {note}\n" for note in notes),
+        f"## All sets and splits\n\n{markdown(['', *OVERVIEW_TITLES], _overview_lines(points))}",
         *(f"## {place.name}\n\n{markdown(['', *TITLES], place.lines)}" for place in places),
     ]
     if ranking is not None:
@@ -87,7 +90,9 @@ def write_summary(folder: Path, lines: Sequence[Finished], total: int, notes: Se
         notes=notes,
         titles=TITLES,
         places=places,
-        costs=_cost_plots(means, shown),
+        overview_titles=OVERVIEW_TITLES,
+        overview=_overview_lines(points),
+        costs=_cost_plots(points, shown),
         ranking=None if ranking is None else svg(plots.critical_difference_figure(ranking, shown)),
         pair_titles=PAIR_TITLES,
         pairs=[] if ranking is None else pair_lines(ranking),
@@ -141,11 +146,18 @@ def _place(name: Any, means: pd.DataFrame, runs: pd.DataFrame, shown: dict[str, 
     return Place(", ".join(filter(None, name)), lines, svg(plot))
 
 
-def _cost_plots(means: pd.DataFrame, shown: dict[str, plots.Style]) -> list[str]:
-    sent = means.assign(megabytes=(means["bytes_up"] + means["bytes_down"]) / 1e6)
+def _overview_lines(points: pd.DataFrame) -> list[list[str]]:
+    forms = (".4f", ".2f", ".0f", ".2f", ".1f")
+    return [
+        [str(name), *(_number(value, form) for value, form in zip(line, forms, strict=True))]
+        for name, line in points.iterrows()
+    ]
+
+
+def _cost_plots(points: pd.DataFrame, shown: dict[str, plots.Style]) -> list[str]:
     figures = (
-        plots.cost_figure(sent, "round_trips", "round trips, mean", shown),
-        plots.cost_figure(sent, "megabytes", "megabytes sent by and to all sites, mean", shown),
+        plots.cost_figure(points, "round_trips", "round trips, mean", shown),
+        plots.cost_figure(points, "megabytes", "megabytes sent by and to all sites, mean", shown),
     )
     return [svg(figure) for figure in figures if figure is not None]
 

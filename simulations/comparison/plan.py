@@ -71,7 +71,7 @@ class Plan:
         """
         self._check_names()
         self._check_settings()
-        notes: dict[str, None] = {}
+        single: dict[str, dict[str, None]] = {}
         checked: set[tuple[str, str, str, int]] = set()
         for case in self._cases():
             settings = settings_of(case)
@@ -81,8 +81,14 @@ class Plan:
             place = (case.data, case.split, case.settings, case.seed)
             if place not in checked:
                 checked.add(place)
-                notes |= dict.fromkeys(_check_sites(case, settings))
-        return list(notes)
+                found = self._check_sites(case, settings)
+                if found:
+                    where = f"{', '.join(found)} with seed {case.seed}"
+                    single.setdefault(f"{case.data}, split {case.split}", {})[where] = None
+        return [
+            f"{place}: all training rows are of one class at {'; '.join(where)}"
+            for place, where in single.items()
+        ]
 
     def _cases(self) -> Iterator[Case]:
         seeds = range(self.seed, self.seed + self.repeats)
@@ -111,6 +117,26 @@ class Plan:
             found.append((text, chosen))
         return found
 
+    def _check_sites(self, case: Case, settings: Settings) -> list[str]:
+        """Check that every site has rows to train on; return the sites that have rows of one class only."""
+        where = f"{case.data}, split {case.split}, seed {case.seed}"
+        try:
+            running.check(settings)
+            pool = pooled(settings)
+            for strategy in self.strategies:
+                if strategy in all_strategies():
+                    running.check_classes(strategy, pool.schema.classes)
+        except PanSVMError as error:
+            raise type(error)(f"{where}: {error}", error.detail) from None
+        classes = [np.unique(pool.train.classes[pool.train.sites == site]) for site in range(settings.sites)]
+        empty = [simulated_name(site) for site, found in enumerate(classes) if len(found) == 0]
+        if empty:
+            raise SettingError(
+                f"{where}: {', '.join(empty)} would have no row to train on. Lower test-fraction or the number of "
+                "sites, choose another split, or begin with another --seed."
+            )
+        return [simulated_name(site) for site, found in enumerate(classes) if len(found) == 1]
+
     def _check_names(self) -> None:
         known = [*all_strategies(), *all_baselines()]
         for name in self.strategies:
@@ -123,6 +149,8 @@ class Plan:
             ("splits", self.splits),
             ("aggregations", self.aggregations),
         ):
+            if not names:
+                raise SettingError(f"No {what} are named, so there is nothing to compare. Name at least one.")
             twice = [name for number, name in enumerate(names) if name in names[:number]]
             if twice:
                 raise SettingError(f"'{twice[0]}' is twice among the {what}. Name it once.")
@@ -155,22 +183,3 @@ def _settings_known(strategy: str, aggregation: str) -> set[str]:
 def _known_to(strategy: str, aggregation: str, chosen: Mapping[str, Scalar]) -> dict[str, Scalar]:
     known = _settings_known(strategy, aggregation)
     return {key: value for key, value in chosen.items() if key in known}
-
-
-def _check_sites(case: Case, settings: Settings) -> list[str]:
-    """Check that every site has rows to train on; return which have rows of one class only."""
-    where = f"{case.data}, split {case.split}, seed {case.seed}"
-    try:
-        running.check(settings)
-        pool = pooled(settings)
-    except PanSVMError as error:
-        raise type(error)(f"{where}: {error}", error.detail) from None
-    classes = [np.unique(pool.train.classes[pool.train.sites == site]) for site in range(settings.sites)]
-    empty = [simulated_name(site) for site, found in enumerate(classes) if len(found) == 0]
-    if empty:
-        raise SettingError(
-            f"{where}: {', '.join(empty)} would have no row to train on. Lower test-fraction or the number of sites, "
-            "choose another split, or begin with another --seed."
-        )
-    single = [simulated_name(site) for site, found in enumerate(classes) if len(found) == 1]
-    return [f"{where}: the training rows of {', '.join(single)} are all of one class"] if single else []

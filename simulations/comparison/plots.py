@@ -10,7 +10,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from simulations.comparison.significance import Ranking
-from simulations.comparison.summary import PLACE
 
 WIDTH = 5.2
 """Inches."""
@@ -77,13 +76,13 @@ def accuracy_figure(runs: pd.DataFrame, limits: tuple[float, float], shown: dict
     return figure
 
 
-def cost_figure(means: pd.DataFrame, cost: str, label: str, shown: dict[str, Style]) -> Figure | None:
+def cost_figure(points: pd.DataFrame, cost: str, label: str, shown: dict[str, Style]) -> Figure | None:
     """Draw what strategies lose against the best one over what they cost; None if none costs anything.
 
     Parameters
     ----------
-    means : DataFrame
-        From `simulations.comparison.summary.summary`.
+    points : DataFrame
+        From `simulations.comparison.summary.overview`.
     cost : str
         Column of the cost.
     label : str
@@ -91,8 +90,9 @@ def cost_figure(means: pd.DataFrame, cost: str, label: str, shown: dict[str, Sty
     shown : dict
         Style of each strategy.
     """
-    loss = means.groupby(PLACE)["accuracy"].transform("max") - means["accuracy"]
-    points = means.assign(loss=100 * loss).groupby("strategy", sort=False)[["loss", cost]].mean().dropna()
+    points = points.dropna(subset=["below", cost]).loc[
+        lambda known: [name for name in shown if name in known.index]
+    ]
     paid = points[points[cost] > 0]
     if paid.empty:
         return None
@@ -101,17 +101,17 @@ def cost_figure(means: pd.DataFrame, cost: str, label: str, shown: dict[str, Sty
     for name, point in points.iterrows():
         style, text = shown[str(name)], str(name)
         if point[cost] > 0:
-            axes.plot(point[cost], point["loss"], linestyle="", markersize=8, label=text, **style)
+            axes.plot(point[cost], point["below"], linestyle="", markersize=8, label=text, **style)
         else:
-            axes.axhline(point["loss"], color=BASELINE, linewidth=0.8, linestyle=":")
+            axes.axhline(point["below"], color=BASELINE, linewidth=0.8, linestyle=":")
             edge = axes.get_yaxis_transform()
-            axes.plot(0.985, point["loss"], transform=edge, linestyle="", markersize=6, label=text, **style)
+            axes.plot(0.985, point["below"], transform=edge, linestyle="", markersize=6, label=text, **style)
     axes.set_xscale("log")
     axes.set_xlim(paid[cost].min() / 1.8, paid[cost].max() * 2.6)
     axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_ylim(points["loss"].max() * 1.08 + 0.1, -0.1 - 0.04 * points["loss"].max())
+    axes.set_ylim(points["below"].max() * 1.08 + 0.1, -0.1 - 0.04 * points["below"].max())
     axes.set_xlabel(label, fontsize=9)
     axes.set_ylabel("points below the best", fontsize=9)
     _plain(axes)

@@ -16,7 +16,7 @@ LAST = 5
 """Failed runs whose reason the live table shows."""
 
 
-class Progress:
+class ProgressDisplay:
     """Shows each run as it finishes, in a ``with`` block.
 
     Parameters

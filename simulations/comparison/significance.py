@@ -28,7 +28,7 @@ DIGITS = 9
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairTest:
     """Two strategies beside each other.
 
     Parameters
@@ -65,14 +65,14 @@ class Ranking:
         Accuracies of each strategy that were compared.
     friedman : float or None
         p-value of Friedman's test; None with two strategies.
-    pairs : tuple of Pair
+    pairs : tuple of PairTest
         All pairs.
     """
 
     mean_ranks: dict[str, float]
     blocks: int
     friedman: float | None
-    pairs: tuple[Pair, ...]
+    pairs: tuple[PairTest, ...]
 
     @property
     def smallest(self) -> float:
@@ -118,7 +118,7 @@ def rank(blocks: pd.DataFrame) -> Ranking | None:
     pairs = list(combinations(names, 2))
     p = [signed_rank(column[first] - column[second]) for first, second in pairs]
     found = tuple(
-        Pair(first, second, float((column[first] - column[second]).mean()), own, corrected)
+        PairTest(first, second, float((column[first] - column[second]).mean()), own, corrected)
         for (first, second), own, corrected in zip(pairs, p, holm(p), strict=True)
     )
     return Ranking(dict(zip(names, ranks.tolist(), strict=True)), len(blocks), _friedman(table), found)
@@ -126,6 +126,11 @@ def rank(blocks: pd.DataFrame) -> Ranking | None:
 
 def signed_rank(differences: NDArray[np.float64]) -> float:
     """Return the p-value of Wilcoxon's signed-rank test, two-sided; zeros count half on either side.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (blocks,)
+        At least two.
 
     Examples
     --------

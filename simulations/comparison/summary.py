@@ -77,6 +77,28 @@ def summary(runs: pd.DataFrame) -> pd.DataFrame:
     return found.reset_index()
 
 
+def overview(means: pd.DataFrame) -> pd.DataFrame:
+    """Return the mean of each strategy over all places, the best first; places count alike.
+
+    Parameters
+    ----------
+    means : DataFrame
+        From `summary`.
+
+    Returns
+    -------
+    DataFrame
+        By strategy: ``accuracy``, ``below`` (percentage points below the best strategy of each place), ``round_trips``,
+        ``megabytes`` (sent by and to all sites), ``seconds``.
+    """
+    best = means.groupby(PLACE)["accuracy"].transform("max")
+    found = means.assign(
+        below=100 * (best - means["accuracy"]), megabytes=(means["bytes_up"] + means["bytes_down"]) / 1e6
+    )
+    columns = ["accuracy", "below", "round_trips", "megabytes", "seconds"]
+    return found.groupby("strategy", sort=False)[columns].mean().sort_values("below", kind="stable")
+
+
 def blocks_of(runs: pd.DataFrame) -> Blocks:
     """Return the accuracies that tests compare.
 

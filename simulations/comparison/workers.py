@@ -55,8 +55,13 @@ def run_each(works: Sequence[W], jobs: int, run: Callable[[W], D], died: Callabl
         while waiting or busy:
             while waiting and len(busy) < jobs:
                 free = next((one for one in processes if one not in busy), None) or _start(processes, run)
+                try:
+                    free.send(waiting[-1])
+                except ConnectionError:
+                    # It died while it had nothing to do.
+                    processes.pop(free).join()
+                    continue
                 busy[free] = waiting.pop()
-                free.send(busy[free])
             for ready in wait(list(busy)):
                 assert isinstance(ready, Connection)
                 work = busy.pop(ready)

@@ -107,7 +107,8 @@ def locate(name: str, data_dir: Path | None = None) -> Path | None:
     ]
     raise SettingError(
         f"There is no data set '{name}': scikit-learn ships none of that name, and '{folder}' holds neither "
-        f"{' nor '.join(name + suffix for suffix in FOLDER_SUFFIXES)}. {near_matches(name, [*SHIPPED, *there])}"
+        f"{' nor '.join(name + suffix for suffix in FOLDER_SUFFIXES)}. {near_matches(name, [*SHIPPED, *there])} Which "
+        "sets the papers use, and what must be in their files, is in docs/comparing.md."
     )
 
 

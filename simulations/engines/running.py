@@ -2,7 +2,7 @@
 
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from datetime import datetime
@@ -14,6 +14,7 @@ import numpy as np
 from clients.app import app
 from clients.gate.classes import check_labels
 from clients.gate.terms import simulated_name
+from flower_pansvm.errors import SettingError
 from flower_pansvm.schema import class_names
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
@@ -56,7 +57,8 @@ def check(settings: Settings) -> None:
     Raises
     ------
     PanSVMError
-        If a table cannot be read, the tables do not fit together, or the split cannot be made.
+        If a table cannot be read, the tables do not fit together, the split cannot be made, or there are more classes
+        than the strategy tells apart.
     """
     columns, classes, absent_is_zero = {}, {}, []
     positive, by_place = settings.positive_labels, defaultdict(list)
@@ -72,7 +74,18 @@ def check(settings: Settings) -> None:
     for place, parts in by_place.items():
         # Of a data set that is dealt out, a site may hold few enough names of patients for classes.
         check_labels(np.concatenate(parts), positive, place, least=1)
-    common_schema(columns, classes, positive, absent_is_zero)
+    schema = common_schema(columns, classes, positive, absent_is_zero)
+    check_classes(settings.strategy, schema.classes)
+
+
+def check_classes(strategy: str, classes: Sequence[str]) -> None:
+    """Raise a SettingError if there are more classes than a strategy tells apart."""
+    if len(classes) > 2 and not all_strategies()[strategy].several_classes:
+        raise SettingError(
+            f"The strategy {strategy} tells two classes apart, and there are {len(classes)}: {', '.join(classes)}. "
+            "Name the labels that count as positive in the setting 'positive', which makes two classes of them, or "
+            "choose another strategy."
+        )
 
 
 def with_sites_of_data(settings: Settings) -> Settings:

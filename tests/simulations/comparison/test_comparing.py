@@ -1,0 +1,172 @@
+"""``pansvm compare`` from the command line, its processes, and what becomes of it when it is stopped."""
+
+import io
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from multiprocessing import active_children
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from rich.console import Console
+
+from simulations.comparison.plan import Plan
+from simulations.comparison.progress import ProgressDisplay
+from simulations.comparison.run import Finished
+from simulations.comparison.workers import run_all
+
+Run = Callable[..., tuple[int, str, str]]
+Line = Callable[..., Finished]
+
+COMPARE = ("compare", "--data", "iris", "--sites", 3, "--repeats", 2, "--splits", "iid,dirichlet:1")
+STRATEGIES = ("--strategies", "local-only,central:tree,central:naive-bayes")
+FILES = ["comparison.csv", "comparison.html", "comparison.json", "summary.csv", "summary.md"]
+
+
+def without_seconds(folder: Path) -> list[list[str]]:
+    frame = pd.read_csv(folder / "comparison.csv", dtype=str).drop(columns="seconds")
+    return [list(frame.columns), *frame.to_numpy().tolist()]
+
+
+def test_compare_leaves_a_table_and_goes_on_to_the_same_one(pansvm: Run, tmp_path: Path) -> None:
+    command = (*COMPARE, *STRATEGIES, "--out", "out")
+    code, out, err = pansvm(*command, "--jobs", 2)
+    assert (code, err) == (0, "")
+    assert "[12/12]" in out
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == FILES
+    whole = without_seconds(tmp_path / "out")
+    assert len(whole) == 1 + 12
+
+    file = tmp_path / "out" / "comparison.csv"
+    lines = file.read_text().splitlines(keepends=True)
+    kept = lines[0], *lines[5:8], lines[2], lines[9][:20]
+    file.write_text("".join(kept))
+    code, out, _ = pansvm(*command, "--jobs", 1)
+    assert (code, without_seconds(tmp_path / "out") == whole) == (0, True)
+    assert "4 of 12 runs are in" in out
+    # What was there is there to the letter, with its seconds.
+    assert set(file.read_text().splitlines(keepends=True)) >= {*lines[5:8], lines[2]}
+
+    written = {name: (tmp_path / "out" / name).read_bytes() for name in FILES}
+    code, _, err = pansvm(*command, "--seed", 1)
+    assert code == 1
+    assert "another comparison" in err
+    assert {name: (tmp_path / "out" / name).read_bytes() for name in FILES} == written
+
+
+def test_a_failed_run_is_reported_and_the_others_go_on(pansvm: Run, tmp_path: Path) -> None:
+    code, out, err = pansvm(
+        "compare", "--data", "iris", "--strategies", "pan-svm,central:tree", "--repeats", 1, "--jobs", 1,
+        "--set", "kernel=poly", "--set", "gamma=1e200", "--out", "out",
+    )  # fmt: skip
+    assert (code, err) == (1, "")
+    assert "pan-svm, iris, iid, ring, repeat 0: failed: The kernel" in out
+    assert "1 of 2 runs failed" in out
+    frame = pd.read_csv(tmp_path / "out" / "comparison.csv").set_index("strategy")
+    assert "too large" in frame.loc["pan-svm", "error"]
+    assert frame.loc["central:tree", "accuracy"] > 0.8
+    assert "too large" in (tmp_path / "out" / "comparison.html").read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--strategies", "pan-svn"], "Did you mean 'pan-svm'"),
+        (["--set", "C"], "KEY=VALUE"),
+        (["--splits", "iid", "--strategies", ""], "Name at least one"),
+    ],
+)
+def test_bad_input_leaves_no_folder(pansvm: Run, tmp_path: Path, arguments: list[str], told: str) -> None:
+    code, _, err = pansvm("compare", *arguments, "--out", "out")
+    assert code == 1
+    assert err.startswith("Error: ")
+    assert told in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_process_that_dies_takes_no_other_run_with_it() -> None:
+    cases = Plan(
+        data=("iris",),
+        strategies=("pan-svm", "central:tree"),
+        splits=("iid",),
+        aggregations=("ring",),
+        repeats=1,
+        seed=0,
+        common={"label": "", "positive": "", "sites": 3, "test-fraction": 0.2, "data-dir": ""},
+        varied={},
+    ).cases()
+
+    def kill_the_first() -> None:
+        while not active_children():
+            time.sleep(0.01)
+        active_children()[0].kill()
+
+    killer = threading.Thread(target=kill_the_first)
+    killer.start()
+    first, second = run_all(cases, jobs=1)
+    killer.join()
+    assert first.strategy == "pan-svm"
+    assert "ended before the run did" in first.error
+    assert (second.strategy, second.error) == ("central:tree", "")
+    assert not active_children()
+
+
+def test_a_terminal_shows_a_table_and_failures(line: Line) -> None:
+    stream = io.StringIO()
+    console = Console(file=stream, force_terminal=True, width=120, color_system=None)
+    cases = Plan(
+        ("iris",), ("local-only", "central:tree"), ("iid",), ("ring",), 2, 0, {"data-dir": ""}, {}
+    ).cases()
+    with ProgressDisplay(console, cases, [line("local-only", accuracy=0.75, seconds=1.0)]) as progress:
+        progress.add(line("local-only", 1, accuracy=0.85, seconds=2.0))
+        progress.add(line("central:tree", aggregation="", error="[red] luck"))
+    shown = stream.getvalue().replace("\x1b", "")
+    for words in ("0.7500", "0.8000", "1.5", "failed: [red] luck", "3 of 4 runs"):
+        assert words in shown, words
+
+
+@pytest.mark.slow
+def test_interrupted_and_killed_it_goes_on_to_the_table_of_a_whole_comparison(tmp_path: Path) -> None:
+    command = [
+        sys.executable,
+        "-m",
+        "simulations",
+        *map(str, COMPARE),
+        "--set",
+        "landmarks=20",
+        "--jobs",
+        "2",
+    ]
+    command += ["--strategies", "pan-svm,svm-ensemble,central:svc", "--out"]
+    root = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
+
+    def stopped_after(lines: int, number: int) -> subprocess.Popen[str]:
+        process = subprocess.Popen(
+            [*command, "stopped"],
+            cwd=tmp_path,
+            env=root,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+        file = tmp_path / "stopped" / "comparison.csv"
+        while not (file.exists() and file.read_text().count("\n") > lines):
+            assert process.poll() is None
+            time.sleep(0.05)
+        process.send_signal(number)
+        return process
+
+    interrupted = stopped_after(3, signal.SIGINT)
+    _, err = interrupted.communicate()
+    assert interrupted.returncode != 0
+    assert "Go on with: pansvm compare" in err
+    assert "Traceback" not in err
+    stopped_after(6, signal.SIGKILL).communicate()
+    for folder in ("stopped", "whole"):
+        subprocess.run([*command, folder], cwd=tmp_path, env=root, check=True, capture_output=True)
+    assert without_seconds(tmp_path / "stopped") == without_seconds(tmp_path / "whole")

@@ -1,0 +1,124 @@
+"""What a comparison consists of, and what is refused before its first run."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flower_pansvm.errors import PanSVMError, SettingError
+from simulations.comparison.plan import BY_FILE, Plan
+from strategies.local_only import LocalOnly
+from strategies.registry import all_strategies, strategies
+
+COMMON = {"label": "", "positive": "", "sites": 3, "test-fraction": 0.2, "data-dir": ""}
+
+
+def plan(**changes: Any) -> Plan:
+    values = {
+        "data": ("iris",),
+        "strategies": ("local-only", "central:tree"),
+        "splits": ("iid",),
+        "aggregations": ("ring",),
+        "repeats": 2,
+        "seed": 0,
+        "common": COMMON,
+        "varied": {},
+    }
+    return Plan(**{**values, **changes})
+
+
+def test_a_case_for_each_combination_and_a_baseline_once_for_all_secure_sums() -> None:
+    cases = plan(
+        data=("iris", "wine"),
+        splits=("iid", "dirichlet:1"),
+        aggregations=("ring", "k-secure"),
+        varied={"C": ("1", "10"), "landmarks": ("20",)},
+        seed=7,
+    ).cases()
+    # data x splits x C x repeats x (two secure sums, and the baseline)
+    assert len(cases) == len(set(cases)) == 2 * 2 * 2 * 2 * 3
+    assert {case.aggregation for case in cases if case.strategy == "central:tree"} == {""}
+    assert {(case.repeat, case.seed) for case in cases} == {(0, 7), (1, 8)}
+    assert {case.settings for case in cases} == {"C=1", "C=10"}
+    for case in cases:
+        assert case.config["seed"] == case.seed
+        assert f"C={case.config['C']}" == case.settings
+        # local-only has no landmarks, so that the setting is none of its.
+        assert ("landmarks" in case.config) == (case.strategy == "central:tree")
+
+
+def test_the_number_of_sites_can_be_compared() -> None:
+    several = plan(varied={"sites": ("3", "6")})
+    assert several.check() == []
+    assert {case.config["sites"] for case in several.cases()} == {"3", "6"}
+
+
+def test_data_of_a_file_for_each_site_are_dealt_out_by_file(hospital_files: list[Path]) -> None:
+    data = "|".join(map(str, hospital_files))
+    by_file = plan(data=(data,), splits=("iid", "dirichlet:1"))
+    by_file.check()
+    assert {case.split for case in by_file.cases()} == {BY_FILE}
+
+
+@pytest.mark.parametrize(
+    ("changes", "told"),
+    [
+        ({"strategies": ("pan-svn",)}, "Did you mean 'pan-svm'"),
+        ({"strategies": ("central:svm",)}, "Did you mean 'central:svc'"),
+        ({"strategies": ("local-only", "local-only")}, "twice"),
+        ({"aggregations": ("rings",)}, "Did you mean 'ring'"),
+        ({"splits": ("idd",)}, "Did you mean 'iid'"),
+        ({"splits": ("dirichlet",)}, "dirichlet:A"),
+        ({"splits": ("feature:petal",)}, "nearest names"),
+        ({"data": ("irys",)}, "Did you mean 'iris'"),
+        ({"varied": {"gama": ("1",)}}, "Did you mean 'gamma'"),
+        ({"varied": {"landmarks": ("9",)}, "strategies": ("local-only",)}, "none of these is compared"),
+        ({"varied": {"C": ("-1",)}}, "above 0"),
+        ({"varied": {"C": ("1", "1")}}, "twice"),
+        ({"varied": {"C": ("auto",)}, "strategies": ("pan-svm", "central:svc")}, "does not choose them"),
+        ({"varied": {"seed": ("1",)}}, "--help"),
+        ({"common": {**COMMON, "sites": 151}}, "151 sites"),
+        ({"common": {**COMMON, "positive": "virginca"}}, "positive"),
+    ],
+)
+def test_what_cannot_work_is_refused_before_the_first_run(changes: dict[str, Any], told: str) -> None:
+    with pytest.raises(PanSVMError, match=told):
+        plan(**changes).check()
+
+
+def test_a_set_that_is_not_in_the_folder_names_the_missing_file_and_where_it_is_described(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "heart.csv.gz").touch()
+    with pytest.raises(SettingError) as error:
+        plan(data=("hart",), common={**COMMON, "data-dir": str(tmp_path)}).check()
+    for words in ("hart.csv.gz", "Did you mean 'heart'", "docs/comparing.md"):
+        assert words in str(error.value)
+
+
+def write(path: Path, classes: list[str]) -> str:
+    generator = np.random.default_rng(0)
+    pd.DataFrame({"x": generator.normal(size=len(classes)), "label": classes}).to_csv(path, index=False)
+    return str(path)
+
+
+def test_a_site_without_rows_is_refused_and_one_of_a_single_class_is_noted(tmp_path: Path) -> None:
+    data = write(tmp_path / "few.csv", ["a", "b"] * 12 + ["b"])
+    with pytest.raises(SettingError, match=r"few\.csv, split iid, seed 0: site-000.*no row to train on"):
+        plan(data=(data,), common={**COMMON, "sites": 12, "test-fraction": 0.99}).check()
+    notes = plan(data=(data,), splits=("feature:x",), common={**COMMON, "sites": 12}, repeats=1).check()
+    assert notes
+    assert "of one class" in notes[0]
+
+
+def test_a_strategy_for_two_classes_refuses_three(monkeypatch: pytest.MonkeyPatch) -> None:
+    class TwoClasses(LocalOnly):
+        several_classes = False
+
+    monkeypatch.setattr(strategies, "data", {**all_strategies()})
+    strategies.register("two-classes")(TwoClasses)
+    with pytest.raises(SettingError, match=r"two-classes tells two classes.*there are 3: setosa.*positive"):
+        plan(strategies=("local-only", "two-classes")).check()
+    plan(strategies=("two-classes",), common={**COMMON, "positive": "setosa"}).check()

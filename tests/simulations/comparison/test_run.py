@@ -1,0 +1,80 @@
+"""One run of a comparison: the figures are those of the run alone."""
+
+import pytest
+
+from simulations.comparison.plan import Plan
+from simulations.comparison.run import Case, Finished, run_case
+from simulations.engines.running import train_in_process
+from simulations.testing import QUICK
+from strategies.registry import all_strategies
+from strategies.results import describe
+from strategies.settings import make_settings
+
+
+def case_of(strategy: str, data: str = "breast_cancer", sites: int = 5, **varied: str) -> Case:
+    plan = Plan(
+        data=(data,),
+        strategies=(strategy,),
+        splits=("iid",),
+        aggregations=("ring",),
+        repeats=1,
+        seed=3,
+        common={"label": "", "positive": "", "sites": sites, "test-fraction": 0.2, "data-dir": ""},
+        varied={key.replace("_", "-"): (value,) for key, value in varied.items()},
+    )
+    (case,) = plan.cases()
+    return case
+
+
+def test_a_strategys_line_has_the_figures_of_its_result() -> None:
+    line = run_case(case_of("svm-ensemble", data="iris", C="4"))
+    settings = make_settings(strategy="svm-ensemble", data="iris", C=4.0, seed=3)
+    result = describe(train_in_process(settings), settings)
+    for name in (
+        "accuracy",
+        "balanced_accuracy",
+        "f1",
+        "auc",
+        "round_trips",
+        "bytes_up",
+        "bytes_down",
+        "rows_test",
+    ):
+        assert getattr(line, name) == result[name], name
+    assert line.disclosed.startswith("held_out: rows; join: ")
+    assert line.error == ""
+
+
+def test_a_baseline_reads_the_settings_of_pan_svm_and_takes_no_round_trip() -> None:
+    plain, poor = (
+        run_case(case_of("central:nystroem", data="iris", landmarks=count)) for count in ("60", "1")
+    )
+    assert plain.accuracy is not None
+    assert poor.accuracy is not None
+    assert plain.accuracy > poor.accuracy
+    assert (plain.round_trips, plain.disclosed, plain.converged) == (0, "all rows", True)
+
+
+def test_a_run_that_fails_says_why() -> None:
+    line = run_case(case_of("pan-svm", data="iris", kernel="poly", gamma="1e200"))
+    assert line.accuracy is None
+    assert "too large" in line.error
+
+
+def test_an_error_that_nobody_foresaw_is_one_of_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(*_: object) -> None:
+        raise RuntimeError("out of luck")
+
+    monkeypatch.setattr(all_strategies()["local-only"], "fit", fail)
+    assert run_case(case_of("local-only")).error == "RuntimeError: out of luck"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", list(all_strategies()))
+def test_every_strategy_can_be_compared(strategy: str) -> None:
+    known = all_strategies()[strategy].settings_class
+    quick = {key: str(value) for key, value in QUICK.items() if hasattr(known, key.replace("-", "_"))}
+    line: Finished = run_case(case_of(strategy, **quick))
+    assert line.error == ""
+    assert line.accuracy is not None
+    assert line.accuracy > 0.85

@@ -1,0 +1,100 @@
+"""Means, blocks, and the pages that are made of them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from simulations.comparison.page import MARKDOWN_FILE, PAGE_FILE, SUMMARY_FILE, write_summary
+from simulations.comparison.run import Finished
+from simulations.comparison.summary import blocks_of, frame, summary
+
+Line = Callable[..., Finished]
+
+
+def test_mean_and_deviation_are_over_the_runs_that_did_not_fail(line: Line) -> None:
+    lines = [
+        line("a", 0, accuracy=0.8, round_trips=4, converged=True, seconds=1.0),
+        line("a", 1, accuracy=0.9, round_trips=6, converged=False, seconds=3.0),
+        line("a", 2, error="no"),
+        line("b", 0, accuracy=0.5, auc=None, round_trips=2),
+    ]
+    found = summary(frame(lines)).set_index("strategy")
+    first = found.loc["a"]
+    assert (first["runs"], first["failed"], first["not_converged"]) == (3, 1, 1)
+    assert first["accuracy"] == pytest.approx(0.85)
+    assert first["accuracy_sd"] == pytest.approx(0.0707107)
+    assert (first["round_trips"], first["seconds"]) == (5, 2)
+    assert pd.isna(found.loc["b", "auc"])
+    assert pd.isna(found.loc["b", "accuracy_sd"])
+
+
+def test_six_sets_are_blocks_and_of_fewer_the_repeats(line: Line) -> None:
+    def lines(sets: int) -> list[Finished]:
+        return [
+            line(name, repeat, data=f"set{number}", accuracy=0.5 + 0.1 * repeat + 0.01 * number)
+            for number in range(sets)
+            for repeat in range(2)
+            for name in ("a", "b")
+        ]
+
+    few, many = blocks_of(frame(lines(5))), blocks_of(frame(lines(6)))
+    assert few.single
+    assert few.table.shape == (10, 2)
+    assert not many.single
+    assert many.table.shape == (6, 2)
+    assert many.table["a"].tolist() == pytest.approx([0.55 + 0.01 * number for number in range(6)])
+
+
+def test_secure_sums_do_not_make_more_blocks(line: Line) -> None:
+    lines = [
+        line(name, aggregation=protocol, accuracy=0.8)
+        for name in ("a", "b")
+        for protocol in ("ring", "k-secure")
+    ]
+    assert blocks_of(frame(lines)).table.shape == (1, 2)
+
+
+def test_a_block_that_lacks_a_strategy_is_left_out_and_a_strategy_that_lacks_all(line: Line) -> None:
+    lines = [line(name, repeat, accuracy=0.8) for name in ("a", "b") for repeat in range(4)]
+    lines += [line("never", repeat, error="no") for repeat in range(4)]
+    lines[0] = line("a", 0, error="no")
+    found = blocks_of(frame(lines))
+    assert found.without == ("never",)
+    assert found.left_out == 1
+    assert list(found.table.columns) == ["a", "b"]
+    assert len(found.table) == 3
+
+
+def test_the_page_has_plots_tests_and_why_runs_failed(line: Line, tmp_path: Path) -> None:
+    lines = [
+        line(name, repeat, data=f"set{number}", accuracy=0.9 - worse - 0.01 * number, round_trips=trips,
+             bytes_up=1000 * trips, bytes_down=10, seconds=1.0, disclosed="join: name")
+        for number in range(8)
+        for repeat in range(2)
+        for name, worse, trips in (("pan-svm", 0.0, 10), ("local-only", 0.1, 2), ("central:svc", 0.001, 0))
+    ]  # fmt: skip
+    lines.append(line("svm-rfe", data="set0", error="<b>it</b> failed"))
+    write_summary(tmp_path, lines, len(lines), ["set0: one class <i>only</i>"])
+    page = (tmp_path / PAGE_FILE).read_text()
+    # Of 8 sets the accuracies, two of costs, one of ranks.
+    assert page.count("<svg") == 8 + 2 + 1
+    assert "https://" not in page.replace("https://www.w3.org", "").replace("https://matplotlib.org", "")
+    assert "&lt;b&gt;it&lt;/b&gt; failed" in page
+    assert "&lt;i&gt;only&lt;/i&gt;" in page
+    text = (tmp_path / MARKDOWN_FILE).read_text()
+    for words in (
+        "1 run has failed",
+        "8 blocks",
+        "3 of 3 pairs",
+        "svm-rfe did not finish a run",
+        "<b>it</b>",
+    ):
+        assert words in text, words
+    assert len(pd.read_csv(tmp_path / SUMMARY_FILE)) == 8 * 3 + 1
+
+
+def test_a_single_run_makes_a_page(line: Line, tmp_path: Path) -> None:
+    write_summary(tmp_path, [line("pan-svm", accuracy=None)], 1, [])
+    assert "too little to test" in (tmp_path / PAGE_FILE).read_text()
