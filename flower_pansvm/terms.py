@@ -15,9 +15,7 @@ Scalar = str | int | float | bool
 
 MIN_CLUSTER = 5  # fewest rows behind a landmark, unless the run or a hospital asks for more
 
-PRESETS = (
-    "private: secret noise in all sums that rows could be computed from; exact: none; paper: as published."
-)
+PRESETS = "private: secret noise in all sums that rows could be computed from; exact: none; paper: search as published."
 
 
 @dataclass(frozen=True)

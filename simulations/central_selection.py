@@ -24,7 +24,7 @@ from strategies.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
 from strategies.selection.filters import by_classes
 from strategies.selection.outcome import Point, Selection, Step
 from strategies.selection.thresholds import filter_order, screen
-from strategies.selection.voting import best_spared, least_important, vote
+from strategies.selection.voting import best_spared, least_important, rank_sums, settle, vote
 from strategies.steps.binary_problems import scale_gamma
 
 Floats = NDArray[np.float64]
@@ -148,7 +148,8 @@ def by_votes(pool: Pool, remaining: Mask, size: int, criteria: Sequence[str]) ->
         accuracies = {
             name: float(pool.by_fold(_without(remaining, own)).mean()) for name, own in proposals.items()
         }
-        removed = proposals[max(accuracies, key=accuracies.__getitem__)]
+        ranks = rank_sums([scores[name] for name in criteria], remaining)
+        removed = proposals[settle(proposals, accuracies, ranks)]
     return Step(int(remaining.sum()), proposals, accuracies, removed, 0, 0)
 
 

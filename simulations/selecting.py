@@ -105,7 +105,7 @@ def gain_table(result: Mapping[str, Any]) -> Table:
 
 def decided_by(step: Step) -> str:
     """Return what decided a step of ``result.json``."""
-    return outcome.decided_by(step["candidates"], step["accuracies"])
+    return outcome.decided_by(step["candidates"], step["accuracies"], step["removed"])
 
 
 def steps_table(result: Mapping[str, Any], most: int = MOST_LINES) -> Table:
@@ -138,6 +138,18 @@ def steps_table(result: Mapping[str, Any], most: int = MOST_LINES) -> Table:
         add(steps[0]["features"], shortened(removed), decided)
     add(result["accuracy_by_count"][-1]["features"], "", "")
     return table
+
+
+def ties(result: Mapping[str, Any]) -> str:
+    """Return in how many steps several candidates were equally accurate, so that not accuracy decided; or nothing."""
+    by_accuracy = [step for step in result["votes"] if step["accuracies"]]
+    equal = sum(decided_by(step) == outcome.RANKS for step in by_accuracy)
+    if not equal:
+        return ""
+    return (
+        f"In {equal} of the {len(by_accuracy)} steps in which accuracy was to decide, several candidates were equally "
+        "accurate; the least important by all criteria together went."
+    )
 
 
 def cost(result: Mapping[str, Any]) -> str:

@@ -76,6 +76,17 @@ class PanSVM(PhasedStrategy):
     choice: Choice | None = None
     landmarks_used: int = 0
 
+    def summary(self) -> None:
+        """Log what is about to run; with the preset ``paper`` also which other settings are not as published."""
+        super().summary()
+        missing = self.settings.unpublished
+        if missing:
+            log(
+                INFO,
+                "preset=paper is the search as published; all as published: --set %s",
+                " --set ".join(missing),
+            )
+
     def fit(self, federation: Federation) -> Outcome:
         """Train the model, and try it on the test rows."""
         self.model = self.learn(federation)

@@ -2,12 +2,16 @@
 
 from dataclasses import dataclass
 
-from flower_pansvm.setting_values import one_of, setting, whole
+from flower_pansvm.setting_values import key_of, one_of, setting, whole
 from strategies.nystroem_settings import NystroemSettings
 from strategies.setting_kinds import flag, number, or_word, positives
 
 GAMMA_FACTORS = (0.0625, 0.25, 1.0, 4.0)
 """The default grid of gamma, in shares of ``scale``."""
+
+PUBLISHED = {"scaling": "minmax", "min_cluster": 1, "landmark_method": "k-means", "multi_class": "ovr"}
+"""What belongs to the algorithms of Lu 2016 besides the search, and is not at its default here or may be changed. The
+scaling is not stated there; its figures fit [-1, 1] best."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,15 @@ class PanSvmSettings(NystroemSettings):
     def folds(self) -> int:
         """Folds that the sites deal their training rows to; 0 if nothing needs them."""
         return self.cv_folds if self.tunes or self.probability or self.selects else 0
+
+    @property
+    def unpublished(self) -> list[str]:
+        """What else to set for the algorithms as published (Lu 2016); nothing with other presets than ``paper``."""
+        if self.preset != "paper":
+            return []
+        return [
+            f"{key_of(name)}={value}" for name, value in PUBLISHED.items() if getattr(self, name) != value
+        ]
 
     @property
     def blurs(self) -> bool:

@@ -73,7 +73,7 @@ class Trail:
         )
         self.steps.append(step)
         text = "%4d features, accuracy %.4f: %s removed by %s (%d round trip%s, %.2f MB from the sites)"
-        how = decided_by(step.candidates, step.accuracies)
+        how = decided_by(step.candidates, step.accuracies, step.removed)
         trips = step.round_trips, "" if step.round_trips == 1 else "s"
         accuracy, gone = self.points[-1].accuracy, self._named(step.removed)
         log(INFO, text, step.features, accuracy, gone, how, *trips, step.bytes_up / 1e6)

@@ -12,7 +12,7 @@ from strategies.federation.federation import Federation
 from strategies.registry import strategies
 from strategies.selection.class_moments import ClassMoments
 from strategies.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
-from strategies.selection.voting import least_important, vote
+from strategies.selection.voting import least_important, rank_sums, settle, vote
 from strategies.steps.packing import pack_duals
 from strategies.subsets import Score, Trained, Wanted, without
 
@@ -50,7 +50,7 @@ class VotedWrapper(Elimination):
             else:
                 tried = self._try(current, proposals)
                 accuracies = {name: own.accuracy for name, (_, own) in tried.items()}
-                best = max(accuracies, key=lambda name: accuracies[name])
+                best = settle(proposals, accuracies, rank_sums([scores[name] for name in speaking], features))
                 self.trail.add_step(features, proposals, accuracies, proposals[best])
                 current, score = tried[best]
 

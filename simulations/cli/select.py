@@ -22,7 +22,7 @@ def print_selection(folder: Path) -> None:
     show(selecting.named(chosen), end="\n\n")
     show(selecting.steps_table(result))
     show(f"* chosen, {selecting.why_so_many(result)}\n")
-    for text in filter(None, (selecting.cost(result), selecting.advice(result))):
+    for text in filter(None, (selecting.ties(result), selecting.cost(result), selecting.advice(result))):
         show(f"{text}\n")
     show(
         "The model has been trained on the chosen features, and needs only these columns to predict:\n"

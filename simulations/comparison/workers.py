@@ -1,4 +1,4 @@
-"""Runs cases in processes of their own, several at a time; one that dies takes no other with it."""
+"""Runs pieces of work in processes of their own, several at a time; one that dies takes no other with it."""
 
 import signal
 import warnings
@@ -7,11 +7,17 @@ from logging import NullHandler, getLogger
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
 
 from simulations.comparison.run import Case, Finished, run_case
 from simulations.engines.running import FLOWER_LOGGER
+
+W = TypeVar("W")
+"""A piece of work."""
+D = TypeVar("D")
+"""What has come of it."""
 
 DIED = (
     "The process of this run ended before the run did; most likely the machine had too little memory. Compare with "
@@ -22,22 +28,29 @@ DIED = (
 def run_all(
     cases: Sequence[Case], jobs: int, run: Callable[[Case], Finished] = run_case
 ) -> Iterator[Finished]:
-    """Run cases, so many at a time, and give each line as soon as its run is over.
+    """Run the cases of a comparison as `run_each` does; one whose process died has failed."""
+    return run_each(cases, jobs, run, lambda case: Finished.of(case, error=DIED))
+
+
+def run_each(works: Sequence[W], jobs: int, run: Callable[[W], D], died: Callable[[W], D]) -> Iterator[D]:
+    """Run pieces of work, so many at a time, and give what came of each as soon as it is over.
 
     The processes are ended when this iteration is, also by an exception.
 
     Parameters
     ----------
-    cases : sequence of Case
+    works : sequence
         What is to be run; begun in this order.
     jobs : int
         Processes.
     run : callable
-        What a process does with a case; a function of a module.
+        What a process does with a piece of work; a function of a module.
+    died : callable
+        What came of a piece of work whose process died.
     """
-    waiting = list(reversed(cases))
+    waiting = list(reversed(works))
     processes: dict[Connection, BaseProcess] = {}
-    busy: dict[Connection, Case] = {}
+    busy: dict[Connection, W] = {}
     try:
         while waiting or busy:
             while waiting and len(busy) < jobs:
@@ -51,20 +64,20 @@ def run_all(
                 busy[free] = waiting.pop()
             for ready in wait(list(busy)):
                 assert isinstance(ready, Connection)
-                case = busy.pop(ready)
+                work = busy.pop(ready)
                 try:
-                    finished = ready.recv()
+                    done: D = ready.recv()
                 except (EOFError, ConnectionError):
                     processes.pop(ready).join()
-                    finished = Finished.of(case, error=DIED)
-                yield finished
+                    done = died(work)
+                yield done
     finally:
         for process in processes.values():
             process.kill()
             process.join()
 
 
-def _start(processes: dict[Connection, BaseProcess], run: Callable[[Case], Finished]) -> Connection:
+def _start(processes: dict[Connection, BaseProcess], run: Callable[[W], D]) -> Connection:
     # A process that is forked would share this one's threads and locks.
     context = get_context("spawn")
     ours, theirs = context.Pipe()
@@ -76,7 +89,7 @@ def _start(processes: dict[Connection, BaseProcess], run: Callable[[Case], Finis
     return ours
 
 
-def _work(pipe: Connection, run: Callable[[Case], Finished]) -> None:
+def _work(pipe: Connection, run: Callable[[W], D]) -> None:
     """Run what comes through the pipe until its other end is closed, as it is when the parent is killed."""
     # Ctrl-C reaches all processes of a terminal; the parent ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

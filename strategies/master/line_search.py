@@ -1,4 +1,8 @@
-"""Where to ask next, the preset ``paper``: Lu 2016, Algorithms 2 and 3 as published, one point per round trip."""
+"""Where to ask next, the preset ``paper``: Lu 2016, Algorithms 2 and 3, one point per round trip.
+
+The rule by which Algorithm 2 stops is not here: its line 11 tests the slack of a plane that the master has just
+satisfied, and would stop after two rounds. Training ends when the bounds meet (:mod:`.progress`), whatever the preset.
+"""
 
 import numpy as np
 from numpy.typing import NDArray

@@ -3,8 +3,14 @@
 Features are columns of the common schema, by their place in it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
+
+T = TypeVar("T")
+
+RANKS = "ranks"
+"""What decides a step in which several candidates are equally accurate."""
 
 
 @dataclass(frozen=True)
@@ -54,17 +60,34 @@ class Step:
     bytes_up: int
 
 
-def decided_by(candidates: Mapping[str, object], accuracies: Mapping[str, float]) -> str:
-    """Return what decided a step: accuracy over the folds, a vote, or the only criterion there was.
+def decided_by(
+    candidates: Mapping[str, Sequence[T]], accuracies: Mapping[str, float], removed: Sequence[T]
+) -> str:
+    """Return what decided a step: accuracy over the folds, ranks among equally accurate ones, a vote, or a criterion.
 
     Parameters
     ----------
-    candidates, accuracies : mapping
-        As in `Step`.
+    candidates, accuracies, removed
+        As in `Step`, features by their places or by their names.
     """
     if accuracies:
-        return "accuracy"
+        return RANKS if tied(candidates, accuracies, removed) else "accuracy"
     return next(iter(candidates)) if len(candidates) == 1 else "vote"
+
+
+def tied(
+    candidates: Mapping[str, Sequence[T]], accuracies: Mapping[str, float], removed: Sequence[T]
+) -> bool:
+    """Return whether other candidates would have been as accurate to remove as those that went; as in `decided_by`.
+
+    Examples
+    --------
+    >>> tied({"svm-rfe": [4], "rsvm": [2]}, {"svm-rfe": 0.9, "rsvm": 0.9}, removed=[2])
+    True
+    """
+    went = {name for name in accuracies if set(candidates[name]) <= set(removed)}
+    stayed = [accuracy for name, accuracy in accuracies.items() if name not in went]
+    return bool(stayed) and max(stayed) >= min(accuracies[name] for name in went)
 
 
 @dataclass(frozen=True)

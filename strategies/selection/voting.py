@@ -1,6 +1,6 @@
 """Which features go next: the least important ones by a criterion, and the vote of several (Lu 2016, 5.2.3)."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -74,6 +74,54 @@ def vote(proposals: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
         for column in places:
             places[column] += place.get(column, len(proposal))
     return np.array(sorted(places, key=lambda column: (places[column], -column)), dtype=np.int64)
+
+
+def rank_sums(scores: Iterable[NDArray[np.float64]], remaining: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Return the sum of each feature's places by several criteria, 0 for the least important; shape (features,).
+
+    Parameters
+    ----------
+    scores : iterable of ndarray of shape (features,)
+        One of each criterion; larger is more important.
+    remaining : ndarray of bool, shape (features,)
+        Features that are ranked; the others have 0.
+
+    Examples
+    --------
+    >>> rank_sums([np.array([0.1, 0.2, 0.3]), np.array([0.5, 0.1, 0.9])], np.ones(3, dtype=bool))
+    array([1, 1, 4])
+    """
+    sums = np.zeros(len(remaining), dtype=np.int64)
+    for own in scores:
+        order = least_important(own, remaining, len(remaining))
+        sums[order] += np.arange(len(order))
+    return sums
+
+
+def settle(
+    proposals: Mapping[str, Sequence[int]], accuracies: Mapping[str, float], ranks: NDArray[np.int64]
+) -> str:
+    """Return whose proposal is followed where no two agree: the one without which the classifier is most accurate.
+
+    The paper does not say what is done where several are equally accurate, which on small data is nearly always. Then
+    the proposal goes whose features all criteria together find least important. Of equal sums of ranks it is the first.
+
+    Parameters
+    ----------
+    proposals : mapping of str to sequence of int
+        Features that each criterion wants to remove.
+    accuracies : mapping of str to float
+        Accuracy without them.
+    ranks : ndarray of shape (features,)
+        Sums of places (:func:`rank_sums`).
+
+    Examples
+    --------
+    >>> settle({"svm-rfe": [0], "rsvm": [1], "svm-t": [2]}, {"svm-rfe": 0.9, "rsvm": 0.9, "svm-t": 0.8},
+    ...        np.array([5, 2, 1]))
+    'rsvm'
+    """
+    return min(accuracies, key=lambda name: (-accuracies[name], sum(ranks[list(proposals[name])])))
 
 
 def best_spared(accuracies: Mapping[int, float], count: int) -> list[int]:

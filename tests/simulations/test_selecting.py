@@ -199,6 +199,16 @@ def test_a_single_criterion_decides_by_itself() -> None:
     assert selecting.decided_by(alone) == "svm-rfe"
 
 
+def test_steps_that_accuracy_left_undecided_are_counted() -> None:
+    result = selection(5, 2)
+    assert selecting.ties(result) == ""
+    equal = {**step(4, ["x4"]), "candidates": {"svm-rfe": ["x4"], "rsvm": ["x3"]}}
+    clear = {**equal, "accuracies": {"svm-rfe": 0.9, "rsvm": 0.8}}
+    result["votes"] = [{**equal, "accuracies": {"svm-rfe": 0.9, "rsvm": 0.9}}, clear, step(2, ["x2"])]
+    assert [selecting.decided_by(one) for one in result["votes"]] == ["ranks", "accuracy", "vote"]
+    assert selecting.ties(result).startswith("In 1 of the 2 steps")
+
+
 def test_the_cost_is_told_as_a_whole_and_for_each_feature() -> None:
     assert selecting.cost(selection(31, 12)) == (
         "Removing 30 features took 270 round trips, in which all sites together sent 900.0 kB: 9.0 round trips and "

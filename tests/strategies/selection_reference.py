@@ -109,8 +109,13 @@ def voted_wrapper(pooled: Pooled, voters: Sequence[str] = ("svm-rfe", "rsvm", "s
             gone = agreed[0]
         else:
             accuracies = {name: accuracy(pooled, _without(left, one)) for name, one in candidates.items()}
-            # Of equal accuracies max takes the first: SVM-RFE before RSVM before SVM-t.
-            gone = candidates[max(accuracies, key=lambda name: accuracies[name])]
+            # Of equally accurate ones that goes whose places by the three criteria have the smallest sum.
+            orders = [
+                sorted(left, key=lambda feature, own=own: (own[feature], -feature))
+                for own in (dict(zip(left, scores[name], strict=True)) for name in voters)
+            ]
+            places = {name: sum(order.index(one) for order in orders) for name, one in candidates.items()}
+            gone = candidates[min(candidates, key=lambda name: (-accuracies[name], places[name]))]
         steps.append(Step(tuple(left), candidates, accuracies, gone))
         left.remove(gone)
         removed.append(gone)

@@ -122,9 +122,18 @@ def test_five_sites_remove_the_same_features_of_a_small_table(
     # Columns whose three criteria once name three features; the last one twice: even so, the order is the same.
     data = write_table(X[:150, [*range(20, 26), 25]], y[:150])
     trained, pooled = select(strategy, data, kept=4, landmarks="10", gamma="0.2")
-    check_same(trained, central(strategy, pooled, kept=4), pooled)
+    outcome = central(strategy, pooled, kept=4)
+    check_same(trained, outcome, pooled)
     if strategy == "voted-wrapper":
         assert any(step.accuracies for step in trained.selection.steps)
+        figures = trained.figures()
+        by_accuracy = [step for step in outcome.steps if step.accuracies]
+        equal = [
+            step
+            for step in by_accuracy
+            if sorted(step.accuracies.values())[-1] == sorted(step.accuracies.values())[-2]
+        ]
+        assert (figures["steps_by_accuracy"], figures["steps_tied"]) == (len(by_accuracy), len(equal))
 
 
 # The reference itself

@@ -18,8 +18,8 @@ from flower_pansvm.errors import (
     SettingError,
     SumError,
     TableError,
-    TrainingError,
 )
+from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.tasks.cutting_planes import CUTS
 from flower_pansvm.terms import Scalar
 from simulations.data.sites import table_of

@@ -3,6 +3,7 @@
 import tomllib
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from flower_pansvm.setting_values import check_choice, near_matches, setting, te
 from flower_pansvm.terms import Scalar, Terms
 from strategies.filter_wrapper import FilterWrapperSettings
 from strategies.pan_svm import PanSVM
+from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import all_strategies, strategies
 from strategies.settings import (
     Settings,
@@ -424,3 +426,17 @@ def test_a_protocol_has_its_own_options() -> None:
         SettingError, match=r"'execution' is a setting of k-secure, ring, and .* secure sum plain"
     ):
         settings_from({"aggregation": "plain", "execution": "hops"})
+
+
+def test_the_paper_preset_says_what_else_is_published() -> None:
+    def unpublished(**config: Any) -> list[str]:
+        settings = make_settings(**config)
+        assert isinstance(settings, PanSvmSettings)
+        return settings.unpublished
+
+    assert unpublished() == unpublished(scaling="none") == []
+    assert unpublished(preset="paper") == ["scaling=minmax", "min-cluster=1"]
+    assert unpublished(preset="paper", scaling="minmax", min_cluster=1) == []
+    assert unpublished(preset="paper", scaling="minmax", min_cluster=1, multi_class="ovo") == [
+        "multi-class=ovr"
+    ]

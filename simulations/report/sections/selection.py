@@ -8,7 +8,7 @@ TEMPLATE = """\
 <p>{{ result.selected | length }} of {{ result.ranking | length }} features were chosen, {{ selecting.why_so_many(result) }}.
 Accuracy is the mean ± standard deviation over {{ result.config["cv-folds"] }} folds of the training rows. The number
 of features was chosen by it, which makes it a little too good; test rows had no part in the selection.
-{{ selecting.cost(result) }} {{ selecting.advice(result) }}</p>
+{{ selecting.ties(result) }} {{ selecting.cost(result) }} {{ selecting.advice(result) }}</p>
 {{ plot | safe }}
 {% if result.filters %}<h3>Filters</h3>
 <table>

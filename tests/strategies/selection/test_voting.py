@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from strategies.selection.voting import least_important, vote
+from strategies.selection.voting import least_important, rank_sums, settle, vote
 
 ALL = np.ones(5, dtype=bool)
 
@@ -87,3 +87,29 @@ def test_exactly_the_features_with_two_votes_are_voted_for(proposals: list[list[
     found = vote([indices(*proposal) for proposal in proposals]).tolist()
     assert sorted(found) == sorted(column for column, number in votes.items() if number >= 2)
     assert vote([indices(*proposal) for proposal in reversed(proposals)]).tolist() == found
+
+
+def test_the_most_accurate_proposal_is_followed_whatever_the_ranks() -> None:
+    proposals = {"svm-rfe": [0], "rsvm": [1], "svm-t": [2]}
+    ranks = np.array([0, 1, 9])
+    assert settle(proposals, {"svm-rfe": 0.8, "rsvm": 0.8, "svm-t": 0.81}, ranks) == "svm-t"
+
+
+@pytest.mark.parametrize("best", ["svm-rfe", "rsvm", "svm-t"])
+def test_of_equally_accurate_proposals_the_least_important_by_all_criteria_goes(best: str) -> None:
+    """Each criterion puts its own feature last; the two others put one of these second, which then goes."""
+    own = {"svm-rfe": 0, "rsvm": 1, "svm-t": 2}
+    scores = []
+    for name, feature in own.items():
+        score = np.array([5.0, 5.0, 5.0, 4.0])
+        score[feature] = 1.0
+        if name != best:
+            score[own[best]] = 2.0
+        scores.append(score)
+    ranks = rank_sums(scores, np.ones(4, dtype=bool))
+    assert settle({name: [one] for name, one in own.items()}, dict.fromkeys(own, 0.9), ranks) == best
+
+
+def test_features_that_are_gone_have_no_rank() -> None:
+    remaining = np.array([True, False, True])
+    assert rank_sums([np.array([3.0, 1.0, 2.0])] * 2, remaining).tolist() == [2, 0, 0]

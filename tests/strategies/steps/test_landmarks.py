@@ -245,3 +245,32 @@ def test_the_first_site_writes_the_seed_of_the_slots_to_each_other_and_the_coord
     )
     assert len(seed) == 32
     assert seed not in sent
+
+
+# What is said of their number
+
+
+def warnings_of(caplog: pytest.LogCaptureFixture, **config: Any) -> list[str]:
+    with caplog.at_level("WARNING", logger="flwr"):
+        gathered(make_settings(**{"sites": 3, **config}))
+    return [record.getMessage() for record in caplog.records if "landmarks" in record.getMessage()]
+
+
+def test_fewer_landmarks_than_asked_for_are_explained_in_one_line(caplog: pytest.LogCaptureFixture) -> None:
+    (text,) = warnings_of(caplog, data="wine", landmarks="60")
+    assert "instead of 60: each is the mean of at least min-cluster=5 rows, and there are 142 rows" in text
+
+
+def test_few_landmarks_by_auto_are_a_warning_that_says_what_more_would_disclose(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    (text,) = warnings_of(caplog, data="wine")
+    assert "min-cluster=1" in text
+    assert "single patients' rows" in text
+
+
+@pytest.mark.parametrize("config", [{"data": "breast_cancer"}, {"data": "wine", "landmarks": "12"}], ids=str)
+def test_enough_landmarks_and_few_that_were_asked_for_need_no_word(
+    config: dict[str, Any], caplog: pytest.LogCaptureFixture
+) -> None:
+    assert warnings_of(caplog, **config) == []

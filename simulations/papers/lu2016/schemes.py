@@ -1,0 +1,52 @@
+"""What Figures 4.6 and 4.7 share: accuracy under both schemes, the mean of all shares of landmarks."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+from matplotlib.figure import Figure
+
+from simulations.papers.lu2016.many_classes import ALL, SUBSTITUTED, accuracy, shares_of
+from simulations.papers.lu2016.sets import PaperSet
+from simulations.papers.plots import bars, legend
+from simulations.papers.reproduction import Cell, Place, Plan, Reproduction
+from simulations.papers.run import Result, Run
+
+
+class SchemesFigure(Reproduction):
+    """Base of both."""
+
+    digits = 1
+    repeats, quick_repeats = 10, 1
+    substituted = (
+        *SUBSTITUTED,
+        "C and gamma are given and nothing is chosen, so both schemes estimate the same accuracy.",
+    )
+
+    @abstractmethod
+    def make(self, one: PaperSet, share: float, scheme: str, seed: int) -> Run:
+        """Return the run of a set, a share of landmarks, a scheme and a seed."""
+
+    def plan(self, repeats: int) -> Plan:
+        """Return runs of all shares for each set and scheme."""
+        return {
+            (one.name, scheme): list(
+                dict.fromkeys(
+                    self.make(one, share, scheme, seed) for share in shares_of(one) for seed in range(repeats)
+                )
+            )
+            for one in ALL
+            for scheme in ("CV1", "CV2")
+        }
+
+    def measure(self, place: Place, result: Result) -> float | None:  # noqa: ARG002
+        """Return the accuracy."""
+        return accuracy(result)
+
+    def plot(self, cells: Sequence[Cell]) -> Figure:
+        """Return bars."""
+        figure = Figure(figsize=(7, 4.2), layout="constrained")
+        axes = figure.subplots()
+        bars(axes, cells, "accuracy, %")
+        axes.set(title=self.title, ylim=(0, 104))
+        legend(figure)
+        return figure

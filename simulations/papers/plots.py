@@ -1,0 +1,82 @@
+"""The two plots that figures of papers need: bars with deviations, and a line for each data set."""
+
+from collections.abc import Sequence
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from simulations.papers.reproduction import Cell
+
+MOST_BANDS = 4
+"""Lines of a panel whose deviations can be told apart."""
+
+
+def bars(axes: Axes, cells: Sequence[Cell], ylabel: str) -> None:
+    """Plot a bar for each row, a colour for each column; whiskers are deviations, black lines what the paper prints."""
+    rows, columns = (
+        list(dict.fromkeys(cell.row for cell in cells)),
+        list(dict.fromkeys(cell.column for cell in cells)),
+    )
+    width = 0.8 / len(columns)
+    for number, column in enumerate(columns):
+        own = {cell.row: cell for cell in cells if cell.column == column and cell.ours is not None}
+        places = [
+            place + (number - (len(columns) - 1) / 2) * width for place, row in enumerate(rows) if row in own
+        ]
+        heights = [own[row].ours or 0.0 for row in rows if row in own]
+        errors = [own[row].deviation or 0.0 for row in rows if row in own]
+        axes.bar(places, heights, width, yerr=errors, capsize=2, label=column)
+        printed = [cell.paper for cell in own.values() if cell.paper is not None]
+        if len(printed) == len(places):
+            axes.plot(
+                places, printed, "_", color="black", markersize=9, label="the paper" if not number else None
+            )
+    axes.set(ylabel=ylabel)
+    axes.set_xticks(range(len(rows)), rows, rotation=30, ha="right")
+    axes.grid(axis="y", alpha=0.3)
+    axes.spines[["top", "right"]].set_visible(False)
+
+
+def legend(figure: Figure) -> None:
+    """Put the legend of the first panel beside the figure."""
+    figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside right upper", frameon=False)
+
+
+def curves(cells: Sequence[Cell], xlabel: str, ylabel: str, panels: int = 1) -> Figure:
+    """Return a line for each row over columns whose names begin with a number; of a few lines, bands are deviations.
+
+    Parameters
+    ----------
+    cells : sequence of Cell
+        The numbers.
+    xlabel, ylabel : str
+        Of the axes.
+    panels : int
+        1 for all rows in one panel; else so many words that name a panel, the rest of a row's name is its line.
+    """
+    names = {cell.row: cell.row.split(", ")[0] if panels > 1 else "" for cell in cells}
+    titles = list(dict.fromkeys(names.values()))
+    figure = Figure(figsize=(7, 4.4) if panels == 1 else (11, 6.4), layout="constrained")
+    grid = np.atleast_1d(
+        figure.subplots(1 if panels == 1 else 2, 1 if panels == 1 else (panels + 1) // 2)
+    ).ravel()
+    for axes, title in zip(grid, titles, strict=False):
+        rows = [row for row, name in names.items() if name == title]
+        for row in rows:
+            own = [cell for cell in cells if cell.row == row and cell.ours is not None]
+            x = [float(cell.column.split()[0]) for cell in own]
+            y = np.array([cell.ours for cell in own], dtype=float)
+            deviation = np.array([cell.deviation for cell in own], dtype=float)
+            (line,) = axes.plot(x, y, marker="o", markersize=3, label=row.removeprefix(f"{title}, "))
+            if len(rows) <= MOST_BANDS:
+                axes.fill_between(
+                    x, y - deviation, y + deviation, color=line.get_color(), alpha=0.15, linewidth=0
+                )
+        axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
+        axes.grid(alpha=0.3)
+        axes.spines[["top", "right"]].set_visible(False)
+    for axes in grid[len(titles) :]:
+        axes.set_visible(False)
+    legend(figure)
+    return figure

@@ -1,0 +1,98 @@
+"""A reproduction as a table on the terminal, and as CSV, Markdown and pictures in a folder."""
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+
+from rich.table import Table
+
+from simulations.benchmarks.tables import machine, markdown
+from simulations.papers.reproduction import Cell, Reproduction
+
+NOT_RUN = "–"
+
+
+def text_of(cell: Cell | None, digits: int) -> str:
+    """Return a cell as ours ± deviation (the paper's; the difference)."""
+    if cell is None:
+        return ""
+    ours = NOT_RUN if cell.ours is None else f"{cell.ours:.{digits}f}"
+    spread = f" ± {cell.deviation:.{digits}f}" if cell.deviation is not None and cell.runs > 1 else ""
+    if cell.paper is None:
+        return ours + spread
+    difference = "" if cell.difference is None else f"; {cell.difference:+.{digits}f}"
+    return f"{ours}{spread} ({cell.paper:.{digits}f}{difference})"
+
+
+def grid_of(cells: Sequence[Cell], digits: int) -> tuple[list[str], list[list[str]]]:
+    """Return header and lines of the table of all cells."""
+    columns, rows = (list(dict.fromkeys(getattr(cell, name) for cell in cells)) for name in ("column", "row"))
+    by_place = {(cell.row, cell.column): cell for cell in cells}
+    lines = [[row, *(text_of(by_place.get((row, column)), digits) for column in columns)] for row in rows]
+    return ["", *columns], lines
+
+
+def rich_table(what: Reproduction, cells: Sequence[Cell]) -> Table:
+    """Return the table for a terminal."""
+    header, lines = grid_of(cells, what.digits)
+    table = Table(*header, title=f"{what.title}, {what.unit}: ours ± deviation (paper; difference)")
+    for line in lines:
+        table.add_row(*line)
+    return table
+
+
+def notes(what: Reproduction) -> list[tuple[str, Sequence[str]]]:
+    """Return what has to be known beside the numbers, under its headings."""
+    return [
+        ("The paper says", what.said),
+        ("Substituted", what.substituted),
+        ("Errors of the paper", what.errors),
+    ]
+
+
+def write(
+    name: str, what: Reproduction, cells: Sequence[Cell], took: Sequence[str], folder: Path
+) -> list[Path]:
+    """Write ``NAME.csv``, ``NAME.md`` and, for a figure, ``NAME.png`` and ``NAME.svg``.
+
+    Parameters
+    ----------
+    name : str
+        Name of the reproduction.
+    what : Reproduction
+        The table or figure.
+    cells : sequence of Cell
+        Its numbers.
+    took : sequence of str
+        What was run, and how long it took.
+    folder : Path
+        An existing folder.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    files = [folder / f"{name}.csv", folder / f"{name}.md"]
+    with files[0].open("w", encoding="utf-8", newline="") as stream:
+        writer = csv.writer(stream)
+        writer.writerow(["name", "row", "column", "unit", "ours", "deviation", "runs", "paper", "difference"])
+        for cell in cells:
+            known = (cell.ours, cell.deviation, cell.runs, cell.paper, cell.difference)
+            writer.writerow([name, cell.row, cell.column, what.unit, *known])
+    parts = [
+        f"# {what.title}, {what.unit}\n",
+        "Ours ± deviation over seeds (the paper's; the difference).\n",
+        markdown(*grid_of(cells, what.digits)),
+    ]
+    figure = what.plot(cells)
+    if figure is not None:
+        for suffix in ("png", "svg"):
+            files.append(folder / f"{name}.{suffix}")
+            figure.savefig(files[-1], dpi=130)
+        parts.append(f"![{what.title}]({name}.png)\n")
+    for heading, lines in notes(what):
+        parts += [f"{heading}:\n", *(f"- {line}" for line in lines), ""] if lines else []
+    parts += [*took, machine()]
+    files[1].write_text("\n".join(parts) + "\n", encoding="utf-8")
+    return files

@@ -1,0 +1,211 @@
+"""Reproductions: what is run once, what is kept, what is written, and what a person gets wrong."""
+
+import csv
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from matplotlib.figure import Figure
+from sklearn.datasets import load_wine
+
+from simulations.papers.plots import bars, curves
+from simulations.papers.reproduction import REPRODUCTIONS, Cell, Place, Plan, Reproduction
+from simulations.papers.run import Result, Run, execute, make_run
+from simulations.papers.running import RUNS_FILE, do_runs, read_runs
+from simulations.papers.writing import text_of
+
+Pansvm = Callable[..., tuple[int, str, str]]
+
+
+def ignore(*_: object) -> None:
+    """Show nothing."""
+
+
+def wine(strategy: str, seed: int) -> Run:
+    return make_run(strategy, "wine", seed=seed, landmarks=20, min_cluster=1, test_fraction=0.3)
+
+
+class Invented(Reproduction):
+    """A table with two classifiers of wine; a third is cited only."""
+
+    title = "Table 0, an invented one"
+    minutes, quick_minutes = 1, 0.1
+    repeats, quick_repeats = 2, 1
+    # One run at a time: a process takes seconds to start.
+    timed = True
+    paper = {("wine", "central"): 97.0, ("wine", "cited"): 50.0}  # noqa: RUF012
+    substituted = ("Everything.",)
+    errors = ("All of it.",)
+
+    def plan(self, repeats: int) -> Plan:
+        columns = {"central": "central:svc", "tree": "central:tree"}
+        runs = {column: [wine(name, seed) for seed in range(repeats)] for column, name in columns.items()}
+        return {("wine", column): own for column, own in (runs | {"cited": []}).items()}
+
+    def measure(self, place: Place, result: Result) -> float:
+        return 100 * float(result["accuracy"])
+
+    def plot(self, cells: list[Cell]) -> Figure:  # type: ignore[override]
+        figure = Figure()
+        bars(figure.subplots(), cells, "accuracy, %")
+        return figure
+
+
+@pytest.fixture
+def invented() -> Iterator[str]:
+    REPRODUCTIONS.register("invented-table")(Invented)
+    yield "invented-table"
+    del REPRODUCTIONS["invented-table"]
+
+
+def reproduce(pansvm: Pansvm, folder: Path, *arguments: str) -> tuple[int, str, str]:
+    return pansvm("reproduce", *arguments, "--data-dir", folder, "--out", folder / "out")
+
+
+# What is run and kept
+
+
+def test_ours_the_papers_and_the_difference_are_printed_and_written(
+    invented: str, pansvm: Pansvm, tmp_path: Path
+) -> None:
+    code, out, err = reproduce(pansvm, tmp_path, invented)
+    assert (code, err) == (0, "")
+    with (tmp_path / "out" / f"{invented}.csv").open(newline="") as stream:
+        rows = {row["column"]: row for row in csv.DictReader(stream)}
+    runs = [execute(wine("central:svc", seed), tmp_path, tmp_path)["accuracy"] for seed in (0, 1)]
+    assert float(rows["central"]["ours"]) == pytest.approx(50 * sum(runs))
+    assert float(rows["central"]["difference"]) == pytest.approx(50 * sum(runs) - 97)
+    assert (rows["cited"]["ours"], rows["cited"]["paper"], rows["tree"]["paper"]) == ("", "50.0", "")
+    assert rows["central"]["runs"] == "2"
+    text = (tmp_path / "out" / f"{invented}.md").read_text()
+    for told in ("Everything.", "All of it.", "(97.00;", "4 runs, 2 repeats, 0 failed"):
+        assert told in text
+        assert told in out
+    assert (tmp_path / "out" / f"{invented}.png").read_bytes().startswith(b"\x89PNG")
+    assert "<svg" in (tmp_path / "out" / f"{invented}.svg").read_text()
+
+
+def test_runs_on_file_are_not_done_again(invented: str, pansvm: Pansvm, tmp_path: Path) -> None:
+    _, quick, _ = reproduce(pansvm, tmp_path, invented, "--quick")
+    file = tmp_path / "out" / RUNS_FILE
+    first = file.read_text().splitlines()
+    assert ("2 runs" in quick, len(first)) == (True, 2)
+    # What is on file is believed: another number there is another number in the table.
+    items, result = json.loads(first[0])
+    changed = json.dumps([items, {**result, "accuracy": 0.125}])
+    file.write_text("\n".join([changed, *first[1:], '[["cut o']))
+    code, out, _ = reproduce(pansvm, tmp_path, invented)
+    assert code == 0
+    assert "; 1 left" in out
+    assert "; 2 left" not in out
+    assert {run.strategy for run in read_runs(tmp_path / "out")} == {"central:svc", "central:tree"}
+    assert 0.125 in [one["accuracy"] for one in read_runs(tmp_path / "out").values()]
+
+
+def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
+    load_wine(as_frame=True).frame.rename(columns={"target": "label"}).to_csv(
+        tmp_path / "colon.csv.gz", index=False
+    )
+    # The last data set is made from a file, by what enters itself in each process.
+    runs = [wine("central:svc", 0), wine("central:svc", 1), make_run("central:svc", "colon-log2", seed=0)]
+    found = [
+        {run: result["accuracy"] for run, result in do_runs(runs, tmp_path, folder, count, ignore).items()}
+        for folder, count in ((tmp_path / "one", 1), (tmp_path / "two", 2))
+    ]
+    assert found[0] == found[1]
+    assert list(found[0]) == runs
+    assert found[0][runs[2]] > 0.9
+
+
+def test_a_run_that_fails_is_told_and_tried_again_and_the_others_go_on(tmp_path: Path) -> None:
+    wrong = make_run("pan-svm", "wine", seed=0, landmarks=10_000)
+    results = do_runs([wrong, wine("central:tree", 0)], tmp_path, tmp_path / "out", 1, ignore)
+    assert "landmarks is 10000" in results[wrong]["error"]
+    assert results[wine("central:tree", 0)]["accuracy"] > 0.8
+    again: list[Run] = []
+    do_runs(results, tmp_path, tmp_path / "out", 1, lambda run, *_: again.append(run))
+    assert again == [wrong]
+
+
+def test_folds_of_a_central_classifier_are_all_rows_once(tmp_path: Path) -> None:
+    found = execute(make_run("folds:central:svc", "wine", test_fraction=0.0, seed=0), tmp_path, tmp_path)
+    assert 0.95 < found["accuracy"] < 1
+    # Means over five folds of 35 or 36 rows are no share of all rows, but nearly so.
+    assert found["accuracy"] * 178 == pytest.approx(round(found["accuracy"] * 178), abs=0.2)
+
+
+def test_a_strategy_is_given_only_settings_that_it_has() -> None:
+    config = make_run("svm-ensemble", "wine", landmarks=20, C=2.0, seed=1).config
+    assert config == {"strategy": "svm-ensemble", "data": "wine", "C": 2.0, "seed": 1}
+
+
+# What is written
+
+
+@pytest.mark.parametrize(
+    ("cell", "text"),
+    [
+        (Cell("", "", 85.6, 2.2, 5, 85.46), "85.60 ± 2.20 (85.46; +0.14)"),
+        (Cell("", "", 85.6, 0.0, 1, 86.0), "85.60 (86.00; -0.40)"),
+        (Cell("", "", None, None, 0, 86.0), "– (86.00)"),
+        (Cell("", "", 3.0, 1.0, 2, None), "3.00 ± 1.00"),
+        (None, ""),
+    ],
+)
+def test_a_cell_says_ours_deviation_the_papers_and_the_difference(cell: Cell | None, text: str) -> None:
+    assert text_of(cell, 2) == text
+
+
+def test_curves_go_by_the_numbers_of_the_columns() -> None:
+    cells = [Cell("a", f"{x} %", y, 0.1, 2, None) for x, y in ((5, 1.0), (15, 2.0))]
+    (axes,) = curves([*cells, Cell("a", "25 %", None, None, 0, None)], "x", "y").axes
+    assert axes.lines[0].get_xydata().tolist() == [[5, 1], [15, 2]]  # type: ignore[union-attr]
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["invented-tabel"], "Did you mean 'invented-table'?"),
+        ([], "pansvm reproduce --list"),
+    ],
+)
+def test_an_unknown_table_is_told_with_its_near_match(
+    arguments: list[str], told: str, invented: str, pansvm: Pansvm, tmp_path: Path
+) -> None:
+    assert invented in REPRODUCTIONS
+    code, _, err = reproduce(pansvm, tmp_path, *arguments)
+    assert code == 1
+    assert told in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_missing_set_is_told_with_its_file_and_where_it_is_described(
+    pansvm: Pansvm, tmp_path: Path
+) -> None:
+    code, _, err = reproduce(pansvm, tmp_path, "lu-table-3.2")
+    assert code == 1
+    assert "australian.csv.gz" in err
+    assert "docs/reproduction.md" in err
+    assert not (tmp_path / "out").exists()
+
+
+def test_a_folder_of_something_else_is_left_alone(invented: str, pansvm: Pansvm, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out" / "result.json").write_text("{}")
+    code, _, err = reproduce(pansvm, tmp_path, invented)
+    assert code == 1
+    assert "holds something else" in err
+    assert [file.name for file in (tmp_path / "out").iterdir()] == ["result.json"]
+
+
+def test_a_data_folder_that_is_not_there_is_told(invented: str, pansvm: Pansvm, tmp_path: Path) -> None:
+    code, _, err = pansvm(
+        "reproduce", invented, "--data-dir", tmp_path / "nowhere", "--out", tmp_path / "out"
+    )
+    assert code == 1
+    assert "nowhere" in err
