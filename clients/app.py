@@ -20,8 +20,7 @@ from clients.local import (
 LOCAL = (joining, scaling, landmarks, cutting_planes, selection, scoring, local_training, ensemble_voting)
 """All that a hospital computes on its rows is in these modules; each enters its work in `HANDLERS`."""
 
-TASKS = tuple(HANDLERS)
-"""All that a hospital answers."""
+TASKS = tuple(HANDLERS)  # all that a hospital answers
 
 app = ClientApp()
 

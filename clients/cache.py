@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-BUDGET = 2**30
-"""Bytes of arrays that are kept in all; in a simulation one process serves many sites."""
+BUDGET = 2**30  # bytes of arrays that are kept in all; in a simulation one process serves many sites
 
 _kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
 _bytes = 0

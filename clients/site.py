@@ -42,8 +42,7 @@ M = TypeVar("M")
 LARGEST_KEPT = 2**24
 """Numbers of mapped rows that are kept from message to message; more are mapped anew each time, a block at a time."""
 
-LOGGED = "left-out-logged"
-"""In the state of a site that has logged how many of its rows are left out."""
+LOGGED = "left-out-logged"  # in the state of a site that has logged how many of its rows are left out
 
 
 class Site:

@@ -7,8 +7,7 @@ many of its decision values fall into each of a fixed set of bins.
 import numpy as np
 from numpy.typing import NDArray
 
-BINS = 512
-"""Bins of the histogram of decision values."""
+BINS = 512  # bins of the histogram of decision values
 
 
 def winners(decisions: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -15,8 +15,7 @@ LARGEST_ASSIGNMENT = 1_000_000
 """Distances of places in small clusters to rows that are compared at most, for the time it takes. Beyond that there are
 many rows to a cluster, few clusters are small, and these are merged."""
 
-FILLING_STEPS = 3
-"""Steps of k-means with a floor on the size of the clusters; it begins near its end."""
+FILLING_STEPS = 3  # steps of k-means with a floor on the size of the clusters; it begins near its end
 
 
 def cluster_centres(

@@ -8,8 +8,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-REST = -1
-"""As the negative class of a pair: all classes but the positive one."""
+REST = -1  # as the negative class of a pair: all classes but the positive one
 
 
 class Pair(NamedTuple):

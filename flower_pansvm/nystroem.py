@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm.kernels import Kernel
 
-NORMALIZATION_TOLERANCE = 0.1
-"""How far N^T k(L, L) N may be from the identity, as Frobenius norm."""
+NORMALIZATION_TOLERANCE = 0.1  # how far N^T k(L, L) N may be from the identity, as Frobenius norm
 
 
 @dataclass(frozen=True)

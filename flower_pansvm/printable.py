@@ -2,8 +2,7 @@
 
 import unicodedata
 
-MOST_CHARACTERS = 2000
-"""Longest text from elsewhere that is shown."""
+MOST_CHARACTERS = 2000  # longest text from elsewhere that is shown
 
 CONTROLS = ("Cc", "Cf", "Cs", "Zl", "Zp")
 """Unicode's control characters, those that reorder others unseen, halves of pairs, and separators of lines."""

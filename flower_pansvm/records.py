@@ -36,8 +36,7 @@ T = TypeVar("T")
 COORDINATOR = "The coordinator"
 """Who sends what a site reads; a sender is named as the beginning of a sentence."""
 
-SHOWN = 64
-"""Characters of a name from elsewhere that an error shows."""
+SHOWN = 64  # characters of a name from elsewhere that an error shows
 
 
 def values_of(message: object) -> dict[str, Value]:

@@ -13,8 +13,7 @@ from flower_pansvm.setting_values import key_of, one_of, parse, setting, text, w
 
 Scalar = str | int | float | bool
 
-MIN_CLUSTER = 5
-"""Fewest rows behind a landmark, unless the run or a hospital asks for more."""
+MIN_CLUSTER = 5  # fewest rows behind a landmark, unless the run or a hospital asks for more
 
 PRESETS = (
     "private: secret noise in all sums that rows could be computed from; exact: none; paper: as published."

@@ -26,8 +26,7 @@ from flower_pansvm.tasks.task import declarations
 
 A = TypeVar("A")
 
-SITES = "sites"
-"""Among how many sites the noise is shared, see `sites_of_run`."""
+SITES = "sites"  # among how many sites the noise is shared, see `sites_of_run`
 
 SHORT = 4
 """So many numbers fit into a digest; it serves as such, and never also as the key of a longer stream."""

@@ -14,8 +14,7 @@ from flower_pansvm.tasks.task import Broadcast
 M = TypeVar("M")
 
 PREFIX = "broadcast."
-DIGESTS = "told"
-"""In a site's state: the digest of each broadcast that it keeps."""
+DIGESTS = "told"  # in a site's state: the digest of each broadcast that it keeps
 
 
 def keep(context: Context, content: RecordDict) -> None:

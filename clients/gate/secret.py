@@ -20,8 +20,7 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields
 
-SECRET = "blur"
-"""What a site calls it among its secrets of a run."""
+SECRET = "blur"  # what a site calls it among its secrets of a run
 
 KEY_FILE = "noise.key"
 KEY_BYTES = 32

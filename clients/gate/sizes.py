@@ -3,8 +3,7 @@
 from clients.site import Site
 from flower_pansvm.errors import SettingError
 
-MOST_NUMBERS = 2**28
-"""Most numbers in a site's answer: two gigabytes."""
+MOST_NUMBERS = 2**28  # most numbers in a site's answer: two gigabytes
 
 
 def check_size(site: Site, numbers: float) -> None:

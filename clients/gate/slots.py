@@ -20,8 +20,7 @@ from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.keys import keystream
 from flower_pansvm.secure_sum.wire import join_fields, sum_context
 
-SEED = "slots"
-"""Purpose of the notes, and what a site calls the seed among its secrets."""
+SEED = "slots"  # purpose of the notes, and what a site calls the seed among its secrets
 
 MOST_LANDMARKS = 100_000
 """More slots are refused: their matrix would only exhaust the site's memory, as a kernel matrix of that size does."""

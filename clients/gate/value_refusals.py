@@ -15,8 +15,7 @@ from clients.gate.terms import site_name
 from flower_pansvm.errors import SumError
 
 FILE = "value-refusals"
-MOST = 3
-"""Refusals after which a hospital takes part in no run."""
+MOST = 3  # refusals after which a hospital takes part in no run
 
 
 def note_value_refusal(context: Context) -> None:

@@ -19,14 +19,7 @@ from flower_pansvm.cutting_planes.cuts import Answer, Labels, Question, cuts_at
 from flower_pansvm.cutting_planes.noise import noise_in, normal, rows_to_blur
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.multiclass import signs
-from flower_pansvm.tasks.cutting_planes import (
-    CUTS,
-    WARM_START,
-    CutsAnswer,
-    CutsQuestion,
-    ProblemsQuestion,
-    WarmStartAnswer,
-)
+from flower_pansvm.tasks import cutting_planes as tasks
 
 WARM_START_ROWS = 10_000
 """Rows that a local model is fitted to; more would only polish a first guess, and so would more passes over them."""
@@ -40,8 +33,8 @@ _one_fit = Lock()
 """liblinear has one random generator for the whole process: of two fits at a time, neither could be repeated."""
 
 
-@answers(WARM_START)
-def warm_start(site: Site, question: ProblemsQuestion) -> Noised[WarmStartAnswer]:
+@answers(tasks.WARM_START)
+def warm_start(site: Site, question: tasks.ProblemsQuestion) -> Noised[tasks.WarmStartAnswer]:
     """Fit a linear SVM on some of the site's own mapped rows for each problem, and weight it by all its rows.
 
     C is raised so that the weight of regularisation against loss is that of the whole federation.
@@ -64,11 +57,11 @@ def warm_start(site: Site, question: ProblemsQuestion) -> Noised[WarmStartAnswer
         parts = [_start_noise(site, *one) for one in zip(problems, weights, strict=True)]
         return {"weights": np.concatenate(parts)}
 
-    return add_noise(site, WarmStartAnswer(np.concatenate(weights), rows), noise)
+    return add_noise(site, tasks.WarmStartAnswer(np.concatenate(weights), rows), noise)
 
 
-@answers(CUTS)
-def cuts(site: Site, question: CutsQuestion) -> Noised[CutsAnswer]:
+@answers(tasks.CUTS)
+def cuts(site: Site, question: tasks.CutsQuestion) -> Noised[tasks.CutsAnswer]:
     """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8)."""
     problems, questions = asked_problems(site, question), question.questions()
     check_size(site, sum(map(_numbers, questions)))
@@ -91,10 +84,10 @@ def cuts(site: Site, question: CutsQuestion) -> Noised[CutsAnswer]:
 
     def noise() -> dict[str, NDArray[np.float64]]:
         return vars(
-            CutsAnswer.of([_noise(site, *one) for one in zip(problems, questions, exact, strict=True)])
+            tasks.CutsAnswer.of([_noise(site, *one) for one in zip(problems, questions, exact, strict=True)])
         )
 
-    return add_noise(site, CutsAnswer.of(exact), noise)
+    return add_noise(site, tasks.CutsAnswer.of(exact), noise)
 
 
 def fewest_blurred(site: Site, problem: Problem) -> int:

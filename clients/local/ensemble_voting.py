@@ -11,41 +11,32 @@ from flower_pansvm import records
 from flower_pansvm.counts import confusion_counts
 from flower_pansvm.errors import FederationError
 from flower_pansvm.records import Bools
-from flower_pansvm.tasks.ensemble_voting import (
-    BALLOT,
-    ENSEMBLE_SCORES,
-    HELD_OUT,
-    VOTES,
-    EnsembleScoresAnswer,
-    EnsembleScoresQuestion,
-    HeldOutAnswer,
-    VotesAnswer,
-)
+from flower_pansvm.tasks import ensemble_voting as tasks
 from flower_pansvm.tasks.local_training import LocalScoresQuestion
 from flower_pansvm.tasks.task import Nothing
 
 
-@answers(HELD_OUT)
-def held_out(site: Site, question: Nothing) -> HeldOutAnswer:  # noqa: ARG001
+@answers(tasks.HELD_OUT)
+def held_out(site: Site, question: Nothing) -> tasks.HeldOutAnswer:  # noqa: ARG001
     """Disclose the site's test rows without their labels, if the hospital has agreed to that."""
     rows = site.test().X
     check_size(site, rows.size)
-    return HeldOutAnswer(rows)
+    return tasks.HeldOutAnswer(rows)
 
 
-@answers(VOTES)
-def votes(site: Site, question: LocalScoresQuestion) -> VotesAnswer:
+@answers(tasks.VOTES)
+def votes(site: Site, question: LocalScoresQuestion) -> tasks.VotesAnswer:
     """Train an SVM on the site's training rows, and vote for the class that it gives each row of the ballot."""
     rows, classes = len(_own_rows(site)), len(site.schema().classes)
     check_size(site, float(rows) * classes)
-    predicted = classify(site, question, site.told(BALLOT).rows)
+    predicted = classify(site, question, site.told(tasks.BALLOT).rows)
     cast = np.zeros((rows, classes))
     cast[np.arange(rows), predicted] = 1.0
-    return VotesAnswer(cast)
+    return tasks.VotesAnswer(cast)
 
 
-@answers(ENSEMBLE_SCORES)
-def ensemble_scores(site: Site, question: EnsembleScoresQuestion) -> EnsembleScoresAnswer:
+@answers(tasks.ENSEMBLE_SCORES)
+def ensemble_scores(site: Site, question: tasks.EnsembleScoresQuestion) -> tasks.EnsembleScoresAnswer:
     """Count the site's own test rows by true class and by what the sites' models have voted for."""
     own, predicted, classes = _own_rows(site), question.predicted, len(site.schema().classes)
     check_size(site, float(classes) ** 2)
@@ -58,8 +49,8 @@ def ensemble_scores(site: Site, question: EnsembleScoresQuestion) -> EnsembleSco
         "to count its test rows twice in this run: counts by two lists of predicted classes tell the labels of the "
         "rows in which these differ"
     )
-    site.settle(ENSEMBLE_SCORES.name, records.digest(records.values_of(question)), refusal)
-    return EnsembleScoresAnswer(confusion_counts(site.test().classes, predicted[own], classes))
+    site.settle(tasks.ENSEMBLE_SCORES.name, records.digest(records.values_of(question)), refusal)
+    return tasks.EnsembleScoresAnswer(confusion_counts(site.test().classes, predicted[own], classes))
 
 
 def _own_rows(site: Site) -> Bools:
@@ -72,8 +63,8 @@ def _own_rows(site: Site) -> Bools:
     FederationError
         If the ballot is none, has other rows under the site's name, or is not the first of this run.
     """
-    check_consents(site.context, HELD_OUT.consents)
-    ballot, mine = site.told(BALLOT), site.test().X
+    check_consents(site.context, tasks.HELD_OUT.consents)
+    ballot, mine = site.told(tasks.BALLOT), site.test().X
     own: Bools = np.array(ballot.sites, dtype=np.str_) == site.name
     fits = ballot.rows.shape == (len(own), mine.shape[1]) and not np.isinf(ballot.rows).any()
     if not (fits and np.array_equal(ballot.rows[own], mine, equal_nan=True)):
@@ -83,5 +74,5 @@ def _own_rows(site: Site) -> Bools:
             "version? If so, it does not follow the protocol."
         )
     refusal = "a second ballot in this run: its votes on rows that the coordinator chooses tell its model"
-    site.settle(BALLOT.name, site.digest_of(BALLOT), refusal)
+    site.settle(tasks.BALLOT.name, site.digest_of(tasks.BALLOT), refusal)
     return own

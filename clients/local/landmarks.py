@@ -15,17 +15,7 @@ from flower_pansvm.cutting_planes.noise import normal
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import SettingError
 from flower_pansvm.landmarks import beyond, cluster_centres, weighted_totals
-from flower_pansvm.tasks.landmarks import (
-    ASSIGN,
-    BOX,
-    LANDMARKS,
-    AssignAnswer,
-    AssignQuestion,
-    BoxAnswer,
-    BoxQuestion,
-    LandmarksAnswer,
-    LandmarksQuestion,
-)
+from flower_pansvm.tasks import landmarks as tasks
 from flower_pansvm.tasks.scaling import SCALING
 
 CENTRE_NOISE, ROWS_WORTH = 0.8, 4.0
@@ -33,8 +23,8 @@ CENTRE_NOISE, ROWS_WORTH = 0.8, 4.0
 centre's rows it is as much as four rows deviate: centres of many rows have less."""
 
 
-@answers(LANDMARKS)
-def landmarks(site: Site, question: LandmarksQuestion) -> Noised[LandmarksAnswer]:
+@answers(tasks.LANDMARKS)
+def landmarks(site: Site, question: tasks.LandmarksQuestion) -> Noised[tasks.LandmarksAnswer]:
     """Write the site's k-means centres into its own slots of a zero matrix (Lu 2016, Algorithm 1, line 1).
 
     Means over all rows are exact. Of two sets of them, with another seed or number, two that differ in one row would
@@ -45,11 +35,11 @@ def landmarks(site: Site, question: LandmarksQuestion) -> Noised[LandmarksAnswer
         refusal = (
             "a second set of landmarks of all its rows: means that differ in one row would give that row away"
         )
-        site.settle(LANDMARKS.name, asked, refusal)
+        site.settle(tasks.LANDMARKS.name, asked, refusal)
     slots, total = own_slots(site, question.slots_per_site)
     scalings, features = len(question.folds), site.train().X.shape[1]
     check_size(site, float(scalings) * total * features)
-    exact = LandmarksAnswer(np.zeros((scalings, total, features)), np.zeros((scalings, total)))
+    exact = tasks.LandmarksAnswer(np.zeros((scalings, total, features)), np.zeros((scalings, total)))
     own = [own_centres(site, question, number) for number in range(scalings)]
     for number, (centres, _) in enumerate(own):
         used = slots[: len(centres)]
@@ -68,12 +58,12 @@ def _round_trip(site: Site) -> int:
     return 0 if site.participation is None else site.participation.this.round_trip
 
 
-def _asked(site: Site, question: LandmarksQuestion) -> str:
+def _asked(site: Site, question: tasks.LandmarksQuestion) -> str:
     return f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
 
 
 def own_centres(
-    site: Site, question: LandmarksQuestion, number: int
+    site: Site, question: tasks.LandmarksQuestion, number: int
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the site's k-means centres for one of the scalings, and of how many rows each is the mean.
 
@@ -92,12 +82,12 @@ def own_centres(
 
 
 def _draw(site: Site, fold: int) -> Draw:
-    return draw_for(site, LANDMARKS.name, fold)
+    return draw_for(site, tasks.LANDMARKS.name, fold)
 
 
 def _noise(
     site: Site,
-    question: LandmarksQuestion,
+    question: tasks.LandmarksQuestion,
     number: int,
     centres: NDArray[np.float64],
     sizes: NDArray[np.int64],
@@ -120,8 +110,8 @@ def _noise(
     return noise
 
 
-@answers(ASSIGN)
-def assign(site: Site, question: AssignQuestion) -> AssignAnswer:
+@answers(tasks.ASSIGN)
+def assign(site: Site, question: tasks.AssignQuestion) -> tasks.AssignAnswer:
     """Sum the site's rows by their nearest centre, each cell with a secret random weight.
 
     With the same weights in every step, the difference of two steps would be the rows that have changed their
@@ -131,21 +121,21 @@ def assign(site: Site, question: AssignQuestion) -> AssignAnswer:
     totals, masses = np.zeros(question.centres.shape), np.zeros(question.centres.shape)
     for number, (fold, count) in enumerate(zip(question.folds, question.counts, strict=True)):
         X, centres = scaled_without(site, number, fold), question.centres[number, :count]
-        draw = draw_for(site, ASSIGN.name, int(fold))
+        draw = draw_for(site, tasks.ASSIGN.name, int(fold))
         weight = weights(draw, centres.tobytes().hex(), X.shape)
         totals[number, :count], masses[number, :count] = weighted_totals(X, centres, weight, min_cluster)
-    return AssignAnswer(totals, masses)
+    return tasks.AssignAnswer(totals, masses)
 
 
-@answers(BOX)
-def box(site: Site, question: BoxQuestion) -> BoxAnswer:
+@answers(tasks.BOX)
+def box(site: Site, question: tasks.BoxQuestion) -> tasks.BoxAnswer:
     """Say for each feature and step whether the site has a row beyond it; the sum is a number of sites."""
     check_size(site, 2.0 * len(question.folds) * site.train().X.shape[1] * len(question.steps))
     sides = [
         beyond(scaled_without(site, number, fold), question.steps)
         for number, fold in enumerate(question.folds)
     ]
-    return BoxAnswer(
+    return tasks.BoxAnswer(
         below=np.stack([below for below, _ in sides]), above=np.stack([above for _, above in sides])
     )
 

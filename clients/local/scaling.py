@@ -10,38 +10,31 @@ from clients.site import Site
 from flower_pansvm import scaling
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import SettingError
-from flower_pansvm.tasks.scaling import (
-    EXTREMES,
-    MOMENTS,
-    ROWS,
-    ExtremesAnswer,
-    MomentsAnswer,
-    RowsAnswer,
-)
+from flower_pansvm.tasks import scaling as tasks
 from flower_pansvm.tasks.task import Nothing
 
 
-@answers(MOMENTS)
-def moments(site: Site, question: Nothing) -> MomentsAnswer:  # noqa: ARG001
+@answers(tasks.MOMENTS)
+def moments(site: Site, question: Nothing) -> tasks.MomentsAnswer:  # noqa: ARG001
     """Add to the federated mean and variance; the first site also deals out the seed of the landmark slots."""
     deal_seed(site)
     X = site.train().X
     by_fold = [scaling.moments(X[rows]) for rows in _folds(site)]
-    return MomentsAnswer(
+    return tasks.MomentsAnswer(
         rows=_class_rows(site),
         test_rows=np.array([float(len(site.test().classes))]),
         **{part: np.stack([fold[part] for fold in by_fold]) for part in ("count", "total", "square")},
     )
 
 
-@answers(ROWS)
-def rows(site: Site, question: Nothing) -> RowsAnswer:  # noqa: ARG001
+@answers(tasks.ROWS)
+def rows(site: Site, question: Nothing) -> tasks.RowsAnswer:  # noqa: ARG001
     """Count the site's training rows by fold and class."""
-    return RowsAnswer(_class_rows(site))
+    return tasks.RowsAnswer(_class_rows(site))
 
 
-@answers(EXTREMES)
-def extremes(site: Site, question: Nothing) -> ExtremesAnswer:  # noqa: ARG001
+@answers(tasks.EXTREMES)
+def extremes(site: Site, question: Nothing) -> tasks.ExtremesAnswer:  # noqa: ARG001
     """Disclose the smallest and largest cell of each feature in each fold; infinite where all cells are missing."""
     if agreed_terms(site.context).scaling != "minmax":
         raise SettingError(
@@ -50,7 +43,7 @@ def extremes(site: Site, question: Nothing) -> ExtremesAnswer:  # noqa: ARG001
         )
     X = site.train().X
     low, high = np.where(np.isnan(X), np.inf, X), np.where(np.isnan(X), -np.inf, X)
-    return ExtremesAnswer(
+    return tasks.ExtremesAnswer(
         low=np.stack([low[rows].min(axis=0, initial=np.inf) for rows in _folds(site)]),
         high=np.stack([high[rows].max(axis=0, initial=-np.inf) for rows in _folds(site)]),
     )

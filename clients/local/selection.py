@@ -18,14 +18,8 @@ from flower_pansvm.cutting_planes.cuts import blocks
 from flower_pansvm.cutting_planes.duals import Duals, row_duals
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import TableError
+from flower_pansvm.tasks import selection as tasks
 from flower_pansvm.tasks.joining import SCHEMA
-from flower_pansvm.tasks.selection import (
-    CLASS_MOMENTS,
-    SUPPORT,
-    ClassMomentsAnswer,
-    SupportAnswer,
-    SupportQuestion,
-)
 from flower_pansvm.tasks.task import Nothing
 
 SUPPORT_SHARE = 1e-3
@@ -33,8 +27,8 @@ SUPPORT_SHARE = 1e-3
 are as exact as the training, and a row that is none can be left with a trace."""
 
 
-@answers(CLASS_MOMENTS)
-def class_moments(site: Site, question: Nothing) -> ClassMomentsAnswer:  # noqa: ARG001
+@answers(tasks.CLASS_MOMENTS)
+def class_moments(site: Site, question: Nothing) -> tasks.ClassMomentsAnswer:  # noqa: ARG001
     """Sum the cells of each feature, and their squares, over the training rows of each class, in scaled units.
 
     Missing cells are left out and not filled: the filters compare what was measured.
@@ -52,11 +46,11 @@ def class_moments(site: Site, question: Nothing) -> ClassMomentsAnswer:  # noqa:
     X = (rows.X - units.shift) / units.scale
     by_class = [scaling.moments(X[rows.classes == one]) for one in range(len(names))]
     parts = ("count", "total", "square")
-    return ClassMomentsAnswer(**{part: np.stack([one[part] for one in by_class]) for part in parts})
+    return tasks.ClassMomentsAnswer(**{part: np.stack([one[part] for one in by_class]) for part in parts})
 
 
-@answers(SUPPORT)
-def support(site: Site, question: SupportQuestion) -> SupportAnswer:
+@answers(tasks.SUPPORT)
+def support(site: Site, question: tasks.SupportQuestion) -> tasks.SupportAnswer:
     """Sum alpha_i y_i x_i over the rows, and the support vectors of each side, for each problem.
 
     Equations (5.1) and (5.3): the weights of the linear separation in the space of the features, and number, sum and
@@ -68,7 +62,7 @@ def support(site: Site, question: SupportQuestion) -> SupportAnswer:
         _support_of(site, problem, own, bool(question.blur))
         for problem, own in zip(problems, duals, strict=True)
     ]
-    return SupportAnswer(*map(np.stack, zip(*parts, strict=True)))
+    return tasks.SupportAnswer(*map(np.stack, zip(*parts, strict=True)))
 
 
 def support_vectors(
@@ -119,7 +113,7 @@ def cell_weights(
     count = int(np.count_nonzero(side))
     if count == 0 or not blur:
         return np.ones((count, len(features)))
-    draw = draw_for(site, SUPPORT.name, site.digest_of(SCHEMA), problem.pair, problem.fold)
+    draw = draw_for(site, tasks.SUPPORT.name, site.digest_of(SCHEMA), problem.pair, problem.fold)
     the_set = hashlib.sha256(np.packbits(side).tobytes()).hexdigest()
     of_cells = np.column_stack([weights(draw, f"{the_set} {feature}", (count,)) for feature in features])
     mass = weights(draw, the_set, (count,)).sum()

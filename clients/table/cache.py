@@ -30,8 +30,7 @@ LARGE = 8_000_000
 VERSION = 2
 """Part of every key. Raise it when the copies' format changes, or what `read_table` makes of a file."""
 
-OFF = "none"
-"""What the node config's ``cache`` says if no copies are to be kept."""
+OFF = "none"  # what the node config's ``cache`` says if no copies are to be kept
 
 
 def cache_folder(context: Context) -> Path | None:

@@ -12,16 +12,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-BLOCK = 4096
-"""Rows that are mapped at a time: the map of all rows of a large site would not fit into memory."""
+BLOCK = 4096  # rows that are mapped at a time: the map of all rows of a large site would not fit into memory
 
 EVERYWHERE = 0.1
 """What a row counts for in a curvature wherever it lies; next to the margin 1 / width comes on top. Were it 0, and the
 rows next to the margin fewer than the coordinates, the curvature would say exactly which space their f span; who looks
 for rows whose f lie in that space finds just these."""
 
-LARGEST_JITTER = 1.5
-"""Largest random weight that a site gives a row or a cell; the smallest is 0.5."""
+LARGEST_JITTER = 1.5  # largest random weight that a site gives a row or a cell; the smallest is 0.5
 
 Mapped = Callable[[slice | NDArray[np.int64]], NDArray[np.float64]]
 """``mapped(rows)`` returns the mapped rows F[rows], shape (len(rows), rank)."""

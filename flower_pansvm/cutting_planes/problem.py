@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.multiclass import Pair
 
-NO_FOLD = -1
-"""No rows are left out."""
+NO_FOLD = -1  # no rows are left out
 
 LEAST_WEIGHT, LARGEST_WEIGHT = 0.5, 1000.0
 """Limits of the balanced weight of a class: n / (2 n_class) is never below one half, and above a thousand it is that of

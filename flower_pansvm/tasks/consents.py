@@ -13,8 +13,7 @@ class Consent:
     instead: str  # settings of a run that does without
 
 
-AGREED = "agreed"
-"""The only value of such a key."""
+AGREED = "agreed"  # the only value of such a key
 
 CONSENTS: Registry[Consent] = Registry("consent")
 """All of them, by key; one that belongs to a task enters itself beside it."""

@@ -33,8 +33,7 @@ class FeatureMapBroadcast:
     normalization: Floats  # (landmarks, rank): U Lambda^(-1/2)
 
 
-FEATURE_MAP = Broadcast("feature_map", FeatureMapBroadcast)
-"""Numbered: one for each map."""
+FEATURE_MAP = Broadcast("feature_map", FeatureMapBroadcast)  # numbered: one for each map
 
 
 @dataclass(frozen=True)

@@ -79,5 +79,4 @@ class LandmarkBroadcast:
     landmarks: Floats  # (landmarks, features)
 
 
-LANDMARK_SET = Broadcast("landmark_set", LandmarkBroadcast)
-"""Numbered: one for each set."""
+LANDMARK_SET = Broadcast("landmark_set", LandmarkBroadcast)  # numbered: one for each set

@@ -12,8 +12,7 @@ from flower_pansvm.cutting_planes.cuts import LARGEST_JITTER
 UNKNOWN = math.inf
 """Bound of results of unknown size; they take five words a number (:mod:`flower_pansvm.secure_sum.fixed_point`)."""
 
-COUNT = 2.0**40
-"""Bound for numbers of rows: no federation holds more."""
+COUNT = 2.0**40  # bound for numbers of rows: no federation holds more
 
 MOST_ROWS = 2**24
 """Most rows that a site trains on; a site with more refuses to take part, whatever it is asked."""
@@ -25,8 +24,7 @@ root of the number of all rows away from the mean, or half ranges."""
 LARGEST_RESCALED = 3.0 * LARGEST_JITTER
 """Largest random weight that a site gives a row or a cell after columns of weights were brought to the same sum."""
 
-HEADROOM = 4.0
-"""What the bounds leave for secret noise and for rounding."""
+HEADROOM = 4.0  # what the bounds leave for secret noise and for rounding
 
 REWEIGHTED = HEADROOM * LARGEST_RESCALED
 """By how much the bound of a sum grows where its rows or cells have random weights."""

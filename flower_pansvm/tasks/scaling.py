@@ -29,8 +29,7 @@ class RowsAnswer:
     rows: Floats = summed(COUNT)
 
 
-ROWS = Task("rows", "train", Nothing, RowsAnswer, since="0.1.0")
-"""Asked again only after a site was lost."""
+ROWS = Task("rows", "train", Nothing, RowsAnswer, since="0.1.0")  # asked again only after a site was lost
 
 
 CONSENTS.register("extremes")(
@@ -46,8 +45,7 @@ class ExtremesAnswer:
     high: Floats = disclosed(consent="extremes")
 
 
-EXTREMES = Task("extremes", "train", Nothing, ExtremesAnswer, since="0.1.0")
-"""Asked only with scaling=minmax."""
+EXTREMES = Task("extremes", "train", Nothing, ExtremesAnswer, since="0.1.0")  # asked only with scaling=minmax
 
 
 @dataclass(frozen=True)
