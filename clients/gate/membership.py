@@ -19,7 +19,7 @@ from flower_pansvm.secure_sum.keys import seal, unseal
 from flower_pansvm.secure_sum.refusals import Memory, admit
 from flower_pansvm.secure_sum.wire import keys_digest
 from flower_pansvm.tasks.summing import PublicKeys, RelayStep, WhichSum
-from flower_pansvm.tasks.task import Task, bounds_of, note_name, sum_name
+from flower_pansvm.tasks.task import Task, bounds_of, sum_name
 from flower_pansvm.terms import Terms
 
 STATE = "sums"
@@ -141,8 +141,8 @@ def _of_the_run(participation: Participation, purpose: str) -> SumRound:
 
     And with fewer sites; so it holds the settings and all sites' keys, but no roster.
     """
-    name = note_name(purpose, participation.terms.digest)
-    return SumRound(participation.this.run, name, 0, 0, roster=(), keys=participation.this.keys)
+    this, settings = participation.this, participation.terms.digest
+    return SumRound(this.run, f"{purpose} {settings}", 0, 0, roster=(), keys=this.keys)
 
 
 def _sum_of(context: Context, content: RecordDict) -> SumRound:

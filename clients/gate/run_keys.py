@@ -16,7 +16,6 @@ from clients.gate.terms import site_name
 from flower_pansvm import records
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import Member, SecureSum
-from flower_pansvm.secure_sum.identities import RunKeys, load_identity, read_roster, sign, verify
 from flower_pansvm.tasks.summing import PublicKeys
 
 STATE = "keys"
@@ -35,6 +34,9 @@ def make_run_keys(context: Context, protocol: SecureSum) -> PublicKeys:
     public_key = key.public_key().public_bytes_raw()
     signature = b""
     if "identity" in context.node_config:
+        # Only here and below, as each message may start a process.
+        from flower_pansvm.secure_sum.identities import RunKeys, load_identity, sign  # noqa: PLC0415
+
         identity = load_identity(Path(str(context.node_config["identity"])))
         signature = sign(identity, RunKeys(str(context.run_id), site_name(context), public_key, published))
     return PublicKeys(public_key, published, signature)
@@ -50,6 +52,8 @@ def member_of(context: Context, public: Mapping[str, PublicKeys]) -> Member:
     if not own:
         raise SumError(f"Site '{name}' has no keys for this run: it has not joined. Start the run again.")
     if "roster" in context.node_config:
+        from flower_pansvm.secure_sum.identities import RunKeys, read_roster, verify  # noqa: PLC0415
+
         trusted = read_roster(Path(str(context.node_config["roster"])))
         for peer, keys in public.items():
             claimed = RunKeys(str(context.run_id), peer, keys.public_key, keys.published)

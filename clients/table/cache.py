@@ -15,85 +15,50 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from flwr.app import Context
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from clients.gate.state_folder import is_private
-from clients.gate.terms import site_name
+from clients.table.reading import read_table
 from clients.table.table import Table
-from flower_pansvm.errors import SettingError
-
-LARGE = 8_000_000
-"""Bytes of a file above which a copy is kept; smaller ones are read faster than Flower starts the process."""
 
 VERSION = 2
 """Part of every key. Raise it when the copies' format changes, or what `read_table` makes of a file."""
 
-OFF = "none"  # what the node config's ``cache`` says if no copies are to be kept
 
-
-def cache_folder(context: Context) -> Path | None:
-    """Return the folder for copies of this site's tables; None if its node config says ``cache='none'``.
-
-    Without the key it is ``pansvm`` in the account's cache folder, ``$XDG_CACHE_HOME`` or ``~/.cache``. What is neither
-    an absolute path nor the word is a SettingError: a misspelt ``none`` must not leave a copy in a folder of that name.
-    """
-    asked = context.node_config.get("cache")
-    if asked is None:
-        return Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache")) / "pansvm"
-    if str(asked).strip().lower() == OFF:
-        return None
-    folder = Path(os.path.expanduser(str(asked)))
-    if not folder.is_absolute():
-        raise SettingError(
-            f"The 'cache' in the node config of site '{site_name(context)}' is no absolute path. Write the path of a "
-            f"folder for copies of large tables, or cache='{OFF}' if none are to be kept."
-        )
-    return folder
-
-
-def read_through_cache(path: Path, label: str | None, folder: Path | None) -> Table:
-    """Read a site's table for training, a large one from its copy in ``folder`` if there is one.
+def read_through_cache(path: Path, label: str | None, folder: Path) -> Table:
+    """Read a site's table for training, from its copy in ``folder`` if there is one.
 
     The cells of a copy are of type float32 if that holds every one of them exactly; `clients.table.table.align` makes
     float64 of them. Raises as `clients.table.reading.read_table` does; trouble with the copy is only logged.
     """
     key = _key(path, label)
-    if folder is None or key is None:
-        return _read(path, label)
+    if key is None:
+        return read_table(path, label)
     problem = _problem(folder)
     if problem:
         _say("no copy of '%s' is kept in the cache folder '%s': %s", path, folder, problem)
-        return _read(path, label)
+        return read_table(path, label)
     entry = folder / key
     table = _load(entry, path)
     if table is None:
-        table = _read(path, label)
+        table = read_table(path, label)
         # A file that was changed while it was read may not lie under the key of what it was before.
         if key == _key(path, label):
             _store(table, entry, path)
     return table
 
 
-def _read(path: Path, label: str | None) -> Table:
-    from clients.table.reading import read_table  # noqa: PLC0415 - each message may start a process
-
-    return read_table(path, label)
-
-
 def _key(path: Path, label: str | None) -> str | None:
     """Return the name of a file's copy: digests of its path, and of all that the copy depends on.
 
-    None if the file is small, or cannot be opened.
+    None if the file cannot be opened.
     """
     try:
         # Opened, and not only asked for its status: an account that may no longer read a table gets no copy.
         with path.open("rb") as file:
             status = os.fstat(file.fileno())
     except OSError:
-        return None
-    if status.st_size <= LARGE:
         return None
     place = str(path.absolute())
     return f"{_digest(place)}-{_digest(place, status.st_mtime_ns, status.st_size, label, VERSION)}"

@@ -5,6 +5,7 @@ has a ``partition-id`` and no table of its own, takes its rows from the data set
 """
 
 import importlib
+import os
 from collections.abc import Hashable
 from pathlib import Path
 from types import ModuleType
@@ -12,9 +13,14 @@ from typing import cast
 
 from flwr.app import Context
 
-from clients.table.cache import cache_folder, read_through_cache
+from clients.gate.terms import site_name
 from clients.table.table import LABEL, Table
-from flower_pansvm.errors import TableError
+from flower_pansvm.errors import SettingError, TableError
+
+LARGE = 8_000_000
+"""Bytes of a file above which a copy is kept; smaller ones are read faster than Flower starts the process."""
+
+OFF = "none"  # what the node config's ``cache`` says if no copies are to be kept
 
 
 def table_identity(context: Context) -> Hashable:
@@ -37,8 +43,18 @@ def open_table(context: Context) -> Table:
     """
     node = context.node_config
     if "data" in node:
-        label = str(node.get("label") or "") or None
-        return read_through_cache(Path(str(node["data"])), label, cache_folder(context))
+        path, label, folder = (
+            Path(str(node["data"])),
+            str(node.get("label") or "") or None,
+            cache_folder(context),
+        )
+        if folder is not None and _is_large(path):
+            from clients.table.cache import read_through_cache  # noqa: PLC0415 - most tables are small
+
+            return read_through_cache(path, label, folder)
+        from clients.table.reading import read_table  # noqa: PLC0415 - each message may start a process
+
+        return read_table(path, label)
     if "partition-id" not in node:
         raise TableError(
             "This site's node config names no table. Start the SuperNode with "
@@ -46,6 +62,33 @@ def open_table(context: Context) -> Table:
         )
     number, sites = (int(cast(int, node[key])) for key in ("partition-id", "num-partitions"))
     return cast(Table, _simulated().table_of_node(context.run_config, number, sites))
+
+
+def cache_folder(context: Context) -> Path | None:
+    """Return the folder for copies of this site's tables; None if its node config says ``cache='none'``.
+
+    Without the key it is ``pansvm`` in the account's cache folder, ``$XDG_CACHE_HOME`` or ``~/.cache``. What is neither
+    an absolute path nor the word is a SettingError: a misspelt ``none`` must not leave a copy in a folder of that name.
+    """
+    asked = context.node_config.get("cache")
+    if asked is None:
+        return Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache")) / "pansvm"
+    if str(asked).strip().lower() == OFF:
+        return None
+    folder = Path(os.path.expanduser(str(asked)))
+    if not folder.is_absolute():
+        raise SettingError(
+            f"The 'cache' in the node config of site '{site_name(context)}' is no absolute path. Write the path of a "
+            f"folder for copies of large tables, or cache='{OFF}' if none are to be kept."
+        )
+    return folder
+
+
+def _is_large(path: Path) -> bool:
+    try:
+        return path.stat().st_size > LARGE
+    except OSError:
+        return False
 
 
 def label_place(context: Context) -> str:

@@ -66,7 +66,7 @@ class Answer:
     """The answer to a `Question`; adding those of all sites gives the federation's."""
 
     cuts: Cuts  # one for each point
-    # (curvature_size,): sum over rows of v_i f_i f_i^T, f_i with a 1 appended for the bias: the lower triangle of the
+    # (numbers,): sum over rows of v_i f_i f_i^T, f_i with a 1 appended for the bias: the lower triangle of the
     # leading coordinates and the bias, row by row, then the diagonal of the other coordinates
     curvature: NDArray[np.float64]
 
@@ -92,11 +92,6 @@ def cuts_at(
 def blocks(rows: int) -> Iterator[slice]:
     """Return the slices of at most `BLOCK` rows that make up all rows."""
     return (slice(start, min(start + BLOCK, rows)) for start in range(0, rows, BLOCK))
-
-
-def curvature_size(rank: int, leading: int) -> int:
-    """Return how many numbers a curvature is, see `Answer`."""
-    return 0 if leading < 0 else (leading + 1) * (leading + 2) // 2 + rank - leading
 
 
 class RowFactors:

@@ -31,9 +31,7 @@ class Declaration:
 
     how: Literal["summed", "noised", "disclosed"]
     bound: Bound = UNKNOWN  # of what is summed
-    consent: str | None = (
-        None  # key of the node config by which the hospital must have agreed to the disclosure
-    )
+    consent: str | None = None  # key of the node config by which the hospital must have agreed to it
 
 
 def summed(bound: Bound = UNKNOWN) -> Any:
@@ -72,11 +70,7 @@ class Nothing:
 class Task(Generic[Q, A]):
     """A request to every site: dataclasses of what is asked and of what comes back.
 
-    Raises
-    ------
-    TypeError
-        If a part of the answer has no declaration, a part that is summed does not hold floats, or only some parts are
-        disclosed.
+    Each part of the answer has a declaration, those that are summed hold floats, and all of them are disclosed or none.
     """
 
     name: str
@@ -145,25 +139,13 @@ class Broadcast(Generic[M]):
 
 
 def bounds_of(task: Task[Any, Any], question: object, terms: Terms, sites: int) -> dict[str, float]:
-    """Return the largest absolute value that a site may hold in each of a task's sums; infinite if unknown.
-
-    Raises
-    ------
-    FederationError
-        If the request is one that no coordinator of this version makes.
-    """
-    bounds = {name: task.declared[name].bound for name in task.summed}
-    return {
-        name: bound(question, terms, sites) if callable(bound) else bound for name, bound in bounds.items()
-    }
+    """Return the largest absolute value that a site may hold in each of a task's sums; infinite if unknown."""
+    bounds = ((name, task.declared[name].bound) for name in task.summed)
+    return {name: bound(question, terms, sites) if callable(bound) else bound for name, bound in bounds}
 
 
 def sum_name(
-    task: Task[Any, Any],
-    inputs: Values,
-    bounds: Mapping[str, float],
-    told: Mapping[str, str],
-    settings: str,
+    task: Task[Any, Any], inputs: Values, bounds: Mapping[str, float], told: Mapping[str, str], settings: str
 ) -> str:
     """Return the name under which a secure sum is made: its task, and a digest of all that the sites were given.
 
@@ -181,15 +163,6 @@ def sum_name(
     settings : str
         Digest of all settings of the run, with protocol, execution and k among them (`flower_pansvm.terms.Terms`).
     """
-    parts = {
-        "inputs": records.digest(inputs),
-        "bounds": records.digest(bounds),
-        "told": records.digest(told),
-        "settings": settings,
-    }
-    return f"{task.name} {records.digest(parts)}"
-
-
-def note_name(purpose: str, settings: str) -> str:
-    """Return the name under which a note from site to site is sealed that is valid for a whole run."""
-    return f"{purpose} {settings}"
+    parts = {"inputs": inputs, "bounds": bounds, "told": told}
+    digests = {name: records.digest(values) for name, values in parts.items()}
+    return f"{task.name} {records.digest({**digests, 'settings': settings})}"

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from flower_pansvm.cutting_planes.cuts import LARGEST_JITTER, curvature_size
+from flower_pansvm.cutting_planes.cuts import LARGEST_JITTER
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import FederationError
 from flower_pansvm.tasks.cutting_planes import CUTS, WARM_START, CutsAnswer
@@ -21,7 +21,7 @@ from flower_pansvm.tasks.scoring import SCORES
 from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.tasks.task import Task
 from strategies.federation.opened import ROUNDING, Numbers, Opened
-from strategies.master.curvature import curvature_diagonal
+from strategies.master.curvature import curvature_diagonal, curvature_size
 from strategies.steps.packing import unpack_answers
 
 CURVATURE_ROUNDING = 1e-4

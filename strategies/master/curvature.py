@@ -4,6 +4,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 
+def curvature_size(rank: int, leading: int) -> int:
+    """Return how many numbers a curvature is."""
+    return 0 if leading < 0 else (leading + 1) * (leading + 2) // 2 + rank - leading
+
+
 def curvature_matrix(curvature: NDArray[np.float64], rank: int, leading: int) -> NDArray[np.float64]:
     """Return the numbers of an answer as a symmetric matrix, shape (rank + 1, rank + 1); the bias is last."""
     inner = [*range(leading), rank]

@@ -10,8 +10,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Answer, Question, curvature_size
-from strategies.master.curvature import curvature_matrix
+from flower_pansvm.cutting_planes.cuts import Answer, Question
+from strategies.master.curvature import curvature_matrix, curvature_size
 from strategies.master.noisy_curvature import NoisyCurvature
 from strategies.master.progress import Progress
 from strategies.master.proximal import proximal_points

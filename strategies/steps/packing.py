@@ -9,11 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question, curvature_size
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
 from flower_pansvm.cutting_planes.duals import Duals
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.tasks.cutting_planes import CutsAnswer, CutsQuestion, ProblemsQuestion, flat, pieces
 from flower_pansvm.tasks.selection import SupportQuestion
+from strategies.master.curvature import curvature_size
 
 
 def pack_problems(problems: Sequence[Problem]) -> ProblemsQuestion:

@@ -1,13 +1,17 @@
 """What a hospital's process loads: what its auditor has to read, and which packages have to be trusted."""
 
+import ast
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = 6207
-"""As few as can be; a change that needs more says why."""
+MOST_LINES = 6000
+"""Of what is loaded when a SuperNode starts the ClientApp. As few as can be; a change that needs more says why."""
+
+MOST_LINES_IN_ALL = 8000
+"""And with what a table or a node config brings in besides: reading of files, copies, identities, Paillier sums."""
 
 PACKAGES = {"cryptography", "flwr", "numpy", "scipy", "sklearn"}
 """What the hospital's part imports besides the standard library, some of it only when it is needed."""
@@ -28,12 +32,42 @@ def loaded() -> dict[str, Path]:
     return {name: Path(file) for name, file in (line.split(" ", 1) for line in done.stdout.splitlines())}
 
 
+def ever_loaded(modules: dict[str, Path]) -> dict[str, Path]:
+    """Return these modules, and those that they import inside of functions, and so on."""
+    found = dict(modules)
+    # The package itself offers its model, to researchers.
+    new = {name: file for name, file in modules.items() if name != "flower_pansvm"}
+    while new:
+        named = set()
+        for file in new.values():
+            for node in ast.walk(ast.parse(file.read_text())):
+                if isinstance(node, ast.ImportFrom):
+                    named |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+        files = {name: ROOT / f"{name.replace('.', '/')}.py" for name in named - found.keys()}
+        new = {name: file for name, file in files.items() if name.split(".")[0] in ROOMS and file.exists()}
+        found |= new
+    return found
+
+
+def lines_of(modules: dict[str, Path]) -> int:
+    return sum(len(file.read_text().splitlines()) for file in modules.values())
+
+
 def test_a_hospital_loads_its_own_part_only() -> None:
     modules = loaded()
     assert "clients.gate.door" in modules
     assert {name.split(".")[0] for name in modules} == set(ROOMS)
-    lines = sum(len(file.read_text().splitlines()) for file in modules.values())
-    assert lines <= MOST_LINES
+    assert lines_of(modules) <= MOST_LINES
+
+
+def test_what_is_loaded_only_when_it_is_needed_is_counted_too() -> None:
+    modules = ever_loaded(loaded())
+    assert {
+        "clients.table.file",
+        "clients.table.cache",
+        "flower_pansvm.secure_sum.identities",
+    } <= modules.keys()
+    assert lines_of(modules) <= MOST_LINES_IN_ALL
 
 
 def test_a_hospital_trusts_no_package_that_only_the_coordinator_needs(imported: Imported) -> None:

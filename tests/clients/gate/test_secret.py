@@ -13,7 +13,6 @@ from flwr.app import Context, RecordDict
 
 from clients.gate.secret import KEY_FILE, secret_of
 from clients.site import Site
-from clients.table import cache as table_cache
 from flower_pansvm.errors import SettingError
 from flower_pansvm.terms import Scalar
 from strategies.settings import make_settings
@@ -76,7 +75,7 @@ def test_it_is_the_same_wherever_the_same_table_is_read_from(
     first = secret(node)
     moved = ward.rename(tmp_path / "moved.csv")
     assert secret({**node, "data": str(moved)}) == first
-    monkeypatch.setattr(table_cache, "LARGE", 0)
+    monkeypatch.setattr("clients.table.source.LARGE", 0)
     cached = {**node, "data": str(moved), "cache": str(tmp_path / "cache")}
     for _ in range(2):
         forget()

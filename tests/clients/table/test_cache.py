@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from clients.gate.terms import agreed_terms
 from clients.table import cache as table_cache
-from clients.table.cache import cache_folder, read_through_cache
+from clients.table.cache import read_through_cache
 from clients.table.reading import read_table
-from clients.table.source import open_table
+from clients.table.source import cache_folder, open_table
 from clients.table.table import Table, align
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.terms import Scalar
@@ -38,8 +38,9 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Parse:
         files.append(path)
         return read_table(path, label)
 
-    monkeypatch.setattr(table_cache, "LARGE", 0)
-    monkeypatch.setattr(table_cache, "_read", read)
+    monkeypatch.setattr("clients.table.source.LARGE", 0)
+    monkeypatch.setattr("clients.table.reading.read_table", read)
+    monkeypatch.setattr(table_cache, "read_table", read)
     return files
 
 
@@ -175,12 +176,10 @@ def test_every_cell_survives(
     place = tmp_path_factory.mktemp("cells")
     frame = pd.DataFrame(rows, columns=["a", "b"]).assign(label="x")
     path = write_parquet(frame, place)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table_cache, "LARGE", 0)
-        for _ in range(2):
-            X = align(read_through_cache(path, None, place / "cache"), ["a", "b"]).X
-            np.testing.assert_array_equal(X, frame[["a", "b"]].to_numpy())
-            assert (np.signbit(X) == np.signbit(frame[["a", "b"]].to_numpy()))[~np.isnan(X)].all()
+    for _ in range(2):
+        X = align(read_through_cache(path, None, place / "cache"), ["a", "b"]).X
+        np.testing.assert_array_equal(X, frame[["a", "b"]].to_numpy())
+        assert (np.signbit(X) == np.signbit(frame[["a", "b"]].to_numpy()))[~np.isnan(X)].all()
 
 
 def test_a_changed_file_is_read_again_and_its_old_copy_removed(
@@ -225,8 +224,7 @@ def test_a_file_that_is_changed_while_it_is_read_is_not_kept(
         change(path, CSV.replace("63", "64"))
         return table
 
-    monkeypatch.setattr(table_cache, "LARGE", 0)
-    monkeypatch.setattr(table_cache, "_read", read)
+    monkeypatch.setattr(table_cache, "read_table", read)
     read_through_cache(ward, "outcome", folder)
     assert entries(folder) == []
 
@@ -260,7 +258,8 @@ def test_a_table_that_is_refused_is_not_kept(ward: Path, folder: Path, parsed: P
 
 
 def test_small_files_are_not_kept(ward: Path, folder: Path) -> None:
-    assert_same(read_through_cache(ward, "outcome", folder), read_table(ward, "outcome"))
+    node: dict[str, Scalar] = {"data": str(ward), "label": "outcome", "cache": str(folder)}
+    assert_same(open_table(context(node)), read_table(ward, "outcome"))
     assert not folder.exists()
 
 
@@ -416,14 +415,12 @@ def test_no_changed_byte_changes_the_table(
     place = tmp_path_factory.mktemp("bytes")
     path = place / "ward.csv"
     path.write_text(CSV, encoding="utf-8")
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(table_cache, "LARGE", 0)
-        original = read_through_cache(path, "outcome", place / "cache")
-        (file,) = entries(place / "cache")
-        content = bytearray(file.read_bytes())
-        content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
-        file.write_bytes(content)
-        assert_same(read_through_cache(path, "outcome", place / "cache"), original)
+    original = read_through_cache(path, "outcome", place / "cache")
+    (file,) = entries(place / "cache")
+    content = bytearray(file.read_bytes())
+    content[data.draw(st.integers(0, len(content) - 1))] ^= data.draw(st.integers(1, 255))
+    file.write_bytes(content)
+    assert_same(read_through_cache(path, "outcome", place / "cache"), original)
 
 
 def context(node: dict[str, Scalar]) -> Context:

@@ -16,10 +16,9 @@ from flower_pansvm.cutting_planes.cuts import (
     Cuts,
     Labels,
     Question,
-    curvature_size,
     cuts_at,
 )
-from strategies.master.curvature import curvature_matrix
+from strategies.master.curvature import curvature_matrix, curvature_size
 
 Matrix = NDArray[np.float64]
 

@@ -8,7 +8,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import kstest
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question, curvature_size
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
 from flower_pansvm.cutting_planes.noise import (
     BEND,
     HEIGHT,
@@ -21,7 +21,7 @@ from flower_pansvm.cutting_planes.noise import (
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
-from strategies.master.curvature import curvature_matrix
+from strategies.master.curvature import curvature_matrix, curvature_size
 from strategies.master.noise_bounds import bounds_off, largest_noise
 from strategies.master.noisy_curvature import NoisyCurvature
 from strategies.master.progress import Progress

@@ -12,7 +12,7 @@ from flower_pansvm.secure_sum.protocols.k_secure import KSecure
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.tasks.cutting_planes import CUTS
 from flower_pansvm.tasks.scaling import ROWS
-from flower_pansvm.tasks.task import note_name, sum_name
+from flower_pansvm.tasks.task import sum_name
 from strategies.settings import make_settings, settings_from
 
 INPUTS: dict[str, Any] = {"points": np.arange(6.0).reshape(2, 3), "C": 1.0, "name": "rbf"}
@@ -70,7 +70,7 @@ def test_sites_of_other_settings_share_no_masks_and_no_notes(change: dict[str, A
     other = replace(SETTINGS, **change)
     one = sum_name(CUTS, INPUTS, BOUNDS, TOLD, SETTINGS.terms.digest)
     assert sum_name(CUTS, INPUTS, BOUNDS, TOLD, other.terms.digest) != one
-    assert note_name("slots", other.terms.digest) != note_name("slots", SETTINGS.terms.digest)
+    assert other.terms.digest != SETTINGS.terms.digest  # which is in the name of notes
 
 
 def test_a_number_written_without_a_point_is_the_same_setting() -> None:
@@ -78,7 +78,6 @@ def test_a_number_written_without_a_point_is_the_same_setting() -> None:
     own = make_settings(C=10, timeout=5)
     read, digest = settings_from(own.to_config()).terms.digest, own.terms.digest
     assert sum_name(CUTS, INPUTS, BOUNDS, TOLD, digest) == sum_name(CUTS, INPUTS, BOUNDS, TOLD, read)
-    assert note_name("slots", digest) == note_name("slots", read)
     assert digest != make_settings(C=11, timeout=5).terms.digest
 
 

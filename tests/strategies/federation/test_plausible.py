@@ -10,7 +10,7 @@ import pytest
 from clients.gate import answering
 from clients.gate.blur import Noised
 from clients.gate.door import leave
-from flower_pansvm.cutting_planes.cuts import Question, curvature_size
+from flower_pansvm.cutting_planes.cuts import Question
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
@@ -24,7 +24,7 @@ from flower_pansvm.tasks.task import Task
 from simulations.engines.running import train_in_process
 from strategies.federation.opened import KnownRows, Opened
 from strategies.federation.plausible import check_sum
-from strategies.master.curvature import curvature_diagonal, curvature_matrix
+from strategies.master.curvature import curvature_diagonal, curvature_matrix, curvature_size
 from strategies.settings import make_settings
 from strategies.steps.packing import pack_questions
 

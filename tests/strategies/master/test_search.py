@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question, curvature_size
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.multiclass import REST, Pair
+from strategies.master.curvature import curvature_size
 from strategies.master.master import MasterSolution
 from strategies.master.progress import Progress
 from strategies.master.proximal import STEPS, TRUST

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flower_pansvm import records
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question, curvature_size
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.tasks.cutting_planes import CutsAnswer
+from strategies.master.curvature import curvature_size
 from strategies.steps.packing import pack_problems, pack_questions, unpack_answers
 
 M = TypeVar("M")
