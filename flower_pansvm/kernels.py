@@ -19,16 +19,7 @@ KernelName = Literal["rbf", "linear", "poly"]
 class Kernel:
     """A kernel function with its parameters, named and defined as in scikit-learn's ``SVC``.
 
-    Parameters
-    ----------
-    name : {'rbf', 'linear', 'poly'}
-        ``rbf`` is exp(-gamma ||x - z||^2), ``linear`` is x.z, ``poly`` is (gamma x.z + coef0)^degree.
-    gamma : float
-        Positive; not used by ``linear``.
-    degree : int
-        At least 1; used by ``poly`` only.
-    coef0 : float
-        Not negative, because otherwise the kernel is not positive semi-definite; used by ``poly`` only.
+    ``rbf`` is exp(-gamma ||x - z||^2), ``linear`` is x.z, ``poly`` is (gamma x.z + coef0)^degree.
 
     Examples
     --------

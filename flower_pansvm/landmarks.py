@@ -27,16 +27,11 @@ def cluster_centres(
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return k-means centres of the rows, each the mean of at least ``min_cluster`` rows.
 
+    Fewer than ``clusters`` come back when there are not enough rows, or distinct rows, for so many; none if there are
+    fewer than ``min_cluster``, which is 1 in the paper.
+
     Parameters
     ----------
-    X : ndarray of shape (rows, features)
-        The site's scaled rows, without missing values.
-    clusters : int
-        Number of clusters wanted, at least 1. Fewer centres come back when there are not enough rows, or distinct
-        rows, for so many.
-    min_cluster : int
-        Fewest rows behind a centre; 1 is the paper's method. A site with fewer rows than this has no
-        centre at all.
     weight : ndarray of shape (rows, features), optional
         Weight of each cell in the mean of its cluster, positive; all the same if not given.
 

@@ -246,7 +246,7 @@ def test_large_answers_are_refused_before_there_is_room_for_them(
     run: str, record: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings, grid = record(RUNS[run])
-    monkeypatch.setattr("clients.gate.sizes.MOST_NUMBERS", 5)
+    monkeypatch.setattr("clients.gate.requests.MOST_NUMBERS", 5)
     refused = set()
     for one in grid.recorded[3]:
         reply = ask_again(settings, grid, one, one.content)

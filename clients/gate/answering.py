@@ -18,9 +18,9 @@ from clients.gate.blur import Noised, sites_of_run
 from clients.gate.door import leave, pass_on
 from clients.gate.membership import remember, take_part, take_step, withdraw
 from clients.gate.slots import take_seed
+from clients.gate.state_folder import note_value_refusal
 from clients.gate.terms import check_consents, is_simulated, site_name
 from clients.gate.turns import turn
-from clients.gate.value_refusals import note_value_refusal
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, TableError, ValueRefusedError
@@ -69,7 +69,9 @@ def _safely(task: Task[Any, Any], reply: Callable[[RecordDict, Context], RecordD
             text = error.with_detail() if is_simulated(context) else str(error)
             return Message(Error(error.code, printable(text)), reply_to=message)
         except Exception as error:
-            _log_places(task, error)
+            # The lines of code that it has passed through, but not its text.
+            places = "".join(traceback.format_tb(error.__traceback__))
+            log(logging.ERROR, "Task '%s' failed with %s at:\n%s", task.name, type(error).__name__, places)
             reason = (
                 f"Task '{task.name}' failed at site '{site_name(context)}' with {type(error).__name__}. "
                 "The site's own log says where; it is not sent because it could hold data."
@@ -102,9 +104,3 @@ def _answer(task: Task[Q, A], work: Work[Q, A], content: RecordDict, context: Co
 
 # It has no local work but the protocol's own.
 HANDLERS[RELAY] = _safely(RELAY, lambda content, context: pass_on(take_step(context, content)))
-
-
-def _log_places(task: Task[Any, Any], error: Exception) -> None:
-    """Log the lines of code an unexpected error passed through, but not its text."""
-    places = "".join(traceback.format_tb(error.__traceback__))
-    log(logging.ERROR, "Task '%s' failed with %s at:\n%s", task.name, type(error).__name__, places)

@@ -1,21 +1,30 @@
 """Random numbers of a site that nobody else knows: they hide single rows in sums that are alike.
 
 They are made from a secret of the site and of what they are for, not drawn afresh: who asks the same twice gets the
-same answer and nothing to take a mean of.
+same answer and nothing to take a mean of. The secret follows from a long-lived key of the hospital and from its table,
+not from the run: who starts the same run again, or resumes it, gets the same noise again. A table that has changed has
+another secret: else the difference of two runs would be the change, without any noise.
 """
 
+import hashlib
 import hmac
 import math
+import os
+import secrets
+import tempfile
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.gate.secret import SECRET
+from clients.gate.state_folder import state_folder
 from clients.gate.terms import defends, least_blur
 from clients.site import Site
+from clients.table.table import Table
 from flower_pansvm.cutting_planes.cuts import Draw
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import SettingError, SumError
@@ -25,6 +34,10 @@ from flower_pansvm.secure_sum.wire import join_fields
 from flower_pansvm.tasks.task import declarations
 
 A = TypeVar("A")
+
+SECRET = "blur"  # what a site calls its secret among what it keeps of a run
+KEY_FILE = "noise.key"
+KEY_BYTES = 32
 
 SITES = "sites"  # among how many sites the noise is shared, see `sites_of_run`
 
@@ -64,6 +77,51 @@ def check_blurred(site: Site, asked: int) -> None:
             "the run with preset=private and blur=auto, or write blur=0 into the site's node config if the hospital "
             "agrees."
         )
+
+
+def secret_of(site: Site) -> bytes:
+    """Return the site's secret, 32 bytes; in a simulation it follows from the seed, so that runs repeat."""
+    folder = state_folder(site.context)
+    if folder is None:
+        seed = str(site.context.run_config.get("seed", 0)).encode()
+        return hashlib.sha256(join_fields(tags.BLUR, seed, site.name.encode())).digest()
+    try:
+        key = _key(folder / KEY_FILE)
+    except OSError as error:
+        raise SettingError(
+            f"Site '{site.name}' cannot read or write '{KEY_FILE}' in its state folder ({type(error).__name__}). "
+            "Give the SuperNode's account a folder of its own with state='/an/absolute/path' in the node config."
+        ) from None
+    return hmac.digest(key, join_fields(tags.BLUR, _digest(site.table())), "sha256")
+
+
+def _key(path: Path) -> bytes:
+    """Return the hospital's key, made when there is none; of two processes that make one, the first wins."""
+    if not path.exists():
+        # Only this account can read it. It gets its name when it is complete.
+        with tempfile.NamedTemporaryFile(dir=path.parent) as unfinished, suppress(FileExistsError):
+            unfinished.write(secrets.token_bytes(KEY_BYTES))
+            unfinished.flush()
+            os.fsync(unfinished.fileno())
+            os.link(unfinished.name, path)
+    key = path.read_bytes()
+    if len(key) != KEY_BYTES:
+        raise SettingError(
+            f"'{KEY_FILE}' in the site's state folder is damaged: it has not {KEY_BYTES} bytes. Put back a copy; a new "
+            "key (delete the file) makes new noise, so that runs before and after it can be compared."
+        )
+    return key
+
+
+def _digest(table: Table) -> bytes:
+    """Return a digest of all that is in a table."""
+    digest = hashlib.sha256(join_fields(*(column.encode() for column in table.columns)))
+    digest.update(repr(table.X.shape).encode())
+    for start in range(0, len(table.X), 100_000):
+        digest.update(table.X[start : start + 100_000].astype("<f8").tobytes())
+    if table.labels is not None:
+        digest.update(join_fields(*(str(label).encode() for label in table.labels)))
+    return digest.digest()
 
 
 def draw_for(site: Site, *about: object) -> Draw:

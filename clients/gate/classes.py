@@ -27,21 +27,8 @@ def check_labels(labels: Labels, positive: Sequence[str], place: str, least: int
     Where ``positive`` names labels, the classes are two and no label leaves, so that it only has to be clear which rows
     are positive.
 
-    Parameters
-    ----------
-    labels : array of str, shape (rows,)
-        Label of each row in canonical form.
-    positive : sequence of str
-        Labels that count as positive; empty if the classes are the labels themselves.
-    place : str
-        Column and file, for errors.
-    least : int
-        Fewest rows that an error may be about if the coordinator, who chooses ``positive``, can choose the label.
-
-    Raises
-    ------
-    TableError
-        If they cannot. The text holds no label.
+    The coordinator chooses ``positive`` and could choose the label that an error is about; so it has to be that of at
+    least ``least`` rows. ``place`` says column and file, for the TableError, which holds no label.
     """
     names, counts = np.unique(labels, return_counts=True)
     if positive:

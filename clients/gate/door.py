@@ -9,7 +9,6 @@ from typing import TypeVar
 
 import numpy as np
 from flwr.app import RecordDict
-from numpy.typing import NDArray
 
 from clients.gate.blur import Noised
 from clients.gate.membership import Participation
@@ -31,19 +30,9 @@ def leave(
 ) -> tuple[RecordDict, bytes]:
     """Return the content of a site's reply, and what the site keeps for later steps of the secure sum.
 
-    Parameters
-    ----------
-    answer : object
-        What the site computed: the task's dataclass, with noise if any part is to have some.
-    participation : Participation or None
-        The secure sum that the summed parts go into; None for a task that only discloses.
-    notes : mapping of site name to bytes
-        Sealed notes that the coordinator hands on to other sites without being able to read them.
-
-    Raises
-    ------
-    SumError
-        If the answer is not the one that the task declares, lacks the noise, or a value does not fit the secure sum.
+    ``answer`` is what the site computed; ``participation`` the secure sum that its summed parts go into, None for a
+    task that only discloses. ``notes`` are sealed, for other sites: the coordinator hands them on and cannot read them.
+    SumError if the answer is not what the task declares, lacks its noise, or has a value that does not fit the sum.
     """
     if task.noised and not isinstance(answer, Noised):
         raise SumError(
@@ -64,7 +53,12 @@ def leave(
         if participation is None:
             raise SumError(f"Task '{task.name}' was asked for outside a secure sum. Start the run again.")
         summed = {name: np.asarray(getattr(given, name), dtype=np.float64) for name in task.summed}
-        payload, kept = _masked(summed, participation)
+        sites, words = len(participation.this.roster), []
+        for name, array in summed.items():
+            bound = participation.bounds[name]
+            words.append(encode(array, bound if np.isfinite(bound) else None, sites, name))
+        masked = participation.protocol.contribute
+        payload, kept = masked(np.concatenate(words), participation.this, participation.member)
         content.update(pass_on(payload))
         records.put(content, "shapes", {name: np.array(array.shape) for name, array in summed.items()})
     return content, kept
@@ -75,11 +69,3 @@ def pass_on(answer: bytes) -> RecordDict:
     content = RecordDict()
     records.write(content, "sum", Payload(np.frombuffer(answer, dtype=np.uint8)))
     return content
-
-
-def _masked(summed: Mapping[str, NDArray[np.float64]], participation: Participation) -> tuple[bytes, bytes]:
-    sites, words = len(participation.this.roster), []
-    for name, array in summed.items():
-        bound = participation.bounds[name]
-        words.append(encode(array, bound if np.isfinite(bound) else None, sites, name))
-    return participation.protocol.contribute(np.concatenate(words), participation.this, participation.member)

@@ -1,27 +1,31 @@
-"""A site's part in the secure sums: which ones it takes part in, and what it keeps in the middle of one.
+"""A site's part in the secure sums: its keys, which sums it takes part in, and what it keeps in the middle of one.
 
-What it refuses is a SumError.
+Without a roster file the site takes the others' keys as the coordinator first hands them out. With one
+(``identity`` and ``roster`` in the node config) it signs its own keys and believes no unsigned ones, so the
+coordinator cannot stand in the middle. What it refuses is a SumError.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, cast
 
+from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from flwr.app import Context, RecordDict
 
 from clients.gate import broadcasts
-from clients.gate.run_keys import make_run_keys, member_of
+from clients.gate.state_folder import check_value_refusals
 from clients.gate.terms import agreed_terms, is_simulated, least_sites, site_name, warn_of_missing_pins
-from clients.gate.value_refusals import check_value_refusals
 from flower_pansvm import records, secure_sum
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
-from flower_pansvm.secure_sum.keys import seal, unseal
 from flower_pansvm.secure_sum.refusals import Memory, admit
 from flower_pansvm.secure_sum.wire import keys_digest
 from flower_pansvm.tasks.summing import PublicKeys, RelayStep, WhichSum
 from flower_pansvm.tasks.task import Task, bounds_of, sum_name
 from flower_pansvm.terms import Terms
 
+KEYS = "keys"
 STATE = "sums"
 WITHDRAWN = "withdrawn"
 
@@ -45,6 +49,52 @@ def join_run(context: Context) -> PublicKeys:
     public = make_run_keys(context, protocol_of(context))
     _keep(context, Memory(run=str(context.run_id), settings=agreed_terms(context).digest), b"")
     return public
+
+
+def make_run_keys(context: Context, protocol: SecureSum) -> PublicKeys:
+    """Make this site's keys for the run, private halves into its state, and return what it publishes of them.
+
+    A second time it refuses: new keys would make it forget which sums it has answered.
+    """
+    if records.has(context.state, KEYS):
+        raise SumError(f"Site '{site_name(context)}' has joined this run already. Start a new run.")
+    key = X25519PrivateKey.generate()
+    secret, published = protocol.prepare()
+    records.put(context.state, KEYS, {"private": key.private_bytes_raw(), "secret": secret})
+    public_key = key.public_key().public_bytes_raw()
+    signature = b""
+    if "identity" in context.node_config:
+        # Only here and below, as each message may start a process.
+        from flower_pansvm.secure_sum.identities import RunKeys, load_identity, sign  # noqa: PLC0415
+
+        identity = load_identity(Path(str(context.node_config["identity"])))
+        signature = sign(identity, RunKeys(str(context.run_id), site_name(context), public_key, published))
+    return PublicKeys(public_key, published, signature)
+
+
+def member_of(context: Context, public: Mapping[str, PublicKeys]) -> Member:
+    """Return this site's keys together with the other sites' public ones, after checking their signatures.
+
+    ``public`` is what :func:`make_run_keys` returned at each site, as the coordinator hands it on.
+    """
+    own = records.get(context.state, KEYS)
+    name = site_name(context)
+    if not own:
+        raise SumError(f"Site '{name}' has no keys for this run: it has not joined. Start the run again.")
+    if "roster" in context.node_config:
+        from flower_pansvm.secure_sum.identities import RunKeys, read_roster, verify  # noqa: PLC0415
+
+        trusted = read_roster(Path(str(context.node_config["roster"])))
+        for peer, keys in public.items():
+            claimed = RunKeys(str(context.run_id), peer, keys.public_key, keys.published)
+            verify(trusted, claimed, keys.signature)
+    return Member(
+        name=name,
+        key=X25519PrivateKey.from_private_bytes(cast(bytes, own["private"])),
+        peers={peer: keys.public_key for peer, keys in public.items() if peer != name},
+        secret=cast(bytes, own["secret"]),
+        published={peer: keys.published for peer, keys in public.items()},
+    )
 
 
 def protocol_of(context: Context) -> SecureSum:
@@ -124,25 +174,6 @@ def take_step(context: Context, content: RecordDict) -> bytes:
     answer, kept = protocol_of(context).respond(asked.step, asked.payload, kept, this, member)
     _keep(context, memory, kept)
     return answer
-
-
-def note_to(participation: Participation, receiver: str, purpose: str, note: bytes) -> bytes:
-    """Return a note that only the site ``receiver`` can read, to be handed on by the coordinator."""
-    return seal(participation.member, receiver, _of_the_run(participation, purpose), purpose, note)
-
-
-def note_from(participation: Participation, sender: str, purpose: str, sealed: bytes) -> bytes:
-    """Return what another site wrote to this one; raises SumError if it was not that site."""
-    return unseal(participation.member, sender, _of_the_run(participation, purpose), purpose, sealed)
-
-
-def _of_the_run(participation: Participation, purpose: str) -> SumRound:
-    """Return the label of notes that are valid for the whole run: they may be read in a later round trip.
-
-    And with fewer sites; so it holds the settings and all sites' keys, but no roster.
-    """
-    this, settings = participation.this, participation.terms.digest
-    return SumRound(this.run, f"{purpose} {settings}", 0, 0, roster=(), keys=this.keys)
 
 
 def _sum_of(context: Context, content: RecordDict) -> SumRound:

@@ -13,11 +13,12 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.gate.membership import Participation, note_from, note_to
+from clients.gate.membership import Participation
 from clients.site import Site
 from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.secure_sum.keys import keystream
+from flower_pansvm.secure_sum.contract import SumRound
+from flower_pansvm.secure_sum.keys import keystream, seal, unseal
 from flower_pansvm.secure_sum.wire import join_fields, sum_context
 
 SEED = "slots"  # purpose of the notes, and what a site calls the seed among its secrets
@@ -28,18 +29,29 @@ MOST_LANDMARKS = 100_000
 
 def deal_seed(site: Site) -> None:
     """If this site is the first of the roster, write the seed to each other site, drawn now if there is none yet."""
-    if site.participation is None or site.participation.this.roster[0] != site.name:
+    participation = site.participation
+    if participation is None or participation.this.roster[0] != site.name:
         return
     seed = cast(bytes, site.first(SEED, secrets.token_bytes(32)))
-    for name in site.participation.this.roster[1:]:
-        site.outbox[name] = note_to(site.participation, name, SEED, seed)
+    for name in participation.this.roster[1:]:
+        site.outbox[name] = seal(participation.member, name, _label(participation), SEED, seed)
 
 
 def take_seed(site: Site, participation: Participation, notes: Mapping[str, bytes]) -> None:
     """Keep the seed that the first site has written, with whichever task the note comes; refuse a second one."""
     refusal = "a second seed for landmark slots: by two of them, landmarks could be told apart by their site"
     for sender, note in notes.items():
-        site.settle(SEED, note_from(participation, sender, SEED, note), refusal)
+        seed = unseal(participation.member, sender, _label(participation), SEED, note)
+        site.settle(SEED, seed, refusal)
+
+
+def _label(participation: Participation) -> SumRound:
+    """Return the label of notes that are valid for the whole run: they may be read in a later round trip.
+
+    And with fewer sites; so it holds the settings and all sites' keys, but no roster.
+    """
+    this, settings = participation.this, participation.terms.digest
+    return SumRound(this.run, f"{SEED} {settings}", 0, 0, roster=(), keys=this.keys)
 
 
 def own_slots(site: Site, slots_per_site: int) -> tuple[NDArray[np.int64], int]:

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from clients.gate.answering import answers
 from clients.gate.blur import Noised, add_noise, check_blurred, draw_of, sites_of_run
-from clients.gate.problems import asked_problems
-from clients.gate.sizes import check_size
+from clients.gate.requests import asked_problems, check_size
 from clients.gate.terms import defends, least_blur
 from clients.site import Site
 from flower_pansvm.cutting_planes.cuts import Answer, Labels, Question, cuts_at
@@ -45,7 +44,9 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> Noised[tasks.War
     rows = np.zeros(len(problems))
     for i, problem in enumerate(problems):
         labels = labels_of(site, problem)
-        chosen = _some_rows(np.flatnonzero(labels.y))
+        chosen = np.flatnonzero(labels.y)
+        if len(chosen) > WARM_START_ROWS:
+            chosen = np.sort(np.random.default_rng(0).choice(chosen, WARM_START_ROWS, replace=False))
         y, weight = labels.y[chosen], labels.weight[chosen]
         if len(np.unique(y)) == 2:
             F = site.mapped_train(problem.feature_map)(chosen)
@@ -129,12 +130,6 @@ def _start_noise(site: Site, problem: Problem, weights: NDArray[np.float64]) -> 
     numbers = normal(draw_of(site, problem), f"noise start {problem.C} {problem.rows}", len(weights))
     size = START_NOISE * np.linalg.norm(weights) * math.sqrt(sites_of_run(site) / len(weights))
     return cast("NDArray[np.float64]", size * numbers)
-
-
-def _some_rows(rows: NDArray[np.int64]) -> NDArray[np.int64]:
-    if len(rows) <= WARM_START_ROWS:
-        return rows
-    return np.sort(np.random.default_rng(0).choice(rows, WARM_START_ROWS, replace=False))
 
 
 def _local_svm(

@@ -3,7 +3,7 @@
 import numpy as np
 
 from clients.gate.answering import answers
-from clients.gate.sizes import check_size
+from clients.gate.requests import check_size
 from clients.gate.terms import check_consents
 from clients.local.local_training import classify
 from clients.site import Site
@@ -56,12 +56,7 @@ def ensemble_scores(site: Site, question: tasks.EnsembleScoresQuestion) -> tasks
 def _own_rows(site: Site) -> Bools:
     """Return which rows of the ballot are the site's, shape (rows,), after checking that they are its test rows.
 
-    Raises
-    ------
-    SettingError
-        If the hospital has not agreed to take part in an ensemble.
-    FederationError
-        If the ballot is none, has other rows under the site's name, or is not the first of this run.
+    And that the hospital has agreed to take part in an ensemble, and that the ballot is the first of this run.
     """
     check_consents(site.context, tasks.HELD_OUT.consents)
     ballot, mine = site.told(tasks.BALLOT), site.test().X

@@ -1,9 +1,9 @@
 """The site's part in joining a run."""
 
 from clients.gate.answering import answers
+from clients.gate.blur import SECRET, secret_of
 from clients.gate.classes import disclosed_classes
 from clients.gate.membership import join_run
-from clients.gate.secret import SECRET, secret_of
 from clients.site import Site
 from flower_pansvm.tasks.joining import JOIN, JoinAnswer, JoinQuestion
 from flower_pansvm.version import VERSION

@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from clients.gate.answering import answers
 from clients.gate.blur import Noised, add_noise, draw_for, weights
-from clients.gate.sizes import check_size
+from clients.gate.requests import check_size
 from clients.gate.slots import own_slots
 from clients.gate.terms import defends, least_rows
 from clients.site import Site
@@ -30,12 +30,12 @@ def landmarks(site: Site, question: tasks.LandmarksQuestion) -> Noised[tasks.Lan
     Means over all rows are exact. Of two sets of them, with another seed or number, two that differ in one row would
     give it away: a run gets one, in one round trip.
     """
-    asked = f"{_round_trip(site)} {_asked(site, question)}"
     if NO_FOLD in question.folds:
-        refusal = (
+        round_trip = site.participation.this.round_trip if site.participation else 0
+        what = (
             "a second set of landmarks of all its rows: means that differ in one row would give that row away"
         )
-        site.settle(tasks.LANDMARKS.name, asked, refusal)
+        site.settle(tasks.LANDMARKS.name, f"{round_trip} {_asked(site, question)}", what)
     slots, total = own_slots(site, question.slots_per_site)
     scalings, features = len(question.folds), site.train().X.shape[1]
     check_size(site, float(scalings) * total * features)
@@ -52,10 +52,6 @@ def landmarks(site: Site, question: tasks.LandmarksQuestion) -> Noised[tasks.Lan
         return {"centres": found}
 
     return add_noise(site, exact, noise)
-
-
-def _round_trip(site: Site) -> int:
-    return 0 if site.participation is None else site.participation.this.round_trip
 
 
 def _asked(site: Site, question: tasks.LandmarksQuestion) -> str:
@@ -131,13 +127,9 @@ def assign(site: Site, question: tasks.AssignQuestion) -> tasks.AssignAnswer:
 def box(site: Site, question: tasks.BoxQuestion) -> tasks.BoxAnswer:
     """Say for each feature and step whether the site has a row beyond it; the sum is a number of sites."""
     check_size(site, 2.0 * len(question.folds) * site.train().X.shape[1] * len(question.steps))
-    sides = [
-        beyond(scaled_without(site, number, fold), question.steps)
-        for number, fold in enumerate(question.folds)
-    ]
-    return tasks.BoxAnswer(
-        below=np.stack([below for below, _ in sides]), above=np.stack([above for _, above in sides])
-    )
+    rows = (scaled_without(site, number, fold) for number, fold in enumerate(question.folds))
+    below, above = zip(*(beyond(X, question.steps) for X in rows), strict=True)
+    return tasks.BoxAnswer(np.stack(below), np.stack(above))
 
 
 def scaled_without(site: Site, scaling: int, fold: int) -> NDArray[np.float64]:

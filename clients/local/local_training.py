@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.gate.answering import answers
-from clients.gate.sizes import check_size
+from clients.gate.requests import check_size
 from clients.gate.terms import agreed_terms
 from clients.site import Site
 from flower_pansvm import records
@@ -28,15 +28,7 @@ def local_scores(site: Site, question: LocalScoresQuestion) -> LocalScoresAnswer
 
 
 def classify(site: Site, question: LocalScoresQuestion, X: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Train an SVM on the site's training rows, and return the class index that it gives each row of X, shape (rows,).
-
-    Raises
-    ------
-    SettingError
-        If the parameters are none that settings can say.
-    FederationError
-        If the site has trained another SVM in this run.
-    """
+    """Train an SVM on the site's training rows, and return the class index that it gives each row of X."""
     _check(site, question)
     train = site.train()
     if len(X) == 0 or len(np.unique(train.classes)) == 1:

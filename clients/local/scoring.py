@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.gate.answering import answers
-from clients.gate.sizes import check_size
+from clients.gate.requests import check_size
 from clients.site import Site
 from flower_pansvm.counts import BINS, confusion_counts, decision_histogram, winners
 from flower_pansvm.cutting_planes.cuts import blocks

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from clients.gate.answering import answers
 from clients.gate.blur import check_blurred, draw_for, draw_of, weights
-from clients.gate.problems import asked_problems
+from clients.gate.requests import asked_problems
 from clients.gate.terms import least_rows
 from clients.local.cutting_planes import fewest_blurred, labels_of
 from clients.site import Site
@@ -68,15 +68,9 @@ def support(site: Site, question: tasks.SupportQuestion) -> tasks.SupportAnswer:
 def support_vectors(
     site: Site, problem: Problem, duals: Duals
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the dual variables of one problem, and which rows are support vectors.
+    """Return alpha_i y_i of one problem, shape (rows,), and which rows are support vectors, shape (2, rows).
 
-    Returns
-    -------
-    signed : ndarray of shape (rows,)
-        alpha_i y_i.
-    sides : ndarray of shape (2, rows)
-        Support vectors of the positive and of the negative side; none of a side that has fewer of them than the
-        hospital's ``min-cluster``.
+    Those of the positive and of the negative side; none of a side that has fewer than the hospital's ``min-cluster``.
     """
     labels = labels_of(site, problem)
     draw = draw_of(site, problem)
@@ -98,17 +92,7 @@ def cell_weights(
     that the same set always has the same sum. They differ from cell to cell: with one number for a whole row, sums and
     sums of squares of many more features than there are rows can be solved for the rows.
 
-    Parameters
-    ----------
-    side : ndarray of shape (rows,)
-        Mask of the support vectors.
-    features : ndarray of shape (features,)
-        Numbers of the features.
-
-    Returns
-    -------
-    ndarray of shape (support vectors, features)
-        Every column has the same sum.
+    ``side`` is a mask of rows; the result has shape (support vectors, features) and the same sum in all columns.
     """
     count = int(np.count_nonzero(side))
     if count == 0 or not blur:

@@ -83,14 +83,7 @@ def noise_in(
 ) -> Answer:
     """Return one site's share of the noise in an answer; the same question always gets the same.
 
-    Parameters
-    ----------
-    answer : Answer
-        The site's sums.
-    noise : Noise
-        Size of the noise in the sum of all sites.
-    heaviest : float
-        Largest weight of a row in the problem.
+    ``noise`` is its size in the sum of all sites, ``heaviest`` the largest weight of a row in the problem.
     """
     cuts, rank, part = answer.cuts, answer.cuts.a.shape[1], heaviest / math.sqrt(sites)
     a, d, m, loss = (np.zeros(part.shape) for part in (cuts.a, cuts.d, cuts.m, cuts.loss))

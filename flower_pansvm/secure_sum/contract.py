@@ -34,32 +34,15 @@ It raises when an answer is missing; the coordinator then repeats the whole sum 
 
 @dataclass(frozen=True)
 class SumRound:
-    """What makes one secure sum different from every other one.
-
-    Parameters
-    ----------
-    run : str
-        Identifies the run.
-    task : str
-        The task whose results are added up, with a digest of what the sites were asked: sites that were asked
-        different things share no masks.
-    round_trip : int
-        Number of the round trip within the run, from 1; 0 marks notes that are valid for the whole run.
-    attempt : int
-        0 at first; one more each time the same sum is repeated without a site that was lost.
-    roster : tuple of str
-        Names of the sites that take part, in ring order, without repetition.
-    keys : str
-        Digest of what all sites of the run have published when they joined
-        (:func:`~flower_pansvm.secure_sum.wire.keys_digest`). Orders that look random are drawn from it: it is settled
-        before the first sum, and no coordinator can choose it. Empty in a label that belongs to no sum.
-    """
+    """What makes one secure sum different from every other one."""
 
     run: str
-    task: str
-    round_trip: int
-    attempt: int
-    roster: tuple[str, ...]
+    task: str  # with a digest of what the sites were asked: sites that were asked different things share no masks
+    round_trip: int  # within the run, from 1; 0 marks notes that are valid for the whole run
+    attempt: int  # 0 at first; one more each time the same sum is repeated without a site that was lost
+    roster: tuple[str, ...]  # names of the sites that take part, in ring order, without repetition
+    # Digest of what all sites of the run have published when they joined (wire.keys_digest). Orders that look random
+    # are drawn from it: it is settled before the first sum, and no coordinator can choose it.
     keys: str = ""
 
     def __post_init__(self) -> None:

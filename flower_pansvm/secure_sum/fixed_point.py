@@ -41,20 +41,8 @@ def scale_exponent(bound: float, sites: int) -> int:
 def encode(values: NDArray[np.float64], bound: float | None, sites: int, name: str = "array") -> Words:
     """Return a site's values as words, before anything is sent.
 
-    Parameters
-    ----------
-    values : ndarray of float64, any shape
-    bound : float or None
-        Largest absolute value any one site may hold in this array; None when nobody knows it.
-    sites : int
-        Number of sites in the sum.
-    name : str
-        How errors call this array.
-
-    Raises
-    ------
-    ValueRefusedError
-        If a value is not finite or larger than allowed. The text names the array and no value.
+    ``bound`` is the largest absolute value that any one site may hold; None when nobody knows it. A value that is not
+    finite or larger is a ValueRefusedError, whose text names the array and no value.
     """
     limit = WIDE_LIMIT if bound is None else bound
     flat = np.asarray(values, dtype=np.float64).ravel()

@@ -40,20 +40,9 @@ def admit(
 ) -> Memory:
     """Return the site's new memory if it may take part in a sum.
 
-    Parameters
-    ----------
-    memory : Memory
-        What the site remembers so far; for a new run ``Memory(run)``.
-    published : mapping of str to bytes
-        All that each site published when it joined (its X25519 public key, then what its protocol added),
-        by name, as the coordinator hands it out now.
-    min_sites : int
-        Smallest number of sites this site agrees to be added up with, itself included.
-
-    Raises
-    ------
-    SumError
-        For the first of the reasons below that there is.
+    ``published`` is all that each site published when it joined (its X25519 public key, then what its protocol added),
+    by name, as the coordinator hands it out now; ``min_sites`` the smallest number of sites that this one agrees to be
+    added up with, itself included.
     """
     keys = {name: value.hex() for name, value in sorted(published.items())}
     known = memory.keys or keys

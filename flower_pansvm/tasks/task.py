@@ -154,14 +154,8 @@ def sum_name(
     The masks are made from the roster and from all sites' public keys, too
     (:func:`flower_pansvm.secure_sum.wire.sum_context`).
 
-    Parameters
-    ----------
-    inputs : mapping
-        The values of the question (:func:`flower_pansvm.records.values_of`).
-    told : mapping of str to str
-        Digest of each broadcast so far (:func:`flower_pansvm.records.digest`), by name.
-    settings : str
-        Digest of all settings of the run, with protocol, execution and k among them (`flower_pansvm.terms.Terms`).
+    ``inputs`` are the values of the question, ``told`` the digest of each broadcast so far, by name, and ``settings``
+    that of all settings of the run, with protocol, execution and k among them.
     """
     parts = {"inputs": inputs, "bounds": bounds, "told": told}
     digests = {name: records.digest(values) for name, values in parts.items()}

@@ -3,8 +3,7 @@
 from flwr.app import Context, RecordDict
 
 from clients.gate import broadcasts
-from clients.gate.blur import SITES
-from clients.gate.secret import SECRET, secret_of
+from clients.gate.blur import SECRET, SITES, secret_of
 from clients.site import Site
 from flower_pansvm import records
 from strategies.federation.transcript import TranscriptSum

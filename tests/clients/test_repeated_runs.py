@@ -13,7 +13,7 @@ from flwr.app import Message
 from numpy.typing import NDArray
 
 from clients.app import app
-from clients.gate.secret import KEY_FILE
+from clients.gate.blur import KEY_FILE
 from flower_pansvm import records
 from flower_pansvm.tasks.task import Broadcast
 from flower_pansvm.terms import Scalar

@@ -192,7 +192,7 @@ def test_a_site_refuses_what_no_settings_say(
 
 
 def test_a_huge_matrix_of_counts_is_refused_before_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("clients.gate.sizes.MOST_NUMBERS", 8)
+    monkeypatch.setattr("clients.gate.requests.MOST_NUMBERS", 8)
     with pytest.raises(PanSVMError, match="asked for more than 8 numbers at once"):
         trained(settings_of())
 

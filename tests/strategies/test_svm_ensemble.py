@@ -303,7 +303,7 @@ def test_a_site_refuses_what_no_settings_say(C: float) -> None:
 def test_more_votes_than_a_site_gives_at_once_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     federation, ballot = gathered(settings_of(sites=3))
     federation.broadcast(BALLOT, ballot)
-    monkeypatch.setattr("clients.gate.sizes.MOST_NUMBERS", 3 * len(ballot.rows) - 1)
+    monkeypatch.setattr("clients.gate.requests.MOST_NUMBERS", 3 * len(ballot.rows) - 1)
     with pytest.raises(PanSVMError, match="numbers at once"):
         federation.secure_sum(VOTES, QUESTION)
 

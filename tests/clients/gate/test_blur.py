@@ -11,8 +11,7 @@ from flwr.app import Context, RecordDict
 from numpy.typing import NDArray
 from scipy.stats import kstest
 
-from clients.gate.blur import add_noise, draw_for, draw_of
-from clients.gate.secret import KEY_FILE, SECRET
+from clients.gate.blur import KEY_FILE, SECRET, add_noise, draw_for, draw_of
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Cuts, Question

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from flwr.app import Context, RecordDict
 
-from clients.gate.secret import KEY_FILE, secret_of
+from clients.gate.blur import KEY_FILE, secret_of
 from clients.site import Site
 from flower_pansvm.errors import SettingError
 from flower_pansvm.terms import Scalar
@@ -59,7 +59,7 @@ def test_it_is_the_same_after_a_restart(node: Node, forget: Callable[[], None]) 
     assert secret(node) == first
     program = (
         "from flwr.app import Context, RecordDict\n"
-        "from clients.gate.secret import secret_of\n"
+        "from clients.gate.blur import secret_of\n"
         "from clients.site import Site\n"
         "from strategies.settings import make_settings\n"
         f"context = Context(3, 4, {node!r}, RecordDict(), make_settings().to_config())\n"
@@ -173,7 +173,7 @@ def test_of_two_processes_that_make_a_key_the_first_wins(node: Node, monkeypatch
         place.write_bytes(b"k" * 32)
         link(unfinished, place)
 
-    monkeypatch.setattr("clients.gate.secret.os.link", late)
+    monkeypatch.setattr("clients.gate.blur.os.link", late)
     found = secret(node)
     assert path.read_bytes() == b"k" * 32
     assert list(path.parent.iterdir()) == [path]
