@@ -21,10 +21,7 @@ DATE = re.compile(r"[0-9]([-./])[0-9]{1,2}\1[0-9]")
 LETTERS = re.compile(r"[^\W\d_]+")
 MOST_DIGITS = 4
 
-SAME = {
-    "0": ("no", "n", "false", "neg", "negative"),
-    "1": ("yes", "y", "true", "pos", "positive"),
-}
+SAME = {"0": ("no", "n", "false", "neg", "negative"), "1": ("yes", "y", "true", "pos", "positive")}
 """Words that two hospitals may write for the same class as 0 or 1."""
 
 SPELLING = "in upper and lower case, in blanks, or as yes, true or positive differ from 1 (no, false, negative from 0)"

@@ -23,10 +23,7 @@ A = TypeVar("A")
 
 
 def leave(
-    task: Task[Q, A],
-    answer: A | Noised[A],
-    participation: Participation | None,
-    notes: Mapping[str, bytes],
+    task: Task[Q, A], answer: A | Noised[A], participation: Participation | None, notes: Mapping[str, bytes]
 ) -> tuple[RecordDict, bytes]:
     """Return the content of a site's reply, and what the site keeps for later steps of the secure sum.
 
