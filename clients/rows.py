@@ -5,6 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Bools, Floats, Ints
+
 SPLIT_STREAM, FOLD_STREAM = 1, 2
 """Distinguish the draws of test rows and of folds from other draws by the same seed."""
 
@@ -13,8 +15,8 @@ SPLIT_STREAM, FOLD_STREAM = 1, 2
 class Rows:
     """Some of a site's rows."""
 
-    X: NDArray[np.float64]  # (rows, features): cells in the table's own units; NaN is a missing cell
-    classes: NDArray[np.int64]  # (rows,): class index of each row
+    X: Floats  # (rows, features): cells in the table's own units; NaN is a missing cell
+    classes: Ints  # (rows,): class index of each row
 
 
 @dataclass(frozen=True)
@@ -26,7 +28,7 @@ class Split:
     left_out: NDArray[np.str_]  # labels of the rows that have no part in the run: they are no classes of it
 
 
-def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> NDArray[np.bool_]:
+def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> Bools:
     """Return which rows are kept for evaluation: the same share of each class, from 0 to below 1, drawn by the seed."""
     kept = np.zeros(len(classes), dtype=np.bool_)
     # A stream of its own: a simulation deals the rows to the sites by the same seed.
@@ -37,7 +39,7 @@ def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> NDArray[
     return kept
 
 
-def fold_numbers(classes: NDArray[np.int64], folds: int, seed: int) -> NDArray[np.int64]:
+def fold_numbers(classes: Ints, folds: int, seed: int) -> Ints:
     """Deal rows to folds, shape (rows,): as evenly as can be, each class by itself and all together."""
     numbers = np.empty(len(classes), dtype=np.int64)
     generator = np.random.default_rng([seed, FOLD_STREAM])

@@ -21,6 +21,7 @@ from clients.rows import Rows, Split, fold_numbers, test_rows
 from clients.table.source import open_table, table_identity
 from clients.table.table import Table, align
 from flower_pansvm import records
+from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.cutting_planes.cuts import Mapped, blocks
 from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import NO_FOLD
@@ -106,7 +107,7 @@ class Site:
         """Return the rows the site keeps for evaluation."""
         return self._split().test
 
-    def folds(self) -> NDArray[np.int64]:
+    def folds(self) -> Ints:
         """Return the fold of each training row, shape (rows,); `NO_FOLD` where the run has no folds.
 
         A fold with fewer rows than the hospital's ``min-cluster`` is a TableError: sums with and without it would be
@@ -114,9 +115,9 @@ class Site:
         """
         told = self.told(SCHEMA)
         key = ("folds", self.digest_of(SCHEMA), least_rows(self.context))
-        return cast(NDArray[np.int64], self._cached(key, lambda: self._deal(told.folds, told.seed)))
+        return cast(Ints, self._cached(key, lambda: self._deal(told.folds, told.seed)))
 
-    def scaled(self, X: NDArray[np.float64], number: int = 0) -> NDArray[np.float64]:
+    def scaled(self, X: Floats, number: int = 0) -> Floats:
         """Return rows filled and scaled by one of the scalings, shape (rows, features)."""
         return self.scaling(number).transform(X)
 
@@ -133,18 +134,18 @@ class Site:
             return lambda rows: self.mapped(X[rows], number)
         key = ("mapped", number, *self.told_about(number), least_rows(self.context))
         F = self._cached(key, lambda: np.vstack([self.mapped(X[block], number) for block in blocks(len(X))]))
-        return cast("NDArray[np.float64]", F).__getitem__
+        return cast("Floats", F).__getitem__
 
-    def mapped(self, X: NDArray[np.float64], number: int) -> NDArray[np.float64]:
+    def mapped(self, X: Floats, number: int) -> Floats:
         """Return rows as virtual points of a feature map, shape (rows, rank)."""
         return self.feature_map(number).transform(self.seen(X, number))
 
-    def seen(self, X: NDArray[np.float64], number: int) -> NDArray[np.float64]:
+    def seen(self, X: Floats, number: int) -> Floats:
         """Return of rows what a feature map looks at, filled and scaled, shape (rows, features of the map)."""
         features = self.features(number)
         return self.scaling(self._landmark_set(number).scaling).of(features).transform(X[:, features])
 
-    def features(self, number: int) -> NDArray[np.bool_]:
+    def features(self, number: int) -> Bools:
         """Return the mask of the features that a feature map looks at."""
         return self._feature_map(number).features
 
@@ -214,7 +215,7 @@ class Site:
             )
         return Split(Rows(X[train], classes[train]), Rows(X[test], classes[test]), labels[~known])
 
-    def _deal(self, folds: int, seed: int) -> NDArray[np.int64]:
+    def _deal(self, folds: int, seed: int) -> Ints:
         classes = self.train().classes
         if folds == 0:
             return np.full(len(classes), NO_FOLD)

@@ -5,34 +5,31 @@ many of its decision values fall into each of a fixed set of bins.
 """
 
 import numpy as np
-from numpy.typing import NDArray
+
+from flower_pansvm.arrays import Bools, Floats, Ints
 
 BINS = 512  # bins of the histogram of decision values
 
 
-def winners(decisions: NDArray[np.float64]) -> NDArray[np.int64]:
+def winners(decisions: Floats) -> Ints:
     """Return the class index of each row from :func:`flower_pansvm.multiclass.class_decisions`.
 
     With one column, above 0 is class 1 and anything else class 0; else the largest value wins, of equal ones the first.
     """
     if decisions.shape[1] == 1:
         return (decisions[:, 0] > 0).astype(np.int64)
-    largest: NDArray[np.int64] = np.argmax(decisions, axis=1)
+    largest: Ints = np.argmax(decisions, axis=1)
     return largest
 
 
-def confusion_counts(
-    true: NDArray[np.int64], predicted: NDArray[np.int64], classes: int
-) -> NDArray[np.float64]:
+def confusion_counts(true: Ints, predicted: Ints, classes: int) -> Floats:
     """Return how many rows of class i were predicted as class j, shape (classes, classes)."""
     counts = np.zeros((classes, classes))
     np.add.at(counts, (true, predicted), 1.0)
     return counts
 
 
-def decision_histogram(
-    decision: NDArray[np.float64], positive: NDArray[np.bool_], centre: float = 0.0, scale: float = 1.0
-) -> NDArray[np.float64]:
+def decision_histogram(decision: Floats, positive: Bools, centre: float = 0.0, scale: float = 1.0) -> Floats:
     """Return how many decision values fall into each bin, negative rows first.
 
     A decision value v goes to the bin of u / (1 + |u|) with u = (v - centre) / scale, so that bins are finest

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
 
 KernelName = Literal["rbf", "linear", "poly"]
@@ -45,7 +45,7 @@ class Kernel:
                 f"coef0 is {self.coef0}, but the kernel is only an inner product for coef0 >= 0."
             )
 
-    def __call__(self, X: NDArray[np.float64], Z: NDArray[np.float64]) -> NDArray[np.float64]:
+    def __call__(self, X: Floats, Z: Floats) -> Floats:
         """Return the kernel matrix, shape (rows of X, rows of Z)."""
         # Not scikit-learn's functions: in a deployment each message starts a process, and importing them takes longer
         # than all that a site computes.
@@ -57,7 +57,7 @@ class Kernel:
         centre = Z.mean(axis=0)
         X, Z = X - centre, Z - centre
         squares = np.square(X).sum(axis=1)[:, None] + np.square(Z).sum(axis=1) - 2.0 * (X @ Z.T)
-        kernel: NDArray[np.float64] = np.exp(-self.gamma * np.maximum(squares, 0.0))
+        kernel: Floats = np.exp(-self.gamma * np.maximum(squares, 0.0))
         return kernel
 
     def self_bound(self, squared_norm: float) -> float:

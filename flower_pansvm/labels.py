@@ -89,13 +89,7 @@ def spelling(label: str) -> str:
 
 
 def misspelt(labels: Iterable[str], known: Sequence[str]) -> list[str]:
-    """Return the labels that are not among the known ones, but would be if they were spelt as one of them.
-
-    Examples
-    --------
-    >>> misspelt(["1", "Yes", "2"], ["1", "3"])
-    ['Yes']
-    """
+    """Return the labels that are not among the known ones, but would be if they were spelt as one of them."""
     spellings = {spelling(label) for label in known}
     return [label for label in labels if label not in known and spelling(label) in spellings]
 

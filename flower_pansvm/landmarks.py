@@ -7,8 +7,8 @@ landmarks, up to half of the centres are single patient records.
 import warnings
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import SettingError
 
 LARGEST_ASSIGNMENT = 1_000_000
@@ -19,12 +19,8 @@ FILLING_STEPS = 3  # steps of k-means with a floor on the size of the clusters; 
 
 
 def cluster_centres(
-    X: NDArray[np.float64],
-    clusters: int,
-    min_cluster: int,
-    seed: int,
-    weight: NDArray[np.float64] | None = None,
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    X: Floats, clusters: int, min_cluster: int, seed: int, weight: Floats | None = None
+) -> tuple[Floats, Ints]:
     """Return k-means centres of the rows, each the mean of at least ``min_cluster`` rows.
 
     Fewer than ``clusters`` come back when there are not enough rows, or distinct rows, for so many; none if there are
@@ -62,9 +58,7 @@ def cluster_centres(
     return _merge_small(*_totals(X, assigned, alike if weight is None else weight), min_cluster)
 
 
-def _totals(
-    X: NDArray[np.float64], assigned: NDArray[np.int64], weight: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.int64]]:
+def _totals(X: Floats, assigned: Ints, weight: Floats) -> tuple[Floats, Floats, Ints]:
     """Return, of each cluster that has any rows, each feature's weighted sum and sum of weights, and number of rows."""
     sizes = np.bincount(assigned).astype(np.int64)
     masses, sums = np.zeros((len(sizes), X.shape[1])), np.zeros((len(sizes), X.shape[1]))
@@ -73,7 +67,7 @@ def _totals(
     return sums[sizes > 0], masses[sizes > 0], sizes[sizes > 0]
 
 
-def _filled_up(X: NDArray[np.float64], centres: NDArray[np.float64], min_cluster: int) -> NDArray[np.int64]:
+def _filled_up(X: Floats, centres: Floats, min_cluster: int) -> Ints:
     """Return each row's cluster when k-means goes on such that every cluster keeps enough rows.
 
     Source: Bradley, Bennett and Demiriz 2000, "Constrained k-means clustering".
@@ -94,9 +88,7 @@ def _filled_up(X: NDArray[np.float64], centres: NDArray[np.float64], min_cluster
     return assigned
 
 
-def weighted_totals(
-    X: NDArray[np.float64], centres: NDArray[np.float64], weight: NDArray[np.float64], min_cluster: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def weighted_totals(X: Floats, centres: Floats, weight: Floats, min_cluster: int) -> tuple[Floats, Floats]:
     """Return a site's share of one step of federated k-means: the weighted rows nearest to each centre, summed.
 
     Rows of centres that are nearest to fewer than ``min_cluster`` of the site's rows go to the nearest of its other
@@ -123,18 +115,14 @@ def weighted_totals(
     return totals, weights
 
 
-def beyond(
-    X: NDArray[np.float64], steps: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def beyond(X: Floats, steps: Floats) -> tuple[Floats, Floats]:
     """Return a 1 where a row lies below -step, and where one lies above step, both of shape (features, steps)."""
     low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
     below, above = low[:, None] < -steps, high[:, None] > steps
     return below.astype(np.float64), above.astype(np.float64)
 
 
-def _merge_small(
-    sums: NDArray[np.float64], masses: NDArray[np.float64], sizes: NDArray[np.int64], min_cluster: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def _merge_small(sums: Floats, masses: Floats, sizes: Ints, min_cluster: int) -> tuple[Floats, Ints]:
     """Merge the smallest cluster into the one with the nearest centre until none is too small."""
     sums, masses, sizes = sums.copy(), masses.copy(), sizes.copy()
     while len(sizes) > 1 and sizes.min() < min_cluster:

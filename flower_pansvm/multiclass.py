@@ -6,7 +6,8 @@ One-versus-all is the paper's PPM2C, equations (4.1)-(4.3); one-versus-one is it
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+
+from flower_pansvm.arrays import Floats, Ints
 
 REST = -1  # as the negative class of a pair: all classes but the positive one
 
@@ -18,15 +19,13 @@ class Pair(NamedTuple):
     negative: int  # class index with sign -1, or REST
 
 
-def signs(classes: NDArray[np.int64], pair: Pair) -> NDArray[np.float64]:
+def signs(classes: Ints, pair: Pair) -> Floats:
     """Return the label of each row in a binary problem, shape (rows,): +1, -1, or 0 for a row of neither class."""
     others = -1.0 if pair.negative == REST else np.where(classes == pair.negative, -1.0, 0.0)
     return np.where(classes == pair.positive, 1.0, others)
 
 
-def class_decisions(
-    decisions: NDArray[np.float64], pairs: tuple[Pair, ...], classes: int
-) -> NDArray[np.float64]:
+def class_decisions(decisions: Floats, pairs: tuple[Pair, ...], classes: int) -> Floats:
     """Return one decision value per class, of which the largest wins, from those of the problems in the columns.
 
     With one-versus-all they are the decision values themselves. With one-versus-one they are the votes a class

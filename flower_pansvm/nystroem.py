@@ -9,6 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.kernels import Kernel
 
 NORMALIZATION_TOLERANCE = 0.1  # how far N^T k(L, L) N may be from the identity, as Frobenius norm
@@ -19,7 +20,7 @@ class NystromMap:
     """The feature map f(x) = k(x, L) U Lambda^(-1/2) of equation (3.6)."""
 
     kernel: Kernel
-    landmarks: NDArray[np.float64]  # (landmarks, features): the matrix L, in the scaled units of the rows
+    landmarks: Floats  # (landmarks, features): the matrix L, in the scaled units of the rows
     normalization: NDArray[
         np.float64
     ]  # (landmarks, rank): the matrix U Lambda^(-1/2), the largest eigenvalue first
@@ -43,6 +44,6 @@ class NystromMap:
         squared_norms = np.square(self.landmarks).sum(axis=1)
         return math.sqrt(float(np.mean([self.kernel.self_bound(norm) for norm in squared_norms])))
 
-    def transform(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def transform(self, X: Floats) -> Floats:
         """Map rows of shape (rows, features) to virtual points F of shape (rows, rank), equation (3.6)."""
         return self.kernel(X, self.landmarks) @ self.normalization

@@ -16,15 +16,13 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, ConfigRecordValues, Recor
 from numpy.typing import NDArray
 
 from flower_pansvm.array_bytes import UnreadableArrayError, read_array
+from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.errors import FederationError
 from flower_pansvm.printable import printable
 
 Value = NDArray[np.generic] | str | int | float | bool | bytes
 Values = Mapping[str, Value]
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Bools = NDArray[np.bool_]
 Octets = NDArray[np.uint8]
 Texts = tuple[str, ...]
 """What a field of a message can be, besides a single text, number, truth value or bytes."""

@@ -6,10 +6,11 @@ Missing cells are filled with the federated mean, so that in scaled units they a
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from flower_pansvm.arrays import Bools, Floats
 
 
-def moments(X: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+def moments(X: Floats) -> dict[str, Floats]:
     """Return what one site adds to the federated mean and variance: sums over its rows, each of shape (features,).
 
     ``count`` is the number of cells present (not NaN), ``total`` their sum, ``square`` that of their squares.
@@ -27,14 +28,14 @@ def moments(X: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
 class Scaling:
     """An affine map of each feature, and what to put into missing cells; all of shape (features,)."""
 
-    fill: NDArray[np.float64]  # value for missing cells, in the table's units
-    shift: NDArray[np.float64]
-    scale: NDArray[np.float64]  # a cell x becomes (x - shift) / scale
+    fill: Floats  # value for missing cells, in the table's units
+    shift: Floats
+    scale: Floats  # a cell x becomes (x - shift) / scale
 
-    def of(self, features: NDArray[np.bool_]) -> "Scaling":
+    def of(self, features: Bools) -> "Scaling":
         """Return the scaling of some of the features, which a mask of shape (features,) picks."""
         return Scaling(self.fill[features], self.shift[features], self.scale[features])
 
-    def transform(self, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    def transform(self, X: Floats) -> Floats:
         """Return the rows filled and scaled, shape (rows, features)."""
         return (np.where(np.isnan(X), self.fill, X) - self.shift) / self.scale

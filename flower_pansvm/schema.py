@@ -7,6 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Ints
+
 NEGATIVE, POSITIVE = "negative", "positive"
 """Names of the two classes when the user says which labels count as positive."""
 
@@ -30,7 +32,7 @@ class Schema:
     classes: tuple[str, ...]  # names; numbers in the order of numbers, else sorted
     positive_labels: tuple[str, ...] = ()  # empty if the classes are the labels themselves
 
-    def indices(self, labels: Iterable[str]) -> NDArray[np.int64]:
+    def indices(self, labels: Iterable[str]) -> Ints:
         """Return the class index of each label, -1 for a label that is no class of the federation."""
         place = {name: index for index, name in enumerate(self.classes)}
         names = class_names(labels, self.positive_labels)

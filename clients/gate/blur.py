@@ -19,12 +19,12 @@ from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clients.gate.state_folder import state_folder
 from clients.gate.terms import defends, least_blur
 from clients.site import Site
 from clients.table.table import Table
+from flower_pansvm.arrays import Floats
 from flower_pansvm.cutting_planes.cuts import Draw
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import SettingError, SumError
@@ -52,7 +52,7 @@ class Noised(Generic[A]):
     answer: A
 
 
-def add_noise(site: Site, answer: A, noise: Callable[[], Mapping[str, NDArray[np.float64]]]) -> Noised[A]:
+def add_noise(site: Site, answer: A, noise: Callable[[], Mapping[str, Floats]]) -> Noised[A]:
     """Return an answer with secret noise in its parts, unless the hospital has agreed to a run with exact sums.
 
     ``noise`` makes that of each part that the task declares as noised, and of no other one, in the part's shape.
@@ -129,7 +129,7 @@ def draw_for(site: Site, *about: object) -> Draw:
     secret = cast(bytes, site.kept(SECRET))
     key = hmac.digest(secret, join_fields(tags.BLUR, repr(about).encode()), "sha256")
 
-    def draw(purpose: str, count: int) -> NDArray[np.float64]:
+    def draw(purpose: str, count: int) -> Floats:
         digest = hmac.digest(key, purpose.encode(), "sha256")
         short = count <= SHORT
         words = np.frombuffer(digest, dtype="<u8", count=count) if short else keystream(digest, count)
@@ -156,6 +156,6 @@ def sites_of_run(site: Site) -> int:
     return cast(int, site.first(SITES, sites))
 
 
-def weights(draw: Draw, purpose: str, shape: tuple[int, ...]) -> NDArray[np.float64]:
+def weights(draw: Draw, purpose: str, shape: tuple[int, ...]) -> Floats:
     """Return secret random weights of rows or cells, from 0.5 up to 1.5, in a given shape."""
     return 0.5 + draw(purpose, math.prod(shape)).reshape(shape)

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from clients.gate.terms import allowed_classes, least_rows, site_name
 from clients.table.source import label_place
+from flower_pansvm.arrays import Bools
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, SPELLING, can_be_class, misspelt, spelling
 from flower_pansvm.schema import class_names
@@ -56,7 +57,7 @@ def _check_positive(labels: Iterable[str], positive: Sequence[str], place: str) 
         )
 
 
-def rows_with_classes(context: Context, labels: Labels, positive: Sequence[str]) -> NDArray[np.bool_]:
+def rows_with_classes(context: Context, labels: Labels, positive: Sequence[str]) -> Bools:
     """Return which rows of a site may take part, as far as the site itself decides it: a mask of shape (rows,).
 
     Not those whose label the node config does not allow, and not those that only their spelling keeps from being

@@ -77,10 +77,7 @@ def member_of(context: Context, public: Mapping[str, PublicKeys]) -> Member:
 
     ``public`` is what :func:`make_run_keys` returned at each site, as the coordinator hands it on.
     """
-    own = records.get(context.state, KEYS)
-    name = site_name(context)
-    if not own:
-        raise SumError(f"Site '{name}' has no keys for this run: it has not joined. Start the run again.")
+    own, name = records.get(context.state, KEYS), site_name(context)
     if "roster" in context.node_config:
         from flower_pansvm.secure_sum.identities import RunKeys, read_roster, verify  # noqa: PLC0415
 
@@ -132,8 +129,9 @@ def take_part(context: Context, content: RecordDict, task: Task[Any, Any]) -> Pa
             "error; then start a new run."
         )
     terms, (memory, _) = agreed_terms(context), _kept(context)
-    this, member = _sum_of(context, content), member_of(context, _public(content))
-    memory = admit(memory, this, member.name, _publics(content), least_sites(context))
+    this, public = _asked(context, content)
+    member = member_of(context, public)
+    memory = admit(memory, this, member.name, _as_bytes(public), least_sites(context))
     inputs, told = records.get(content, "inputs"), broadcasts.told(context, content)
     question = records.message_of(task.question, inputs, "inputs")
     bounds = bounds_of(task, question, terms, len(this.roster))
@@ -163,34 +161,31 @@ def withdraw(context: Context) -> None:
 def take_step(context: Context, content: RecordDict) -> bytes:
     """Answer a relay step of the last sum this site took part in; groups ``sum``, ``step`` and ``keys.SITE``."""
     memory, kept = _kept(context)
-    this = _sum_of(context, content)
+    this, public = _asked(context, content)
     if (this.round_trip, this.attempt, this.roster) != (memory.round_trip, memory.attempt, memory.roster):
         raise SumError(
             f"Site '{site_name(context)}' was asked for a step of a sum it does not take part in. A message came "
             "late or was repeated; repeat the sum under a new attempt."
         )
     asked = records.read(content, "step", RelayStep)
-    member = member_of(context, _public(content))
+    member = member_of(context, public)
     answer, kept = protocol_of(context).respond(asked.step, asked.payload, kept, this, member)
     _keep(context, memory, kept)
     return answer
 
 
-def _sum_of(context: Context, content: RecordDict) -> SumRound:
-    asked = records.read(content, "sum", WhichSum)
-    keys = keys_digest(_publics(content))
-    return SumRound(str(context.run_id), asked.task, asked.round_trip, asked.attempt, asked.roster, keys)
-
-
-def _public(content: RecordDict) -> dict[str, PublicKeys]:
-    """Return what each site has published when it joined, by site name."""
+def _asked(context: Context, content: RecordDict) -> tuple[SumRound, dict[str, PublicKeys]]:
+    """Return which sum a request is about, and what each site has published when it joined, by site name."""
     found = records.groups(content, "keys.")
-    return {site: records.message_of(PublicKeys, keys, f"keys.{site}") for site, keys in found.items()}
+    public = {site: records.message_of(PublicKeys, keys, f"keys.{site}") for site, keys in found.items()}
+    asked, run = records.read(content, "sum", WhichSum), str(context.run_id)
+    digest = keys_digest(_as_bytes(public))
+    return SumRound(run, asked.task, asked.round_trip, asked.attempt, asked.roster, digest), public
 
 
-def _publics(content: RecordDict) -> dict[str, bytes]:
-    """Return the same as bytes, without the signatures."""
-    return {name: keys.public_key + keys.published for name, keys in _public(content).items()}
+def _as_bytes(public: Mapping[str, PublicKeys]) -> dict[str, bytes]:
+    """Return what the sites have published, without the signatures."""
+    return {name: keys.public_key + keys.published for name, keys in public.items()}
 
 
 def _keep(context: Context, memory: Memory, kept: bytes) -> None:

@@ -11,11 +11,11 @@ from collections.abc import Mapping
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clients.gate.membership import Participation
 from clients.site import Site
-from flower_pansvm.errors import FederationError, SettingError
+from flower_pansvm.arrays import Ints
+from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.keys import keystream, seal, unseal
@@ -54,11 +54,10 @@ def _label(participation: Participation) -> SumRound:
     return SumRound(this.run, f"{SEED} {settings}", 0, 0, roster=(), keys=this.keys)
 
 
-def own_slots(site: Site, slots_per_site: int) -> tuple[NDArray[np.int64], int]:
+def own_slots(site: Site, slots_per_site: int) -> tuple[Ints, int]:
     """Return the rows of the landmark matrix that are this site's, and how many rows it has."""
     participation = site.participation
-    if participation is None:
-        raise FederationError("Landmarks were asked for outside a secure sum. Start the run again.")
+    assert participation is not None  # landmarks are summed
     total = slots_per_site * len(participation.this.roster)
     if not 1 <= total <= MOST_LANDMARKS:
         raise SettingError(

@@ -7,13 +7,13 @@ from threading import Lock
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clients.gate.answering import answers
 from clients.gate.blur import Noised, add_noise, check_blurred, draw_of, sites_of_run
 from clients.gate.requests import asked_problems, check_size
 from clients.gate.terms import defends, least_blur
 from clients.site import Site
+from flower_pansvm.arrays import Floats
 from flower_pansvm.cutting_planes.cuts import Answer, Labels, Question, cuts_at
 from flower_pansvm.cutting_planes.noise import noise_in, normal, rows_to_blur
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
@@ -54,7 +54,7 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> Noised[tasks.War
             rows[i] = np.abs(labels.y) @ labels.weight
             weights[i] = _local_svm(F, y, weight, local_C) * rows[i]
 
-    def noise() -> dict[str, NDArray[np.float64]]:
+    def noise() -> dict[str, Floats]:
         parts = [_start_noise(site, *one) for one in zip(problems, weights, strict=True)]
         return {"weights": np.concatenate(parts)}
 
@@ -83,7 +83,7 @@ def cuts(site: Site, question: tasks.CutsQuestion) -> Noised[tasks.CutsAnswer]:
         found.update(zip(own, parts, strict=True))
     exact = [found[i] for i in range(len(problems))]
 
-    def noise() -> dict[str, NDArray[np.float64]]:
+    def noise() -> dict[str, Floats]:
         return vars(
             tasks.CutsAnswer.of([_noise(site, *one) for one in zip(problems, questions, exact, strict=True)])
         )
@@ -125,16 +125,14 @@ def labels_of(site: Site, problem: Problem) -> Labels:
     return Labels(y, np.where(y > 0, positive, np.where(y < 0, negative, 0.0)))
 
 
-def _start_noise(site: Site, problem: Problem, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+def _start_noise(site: Site, problem: Problem, weights: Floats) -> Floats:
     """Return the site's noise for its local model, which is only a first guess: a share of its length."""
     numbers = normal(draw_of(site, problem), f"noise start {problem.C} {problem.rows}", len(weights))
     size = START_NOISE * np.linalg.norm(weights) * math.sqrt(sites_of_run(site) / len(weights))
-    return cast("NDArray[np.float64]", size * numbers)
+    return cast("Floats", size * numbers)
 
 
-def _local_svm(
-    F: NDArray[np.float64], y: NDArray[np.float64], weight: NDArray[np.float64], C: float
-) -> NDArray[np.float64]:
+def _local_svm(F: Floats, y: Floats, weight: Floats, C: float) -> Floats:
     from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - each message may start a process
     from sklearn.svm import LinearSVC  # noqa: PLC0415 - each message may start a process
 

@@ -8,9 +8,9 @@ from clients.gate.terms import check_consents
 from clients.local.local_training import classify
 from clients.site import Site
 from flower_pansvm import records
+from flower_pansvm.arrays import Bools
 from flower_pansvm.counts import confusion_counts
 from flower_pansvm.errors import FederationError
-from flower_pansvm.records import Bools
 from flower_pansvm.tasks import ensemble_voting as tasks
 from flower_pansvm.tasks.local_training import LocalScoresQuestion
 from flower_pansvm.tasks.task import Nothing

@@ -1,7 +1,6 @@
 """The local work of finding landmarks: k-means at the site, a step of federated k-means, the bounding box."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clients.gate.answering import answers
 from clients.gate.blur import Noised, add_noise, draw_for, weights
@@ -10,6 +9,7 @@ from clients.gate.slots import own_slots
 from clients.gate.terms import defends, least_rows
 from clients.site import Site
 from flower_pansvm import records
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.cutting_planes.cuts import Draw
 from flower_pansvm.cutting_planes.noise import normal
 from flower_pansvm.cutting_planes.problem import NO_FOLD
@@ -45,7 +45,7 @@ def landmarks(site: Site, question: tasks.LandmarksQuestion) -> Noised[tasks.Lan
         used = slots[: len(centres)]
         exact.centres[number, used], exact.filled[number, used] = centres, 1.0
 
-    def noise() -> dict[str, NDArray[np.float64]]:
+    def noise() -> dict[str, Floats]:
         found = np.zeros(exact.centres.shape)
         for number, (centres, sizes) in enumerate(own):
             found[number, slots[: len(centres)]] = _noise(site, question, number, centres, sizes)
@@ -58,9 +58,7 @@ def _asked(site: Site, question: tasks.LandmarksQuestion) -> str:
     return f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
 
 
-def own_centres(
-    site: Site, question: tasks.LandmarksQuestion, number: int
-) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+def own_centres(site: Site, question: tasks.LandmarksQuestion, number: int) -> tuple[Floats, Ints]:
     """Return the site's k-means centres for one of the scalings, and of how many rows each is the mean.
 
     The cells have secret random weights in the means. With equal ones, a centre over the same rows and a single one of
@@ -82,12 +80,8 @@ def _draw(site: Site, fold: int) -> Draw:
 
 
 def _noise(
-    site: Site,
-    question: tasks.LandmarksQuestion,
-    number: int,
-    centres: NDArray[np.float64],
-    sizes: NDArray[np.int64],
-) -> NDArray[np.float64]:
+    site: Site, question: tasks.LandmarksQuestion, number: int, centres: Floats, sizes: Ints
+) -> Floats:
     """Return secret noise for centres: a share of how far rows are from theirs.
 
     Whoever has a person's row could else see by a centre nearby that the person is among those it is the mean of.
@@ -102,7 +96,7 @@ def _noise(
     purpose = f"noise {_asked(site, question)}"
     numbers = normal(_draw(site, fold), purpose, centres.size).reshape(centres.shape)
     share = np.minimum(CENTRE_NOISE, ROWS_WORTH / sizes)[:, None]
-    noise: NDArray[np.float64] = share * np.sqrt(np.square(left).mean(axis=0)) * numbers
+    noise: Floats = share * np.sqrt(np.square(left).mean(axis=0)) * numbers
     return noise
 
 
@@ -132,7 +126,7 @@ def box(site: Site, question: tasks.BoxQuestion) -> tasks.BoxAnswer:
     return tasks.BoxAnswer(np.stack(below), np.stack(above))
 
 
-def scaled_without(site: Site, scaling: int, fold: int) -> NDArray[np.float64]:
+def scaled_without(site: Site, scaling: int, fold: int) -> Floats:
     """Return the training rows outside of a fold, scaled; all of them without a fold."""
     X = site.train().X
     return site.scaled(X if fold == NO_FOLD else X[site.folds() != fold], scaling)

@@ -4,13 +4,13 @@ from math import inf
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clients.gate.answering import answers
 from clients.gate.requests import check_size
 from clients.gate.terms import agreed_terms
 from clients.site import Site
 from flower_pansvm import records
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.counts import confusion_counts
 from flower_pansvm.errors import SettingError
 from flower_pansvm.tasks.local_training import LOCAL_SCORES, LocalScoresAnswer, LocalScoresQuestion
@@ -27,13 +27,13 @@ def local_scores(site: Site, question: LocalScoresQuestion) -> LocalScoresAnswer
     return LocalScoresAnswer(confusion_counts(test.classes, classify(site, question, test.X), classes))
 
 
-def classify(site: Site, question: LocalScoresQuestion, X: NDArray[np.float64]) -> NDArray[np.int64]:
+def classify(site: Site, question: LocalScoresQuestion, X: Floats) -> Ints:
     """Train an SVM on the site's training rows, and return the class index that it gives each row of X."""
     _check(site, question)
     train = site.train()
     if len(X) == 0 or len(np.unique(train.classes)) == 1:
         return np.full(len(X), train.classes[0])
-    predicted: NDArray[np.int64] = _pipeline(site, question).fit(train.X, train.classes).predict(X)
+    predicted: Ints = _pipeline(site, question).fit(train.X, train.classes).predict(X)
     return predicted
 
 

@@ -1,13 +1,13 @@
 """What a site's rows add up to, fold by fold."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clients.gate.answering import answers
 from clients.gate.slots import deal_seed
 from clients.gate.terms import agreed_terms
 from clients.site import Site
 from flower_pansvm import scaling
+from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import SettingError
 from flower_pansvm.tasks import scaling as tasks
@@ -49,13 +49,13 @@ def extremes(site: Site, question: Nothing) -> tasks.ExtremesAnswer:  # noqa: AR
     )
 
 
-def _folds(site: Site) -> list[NDArray[np.bool_]]:
+def _folds(site: Site) -> list[Bools]:
     """Return which training rows are in each fold; all of them in the one fold of a run without folds."""
     numbers = site.folds()
     return [numbers == fold for fold in range(numbers.max(initial=NO_FOLD) + 1)] or [numbers == NO_FOLD]
 
 
-def _class_rows(site: Site) -> NDArray[np.float64]:
+def _class_rows(site: Site) -> Floats:
     """Return the number of training rows by fold and class, shape (folds, classes)."""
     classes, count = site.train().classes, len(site.schema().classes)
     return np.stack([np.bincount(classes[rows], minlength=count) for rows in _folds(site)]).astype(np.float64)

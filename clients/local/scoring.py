@@ -1,11 +1,11 @@
 """Models tried on the site's held-out rows."""
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clients.gate.answering import answers
 from clients.gate.requests import check_size
 from clients.site import Site
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.counts import BINS, confusion_counts, decision_histogram, winners
 from flower_pansvm.cutting_planes.cuts import blocks
 from flower_pansvm.cutting_planes.problem import NO_FOLD
@@ -35,9 +35,7 @@ def scores(site: Site, question: ScoresQuestion) -> ScoresAnswer:
     return ScoresAnswer(confusion, histogram)
 
 
-def _decisions(
-    site: Site, number: int, fold: int, points: NDArray[np.float64]
-) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _decisions(site: Site, number: int, fold: int, points: Floats) -> tuple[Ints, Floats]:
     """Return class and binary decision values of the rows of a fold, or of the test rows."""
     w, b = points[:, :-1], points[:, -1]
     if fold == NO_FOLD:

@@ -5,7 +5,6 @@ from dataclasses import replace
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from clients.gate.answering import answers
 from clients.gate.blur import check_blurred, draw_for, draw_of, weights
@@ -14,8 +13,8 @@ from clients.gate.terms import least_rows
 from clients.local.cutting_planes import fewest_blurred, labels_of
 from clients.site import Site
 from flower_pansvm import scaling
-from flower_pansvm.cutting_planes.cuts import blocks
-from flower_pansvm.cutting_planes.duals import Duals, row_duals
+from flower_pansvm.arrays import Bools, Floats, Ints
+from flower_pansvm.cutting_planes.cuts import Duals, blocks, row_duals
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import TableError
 from flower_pansvm.tasks import selection as tasks
@@ -65,9 +64,7 @@ def support(site: Site, question: tasks.SupportQuestion) -> tasks.SupportAnswer:
     return tasks.SupportAnswer(*map(np.stack, zip(*parts, strict=True)))
 
 
-def support_vectors(
-    site: Site, problem: Problem, duals: Duals
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def support_vectors(site: Site, problem: Problem, duals: Duals) -> tuple[Floats, Bools]:
     """Return alpha_i y_i of one problem, shape (rows,), and which rows are support vectors, shape (2, rows).
 
     Those of the positive and of the negative side; none of a side that has fewer than the hospital's ``min-cluster``.
@@ -82,9 +79,7 @@ def support_vectors(
     return alpha * labels.y, sides & (sides.sum(axis=1, keepdims=True) >= least_rows(site.context))
 
 
-def cell_weights(
-    site: Site, problem: Problem, side: NDArray[np.bool_], features: NDArray[np.int64], blur: bool
-) -> NDArray[np.float64]:
+def cell_weights(site: Site, problem: Problem, side: Bools, features: Ints, blur: bool) -> Floats:
     """Return the weight of each cell in the sums over the support vectors of one side.
 
     Two sums that differ in one row would give that row away by their difference, and from step to step few rows become
@@ -101,10 +96,10 @@ def cell_weights(
     the_set = hashlib.sha256(np.packbits(side).tobytes()).hexdigest()
     of_cells = np.column_stack([weights(draw, f"{the_set} {feature}", (count,)) for feature in features])
     mass = weights(draw, the_set, (count,)).sum()
-    return cast("NDArray[np.float64]", of_cells * (mass / of_cells.sum(axis=0)))
+    return cast("Floats", of_cells * (mass / of_cells.sum(axis=0)))
 
 
-def _support_of(site: Site, problem: Problem, duals: Duals, blur: bool) -> tuple[NDArray[np.float64], ...]:
+def _support_of(site: Site, problem: Problem, duals: Duals, blur: bool) -> tuple[Floats, ...]:
     """Return weights, count, total and square of one problem."""
     signed, sides = support_vectors(site, problem, duals)
     X, number = site.train().X, problem.feature_map

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
 from flower_pansvm.schema import LIBSVM_COLUMN
 
@@ -18,9 +19,7 @@ class Table:
     """Rows of one site, as numbers; if it is printed by mistake, no patient is shown."""
 
     columns: tuple[str, ...]  # names of the features
-    X: NDArray[np.float64] = field(
-        repr=False
-    )  # (rows, features): NaN is a missing cell, infinity does not occur
+    X: Floats = field(repr=False)  # (rows, features): NaN is a missing cell, infinity does not occur
     labels: NDArray[np.str_] | None = field(
         repr=False
     )  # (rows,): in canonical form; None if read without labels

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats, Ints
+
 BLOCK = 4096  # rows that are mapped at a time: the map of all rows of a large site would not fit into memory
 
 EVERYWHERE = 0.1
@@ -21,10 +23,10 @@ for rows whose f lie in that space finds just these."""
 
 LARGEST_JITTER = 1.5  # largest random weight that a site gives a row or a cell; the smallest is 0.5
 
-Mapped = Callable[[slice | NDArray[np.int64]], NDArray[np.float64]]
+Mapped = Callable[[slice | Ints], Floats]
 """``mapped(rows)`` returns the mapped rows F[rows], shape (len(rows), rank)."""
 
-Draw = Callable[[str, int], NDArray[np.float64]]
+Draw = Callable[[str, int], Floats]
 """``draw(purpose, count)`` returns secret random numbers from [0, 1), the same for the same purpose."""
 
 
@@ -36,7 +38,7 @@ class Question:
         np.float64
     ]  # (T, rank + 1): where cutting planes are wanted, weights w and, last, the bias b
     blur: int  # rows nearest the margin, at each site, whose c is drawn at random; 0 for the paper's cuts
-    centre: NDArray[np.float64]  # (rank + 1,): where the curvature of the loss is wanted
+    centre: Floats  # (rank + 1,): where the curvature of the loss is wanted
     width: float = 1.0  # distance from the margin, in z, up to which a row counts for the curvature
     # Leading coordinates between which the curvature is wanted, or -1 for no curvature at all; of the coordinates after
     # them only the diagonal is.
@@ -47,18 +49,18 @@ class Question:
 class Labels:
     """Which of a site's rows are in a problem, on which side, and how much they count; both of shape (rows,)."""
 
-    y: NDArray[np.float64]  # +1 or -1; 0 for a row that is not in the problem
-    weight: NDArray[np.float64]  # factor of each row's loss, not negative
+    y: Floats  # +1 or -1; 0 for a row that is not in the problem
+    weight: Floats  # factor of each row's loss, not negative
 
 
 @dataclass(frozen=True)
 class Cuts:
     """Cutting planes L >= m_t - w.a_t - b d_t of one problem, t = 1 ... T, and the loss where they touch."""
 
-    a: NDArray[np.float64]  # (T, rank): sum over rows of c_i y_i f_i
-    d: NDArray[np.float64]  # (T,): sum over rows of c_i y_i
-    m: NDArray[np.float64]  # (T,): sum over rows of c_i
-    loss: NDArray[np.float64]  # (T,): sum of the hinge max(0, 1 - y_i (w.f_i + b)) at the point of cut t
+    a: Floats  # (T, rank): sum over rows of c_i y_i f_i
+    d: Floats  # (T,): sum over rows of c_i y_i
+    m: Floats  # (T,): sum over rows of c_i
+    loss: Floats  # (T,): sum of the hinge max(0, 1 - y_i (w.f_i + b)) at the point of cut t
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,16 @@ class Answer:
     cuts: Cuts  # one for each point
     # (numbers,): sum over rows of v_i f_i f_i^T, f_i with a 1 appended for the bias: the lower triangle of the
     # leading coordinates and the bias, row by row, then the diagonal of the other coordinates
-    curvature: NDArray[np.float64]
+    curvature: Floats
+
+
+@dataclass(frozen=True)
+class Duals:
+    """The cutting planes that hold up the solution of one problem."""
+
+    points: Floats  # (cuts, rank + 1): where they were asked for
+    blurred: Ints  # (cuts,): at how many rows of each site they are random
+    beta: Floats  # (cuts,): their dual variables
 
 
 def cuts_at(
@@ -113,9 +124,7 @@ class RowFactors:
             share = len(question.centre) / max(1, int(np.count_nonzero(labels.y)))
             self.everywhere = np.where(draw(f"{key} everywhere", len(labels.y)) < share, EVERYWHERE, 0.0)
 
-    def of_cuts(
-        self, F: NDArray[np.float64], block: slice
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def of_cuts(self, F: Floats, block: slice) -> tuple[Floats, Floats]:
         """Return the paper's c of a block at every point, times weight, shape (rows, T), and their loss, shape (T,)."""
         y, weight = self.labels.y[block], self.labels.weight[block]
         points = self.question.points
@@ -126,14 +135,14 @@ class RowFactors:
             self._keep_nearest(np.abs(z), inside.astype(np.float64), block)
         return np.where(inside, weight[:, None], 0.0), weight @ np.maximum(z, 0.0)
 
-    def of_curvature(self, F: NDArray[np.float64], block: slice) -> NDArray[np.float64]:
+    def of_curvature(self, F: Floats, block: slice) -> Floats:
         """Return v of a block, shape (rows,): a bump around the margin and a floor, times jitter."""
         y, centre, width = self.labels.y[block], self.question.centre, self.question.width
         z = 1.0 - y * (F @ centre[:-1] + centre[-1])
         bump = np.maximum(0.0, 1.0 - np.abs(z) / width) / width + self.everywhere[block]
         return np.where(y != 0, bump * (self.labels.weight[block] * self.jitter[block]), 0.0)
 
-    def blurred(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    def blurred(self) -> tuple[Ints, Floats]:
         """Return, after the last block, the rows whose c is drawn at random, and the change of c times weight.
 
         Shapes (blurred,) and (blurred, T).
@@ -152,7 +161,7 @@ class RowFactors:
         change *= self.labels.weight[rows][:, None]
         return rows, change
 
-    def _keep_nearest(self, distance: NDArray[np.float64], c: NDArray[np.float64], block: slice) -> None:
+    def _keep_nearest(self, distance: Floats, c: Floats, block: slice) -> None:
         kept = len(self.distance)
         rows = np.broadcast_to(np.arange(block.start, block.stop)[:, None], distance.shape)
         distance = np.vstack([self.distance, distance])
@@ -174,7 +183,7 @@ class _Sums:
         self.triangle = np.zeros((self.leading + 1, self.leading + 1))
         self.diagonal = np.zeros(rank - max(self.leading, 0))
 
-    def add(self, F: NDArray[np.float64], block: slice) -> None:
+    def add(self, F: Floats, block: slice) -> None:
         """Add a block of mapped rows, with the paper's c."""
         c, loss = self.factors.of_cuts(F, block)
         self._add_cuts(F, self.y[block], c)
@@ -195,13 +204,13 @@ class _Sums:
             curvature = np.append(self.triangle[np.tril_indices(self.leading + 1)], self.diagonal)
         return Answer(Cuts(self.a, self.d, self.m, self.loss), curvature)
 
-    def _add_cuts(self, F: NDArray[np.float64], y: NDArray[np.float64], c: NDArray[np.float64]) -> None:
+    def _add_cuts(self, F: Floats, y: Floats, c: Floats) -> None:
         signed = y[:, None] * c
         self.a += signed.T @ F
         self.d += signed.sum(axis=0)
         self.m += c.sum(axis=0)
 
-    def _add_curvature(self, F: NDArray[np.float64], v: NDArray[np.float64]) -> None:
+    def _add_curvature(self, F: Floats, v: Floats) -> None:
         """Add v f f^T; only a hint, so single precision will do."""
         near = np.flatnonzero(v)
         inner = np.ones((len(near), self.leading + 1), dtype=np.float32)
@@ -210,5 +219,28 @@ class _Sums:
         self.diagonal += v[near] @ np.square(F[near, self.leading :])
 
 
-def _text(point: NDArray[np.float64]) -> str:
+def row_duals(mapped: Mapped, labels: Labels, duals: Duals, draw: Draw) -> Floats:
+    """Return the dual variable alpha_i = sum_t beta_t c_i(t) of each of a site's rows, shape (rows,).
+
+    The master's solution is w = sum_t beta_t a_t, and a_t = sum_i c_i(t) y_i f_i. So w = sum_i alpha_i y_i f_i with
+    this alpha, which satisfies 0 <= alpha_i <= C weight_i and sum_i alpha_i y_i = 0: it is a solution of the SVM's dual
+    problem, as exact as the master's lower bound. ``draw`` has to be that of the cutting planes.
+    """
+    rows = len(labels.y)
+    alpha = np.zeros(rows)
+    for count in np.unique(duals.blurred):
+        own = duals.blurred == count
+        points, beta = duals.points[own], duals.beta[own]
+        factors = RowFactors(labels, Question(points, int(count), points[0]), draw)
+        for block in blocks(rows):
+            c, _ = factors.of_cuts(mapped(block), block)
+            alpha[block] += c @ beta
+        chosen, change = factors.blurred()
+        alpha[chosen] += change @ beta
+    # A row whose c are 0 in all of them but for a difference of roundings is no support vector.
+    cleaned: Floats = np.maximum(alpha, 0.0)
+    return cleaned
+
+
+def _text(point: Floats) -> str:
     return point.tobytes().hex()

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.cutting_planes.cuts import EVERYWHERE, LARGEST_JITTER, Answer, Cuts, Draw, Question
 from flower_pansvm.nystroem import NystromMap
 
@@ -33,7 +33,7 @@ at the origin."""
 class Noise:
     """How large the noise in the sums about one feature map is, as standard deviations."""
 
-    slope: NDArray[np.float64]  # (rank + 1,): in each coordinate of a summed slope, the bias last
+    slope: Floats  # (rank + 1,): in each coordinate of a summed slope, the bias last
     bend: float  # the largest in an entry H_ij of a summed curvature, as a share of sqrt(H_ii H_jj)
 
     @classmethod
@@ -69,7 +69,7 @@ def rows_to_blur(rank: int, columns: int, sites: int) -> int:
     return math.ceil(2 * (rank + 1) / (sites * (columns + 1)))
 
 
-def normal(draw: Draw, purpose: str, count: int) -> NDArray[np.float64]:
+def normal(draw: Draw, purpose: str, count: int) -> Floats:
     """Return secret standard normal numbers, shape (count,), by the method of Box and Muller (1958)."""
     half = (count + 1) // 2
     uniform = draw(purpose, 2 * half)
@@ -99,8 +99,8 @@ def noise_in(
 
 
 def _noise_in_curvature(
-    curvature: NDArray[np.float64], question: Question, draw: Draw, noise: Noise, sites: int, heaviest: float
-) -> NDArray[np.float64]:
+    curvature: Floats, question: Question, draw: Draw, noise: Noise, sites: int, heaviest: float
+) -> Floats:
     """Return the noise in a site's curvature, in shares of its own diagonal."""
     if question.leading < 0:
         return np.empty(0)
@@ -111,5 +111,5 @@ def _noise_in_curvature(
     share = noise.share(question, sites * curvature[triangle - 1], heaviest)
     purpose = f"noise curvature {question.width} {question.centre.tobytes().hex()}"
     # The sizes of all sites add up like their numbers, their noise like the root of it.
-    found: NDArray[np.float64] = share * math.sqrt(sites) * sizes * normal(draw, purpose, len(curvature))
+    found: Floats = share * math.sqrt(sites) * sizes * normal(draw, purpose, len(curvature))
     return found

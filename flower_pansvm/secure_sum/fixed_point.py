@@ -13,8 +13,8 @@ from fractions import Fraction
 from math import inf
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError, ValueRefusedError
 from flower_pansvm.secure_sum.contract import Words
 
@@ -38,7 +38,7 @@ def scale_exponent(bound: float, sites: int) -> int:
     return min(HEADROOM_BITS - ceiling_of_log2, MOST_EXPONENT)
 
 
-def encode(values: NDArray[np.float64], bound: float | None, sites: int, name: str = "array") -> Words:
+def encode(values: Floats, bound: float | None, sites: int, name: str = "array") -> Words:
     """Return a site's values as words, before anything is sent.
 
     ``bound`` is the largest absolute value that any one site may hold; None when nobody knows it. A value that is not
@@ -63,7 +63,7 @@ def encode(values: NDArray[np.float64], bound: float | None, sites: int, name: s
     return scaled.astype(np.int64).view(np.uint64)
 
 
-def _split(flat: NDArray[np.float64], sites: int) -> Words:
+def _split(flat: Floats, sites: int) -> Words:
     """Return the limbs, highest first, each limb of all values side by side."""
     if sites > WIDE_SITES:
         raise SettingError(

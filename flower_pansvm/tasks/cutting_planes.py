@@ -8,13 +8,12 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.cutting_planes.cuts import EVERYWHERE, Answer, Question
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import Pair
-from flower_pansvm.records import Bools, Floats, Ints
 from flower_pansvm.tasks.limits import HEADROOM, LARGEST_RESCALED, MOST_ROWS, UNKNOWN
 from flower_pansvm.tasks.task import Broadcast, Task, noised, summed
 from flower_pansvm.terms import Terms
@@ -106,12 +105,12 @@ class CutsQuestion(ProblemsQuestion):
         ]
 
 
-def flat(parts: Sequence[NDArray[np.float64]]) -> NDArray[np.float64]:
+def flat(parts: Sequence[Floats]) -> Floats:
     """Return arrays put end to end."""
     return np.concatenate([np.empty(0), *(part.ravel() for part in parts)])
 
 
-def pieces(together: NDArray[np.float64], sizes: NDArray[np.int64]) -> list[NDArray[np.float64]]:
+def pieces(together: Floats, sizes: Ints) -> list[Floats]:
     """Return the parts of given sizes that were put end to end."""
     return np.split(together, np.cumsum(sizes)[:-1])
 

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from flower_pansvm.records import Floats, Ints, Texts
+from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.records import Texts
 from flower_pansvm.tasks.consents import CONSENTS, Consent
 from flower_pansvm.tasks.limits import COUNT
 from flower_pansvm.tasks.local_training import LocalScoresQuestion

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from flower_pansvm.records import Floats
+from flower_pansvm.arrays import Floats
 from flower_pansvm.tasks.limits import COUNT
 from flower_pansvm.tasks.task import Task, summed
 

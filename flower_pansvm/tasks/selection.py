@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flower_pansvm.cutting_planes.duals import Duals
-from flower_pansvm.records import Floats, Ints
+from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.cutting_planes.cuts import Duals
 from flower_pansvm.tasks.cutting_planes import ProblemsQuestion, pieces
 from flower_pansvm.tasks.limits import COUNT, HEADROOM, MOST_ROWS, REWEIGHTED, UNKNOWN, largest_total
 from flower_pansvm.tasks.task import Nothing, Task, scaled, summed

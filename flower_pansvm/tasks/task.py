@@ -10,7 +10,8 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, Literal, TypeVar, get_type_hints
 
 from flower_pansvm import records
-from flower_pansvm.records import Floats, Values
+from flower_pansvm.arrays import Floats
+from flower_pansvm.records import Values
 from flower_pansvm.tasks.consents import CONSENTS
 from flower_pansvm.tasks.limits import UNKNOWN
 from flower_pansvm.terms import Terms

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 import clients.local.joining  # noqa: F401 - enters what answers JOIN
 from clients.gate.answering import HANDLERS, answers
 from clients.site import Site
-from flower_pansvm.records import Floats
+from flower_pansvm.arrays import Floats
 from flower_pansvm.tasks.joining import JOIN
 from flower_pansvm.tasks.task import Nothing, Task, summed
 from strategies.federation.exchange import POLL_SECONDS

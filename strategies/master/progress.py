@@ -5,8 +5,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
-from flower_pansvm.cutting_planes.duals import Duals
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Duals, Question
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import TrainingError
 from strategies.master.master import MasterSolution, solve_master

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
-from flower_pansvm.cutting_planes.duals import Duals
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Duals, Question
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.tasks.cutting_planes import CutsAnswer, CutsQuestion, ProblemsQuestion, flat, pieces
 from flower_pansvm.tasks.selection import SupportQuestion

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 
 from clients.gate.blur import draw_for
 from flower_pansvm import records
-from flower_pansvm.cutting_planes.cuts import Draw
-from flower_pansvm.cutting_planes.duals import Duals
+from flower_pansvm.cutting_planes.cuts import Draw, Duals
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast

@@ -19,8 +19,9 @@ from clients.gate.blur import Noised
 from clients.gate.door import leave
 from clients.gate.membership import Participation
 from flower_pansvm import records
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import PanSVMError, SumError
-from flower_pansvm.records import Floats, Texts
+from flower_pansvm.records import Texts
 from flower_pansvm.secure_sum import make
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.refusals import Memory

@@ -80,7 +80,7 @@ def test_it_is_the_same_wherever_the_same_table_is_read_from(
     for _ in range(2):
         forget()
         assert secret(cached) == first
-    assert any((tmp_path / "cache").rglob("*.npy"))
+    assert any((tmp_path / "cache").iterdir())
 
 
 def other_cell(frame: pd.DataFrame) -> pd.DataFrame:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from clients.rows import test_rows as held_out
 from flower_pansvm import records
-from flower_pansvm.cutting_planes.duals import Duals
+from flower_pansvm.cutting_planes.cuts import Duals
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.multiclass import REST, Pair

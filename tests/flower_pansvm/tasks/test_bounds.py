@@ -11,12 +11,11 @@ from hypothesis import strategies as st
 
 from clients.app import TASKS
 from flower_pansvm import records
-from flower_pansvm.cutting_planes.cuts import Question
-from flower_pansvm.cutting_planes.duals import Duals
+from flower_pansvm.arrays import Floats
+from flower_pansvm.cutting_planes.cuts import Duals, Question
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.records import Floats
 from flower_pansvm.scaling import moments
 from flower_pansvm.secure_sum.fixed_point import scale_exponent
 from flower_pansvm.tasks.cutting_planes import CUTS, CutsQuestion

@@ -9,7 +9,7 @@ import flower_pansvm.tasks
 from clients.app import LOCAL, TASKS
 from clients.gate.answering import answers
 from clients.site import Site
-from flower_pansvm.records import Floats, Ints
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.tasks.consents import CONSENTS
 from flower_pansvm.tasks.cutting_planes import CUTS
 from flower_pansvm.tasks.scaling import EXTREMES, MOMENTS, MomentsAnswer

@@ -6,7 +6,8 @@ from pathlib import Path
 import numpy as np
 
 from flower_pansvm import records
-from flower_pansvm.records import Bools, Floats, Texts
+from flower_pansvm.arrays import Bools, Floats
+from flower_pansvm.records import Texts
 from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
 from flower_pansvm.tasks.scaling import ROWS, RowsAnswer
 from flower_pansvm.tasks.task import Broadcast, Nothing, Task
