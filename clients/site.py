@@ -69,12 +69,7 @@ class Site:
 
     def labels(self) -> NDArray[np.str_]:
         """Return the label of each row of the table, shape (rows,)."""
-        labels = self.table().labels
-        if labels is None:
-            raise TableError(
-                f"The table of site '{self.name}' was read without its labels. Name the label column."
-            )
-        return labels
+        return cast(NDArray[np.str_], self.table().labels)
 
     def first(self, what: str, value: Value) -> Value:
         """Return the first value of something in a run, which this one becomes if there is none yet."""

@@ -11,15 +11,11 @@ from typing import ClassVar
 class PanSVMError(Exception):
     """Base of all errors whose text is safe to show and to send."""
 
-    code: ClassVar[int] = (
-        100  # travels in a Flower error reply, so that the coordinator can rebuild the class
-    )
+    code: ClassVar[int] = 100  # travels in an error reply, so that the coordinator can rebuild the class
 
     def __init__(self, text: str = "", detail: str = "") -> None:
         super().__init__(text)
-        self.detail = (
-            detail  # only for the site itself, such as the number of a row; for a hospital's own log
-        )
+        self.detail = detail  # only for the site's own log, such as the number of a row
 
     def with_detail(self) -> str:
         """Return text and detail, for whoever may see the rows."""

@@ -62,12 +62,8 @@ def can_be_class(label: str) -> bool:
     if WHOLE_NUMBER.fullmatch(label):
         return True
     digits = sum(character.isdigit() for character in label)
-    return (
-        bool(WORD.fullmatch(label))
-        and digits <= MOST_DIGITS
-        and not DATE.search(label)
-        and not _number(label)
-    )
+    measured = DATE.search(label) or _number(label)
+    return bool(WORD.fullmatch(label)) and digits <= MOST_DIGITS and not measured
 
 
 def spelling(label: str) -> str:

@@ -98,7 +98,7 @@ def _answer(task: Task[Q, A], work: Work[Q, A], content: RecordDict, context: Co
             note_value_refusal(context)
         raise
     if participation is not None:
-        remember(context, participation, kept)
+        remember(context, participation.memory, kept)
     return reply
 
 

@@ -47,7 +47,7 @@ def join_run(context: Context) -> PublicKeys:
     check_value_refusals(context)
     warn_of_missing_pins(context)
     public = make_run_keys(context, protocol_of(context))
-    _keep(context, Memory(run=str(context.run_id), settings=agreed_terms(context).digest), b"")
+    remember(context, Memory(run=str(context.run_id), settings=agreed_terms(context).digest), b"")
     return public
 
 
@@ -144,9 +144,9 @@ def take_part(context: Context, content: RecordDict, task: Task[Any, Any]) -> Pa
     return Participation(protocol_of(context), this, member, terms, bounds, memory)
 
 
-def remember(context: Context, participation: Participation, kept: bytes) -> None:
+def remember(context: Context, memory: Memory, kept: bytes) -> None:
     """Note that a sum has been answered, and what its later steps need; nothing can fail after this."""
-    _keep(context, participation.memory, kept)
+    records.put(context.state, STATE, {"memory": memory.to_json(), "kept": kept})
 
 
 def withdraw(context: Context) -> None:
@@ -170,7 +170,7 @@ def take_step(context: Context, content: RecordDict) -> bytes:
     asked = records.read(content, "step", RelayStep)
     member = member_of(context, public)
     answer, kept = protocol_of(context).respond(asked.step, asked.payload, kept, this, member)
-    _keep(context, memory, kept)
+    remember(context, memory, kept)
     return answer
 
 
@@ -186,10 +186,6 @@ def _asked(context: Context, content: RecordDict) -> tuple[SumRound, dict[str, P
 def _as_bytes(public: Mapping[str, PublicKeys]) -> dict[str, bytes]:
     """Return what the sites have published, without the signatures."""
     return {name: keys.public_key + keys.published for name, keys in public.items()}
-
-
-def _keep(context: Context, memory: Memory, kept: bytes) -> None:
-    records.put(context.state, STATE, {"memory": memory.to_json(), "kept": kept})
 
 
 def _kept(context: Context) -> tuple[Memory, bytes]:

@@ -11,7 +11,7 @@ import secrets
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from threading import Lock
 
@@ -45,10 +45,7 @@ def turn(context: Context) -> Iterator[None]:
         own = _locks[context.run_id, context.node_id]
     with own:
         folder = state_folder(context)
-        if folder is None:
-            yield
-            return
-        with _counted(context, folder / FOLDER):
+        with nullcontext() if folder is None else _counted(context, folder / FOLDER):
             yield
 
 

@@ -65,7 +65,7 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> Noised[tasks.War
 def cuts(site: Site, question: tasks.CutsQuestion) -> Noised[tasks.CutsAnswer]:
     """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8)."""
     problems, questions = asked_problems(site, question), question.questions()
-    check_size(site, sum(map(_numbers, questions)))
+    check_size(site, sum(one.points.size + (max(one.leading, 0) + 1.0) ** 2 for one in questions))
     check_blurred(site, min(one.blur for one in questions))
     questions = [
         replace(one, blur=max(one.blur, fewest_blurred(site, problem)))
@@ -108,12 +108,6 @@ def _noise(site: Site, problem: Problem, question: Question, answer: Answer) -> 
     noise, heaviest = site.noise(problem.feature_map), max(problem.weights)
     draw = draw_of(site, problem)
     return noise_in(answer, question, draw, noise, sites=sites_of_run(site), heaviest=heaviest)
-
-
-def _numbers(question: Question) -> float:
-    """Return how many numbers the answer to a question is, besides those of the question."""
-    leading = max(0.0, float(question.leading))
-    return float(question.points.size) + (leading + 1) ** 2
 
 
 def labels_of(site: Site, problem: Problem) -> Labels:

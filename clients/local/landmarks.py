@@ -10,7 +10,6 @@ from clients.gate.terms import defends, least_rows
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats, Ints
-from flower_pansvm.cutting_planes.cuts import Draw
 from flower_pansvm.cutting_planes.noise import normal
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import SettingError
@@ -71,12 +70,12 @@ def own_centres(site: Site, question: tasks.LandmarksQuestion, number: int) -> t
     X = scaled_without(site, number, fold)
     clusters = min(question.slots_per_site, max(1, round(question.shares[number] * len(X))))
     plain = fold == NO_FOLD and not defends(site.context)
-    weight = None if plain else weights(_draw(site, fold), _asked(site, question), X.shape)
+    weight = (
+        None
+        if plain
+        else weights(draw_for(site, tasks.LANDMARKS.name, fold), _asked(site, question), X.shape)
+    )
     return cluster_centres(X, clusters, min_cluster, question.seed, weight)
-
-
-def _draw(site: Site, fold: int) -> Draw:
-    return draw_for(site, tasks.LANDMARKS.name, fold)
 
 
 def _noise(
@@ -94,7 +93,7 @@ def _noise(
     X = scaled_without(site, number, fold)
     left = X - centres[pairwise_distances_argmin(X, centres)]
     purpose = f"noise {_asked(site, question)}"
-    numbers = normal(_draw(site, fold), purpose, centres.size).reshape(centres.shape)
+    numbers = normal(draw_for(site, tasks.LANDMARKS.name, fold), purpose, centres.size).reshape(centres.shape)
     share = np.minimum(CENTRE_NOISE, ROWS_WORTH / sizes)[:, None]
     noise: Floats = share * np.sqrt(np.square(left).mean(axis=0)) * numbers
     return noise

@@ -43,12 +43,9 @@ def open_table(context: Context) -> Table:
     """
     node = context.node_config
     if "data" in node:
-        path, label, folder = (
-            Path(str(node["data"])),
-            str(node.get("label") or "") or None,
-            cache_folder(context),
-        )
-        if folder is not None and _is_large(path):
+        path, folder = Path(str(node["data"])), cache_folder(context)
+        label = str(node.get("label") or "") or None
+        if folder is not None and path.is_file() and path.stat().st_size > LARGE:
             from clients.table.cache import read_through_cache  # noqa: PLC0415 - most tables are small
 
             return read_through_cache(path, label, folder)
@@ -82,13 +79,6 @@ def cache_folder(context: Context) -> Path | None:
             f"folder for copies of large tables, or cache='{OFF}' if none are to be kept."
         )
     return folder
-
-
-def _is_large(path: Path) -> bool:
-    try:
-        return path.stat().st_size > LARGE
-    except OSError:
-        return False
 
 
 def label_place(context: Context) -> str:

@@ -23,9 +23,7 @@ class Table:
     labels: NDArray[np.str_] | None = field(
         repr=False
     )  # (rows,): in canonical form; None if read without labels
-    absent_is_zero: bool = (
-        False  # whether a column f<number> that is not there is all zero, as in LIBSVM text
-    )
+    absent_is_zero: bool = False  # whether a column f<number> that is not there is all zero, as in LIBSVM
 
 
 def align(table: Table, columns: Sequence[str]) -> Table:

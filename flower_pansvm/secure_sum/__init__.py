@@ -9,9 +9,8 @@ from dataclasses import fields
 from typing import Any, TypeVar
 
 from flower_pansvm.registry import Registry
-from flower_pansvm.secure_sum.contract import SecureSum
+from flower_pansvm.secure_sum.contract import PaillierOptions, SecureSum
 from flower_pansvm.secure_sum.protocols.k_secure import KSecure
-from flower_pansvm.secure_sum.protocols.paillier_options import PaillierOptions
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.secure_sum.unprotected.plain import Plain
 from flower_pansvm.setting_values import check_choice, key_of

@@ -20,7 +20,7 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import SumError
-from flower_pansvm.setting_values import one_of, parse, setting
+from flower_pansvm.setting_values import one_of, parse, setting, whole
 
 Words = NDArray[np.uint64]
 """A flat vector of integers modulo 2**64, shape (words,)."""
@@ -91,9 +91,7 @@ class SecureSum(ABC):
 
     name: ClassVar[str]  # by which a user selects it
     protected: ClassVar[bool]  # whether a single site's vector is hidden from the coordinator
-    by_consent: ClassVar[bool] = (
-        False  # whether a node config has to name the protocol, even though it protects
-    )
+    by_consent: ClassVar[bool] = False  # whether a node config has to name it, even though it protects
 
     def __post_init__(self) -> None:
         parse(self)
@@ -135,3 +133,13 @@ class TwoExecutions(SecureSum):
     execution: str = setting(
         "one-shot", one_of("one-shot", "hops"), "One round trip for a sum, or from site to site as published."
     )
+
+
+@dataclass(frozen=True)
+class PaillierOptions:
+    """The options of the Paillier sum, which are known where its packages are not installed.
+
+    Length of the public key n in bits: at least 2048, shorter ones can be broken, and a multiple of 16.
+    """
+
+    key_bits: int = setting(3072, whole(2048, multiple=16), "Length of a Paillier key in bits.")

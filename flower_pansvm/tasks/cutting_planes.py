@@ -144,13 +144,9 @@ class CutsAnswer:
     @classmethod
     def of(cls, answers: Sequence[Answer]) -> Self:
         """Return the answers to all problems put end to end; they add up over the sites."""
-        return cls(
-            a=flat([answer.cuts.a for answer in answers]),
-            d=flat([answer.cuts.d for answer in answers]),
-            m=flat([answer.cuts.m for answer in answers]),
-            loss=flat([answer.cuts.loss for answer in answers]),
-            curvature=flat([answer.curvature for answer in answers]),
-        )
+        cuts, names = [answer.cuts for answer in answers], ("a", "d", "m", "loss")
+        parts = {name: flat([getattr(one, name) for one in cuts]) for name in names}
+        return cls(**parts, curvature=flat([answer.curvature for answer in answers]))
 
 
 CUTS = Task("cuts", "train", CutsQuestion, CutsAnswer, since="0.1.0")

@@ -22,9 +22,8 @@ CONSENTS.register("test-rows")(
 class HeldOutAnswer:
     """A site's test rows without their labels."""
 
-    rows: Floats = disclosed(
-        consent="test-rows"
-    )  # (rows, features): in the tables' own units, NaN where missing
+    # (rows, features): in the tables' own units, NaN where missing
+    rows: Floats = disclosed(consent="test-rows")
 
 
 HELD_OUT = Task("held_out", "query", Nothing, HeldOutAnswer, since="0.1.0")

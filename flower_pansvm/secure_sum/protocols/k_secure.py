@@ -71,7 +71,10 @@ class KSecure(TwoExecutions):
         rest = from_bytes(take(kept, this, step, member.name), member.name)
         path = self._path(this)
         if step == HAND_OUT:
-            self._take_in(rest, payload, this, member)
+            # The segments that other sites handed to this one.
+            for place, giver in enumerate(givers(this, member.name, self._segments(this) - 1)):
+                note = payload[place * NOTE_BYTES : (place + 1) * NOTE_BYTES]
+                add_keystream(rest, unseal(member, giver, this, SEGMENT, note))
             if member.name != path[0]:
                 return b"", hold(this, path.index(member.name) + 1, to_bytes(rest))
             running = np.zeros_like(rest)
@@ -127,12 +130,6 @@ class KSecure(TwoExecutions):
             )
             for name in this.roster
         }
-
-    def _take_in(self, rest: Words, notes: bytes, this: SumRound, member: Member) -> None:
-        """Add the segments that other sites handed to this one."""
-        for place, giver in enumerate(givers(this, member.name, self._segments(this) - 1)):
-            note = notes[place * NOTE_BYTES : (place + 1) * NOTE_BYTES]
-            add_keystream(rest, unseal(member, giver, this, SEGMENT, note))
 
     def _pass_on(
         self, step: int, running: Words, rest: Words, this: SumRound, member: Member

@@ -32,8 +32,7 @@ from typing import ClassVar
 import numpy as np
 
 from flower_pansvm.errors import SettingError, SumError
-from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
-from flower_pansvm.secure_sum.protocols.paillier_options import PaillierOptions
+from flower_pansvm.secure_sum.contract import Member, PaillierOptions, Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.wire import everyone, from_bytes, hold, join_fields, take, to_bytes
 
 try:
