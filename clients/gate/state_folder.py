@@ -55,6 +55,7 @@ def note_value_refusal(context: Context) -> None:
     folder = state_folder(context)
     if folder is not None:
         unfinished = folder / f"{FILE}.part"
+        unfinished.touch(mode=0o600)
         unfinished.write_text(f"{_count(folder / FILE) + 1}\n", encoding="utf-8")
         unfinished.replace(folder / FILE)
 
