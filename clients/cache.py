@@ -38,7 +38,5 @@ def _size(value: Any) -> int:
     """Return the bytes of an array, of those in a tuple or a dict, or of the arrays in an object's fields."""
     if isinstance(value, np.ndarray):
         return value.nbytes
-    if isinstance(value, dict):
-        return sum(_size(part) for part in value.values())
-    parts = value if isinstance(value, tuple) else vars(value).values() if hasattr(value, "__dict__") else ()
-    return sum(_size(part) for part in parts)
+    parts = value if isinstance(value, dict) else getattr(value, "__dict__", {})
+    return sum(map(_size, value if isinstance(value, tuple) else parts.values()))

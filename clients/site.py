@@ -25,7 +25,7 @@ from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.cutting_planes.cuts import Mapped, blocks
 from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import NO_FOLD
-from flower_pansvm.errors import FederationError, TableError
+from flower_pansvm.errors import NOT_FOLLOWED, FederationError, TableError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.records import Value
@@ -42,8 +42,6 @@ M = TypeVar("M")
 
 LARGEST_KEPT = 2**24
 """Numbers of mapped rows that are kept from message to message; more are mapped anew each time, a block at a time."""
-
-LOGGED = "left-out-logged"  # in the state of a site that has logged how many of its rows are left out
 
 
 class Site:
@@ -155,7 +153,7 @@ class Site:
         if not cached(key, lambda: kernel.name in (agreed, "rbf") and feature_map.is_normalized()):
             raise FederationError(
                 f"Site '{self.name}' refuses a feature map that is none of the run's kernel '{agreed}' and the "
-                "landmarks. Does the coordinator run the same version? If so, it does not follow the protocol."
+                f"landmarks. {NOT_FOLLOWED}"
             )
         return feature_map
 
@@ -182,8 +180,8 @@ class Site:
         key = ("split", self.digest_of(SCHEMA), least_rows(self.context))
         split = cast(Split, self._cached(key, lambda: self._make_split(told.test_fraction, told.seed)))
         # Once in a run, and not once in each message's process.
-        if len(split.left_out) > 0 and not records.has(self.context.state, LOGGED):
-            records.put(self.context.state, LOGGED, {})
+        if len(split.left_out) > 0 and not records.has(self.context.state, "left-out-logged"):
+            records.put(self.context.state, "left-out-logged", {})
             schema = self.schema()
             log_left_out(self.context, split.left_out, [*schema.classes, *schema.positive_labels])
         return split

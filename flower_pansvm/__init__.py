@@ -1,7 +1,4 @@
-"""The method itself: kernels, feature map, cutting planes, secure sums and the fitted model, ``PanSVC``.
-
-Plain numpy in, plain numpy out; nothing here knows about Flower or about files of patients.
-"""
+"""What both sides agree on: messages, secure sums, kernels, cutting planes; and the fitted model, ``PanSVC``."""
 
 from typing import Any
 

@@ -29,10 +29,7 @@ class UnreadableArrayError(Exception):
 def read_array(array: Array) -> NDArray[np.generic]:
     """Return the numbers or texts of an array that came in a message; they can be written to.
 
-    Raises
-    ------
-    UnreadableArrayError
-        If it is not exactly what numpy writes for an array in C order of one of the allowed types.
+    It has to be exactly what numpy writes for an array in C order of one of the allowed types.
     """
     text, sides, data = TEXTS.fullmatch(array.dtype), tuple(array.shape), array.data
     if array.dtype not in NUMBERS and not (text and 1 <= int(text[1]) <= MOST_CHARACTERS):

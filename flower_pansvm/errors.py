@@ -7,6 +7,8 @@ the site's own people need besides is the error's detail, which stays.
 
 from typing import ClassVar
 
+NOT_FOLLOWED = "Does the coordinator run the same version? If so, it does not follow the protocol."
+
 
 class PanSVMError(Exception):
     """Base of all errors whose text is safe to show and to send."""
@@ -44,25 +46,7 @@ class ValueRefusedError(SumError):
     """A site's own value does not fit a secure sum: to say so tells something about this site's rows alone."""
 
 
-class TrainingError(PanSVMError):
-    """The training cannot go on: no landmarks, a map of rank zero, a quadratic program that fails."""
-
-    code = 104
-
-
-class ModelFileError(PanSVMError):
-    """A model file is damaged or was written by another version."""
-
-    code = 105
-
-
 class FederationError(PanSVMError):
     """The sites could not complete a round trip."""
 
     code = 106
-
-
-class EngineError(PanSVMError):
-    """Flower's own processes failed to start or to finish a run."""
-
-    code = 107

@@ -20,12 +20,6 @@ class Kernel:
     """A kernel function with its parameters, named and defined as in scikit-learn's ``SVC``.
 
     ``rbf`` is exp(-gamma ||x - z||^2), ``linear`` is x.z, ``poly`` is (gamma x.z + coef0)^degree.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> Kernel("rbf", gamma=0.5)(np.zeros((1, 2)), np.ones((1, 2))).round(4)
-    array([[0.3679]])
     """
 
     name: KernelName = "rbf"

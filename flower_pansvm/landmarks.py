@@ -24,12 +24,8 @@ def cluster_centres(
     """Return k-means centres of the rows, each the mean of at least ``min_cluster`` rows.
 
     Fewer than ``clusters`` come back when there are not enough rows, or distinct rows, for so many; none if there are
-    fewer than ``min_cluster``, which is 1 in the paper.
-
-    Parameters
-    ----------
-    weight : ndarray of shape (rows, features), optional
-        Weight of each cell in the mean of its cluster, positive; all the same if not given.
+    fewer than ``min_cluster``, which is 1 in the paper. ``weight``, of shape (rows, features), is that of each cell in
+    the mean of its cluster, positive; all the same if not given.
 
     Returns
     -------
@@ -70,10 +66,8 @@ def _totals(X: Floats, assigned: Ints, weight: Floats) -> tuple[Floats, Floats, 
 def _filled_up(X: Floats, centres: Floats, min_cluster: int) -> Ints:
     """Return each row's cluster when k-means goes on such that every cluster keeps enough rows.
 
-    Source: Bradley, Bennett and Demiriz 2000, "Constrained k-means clustering".
-
     Every centre has ``min_cluster`` places, which are given to rows at the least total distance; the other rows go
-    to the centre nearest to them.
+    to the centre nearest to them (Bradley, Bennett and Demiriz 2000, "Constrained k-means clustering").
     """
     from scipy.optimize import linear_sum_assignment  # noqa: PLC0415 - each message may start a process
 

@@ -33,15 +33,11 @@ def class_decisions(decisions: Floats, pairs: tuple[Pair, ...], classes: int) ->
     decides between classes of the same number of votes and never against more votes: what scikit-learn's
     ``OneVsOneClassifier`` and ``SVC(decision_function_shape="ovr")`` return.
 
-    Returns
-    -------
-    ndarray of shape (rows, classes), or (rows, 1) for two classes
-        The one value of two classes is the decision value, above 0 for class 1.
+    The shape is (rows, classes), or (rows, 1) for two classes, whose one value is above 0 for class 1.
     """
     if classes == 2 or pairs[0].negative == REST:
         return decisions
-    votes = np.zeros((len(decisions), classes))
-    confidences = np.zeros((len(decisions), classes))
+    votes, confidences = np.zeros((len(decisions), classes)), np.zeros((len(decisions), classes))
     for decision, (positive, negative) in zip(decisions.T, pairs, strict=True):
         votes[:, positive] += decision > 0
         votes[:, negative] += decision <= 0

@@ -74,13 +74,7 @@ def whole(least: int, most: float = math.inf, multiple: int = 1) -> Kind:
 
 
 def near_matches(word: str, known: Iterable[str]) -> str:
-    """Return the end of an error text that names what the user may have meant.
-
-    Examples
-    --------
-    >>> near_matches("gama", ["gamma", "C"])
-    "Did you mean 'gamma'?"
-    """
+    """Return the end of an error text that names what the user may have meant."""
     names = sorted(known)
     close = difflib.get_close_matches(word, names, n=3, cutoff=0.6)
     if close:

@@ -38,13 +38,7 @@ class Terms:
 
     @classmethod
     def from_config(cls, config: Mapping[str, Scalar]) -> Self:
-        """Read the terms from a run config, names with ``-``; SettingError if one has a value that cannot work.
-
-        Examples
-        --------
-        >>> Terms.from_config({"min-sites": 4, "landmarks": "500"}).min_sites
-        4
-        """
+        """Read the terms from a run config, names with ``-``; SettingError if one has a value that cannot work."""
         terms = {key_of(term.name): term.name for term in fields(cls) if term.name != "config"}
         values = {name: config[key] for key, name in terms.items() if key in config}
         return cls(**values, config=config)  # type: ignore[arg-type]

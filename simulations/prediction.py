@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from clients.table.reading import read_for_prediction
 from clients.table.table import Table, align
-from flower_pansvm.errors import ModelFileError
+from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model import load_model
 from strategies.results import RESULT_FILE
 

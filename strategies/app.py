@@ -7,7 +7,8 @@ from flwr.app import Context
 from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 
-from flower_pansvm.errors import PanSVMError, SettingError, TrainingError
+from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.models.errors import TrainingError
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.transcript import Transcript
 from strategies.registry import all_strategies

@@ -17,7 +17,8 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.errors import SettingError, TrainingError
+from flower_pansvm.errors import SettingError
+from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema

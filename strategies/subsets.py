@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
-from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
+from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from strategies.federation.federation import Federation

@@ -10,7 +10,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from flower_pansvm.errors import EngineError
+from flower_pansvm.models.errors import EngineError
 from simulations.__main__ import EXTRAS
 from simulations.engines.flower_engine import run_on_flower
 

@@ -36,8 +36,6 @@ Work = Callable[[Site, Q], A | Noised[A]]
 HANDLERS: dict[Task[Any, Any], Handler] = {}
 """What answers each task; `clients/app.py` imports the modules whose work enters itself here."""
 
-UNEXPECTED = PanSVMError.code
-
 
 def answers(task: Task[Q, A]) -> Callable[[Work[Q, A]], Work[Q, A]]:
     """Return a decorator of a task's local work: a function that gets site and question, and returns the answer.
@@ -76,7 +74,7 @@ def _safely(task: Task[Any, Any], reply: Callable[[RecordDict, Context], RecordD
                 f"Task '{task.name}' failed at site '{site_name(context)}' with {type(error).__name__}. "
                 "The site's own log says where; it is not sent because it could hold data."
             )
-            return Message(Error(UNEXPECTED, printable(reason)), reply_to=message)
+            return Message(Error(PanSVMError.code, printable(reason)), reply_to=message)
 
     return handler
 

@@ -62,8 +62,7 @@ def add_noise(site: Site, answer: A, noise: Callable[[], Mapping[str, Floats]]) 
     shares = noise()
     if shares.keys() != {name for name, part in declarations(type(answer)).items() if part.how == "noised"}:
         raise SumError(
-            f"There is not noise for each part of a {type(answer).__name__} that may leave only with it. This is a "
-            "fault in the program."
+            f"A part of a {type(answer).__name__} lacks the noise that it has to leave with: a fault of the program."
         )
     sums = {name: np.add(getattr(answer, name), own) for name, own in shares.items()}
     return Noised(replace(answer, **sums))  # type: ignore[type-var]
@@ -74,8 +73,7 @@ def check_blurred(site: Site, asked: int) -> None:
     if least_blur(site.context) > 0 and asked < 1:
         raise SettingError(
             f"Site '{site.name}' refuses blur=0: two sums could give away a patient's row by their difference. Start "
-            "the run with preset=private and blur=auto, or write blur=0 into the site's node config if the hospital "
-            "agrees."
+            "the run with preset=private and blur=auto, or write blur=0 into the node config if the hospital agrees."
         )
 
 
@@ -149,8 +147,7 @@ def draw_of(site: Site, problem: Problem) -> Draw:
 def sites_of_run(site: Site) -> int:
     """Return among how many sites the noise of a sum is shared: those of the first sum of the run.
 
-    Were it those of each sum, who claims that sites are lost would get the same noise in other shares, and could solve
-    for it.
+    Else who claims that sites are lost would get the same noise in other shares, and could solve for it.
     """
     sites = len(site.participation.this.roster) if site.participation else 1
     return cast(int, site.first(SITES, sites))

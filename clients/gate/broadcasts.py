@@ -20,14 +20,12 @@ DIGESTS = "told"  # in a site's state: the digest of each broadcast that it keep
 def keep(context: Context, content: RecordDict) -> None:
     """Keep the broadcasts of a message for the tasks that follow; one of the same name is replaced.
 
-    But for the schema: two splits into training and test rows that differ in one row would give that row away, which is
-    the difference of two sums.
+    But for the schema: sums over two splits into training and test rows that differ in one row would give it away.
     """
     before, now = _digests(context), told(context, content)
     if SCHEMA.name in before and before[SCHEMA.name] != now[SCHEMA.name]:
         raise FederationError(
-            f"Site '{site_name(context)}' refuses a second schema: columns, classes and split stay as they are "
-            "for the whole run. Start a new run."
+            f"Site '{site_name(context)}' refuses a second schema: a run has one. Start a new run."
         )
     for name, values in records.groups(content, PREFIX).items():
         records.put(context.state, PREFIX + name, values)

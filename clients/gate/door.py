@@ -5,7 +5,7 @@ protocol; one that is *noised*, too, but only with the site's noise in it. One t
 """
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Any
 
 import numpy as np
 from flwr.app import RecordDict
@@ -18,12 +18,9 @@ from flower_pansvm.secure_sum.fixed_point import encode
 from flower_pansvm.tasks.summing import Payload
 from flower_pansvm.tasks.task import Task
 
-Q = TypeVar("Q")
-A = TypeVar("A")
-
 
 def leave(
-    task: Task[Q, A], answer: A | Noised[A], participation: Participation | None, notes: Mapping[str, bytes]
+    task: Task[Any, Any], answer: object, participation: Participation | None, notes: Mapping[str, bytes]
 ) -> tuple[RecordDict, bytes]:
     """Return the content of a site's reply, and what the site keeps for later steps of the secure sum.
 

@@ -17,7 +17,7 @@ from clients.gate import broadcasts
 from clients.gate.state_folder import check_value_refusals
 from clients.gate.terms import agreed_terms, is_simulated, least_sites, site_name, warn_of_missing_pins
 from flower_pansvm import records, secure_sum
-from flower_pansvm.errors import SumError
+from flower_pansvm.errors import NOT_FOLLOWED, SumError
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
 from flower_pansvm.secure_sum.refusals import Memory, admit
 from flower_pansvm.secure_sum.wire import keys_digest
@@ -97,8 +97,7 @@ def member_of(context: Context, public: Mapping[str, PublicKeys]) -> Member:
 def protocol_of(context: Context) -> SecureSum:
     """Return the protocol of the run, if it is one that the hospital accepts.
 
-    One that does not protect the site, or not without trust in other sites and the coordinator, has to be named in its
-    node config.
+    Its node config has to name one that does not protect the site, or only if others are trusted.
     """
     protocol = secure_sum.protocol_of(agreed_terms(context))
     agreed = is_simulated(context) or "aggregation" in context.node_config
@@ -125,8 +124,7 @@ def take_part(context: Context, content: RecordDict, task: Task[Any, Any]) -> Pa
     """
     if records.has(context.state, WITHDRAWN):
         raise SumError(
-            f"Site '{site_name(context)}' has reported an error in this run and answers nothing more. See that "
-            "error; then start a new run."
+            f"Site '{site_name(context)}' has reported an error in this run and answers nothing more. Start a new run."
         )
     terms, (memory, _) = agreed_terms(context), _kept(context)
     this, public = _asked(context, content)
@@ -138,8 +136,7 @@ def take_part(context: Context, content: RecordDict, task: Task[Any, Any]) -> Pa
     if this.task != sum_name(task, inputs, bounds, told, terms.digest):
         raise SumError(
             f"Site '{site_name(context)}' was asked something else for task '{task.name}' than the coordinator says it "
-            "asks of all sites. Does it run the same version, with the settings of the run config? If so, it does not "
-            "follow the protocol."
+            f"asks of all sites, or has another run config. {NOT_FOLLOWED}"
         )
     return Participation(protocol_of(context), this, member, terms, bounds, memory)
 
@@ -195,7 +192,6 @@ def _kept(context: Context) -> tuple[Memory, bytes]:
     memory = Memory.from_json(str(state["memory"]))
     if memory.settings != agreed_terms(context).digest:
         raise SumError(
-            f"The settings of the run are not those that site '{site_name(context)}' has joined it with. Start a new "
-            "run."
+            f"The settings of the run are not those that site '{site_name(context)}' has joined it with. Start anew."
         )
     return memory, cast(bytes, state["kept"])

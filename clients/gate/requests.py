@@ -3,7 +3,7 @@
 from clients.gate.terms import agreed_terms
 from clients.site import Site
 from flower_pansvm.cutting_planes.problem import LARGEST_WEIGHT, LEAST_WEIGHT, Problem
-from flower_pansvm.errors import SettingError
+from flower_pansvm.errors import NOT_FOLLOWED, SettingError
 from flower_pansvm.tasks.cutting_planes import ProblemsQuestion
 
 MOST_NUMBERS = (
@@ -32,6 +32,6 @@ def asked_problems(site: Site, question: ProblemsQuestion) -> list[Problem]:
         allowed = f"weights from {least:g} to {largest:g}" if balanced else "no weight but 1"
         raise SettingError(
             f"Site '{site.name}' refuses the weights of the classes: class-weight in the run's settings allows "
-            f"{allowed}. Does the coordinator run the same version? If so, it does not follow the protocol."
+            f"{allowed}. {NOT_FOLLOWED}"
         )
     return problems

@@ -34,13 +34,7 @@ _one_lock_each = Lock()
 
 @contextmanager
 def turn(context: Context) -> Iterator[None]:
-    """Wait until the site does nothing else in this run; for the time of one message.
-
-    Raises
-    ------
-    FederationError
-        If the state is not the one that the last message left behind.
-    """
+    """Wait until the site does nothing else in this run; FederationError if its state is not what the last one left."""
     with _one_lock_each:
         own = _locks[context.run_id, context.node_id]
     with own:

@@ -84,9 +84,8 @@ def cuts(site: Site, question: tasks.CutsQuestion) -> Noised[tasks.CutsAnswer]:
     exact = [found[i] for i in range(len(problems))]
 
     def noise() -> dict[str, Floats]:
-        return vars(
-            tasks.CutsAnswer.of([_noise(site, *one) for one in zip(problems, questions, exact, strict=True)])
-        )
+        asked = zip(problems, questions, exact, strict=True)
+        return vars(tasks.CutsAnswer.of([_noise(site, *one) for one in asked]))
 
     return add_noise(site, tasks.CutsAnswer.of(exact), noise)
 

@@ -10,7 +10,7 @@ from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools
 from flower_pansvm.counts import confusion_counts
-from flower_pansvm.errors import FederationError
+from flower_pansvm.errors import NOT_FOLLOWED, FederationError
 from flower_pansvm.tasks import ensemble_voting as tasks
 from flower_pansvm.tasks.local_training import LocalScoresQuestion
 from flower_pansvm.tasks.task import Nothing
@@ -42,8 +42,7 @@ def ensemble_scores(site: Site, question: tasks.EnsembleScoresQuestion) -> tasks
     check_size(site, float(classes) ** 2)
     if predicted.shape != own.shape or ((predicted < 0) | (predicted >= classes)).any():
         raise FederationError(
-            f"Site '{site.name}' was not told one class for each row of the ballot. Does the coordinator run the same "
-            "version? If so, it does not follow the protocol."
+            f"Site '{site.name}' was not told one class for each row of the ballot. {NOT_FOLLOWED}"
         )
     refusal = (
         "to count its test rows twice in this run: counts by two lists of predicted classes tell the labels of the "
@@ -65,8 +64,7 @@ def _own_rows(site: Site) -> Bools:
     if not (fits and np.array_equal(ballot.rows[own], mine, equal_nan=True)):
         raise FederationError(
             f"Site '{site.name}' refuses a ballot on which the rows under its name are not its test rows, or which is "
-            "no table of numbers. Has the site's table changed during the run? Does the coordinator run the same "
-            "version? If so, it does not follow the protocol."
+            f"no table of numbers. Has the site's table changed during the run? {NOT_FOLLOWED}"
         )
     refusal = "a second ballot in this run: its votes on rows that the coordinator chooses tell its model"
     site.settle(tasks.BALLOT.name, site.digest_of(tasks.BALLOT), refusal)

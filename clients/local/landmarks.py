@@ -103,8 +103,7 @@ def _noise(
 def assign(site: Site, question: tasks.AssignQuestion) -> tasks.AssignAnswer:
     """Sum the site's rows by their nearest centre, each cell with a secret random weight.
 
-    With the same weights in every step, the difference of two steps would be the rows that have changed their
-    centre, and perhaps a single one.
+    With the same weights in every step, two of them would differ in the rows that have changed centre, perhaps in one.
     """
     min_cluster = _agreed_min_cluster(site, question.min_cluster)
     totals, masses = np.zeros(question.centres.shape), np.zeros(question.centres.shape)
@@ -136,7 +135,6 @@ def _agreed_min_cluster(site: Site, asked: int) -> int:
     if asked < least:
         raise SettingError(
             f"Site '{site.name}' refuses min-cluster={asked}: a landmark could be the mean of fewer than {least} "
-            f"patients. Start the run with min-cluster={least}, or lower it in the site's node config if the hospital "
-            "agrees."
+            f"patients. Start the run with min-cluster={least}, or lower it in the node config if the hospital agrees."
         )
     return asked

@@ -12,7 +12,7 @@ from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.counts import confusion_counts
-from flower_pansvm.errors import SettingError
+from flower_pansvm.errors import NOT_FOLLOWED, SettingError
 from flower_pansvm.tasks.local_training import LOCAL_SCORES, LocalScoresAnswer, LocalScoresQuestion
 
 MOST_STEPS = 10_000_000
@@ -67,8 +67,7 @@ def _check(site: Site, question: LocalScoresQuestion) -> None:
     if not (sound and question.degree >= 1 and 0 <= question.coef0 < inf):
         raise SettingError(
             f"Site '{site.name}' refuses to train an SVM: C has to be above 0, gamma and coef0 not below 0, all of "
-            "them finite, and degree at least 1. Does the coordinator run the same version? If so, it does not follow "
-            "the protocol."
+            f"them finite, and degree at least 1. {NOT_FOLLOWED}"
         )
     refusal = "to train a second SVM in this run: the counts of two differ in the test rows that change sides"
     site.settle(LOCAL_SCORES.name, records.digest(records.values_of(question)), refusal)

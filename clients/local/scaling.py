@@ -9,7 +9,7 @@ from clients.site import Site
 from flower_pansvm import scaling
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.cutting_planes.problem import NO_FOLD
-from flower_pansvm.errors import SettingError
+from flower_pansvm.errors import NOT_FOLLOWED, SettingError
 from flower_pansvm.tasks import scaling as tasks
 from flower_pansvm.tasks.task import Nothing
 
@@ -39,7 +39,7 @@ def extremes(site: Site, question: Nothing) -> tasks.ExtremesAnswer:  # noqa: AR
     if agreed_terms(site.context).scaling != "minmax":
         raise SettingError(
             f"Site '{site.name}' does not disclose the extremes of its columns: the run's scaling does not need them. "
-            "Does the coordinator run the same version? If so, it does not follow the protocol."
+            f"{NOT_FOLLOWED}"
         )
     X = site.train().X
     low, high = np.where(np.isnan(X), np.inf, X), np.where(np.isnan(X), -np.inf, X)

@@ -57,10 +57,7 @@ def support(site: Site, question: tasks.SupportQuestion) -> tasks.SupportAnswer:
     """
     problems, duals = asked_problems(site, question), question.duals()
     check_blurred(site, question.blur)
-    parts = [
-        _support_of(site, problem, own, bool(question.blur))
-        for problem, own in zip(problems, duals, strict=True)
-    ]
+    parts = [_support_of(site, *one, bool(question.blur)) for one in zip(problems, duals, strict=True)]
     return tasks.SupportAnswer(*map(np.stack, zip(*parts, strict=True)))
 
 

@@ -38,8 +38,7 @@ def open_table(context: Context) -> Table:
     """Read the table of the site that a context belongs to.
 
     Its node config holds ``data``, the path of the table, and optionally ``label``, the name of the label column, and
-    ``cache``, the folder for a copy of a large table; or ``partition-id`` and ``num-partitions`` if Flower simulates
-    the site.
+    ``cache``, the folder for a copy of a large table; or ``partition-id`` and ``num-partitions`` of a simulated site.
     """
     node = context.node_config
     if "data" in node:

@@ -41,8 +41,7 @@ class Noise:
         """Return the noise for a feature map.
 
         A coordinate of ordinary size has noise 1 in units of `SLOPE`. With a wide kernel most coordinates are tiny, and
-        rare rows stand out in them: their noise goes with the root of their size, the root mean square over the
-        landmarks.
+        rare rows stand out in them: noise goes with the root of a size, the root mean square over the landmarks.
         """
         sizes = np.sqrt(np.square(feature_map.transform(feature_map.landmarks)).mean(axis=0))
         root = math.sqrt(feature_map.landmarks.shape[1])

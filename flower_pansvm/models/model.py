@@ -7,8 +7,9 @@ from typing import Any, Self
 
 from numpy.typing import ArrayLike, NDArray
 
-from flower_pansvm.errors import ModelFileError, PanSVMError, SettingError
+from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.folder import import_modules
+from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model_file import digest, read_arrays, write_arrays
 from flower_pansvm.registry import Registry
 from flower_pansvm.schema import Schema

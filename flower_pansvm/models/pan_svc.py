@@ -13,8 +13,8 @@ from flower_pansvm.calibration import Calibration
 from flower_pansvm.class_pairs import one_versus_all, one_versus_one, positive_classes
 from flower_pansvm.counts import winners
 from flower_pansvm.cutting_planes.cuts import blocks
-from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
+from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.models.model import MODELS, Model
 from flower_pansvm.multiclass import Pair, class_decisions
 from flower_pansvm.nystroem import NystromMap

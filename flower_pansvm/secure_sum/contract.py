@@ -19,7 +19,7 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
 
-from flower_pansvm.errors import SumError
+from flower_pansvm.errors import NOT_FOLLOWED, SumError
 from flower_pansvm.setting_values import one_of, parse, setting, whole
 
 Words = NDArray[np.uint64]
@@ -48,14 +48,10 @@ class SumRound:
     def __post_init__(self) -> None:
         if len(set(self.roster)) != len(self.roster):
             raise SumError(
-                "The roster of a secure sum names a site twice, so masks would not cancel. "
-                "Give every site a name of its own."
+                "The roster of a secure sum names a site twice: masks would not cancel. Give each a name of its own."
             )
         if self.round_trip < 0 or self.attempt < 0:
-            raise SumError(
-                "A secure sum has a negative round trip or attempt; the request is broken. "
-                "Check that the coordinator runs the same version."
-            )
+            raise SumError(f"A secure sum has a negative round trip or attempt. {NOT_FOLLOWED}")
 
     def neighbours(self, name: str) -> tuple[str, str]:
         """Return the sites before and after ``name`` in ring order; the roster has to name it, and another one."""
@@ -66,8 +62,7 @@ class SumRound:
             )
         if len(self.roster) < 2:
             raise SumError(
-                f"Site {name!r} is alone in the roster, so the sum would be its own vector. "
-                "A secure sum needs at least two sites."
+                f"Site {name!r} is alone in the roster. A secure sum needs two sites, or it would be one's own vector."
             )
         place = self.roster.index(name)
         return self.roster[place - 1], self.roster[(place + 1) % len(self.roster)]

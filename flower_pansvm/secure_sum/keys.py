@@ -84,8 +84,7 @@ def keystream(subkey: bytes, words: int) -> Words:
 def apply_mask(vector: Words, this: SumRound, member: Member, giver: str, taker: str) -> None:
     """Apply to ``vector``, in place, the mask that two sites share in this sum.
 
-    The giver adds it, the taker takes it off, so it cancels in the sum of their vectors; ``member`` is one
-    of the two.
+    The giver adds it, the taker takes it off, so it cancels in the sum of their vectors; ``member`` is either.
     """
     key = pair_key(member, this.run, giver, taker, MASK_PURPOSE)
     add_keystream(vector, sum_key(key, this), subtract=member.name == taker)

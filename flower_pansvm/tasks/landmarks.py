@@ -22,8 +22,7 @@ class LandmarksQuestion:
 class LandmarksAnswer:
     """The site's centres in its own slots of a zero matrix."""
 
-    # (scalings, slots, features): k-means centres, in scaled units
-    centres: Floats = noised(scaled(lambda _: LARGEST_CELL))
+    centres: Floats = noised(scaled(lambda _: LARGEST_CELL))  # (scalings, slots, features), in scaled units
     filled: Floats = summed(1.0)  # (scalings, slots): 1 for each slot in use
 
 

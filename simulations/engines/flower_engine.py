@@ -23,7 +23,7 @@ from pathlib import Path
 
 import tomli_w
 
-from flower_pansvm.errors import EngineError
+from flower_pansvm.models.errors import EngineError
 from simulations.engines.processes import exit_on_signals, free_port, kill_group, started_process
 
 PACKAGES = ("flower_pansvm", "clients", "strategies", "simulations")

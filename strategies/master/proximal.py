@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from flower_pansvm.cutting_planes.cuts import Cuts
-from flower_pansvm.errors import TrainingError
+from flower_pansvm.models.errors import TrainingError
 from strategies.master.quadratic_program import minimise
 
 TRUST = (0.01, 0.1, 1.0)

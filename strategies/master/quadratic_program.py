@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.errors import SettingError, TrainingError
+from flower_pansvm.errors import SettingError
+from flower_pansvm.models.errors import TrainingError
 
 try:
     import piqp

@@ -11,7 +11,7 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from flower_pansvm.errors import TrainingError
+from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.tasks.landmarks import (
     ASSIGN,
     BOX,

@@ -16,7 +16,8 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.neighbors import NearestCentroid as CentralNearestCentroid
 
 from clients.rows import test_rows as held_out
-from flower_pansvm.errors import ModelFileError, SettingError
+from flower_pansvm.errors import SettingError
+from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model import MODELS, Model, load_model
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema

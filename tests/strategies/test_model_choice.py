@@ -11,8 +11,8 @@ from sklearn.datasets import make_moons
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
+from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.nystroem import NystromMap
 from simulations.engines.running import train_in_process
 from strategies import model_choice

@@ -11,8 +11,9 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 
 import flower_pansvm
-from flower_pansvm.errors import ModelFileError, SettingError
+from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
+from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model import MODELS, Model, load_model
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.scaling import Scaling

@@ -26,8 +26,8 @@ from flower_pansvm.calibration import Calibration
 from flower_pansvm.class_pairs import one_versus_all, one_versus_one, positive_classes
 from flower_pansvm.counts import decision_histogram
 from flower_pansvm.cutting_planes.cuts import BLOCK
-from flower_pansvm.errors import ModelFileError, TrainingError
 from flower_pansvm.kernels import Kernel
+from flower_pansvm.models.errors import ModelFileError, TrainingError
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import Pair, class_decisions
 from flower_pansvm.scaling import Scaling

@@ -16,8 +16,8 @@ from sklearn.svm import SVC
 
 from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Draw, Labels, Question, RowFactors, cuts_at
 from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
+from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.multiclass import REST, Pair
 from strategies.master import engine, progress
 from strategies.master.engine import Search, solve

@@ -11,7 +11,7 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
 
-from flower_pansvm.errors import TrainingError
+from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.multiclass import signs
 from simulations.data.sites import join_data
 from simulations.engines.running import train_in_process

@@ -13,7 +13,7 @@ from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Labels, cuts_at
 from flower_pansvm.cutting_planes.noise import Noise, noise_in
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
-from flower_pansvm.errors import TrainingError
+from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.multiclass import REST, Pair, signs
 from flower_pansvm.tasks.cutting_planes import CUTS, CutsAnswer, CutsQuestion
 from flower_pansvm.tasks.scaling import ROWS, RowsAnswer
