@@ -119,12 +119,12 @@ def _store(table: Table, entry: Path, path: Path) -> None:
 
 
 def _narrowed(X: NDArray[np.float64]) -> NDArray[Any]:
-    """Return the cells as float32 if that changes none, else as they are."""
+    """Return the cells as float32 if that changes none, else as they are; by columns, as `align` takes them."""
     with np.errstate(over="ignore"):
-        narrow = X.astype(np.float32)
+        narrow = X.astype(np.float32, order="F")
     columns = range(X.shape[1])
     same = all(np.array_equal(narrow[:, column], X[:, column], equal_nan=True) for column in columns)
-    return narrow if same else X
+    return narrow if same else np.asfortranarray(X)
 
 
 def _say(text: str, path: Path, *more: object) -> None:
