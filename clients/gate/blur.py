@@ -62,7 +62,7 @@ def add_noise(site: Site, answer: A, noise: Callable[[], Mapping[str, Floats]]) 
     shares = noise()
     if shares.keys() != {name for name, part in declarations(type(answer)).items() if part.how == "noised"}:
         raise SumError(
-            f"There is not noise for each part of a {type(answer).__name__} that has to leave with it: a fault of the program."
+            f"There is not noise for each part of a {type(answer).__name__} that needs it: a fault in the program."
         )
     sums = {name: np.add(getattr(answer, name), own) for name, own in shares.items()}
     return Noised(replace(answer, **sums))  # type: ignore[type-var]
