@@ -51,7 +51,7 @@ class SumRound:
                 "The roster of a secure sum names a site twice: masks would not cancel. Give each a name of its own."
             )
         if self.round_trip < 0 or self.attempt < 0:
-            raise SumError(f"A broken request: a negative round trip or attempt of a secure sum. {NOT_FOLLOWED}")
+            raise SumError(f"A broken request: round trip or attempt of a sum is negative. {NOT_FOLLOWED}")
 
     def neighbours(self, name: str) -> tuple[str, str]:
         """Return the sites before and after ``name`` in ring order; the roster has to name it, and another one."""
