@@ -6,8 +6,9 @@ may be anything: a dataclass that is read has exactly the fields that it declare
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Any, TypeVar, cast, get_type_hints
 
 import numpy as np
@@ -31,6 +32,7 @@ Texts = tuple[str, ...]
 ITEMS: dict[Any, type] = {Floats: np.float64, Ints: np.int64, Bools: np.bool_, Octets: np.uint8}
 
 T = TypeVar("T")
+types_of: Callable[[type], dict[str, Any]] = cache(get_type_hints)
 
 COORDINATOR = "The coordinator"
 """Who sends what a site reads."""
@@ -64,7 +66,7 @@ def message_of(kind: type[T], values: Mapping[str, Any], group: str, sender: str
     FederationError
         If a field is missing, is not one of the dataclass, or is of another type.
     """
-    types, group = get_type_hints(kind), printable(group, SHOWN)
+    types, group = types_of(kind), printable(group, SHOWN)
     for name in types:
         if name not in values:
             raise _error(sender, f"a message without the part '{name}' of '{group}'")

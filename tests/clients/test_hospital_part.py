@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = 7451
+MOST_LINES = 7452
 """As few as can be; a change that needs more says why."""
 
 PACKAGES = {"cryptography", "flwr", "numpy", "scipy", "sklearn"}
