@@ -15,8 +15,7 @@ def is_printable(text: str) -> bool:
 
 def printable(text: str, most: int = MOST_CHARACTERS) -> str:
     r"""Return a text with its control characters written out, such as ``\x1b``, cut after so many characters."""
-    safe = "".join(
-        character if is_printable(character) else character.encode("unicode_escape").decode()
-        for character in text[:most]
-    )
+    safe = text[:most]
+    if not safe.isprintable():  # which is stricter, and quick
+        safe = "".join(one if is_printable(one) else one.encode("unicode_escape").decode() for one in safe)
     return safe if len(safe) <= most and len(text) <= most else f"{safe[:most]} …"

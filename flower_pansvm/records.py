@@ -7,8 +7,9 @@ raises a FederationError, which names its sender and holds no values.
 """
 
 import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
+from functools import cache
 from typing import Any, TypeVar, cast, get_type_hints
 
 import numpy as np
@@ -30,6 +31,7 @@ Texts = tuple[str, ...]
 ITEMS: dict[Any, type] = {Floats: np.float64, Ints: np.int64, Bools: np.bool_, Octets: np.uint8}
 
 T = TypeVar("T")
+types_of: Callable[[type], dict[str, Any]] = cache(get_type_hints)
 
 COORDINATOR = "The coordinator"
 """Who sends what a site reads; a sender is named as the beginning of a sentence."""
@@ -45,7 +47,7 @@ def values_of(message: object) -> dict[str, Value]:
 
 def message_of(kind: type[T], values: Mapping[str, Any], group: str, sender: str = COORDINATOR) -> T:
     """Return the dataclass whose fields some values are, as :func:`values_of` gives them."""
-    types, group = get_type_hints(kind), printable(group, SHOWN)
+    types, group = types_of(kind), printable(group, SHOWN)
     for name in types:
         if name not in values:
             raise _error(sender, f"a message without the part '{name}' of '{group}'")

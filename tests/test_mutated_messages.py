@@ -11,8 +11,9 @@ import resource
 import runpy
 import time
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -129,15 +130,19 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture
-def record(tables: list[Path], monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Return a function that records a run.
-
-    Every sum has the same name: otherwise sites would refuse each changed message at once, and only for that.
-    """
+def _nameless_sums(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Give every sum the same name: otherwise sites would refuse each changed message at once, and only for that."""
     monkeypatch.setattr("clients.gate.membership.sum_name", lambda *_, **__: "sum")
     monkeypatch.setattr("strategies.federation.federation.sum_name", lambda *_, **__: "sum")
 
-    def run(config: dict[str, Any]) -> tuple[Settings, Recorder]:
+
+@pytest.fixture(scope="module")
+def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder]]:
+    """Return a function that records one of the runs, once for all tests: none of them changes what is recorded."""
+
+    @cache
+    def run(name: str) -> tuple[Settings, Recorder]:
+        config = RUNS[name]
         own = setting_fields(all_strategies()[config.get("strategy", "pan-svm")].settings_class)
         small = {name: value for name, value in SMALL.items() if key_of(name) in own}
         settings = make_settings(**{**small, **config})
@@ -157,6 +162,12 @@ def record(tables: list[Path], monkeypatch: pytest.MonkeyPatch) -> Any:
         return settings, grid
 
     return run
+
+
+@pytest.fixture
+def record(_nameless_sums: None, recorded_run: Any) -> Any:
+    """Return a function that gives the settings and the messages of a run by its name."""
+    return recorded_run
 
 
 @pytest.fixture
@@ -188,7 +199,7 @@ MANY = pytest.param(2000, marks=pytest.mark.slow)
 @pytest.mark.parametrize("count", [60, MANY])
 @pytest.mark.parametrize("run", RUNS)
 def test_sites_answer_every_mutated_message(run: str, count: int, record: Any, tables: list[Path]) -> None:
-    settings, grid = record(RUNS[run])
+    settings, grid = record(run)
     by_type: dict[str, list[Recorded]] = defaultdict(list)
     for one in grid.recorded[3]:
         by_type[one.message_type].append(one)
@@ -238,7 +249,7 @@ def ask_again(settings: Settings, grid: Recorder, one: Recorded, content: Record
 def test_a_few_bytes_do_not_ask_for_gigabytes(
     kind: str, group: str, part: str, value: int, reason: str, record: Any
 ) -> None:
-    settings, grid = record(RUNS["training"])
+    settings, grid = record("training")
     one = next(one for one in grid.recorded[3] if one.message_type == kind)
     content, values = mutations.copied(one.content), records.get(one.content, group)
     values[part] = np.full_like(values[part], value) if isinstance(values[part], np.ndarray) else value
@@ -252,7 +263,7 @@ def test_a_few_bytes_do_not_ask_for_gigabytes(
 def test_large_answers_are_refused_before_there_is_room_for_them(
     run: str, record: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    settings, grid = record(RUNS[run])
+    settings, grid = record(run)
     monkeypatch.setattr("clients.gate.requests.MOST_NUMBERS", 5)
     refused = set()
     for one in grid.recorded[3]:
@@ -265,7 +276,7 @@ def test_large_answers_are_refused_before_there_is_room_for_them(
 
 
 def test_the_runs_have_every_task(record: Any) -> None:
-    asked = {one.message_type for run in RUNS.values() for one in record(run)[1].recorded[3]}
+    asked = {one.message_type for run in RUNS for one in record(run)[1].recorded[3]}
     assert asked == {task.message_type for task in TASKS if task.name != "rows"}
 
 
@@ -273,7 +284,7 @@ def test_the_runs_have_every_task(record: Any) -> None:
 @pytest.mark.parametrize("count", [25, pytest.param(500, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("run", RUNS)
 def test_the_coordinator_ends_with_a_clear_error_or_goes_on(run: str, count: int, record: Any) -> None:
-    settings, grid = record(RUNS[run])
+    settings, grid = record(run)
     generator = np.random.default_rng(len(run))
     types = [one.message_type for one in grid.recorded[3]]
     outcomes: dict[str, int] = defaultdict(int)

@@ -21,6 +21,7 @@ class SimulatedSites:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
+        self._run_config = settings.run_config
         self._told: object = None
         self._sites: list[Site] = []
 
@@ -36,7 +37,7 @@ class SimulatedSites:
 
     def _site(self, number: int, told: RecordDict) -> Site:
         node = {"partition-id": number, "num-partitions": self.settings.sites}
-        context = Context(0, number, dict(node), RecordDict(), self.settings.run_config)
+        context = Context(0, number, dict(node), RecordDict(), self._run_config)
         broadcasts.keep(context, told)
         site = Site(context)
         site.first(SECRET, secret_of(site))

@@ -66,7 +66,7 @@ def nodes(tmp_path: Path) -> list[Node]:
 
 
 def settings_of(job: str) -> Settings:
-    return make_settings(**{"sites": 3, "min_cluster": 2, "landmarks": "12", "tol": 0.05, **JOBS[job]})
+    return make_settings(**{"sites": 3, "min_cluster": 2, "landmarks": "12", "tol": 0.2, **JOBS[job]})
 
 
 def bits(task: str, sums: Sums) -> Bits:
@@ -93,7 +93,7 @@ def record_of_a_run(nodes: list[Node], settings: Settings, run_id: int, folder: 
     return read_transcript(folder)
 
 
-@pytest.mark.parametrize("runs", [3, pytest.param(10, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("runs", [2, pytest.param(10, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("job", JOBS)
 def test_identical_runs_have_identical_sums(
     job: str, runs: int, nodes: list[Node], tmp_path: Path, forget: Callable[[], None]

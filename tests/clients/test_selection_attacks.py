@@ -83,7 +83,7 @@ def found_between_ages(federation: Federation, blur: int) -> dict[str, Floats]:
     From step to step of a selection few rows become or cease to be support vectors; here the coordinator chooses them.
     """
     tell_map_of_the_rows_themselves(federation, SHIFT, SCALE)
-    ages, steep = np.linspace(-3.0, 3.0, 501), 1e6
+    ages, steep = np.linspace(-3.0, 3.0, 151), 1e6
     points = np.column_stack([np.full(len(ages), steep), np.zeros(len(ages)), 1.0 - steep * ages])[:, None]
     sums = support_sums(federation, points, np.ones((len(ages), 1)), blur)
     # The sum of two cutting planes, one of them taken off, is their difference at once.

@@ -73,10 +73,10 @@ THREE = saved(np.arange(3.0))
 )
 def test_what_cannot_be_an_array_is_refused_at_once(array: Array, reason: str) -> None:
     content = RecordDict({"x.arrays": ArrayRecord({"a": array}), "x.values": ConfigRecord()})
-    started = time.monotonic()
+    started = time.process_time()
     with pytest.raises(FederationError, match=f"Site 'north' sent as 'a' of 'x' an array that .*{reason}"):
         get(content, "x", "Site 'north'")
-    assert time.monotonic() - started < 1.0
+    assert time.process_time() - started < 1.0
 
 
 @pytest.mark.parametrize(

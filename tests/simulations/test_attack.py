@@ -172,7 +172,7 @@ def test_a_start_at_the_landmarks_knows_nothing_of_the_rows(runs: dict[str, tupl
 
 def test_the_whole_attack_reports_all_it_tried(runs: dict[str, tuple[Settings, Path]]) -> None:
     lines: list[str] = []
-    report = attack(*runs["private"], 0.05, lines.append)
+    report = attack(*runs["private"], 0.01, lines.append)
     assert set(report.attempts) == {
         "fitted, curvature", "fitted, jointly", "differences of cuts",
         "upper limit, fitted, curvature from the truth", "upper limit, fitted, jointly from the truth",
@@ -209,7 +209,7 @@ def test_the_command_line_writes_it_into_the_result(
 ) -> None:
     settings = replace(runs["private"][0], out=str(tmp_path / "out"))
     lines: list[str] = []
-    running.run(settings, "in-process", lines.append, attack_minutes=0.05)
+    running.run(settings, "in-process", lines.append, attack_minutes=0.01)
     result = json.loads((tmp_path / "out" / "result.json").read_text())
     assert result["attack"]["rows"] == 75
     assert result["attack"]["attempts"]["fitted, curvature"]["exact"] == 0

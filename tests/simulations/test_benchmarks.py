@@ -98,9 +98,9 @@ def test_masking_and_packing_are_timed() -> None:
     seconds = parts.masking(values=1000, sites=3, repeats=2)
     assert set(seconds) == {"encode", "plain", "ring, one-shot", "k-secure, one-shot"}
     assert "| ring, one-shot | 3 |" in tables.masking_markdown({3: seconds}, 1000)
-    packing = parts.packing(values=100, repeats=1)
+    packing = parts.packing(values=20, repeats=1)
     assert min(packing.packed_per_value, packing.loop_per_value, packing.preparation) > 0
-    assert "a contribution of 100 values" in tables.packing_markdown(packing)
+    assert "a contribution of 20 values" in tables.packing_markdown(packing)
 
 
 def test_whole_runs_give_one_model_with_every_protocol(monkeypatch: pytest.MonkeyPatch) -> None:

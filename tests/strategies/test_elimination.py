@@ -28,7 +28,10 @@ from strategies.settings import make_settings
 Write = Callable[..., str]
 Pool = Callable[..., Any]
 
-QUICK: dict[str, Any] = {"sites": 3, "landmarks": "12", "tol": 0.05, "cv_folds": 2, "seed": 1}
+QUICK: dict[str, Any] = {
+    "sites": 3, "landmarks": "12", "tol": 0.05, "cv_folds": 2, "seed": 1, "preset": "exact"
+}  # fmt: skip
+"""With noise as by default, the bounds of so few rows do not meet, and each step goes on for twenty round trips."""
 
 
 def select(**config: Any) -> Elimination:
@@ -149,7 +152,7 @@ def test_every_feature_is_ranked_and_the_chosen_ones_are_a_head_of_the_ranking(
 @pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
 def test_noise_goes_first(strategy: str, write_table: Write) -> None:
     X, y = some_rows(seed=4, features=9)
-    found = select(strategy=strategy, data=write_table(X, y), landmarks="30", tol=1e-2).selection
+    found = select(strategy=strategy, data=write_table(X, y), landmarks="30", preset="private").selection
     assert set(found.ranking[:2]) <= {0, 1, 2}
     assert found.points[-1].accuracy > 0.7
 
@@ -210,7 +213,7 @@ def test_a_share_of_the_features_goes_at_a_time(write_table: Write) -> None:
 
 @pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
 def test_several_classes(strategy: str) -> None:
-    found = select(strategy=strategy, data="wine", step="0.3", tol=0.01)
+    found = select(strategy=strategy, data="wine", step="0.3")
     assert found.evaluation.accuracy is not None
     assert found.evaluation.accuracy > 0.85
     assert set(found.selection.ranking) == set(range(13))

@@ -39,7 +39,9 @@ def start(settings: Settings, grid: InProcessGrid) -> PanSVM:
 
 
 def three(**config: object) -> Settings:
-    return make_settings(**{"sites": 3, "min_cluster": 2, **config})  # type: ignore[arg-type]
+    # With secret noise the bounds of so few rows do not meet anyway.
+    tol = 1e-3 if config.get("preset") == "exact" else 0.1
+    return make_settings(**{"sites": 3, "min_cluster": 2, "tol": tol, **config})  # type: ignore[arg-type]
 
 
 AGREED: dict[str, Scalar] = {"exact-sums": "agreed"}
@@ -267,7 +269,7 @@ class UnreliableGrid(InProcessGrid):
 )
 @pytest.mark.parametrize("lost", [2, 4])
 def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost: int) -> None:
-    settings = make_settings(data="wine", sites=5, timeout=0.05, landmarks="20", tol=0.02)
+    settings = make_settings(data="wine", sites=5, timeout=0.05, landmarks="20", tol=0.05)
     nodes = [{"partition-id": site, "num-partitions": 5} for site in range(5)]
     grid = UnreliableGrid(app, nodes, settings.to_config(), lost=lost, task=task, at=at)
     strategy = start(settings, grid)
@@ -291,7 +293,15 @@ def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost
 )
 def test_model_choice_goes_on_without_a_site_that_falls_silent(task: str, at: int) -> None:
     settings = make_settings(
-        data="wine", sites=4, timeout=0.05, landmarks="12", C="auto", C_grid="1,8", cv_folds=2, tol=0.02
+        data="wine",
+        sites=4,
+        timeout=0.05,
+        landmarks="12",
+        C="auto",
+        C_grid="1,8",
+        cv_folds=2,
+        tol=0.02,
+        preset="exact",
     )
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     grid = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task=task, at=at)
@@ -308,7 +318,7 @@ def test_model_choice_goes_on_without_a_site_that_falls_silent(task: str, at: in
 
 def test_federated_k_means_goes_on_without_a_site_that_falls_silent() -> None:
     settings = make_settings(
-        data="wine", sites=4, timeout=0.05, landmarks="12", landmark_method="federated-k-means"
+        data="wine", sites=4, timeout=0.05, landmarks="12", landmark_method="federated-k-means", tol=0.1
     )
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     grid = UnreliableGrid(app, nodes, settings.to_config(), lost=2, task="assign", at=4)
@@ -337,7 +347,7 @@ def test_late_and_repeated_answers_are_ignored() -> None:
             self.seen = (*self.seen, *in_time)
             return delivered
 
-    settings = make_settings(data="wine", sites=4, timeout=0.05)
+    settings = make_settings(data="wine", sites=4, timeout=0.05, tol=0.1)
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     strategy = start(settings, Postman(app, nodes, settings.to_config()))  # type: ignore[arg-type]
     assert strategy.federation.costs.dropped == ["site-001"]

@@ -25,7 +25,7 @@ EXACT: dict[str, object] = {"preset": "exact", "blur": "0", "curvature": 0.0}
 
 
 def three(**config: object) -> Settings:
-    return make_settings(**{"sites": 3, "tol": 0.05, **config})  # type: ignore[arg-type]
+    return make_settings(**{"sites": 3, "tol": 0.2, **config})  # type: ignore[arg-type]
 
 
 def start(settings: Settings, grid: InProcessGrid) -> PanSVM:
@@ -92,7 +92,7 @@ def test_a_class_that_another_hospital_names_trains_along(
         {"multi_class": "ovo"},
         {"class_weight": "balanced"},
         {"probability": True, "cv_folds": 3},
-        {"C": "auto", "cv_folds": 3},
+        {"C": "auto", "C_grid": "1,16", "cv_folds": 3},
         {"landmark_method": "federated-k-means"},
     ],
     ids=str,
@@ -222,7 +222,7 @@ def test_a_spelling_that_no_hospital_names_is_told_in_the_hospitals_own_log(
 
 # Skewed splits
 
-SKEWED: dict[str, object] = {"data": "wine", "split": "dirichlet:0.1", "tol": 0.05}
+SKEWED: dict[str, object] = {"data": "wine", "split": "dirichlet:0.1", "tol": 0.2}
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

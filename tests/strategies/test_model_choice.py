@@ -140,7 +140,7 @@ def test_what_is_auto_is_chosen_and_what_is_given_stays(
     config: dict[str, Any], expected: list[tuple[float, float]], moons: str
 ) -> None:
     settings = make_settings(
-        data=moons, C_grid="1,4", gamma_grid="0.25,1", cv_folds=2, landmarks="20", tol=0.05, **config
+        data=moons, C_grid="1,4", gamma_grid="0.25,1", cv_folds=2, landmarks="20", tol=0.5, **config
     )
     strategy = train_in_process(settings)
     assert sorted(accuracy_of(strategy)) == expected
@@ -236,7 +236,7 @@ def test_a_fold_without_one_class_is_tried_all_the_same(
         cv_folds=5,
         landmarks="20",
         test_fraction=0.0,
-        tol=0.05,
+        tol=0.3,
         multi_class=multi_class,
     )
     strategy = train_in_process(settings)

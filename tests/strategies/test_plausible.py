@@ -76,7 +76,7 @@ def liar(monkeypatch: pytest.MonkeyPatch) -> Callable[[Task, Lie], None]:
     return make
 
 
-SETTINGS: dict[str, Any] = {"data": "wine", "sites": 4, "landmarks": "20", "tol": 0.05}
+SETTINGS: dict[str, Any] = {"data": "wine", "sites": 4, "landmarks": "20", "tol": 0.2}
 
 
 @pytest.mark.parametrize(

@@ -53,7 +53,7 @@ def test_threads_wait_for_each_other(simulated: bool, tmp_path: Path) -> None:
 def test_other_sites_and_runs_do_not_wait(tmp_path: Path) -> None:
     other = context_of(tmp_path / "south")
     other.node_id = 3
-    both = threading.Barrier(2, timeout=10)
+    both = threading.Barrier(2, timeout=60)
 
     def work(context: Context) -> None:
         with turn(context):

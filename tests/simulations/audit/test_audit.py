@@ -290,7 +290,7 @@ def test_the_smallest_cluster(
 
 def test_in_federated_k_means_a_step_may_have_the_smallest_cluster(tmp_path: Path) -> None:
     settings = make_settings(
-        data="wine", sites=3, landmark_method="federated-k-means", min_cluster=2, audit=True
+        data="wine", sites=3, landmark_method="federated-k-means", min_cluster=2, tol=0.1, audit=True
     )
     run(in_process_grid(settings), settings, tmp_path)
     sites, asked = SimulatedSites(settings), read_transcript(tmp_path)
@@ -516,10 +516,10 @@ def test_a_selection_isolates_nobody(settings: dict[str, str], small_table: str,
 
 
 def test_without_random_weights_support_vectors_give_rows_away(tmp_path: Path) -> None:
-    data = write_tables(tmp_path, 20, 2.5)
     settings = make_settings(
-        data=data, sites=3, strategy="svm-rfe", cv_folds=2, preset="exact", blur="0", audit=True
-    )
+        data=write_tables(tmp_path, 12, 2.5), sites=3, strategy="svm-rfe", kernel="linear", cv_folds=2, tol=0.1,
+        preset="exact", blur="0", audit=True,
+    )  # fmt: skip
     run(in_process_grid(settings), settings, tmp_path / "run")
     factors = np.hstack(row_factors_by_site(SimulatedSites(settings), read_transcript(tmp_path / "run")))
     by_sums_about_rows = set(isolated_by_quads(factors)[0])
@@ -529,7 +529,15 @@ def test_without_random_weights_support_vectors_give_rows_away(tmp_path: Path) -
 
 def test_a_site_that_is_lost_has_no_part_in_later_sums_of_a_selection(tmp_path: Path) -> None:
     settings = make_settings(
-        data="wine", sites=4, timeout=0.05, audit=True, strategy="svm-rfe", step="0.8", C=0.1, landmarks="20"
+        data="wine",
+        sites=4,
+        timeout=0.05,
+        audit=True,
+        strategy="svm-rfe",
+        step="0.8",
+        C=0.1,
+        landmarks="20",
+        tol=0.1,
     )
     run(LosingGrid(settings, 1), settings, tmp_path)
     by_site = row_factors_by_site(SimulatedSites(settings), read_transcript(tmp_path))
@@ -538,7 +546,7 @@ def test_a_site_that_is_lost_has_no_part_in_later_sums_of_a_selection(tmp_path: 
 
 def test_the_command_line_audits_a_selection(pansvm: Run, small_table: str, tmp_path: Path) -> None:
     data = [part for file in small_table.split("|") for part in ("--data", file)]
-    arguments = [*data, "--strategy", "voted-wrapper", "--out", "out"]
+    arguments = [*data, "--strategy", "voted-wrapper", "--set", "tol=0.1", "--out", "out"]
     code, out, err = pansvm("run", "--engine", "in-process", "--audit", *arguments)
     assert (code, err) == (0, "")
     assert "0 rows isolated by pairs of sums, 0 by quads" in out

@@ -13,9 +13,9 @@ from simulations.engines.processes import exit_on_signals, free_port, started_pr
 
 PARENT = """
 import subprocess, sys, time
-child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"])
+child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
 print(child.pid, flush=True)
-time.sleep(60)
+time.sleep(600)
 """
 
 
@@ -29,7 +29,7 @@ def exists(pid: int) -> bool:
 
 def assert_ended(pid: int) -> None:
     """Assert that a process is gone, once the init process had time to bury it."""
-    deadline = time.monotonic() + 10
+    deadline = time.monotonic() + 60
     while exists(pid) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not exists(pid)
@@ -46,11 +46,11 @@ def test_process_and_its_child_end_with_the_block(tmp_path: Path) -> None:
 
 def test_child_ends_even_if_its_parent_has_gone(tmp_path: Path) -> None:
     with started_process(
-        [sys.executable, "-c", PARENT.removesuffix("time.sleep(60)\n")], tmp_path, os.environ
+        [sys.executable, "-c", PARENT.removesuffix("time.sleep(600)\n")], tmp_path, os.environ
     ) as process:
         assert process.stdout is not None
         child = int(process.stdout.readline())
-        process.wait(timeout=10)
+        process.wait(timeout=60)
         assert exists(child)
     assert_ended(child)
 
@@ -58,7 +58,7 @@ def test_child_ends_even_if_its_parent_has_gone(tmp_path: Path) -> None:
 def test_output_goes_to_the_log(tmp_path: Path) -> None:
     log = tmp_path / "log"
     with started_process([sys.executable, "-c", "print('hello')"], tmp_path, os.environ, log) as process:
-        process.wait(timeout=10)
+        process.wait(timeout=60)
     assert log.read_text() == "hello\n"
 
 
