@@ -25,6 +25,13 @@ Line = Callable[..., Finished]
 
 COMPARE = ("compare", "--data", "iris", "--sites", 3, "--repeats", 2, "--splits", "iid,dirichlet:1")
 STRATEGIES = ("--strategies", "local-only,central:tree,central:naive-bayes")
+# A shell starts what is in its background with SIGINT ignored, and so the command would be here.
+START = """
+import signal
+from simulations.__main__ import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+main()
+"""
 FILES = ["comparison.csv", "comparison.html", "comparison.json", "summary.csv", "summary.md"]
 
 
