@@ -149,7 +149,15 @@ def test_interrupted_and_killed_it_goes_on_to_the_table_of_a_whole_comparison(tm
         "--jobs",
         "2",
     ]
-    command += ["--strategies", "pan-svm,svm-ensemble,central:svc", "--out"]
+    command += [
+        "--set",
+        "tol=0.1",
+        "--jobs",
+        "2",
+        "--strategies",
+        "pan-svm,svm-ensemble,central:svc",
+        "--out",
+    ]
     root = {**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])}
 
     def stopped_after(lines: int, number: int) -> subprocess.Popen[str]:
