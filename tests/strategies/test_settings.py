@@ -50,7 +50,11 @@ BAD: list[tuple[str, Scalar]] = [
     ("multi-class", "ova"),
     ("class-weight", "even"),
     ("landmark-method", "kmeans"),
-    *[(name, value) for name in ("C", "tol", "timeout", "gamma") for value in (0, -1, "nan", "inf", "much")],
+    *[
+        (name, value)
+        for name in ("C", "tol", "timeout", "gamma", "rho", "abs-tol", "rel-tol")
+        for value in (0, -1, "nan", "inf", "much")
+    ],
     *[
         (name, f"1,{value}")
         for name in ("C-grid", "gamma-grid")
@@ -86,7 +90,7 @@ BAD: list[tuple[str, Scalar]] = [
     *[("landmarks", value) for value in (0, -3, 2.5, -0.5, "nan", "inf", "all")],
     *[
         (name, value)
-        for name in ("warm-start", "resume", "audit", "probability")
+        for name in ("warm-start", "resume", "audit", "probability", "adaptive-rho")
         for value in (2, "yes", "", 0.5)
     ],
 ]

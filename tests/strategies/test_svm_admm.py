@@ -1,0 +1,269 @@
+"""Consensus by ADMM: SVC's objective, sums that leave masked, no stop at a lost site, one by Boyd's residuals."""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flwr.app import Message
+from numpy.typing import NDArray
+from scipy.stats import chi2
+from sklearn.svm import SVC
+
+from clients.app import app
+from flower_pansvm import records
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.errors import SettingError
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.tasks.consensus import CONSENSUS, ConsensusAnswer
+from simulations.audit.audit import audit
+from simulations.audit.consensus import ConsensusAudit
+from simulations.audit.sites import SimulatedSites
+from simulations.data.pooling import pooled
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import in_process_grid
+from strategies.app import run
+from strategies.federation.federation import Federation
+from strategies.federation.transcript import read_transcript
+from strategies.settings import Settings, make_settings
+from strategies.steps.consensus import Consensus, agreed
+from strategies.svm_admm import SvmAdmm
+
+QUICK: dict[str, Any] = {"landmarks": "8", "sites": 3, "rel_tol": 1e-3}
+"""Few landmarks, few sites: dozens of steps in place of hundreds."""
+
+
+def settings_of(**values: Any) -> Settings:
+    return make_settings(**{"strategy": "svm-admm", **values})
+
+
+def trained(settings: Settings, grid: InProcessGrid | None = None) -> SvmAdmm:
+    strategy = SvmAdmm(settings)
+    strategy.start(grid or in_process_grid(settings))
+    return strategy
+
+
+def gaps(strategy: SvmAdmm, *lost: int) -> list[float]:
+    """Return by what share each class's objective is above SVC's, over the rows of the sites that are left."""
+    model, settings = strategy.outcome.model, strategy.settings
+    assert isinstance(model, PanSVC)
+    rows = pooled(settings).train
+    rows = rows.of(~np.isin(rows.sites, lost))
+    F = model.feature_map_.transform(model.scaling_.transform(rows.X))
+    found = []
+    for w, b, pair in zip(model.coef_, model.intercept_, model.pairs_, strict=True):
+        y = np.where(rows.classes == pair.positive, 1.0, -1.0)
+        weight = np.ones(len(y))
+        if settings.class_weight == "balanced":
+            weight = len(y) / (2 * np.where(y > 0, np.count_nonzero(y > 0), np.count_nonzero(y < 0)))
+        svc = SVC(kernel="linear", C=settings.C, tol=1e-6).fit(F, y, sample_weight=weight)
+        objectives = [
+            0.5 * v @ v + settings.C * weight @ np.maximum(0, 1 - y * (F @ v + c))
+            for v, c in ((w, b), (svc.coef_[0], svc.intercept_[0]))
+        ]
+        found.append(objectives[0] / objectives[1] - 1)
+    return found
+
+
+def test_the_objective_is_that_of_one_svc_on_all_rows() -> None:
+    changes = {"data": "breast_cancer", "split": "dirichlet:0.3", "adaptive_rho": False, "rho": 4.0}
+    strategy = trained(settings_of(**QUICK, **changes))
+    assert strategy.outcome.figures["converged"]
+    assert -1e-6 <= gaps(strategy)[0] <= 1e-3
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"data": "wine", **QUICK},
+        {"data": "breast_cancer", "class_weight": "balanced", "kernel": "linear", "C": 0.1, **QUICK},
+        {"data": "breast_cancer"},
+        {"data": "heart", "C": 2.0, "rho": 4.0},
+        {"data": "fourclass", "C": 8.0, "gamma": 2.0, "rho": 10.0, "adaptive_rho": False},
+    ],
+    ids=str,
+)
+def test_every_class_is_within_a_thousandth_of_svc(shared_data: Path, changes: dict[str, Any]) -> None:
+    assert max(gaps(trained(settings_of(data_dir=str(shared_data), **changes)))) <= 1e-3
+
+
+class SilentGrid(InProcessGrid):
+    """A grid on which one site stops answering at the n-th step."""
+
+    lost, at = 3, 15
+
+    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
+        asked = list(messages)
+        steps = any(one.metadata.message_type == CONSENSUS.message_type for one in asked)
+        self.at -= steps
+        answered = [one for one in asked if self.at > 0 or one.metadata.dst_node_id != self.lost]
+        ids = iter(super().push_messages(answered))
+        return [next(ids) if one in answered else "lost" for one in asked]
+
+
+def test_without_a_lost_site_the_others_come_to_their_own_consensus() -> None:
+    settings = settings_of(**{**QUICK, "data": "wine", "positive": "class_1", "sites": 4, "timeout": 0.05})
+    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
+    strategy = trained(settings, SilentGrid(app, nodes, settings.to_config()))  # type: ignore[arg-type]
+    assert strategy.federation.costs.dropped == ["site-001"]
+    assert strategy.outcome.figures["converged"]
+    assert max(gaps(strategy, 1)) <= 1e-3
+    # It is not that of all: the test above would notice the loss.
+    assert gaps(strategy)[0] > 1e-2
+
+
+def payloads(run_id: int, aggregation: str = "ring") -> dict[int, list[bytes]]:
+    """Return what each site has sent in the consensus phase, step by step."""
+    settings = settings_of(data="wine", sites=4, landmarks="30", rel_tol=0.02, aggregation=aggregation)
+    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
+    grid = InProcessGrid(app, nodes, settings.to_config(), run_id)  # type: ignore[arg-type]
+    trained(settings, grid)
+    found: dict[int, list[bytes]] = {}
+    for reply in grid.replies:
+        if reply.metadata.message_type == CONSENSUS.message_type:
+            sent = records.get(reply.content, "sum")["payload"].tobytes()
+            found.setdefault(reply.metadata.src_node_id, []).append(sent)
+    return found
+
+
+def chi_square(data: bytes) -> float:
+    counts = np.bincount(np.frombuffer(data, dtype=np.uint8), minlength=256)
+    expected = len(data) / 256
+    return float(np.square(counts - expected).sum() / expected)
+
+
+def test_models_leave_masked_and_in_no_two_runs_alike() -> None:
+    """The coordinator's transcript: each site's messages are uniform bytes, and say nothing when they come again."""
+    limit = float(chi2.ppf(1 - 1e-6, 255))
+    first, again = payloads(1), payloads(2)
+    for site, sent in first.items():
+        together = b"".join(sent)
+        assert len(together) >= 256 * 5
+        assert chi_square(together) < limit
+        for step, other in zip(sent, again[site], strict=True):
+            assert step != other
+            difference = np.frombuffer(step, "<u8") - np.frombuffer(other, "<u8")
+            assert np.count_nonzero(difference) == len(difference)
+    # The test can fail: what leaves without masks is nothing like it.
+    assert chi_square(b"".join(payloads(3, "plain")[2])) > limit
+
+
+def test_hospitals_that_have_agreed_train(
+    hospital_files: list[Path], hospitals: Callable[..., InProcessGrid]
+) -> None:
+    settings = settings_of(sites=3, min_cluster=2, rel_tol=0.01)
+    with pytest.raises(SettingError, match="exact-sums='agreed'"):
+        trained(settings, hospitals(settings, hospital_files))
+    strategy = trained(settings, hospitals(settings, hospital_files, {"exact-sums": "agreed"}, run_id=2))
+    evaluation = strategy.outcome.evaluation
+    assert evaluation is not None
+    assert evaluation.accuracy is not None
+    assert evaluation.accuracy > 0.9
+
+
+@pytest.mark.parametrize("changes", [{"C": "auto"}, {"gamma": "auto"}])
+def test_nothing_is_chosen_by_cross_validation(changes: dict[str, Any]) -> None:
+    with pytest.raises(SettingError, match="'auto', but svm-admm does not choose"):
+        settings_of(**changes)
+
+
+def test_settings_of_the_cutting_planes_are_refused() -> None:
+    with pytest.raises(SettingError, match="'points' is a setting of"):
+        settings_of(points=3)
+
+
+def test_the_point_agreed_on_is_the_least_of_its_objective() -> None:
+    mean, rho_sites = np.array([[2.0, -1.0, 0.5]]), np.array([6.0])
+    z = agreed(mean, rho_sites)[0]
+    slope = np.append(z[:2], 0.0) + 6.0 * (z - mean[0])
+    assert slope == pytest.approx(0.0, abs=1e-12)
+
+
+class ScriptedFederation(Federation):
+    """Sites that answer what they are told to."""
+
+    def __init__(self, answers: list[ConsensusAnswer]) -> None:
+        self.sites = dict.fromkeys("abcd")  # type: ignore[arg-type]
+        self.answers = iter(answers)
+        self.asked: list[Any] = []
+        self.costs = type("Costs", (), {"round_trips": 0})()
+
+    def secure_sum(self, task: Any, question: Any, slack: Any = None) -> Any:
+        self.asked.append(question)
+        self.costs.round_trips += 1
+        return next(self.answers)
+
+
+def scripted(
+    models: list[float], primal: list[float], **changes: Any
+) -> tuple[Consensus, ScriptedFederation]:
+    """Train one weight and a bias with four sites that send these sums of weights and squared primal residuals."""
+    answers = [
+        ConsensusAnswer(np.array([[w, 0.0]]), np.array([r]), np.array([4.0]), np.array([1.0]))
+        for w, r in zip(models, primal, strict=True)
+    ]
+    federation = ScriptedFederation(answers)
+    chosen = {"rho": 1.0, "adaptive": True, "absolute": 1e-9, "relative": 0.01, "most_steps": len(models)}
+    problem = Problem("", 1, 10.0, 1.0, Pair(1, REST))
+    return Consensus(federation, [problem], **{**chosen, **changes}), federation
+
+
+def test_training_stops_when_both_residuals_are_small_and_not_before() -> None:
+    # Dual: rho sqrt(4) |z - z before|, allowed 0.01. Primal allowed: 0.01 max(sqrt(4), sqrt(4) |z|).
+    consensus, federation = scripted([5.0, 5.0, 5.0, 5.0], [0.0, 0.0, 1.0, 1e-4], adaptive=False)
+    point = consensus.train()
+    assert consensus.converged
+    assert (consensus.rounds, len(federation.asked)) == (4, 4)
+    assert [bool(one.met.all()) for one in consensus.history] == [False, False, True]
+    # z: 4 rho / (1 + 4 rho) of the mean.
+    assert point == pytest.approx(np.array([[5.0 / 4 * 0.8, 0.0]]))
+    assert consensus.history[0].dual == pytest.approx([2 * 1.0])
+    assert consensus.history[-1].primal_allowed == pytest.approx([0.02], rel=1e-6)
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(
+    ("primal", "adaptive", "expected"),
+    [(1e4, True, 2.0), (1e-9, True, 0.5), (4.0, True, 1.0), (1e4, False, 1.0)],
+)
+def test_rho_follows_the_larger_residual(primal: float, adaptive: bool, expected: float) -> None:
+    consensus, federation = scripted([5.0, 5.0, 5.0], [0.0, primal, primal], adaptive=adaptive, relative=1e-9)
+    consensus.train()
+    assert federation.asked[2].rho[-1, 0] == expected
+    assert not consensus.converged
+
+
+def test_the_audit_looks_at_the_models(tmp_path: Path) -> None:
+    settings = settings_of(**{**QUICK, "data": "wine", "rel_tol": 0.02, "audit": True})
+    run(in_process_grid(settings), settings, tmp_path)
+    result = json.loads((tmp_path / "result.json").read_text())
+    found = audit(settings, tmp_path)
+    assert "consensus" not in found.not_examined
+    assert found.sums["model"] == 3 * result["consensus_rounds"]
+    assert found.numbers["consensus: models"] == 3 * (result["rank"] + 1) * result["consensus_rounds"]
+    told = {(one["task"], one["how"]) for one in result["disclosed"] if one["task"] == "consensus"}
+    assert told == {("consensus", "summed")}
+
+
+def test_the_audits_factors_add_up_to_what_was_sent(tmp_path: Path) -> None:
+    """Else it would look at something that the coordinator has not received."""
+    settings = settings_of(**{**QUICK, "data": "wine", "rel_tol": 0.05, "audit": True})
+    run(in_process_grid(settings), settings, tmp_path)
+    transcript, sites = read_transcript(tmp_path), SimulatedSites(settings)
+    (factors,) = ConsensusAudit().factors(sites, transcript)
+    asked = [one for one in transcript if one.task == CONSENSUS.name]
+    F: list[NDArray[np.float64]] = []
+    for site in sites.before(asked[-1]):
+        rows = site.mapped_train(0)(np.arange(len(site.train().classes)))
+        F.append(np.column_stack([rows, np.ones(len(rows))]))
+    for step, one in enumerate(asked):
+        question = one.question(CONSENSUS)
+        for number, problem in enumerate(question.problems()):
+            z, rho = question.points[-1, number], question.rho[-1, number]
+            own = sum(part[3 * step + number] @ f for part, f in zip(factors.by_site, F, strict=True))
+            expected = len(F) * z + problem.C / rho * own
+            assert one.answer(CONSENSUS).models[number] == pytest.approx(expected, abs=1e-6)
