@@ -7,11 +7,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from flower_pansvm.errors import SettingError
 from flower_pansvm.registry import Registry
 from simulations.data.datasets import SHIPPED, locate
-
-WHERE = "docs/reproduction.md says of each file where it is from and what is in it."
 
 
 @dataclass(frozen=True)
@@ -43,10 +40,7 @@ def check(data: str, data_dir: Path) -> None:
         If one is not; it says which, and where it is described.
     """
     for name in PREPARED[data].files if data in PREPARED else (data,):
-        try:
-            locate(name, data_dir)
-        except SettingError as error:
-            raise SettingError(f"{error} {WHERE}") from None
+        locate(name, data_dir)
 
 
 def source(data: str, data_dir: Path, folder: Path) -> str:

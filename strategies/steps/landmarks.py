@@ -69,12 +69,13 @@ def gather_landmarks(
         )
     for scaled, landmarks in zip(scaled_sets, found, strict=True):
         if scaled.fold == NO_FOLD:
-            _say_if_few(settings, scaled.rows, len(landmarks))
+            _say_if_few(settings, scaled.rows, len(landmarks), len(federation.sites))
     return [_sorted(landmarks) for landmarks in found]
 
 
-def _say_if_few(settings: NystroemSettings, rows: float, found: int) -> None:
+def _say_if_few(settings: NystroemSettings, rows: float, found: int, sites: int) -> None:
     """Log a line if there are fewer landmarks than were asked for, or hardly enough of them."""
+    # Each site rounds its share.
     wanted, least = settings.landmark_count(int(rows)), settings.min_cluster
     if settings.landmarks is None and found < FEW:
         log(
@@ -85,7 +86,7 @@ def _say_if_few(settings: NystroemSettings, rows: float, found: int) -> None:
             found,
             rows,
         )
-    elif settings.landmarks is not None and found < wanted:
+    elif settings.landmarks is not None and found < wanted - sites:
         why = f"each is the mean of at least min-cluster={least} rows" if least > 1 else "rows are alike"
         log(WARNING, "%d landmarks instead of %d: %s, and there are %d rows", found, wanted, why, rows)
 

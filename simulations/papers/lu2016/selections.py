@@ -110,7 +110,7 @@ class Curves:
             "ties": [
                 100.0 * result["steps_tied"] / result["steps_by_accuracy"]
                 for result in self.results
-                if result.get("steps_by_accuracy")
+                if result["steps_by_accuracy"]
             ],
         }
         return numbers[what]
@@ -169,7 +169,7 @@ class SelectionTable(Reproduction):
         }
 
     def measure(self, place: Place, result: Result) -> float | None:
-        """Return the number of one seed alone; None where there is none, as ties with LIBSVM."""
+        """Return the number of one seed alone; None where there is none, as no ties without a step."""
         column = self.columns[place[1]]
         values = Curves([result], column.scheme).values(column.what)
         return values[0] if values else None
@@ -209,9 +209,10 @@ def before_and_after(classifier: Classifier, method: str = "PPFSVW") -> dict[str
         for scheme in ("CV2", "CV1")
         for what in kinds
     }
-    own = {"CV2 chosen": Column(method, classifier, "CV2", "chosen")}
-    if classifier == "PAN":
-        own["CV2 steps tied"] = Column(method, classifier, "CV2", "ties")
+    own = {
+        "CV2 chosen": Column(method, classifier, "CV2", "chosen"),
+        "CV2 steps tied": Column(method, classifier, "CV2", "ties"),
+    }
     return {**printed, **own}
 
 

@@ -150,7 +150,13 @@ def result(accuracies: Mapping[int, float], chosen: int, **more: Any) -> dict[st
         {"features": count, "accuracy": accuracy / 2, "deviation": 0.0, "test_accuracy": accuracy}
         for count, accuracy in accuracies.items()
     ]
-    return {"accuracy_by_count": points, "selected": chosen, **more}
+    return {
+        "accuracy_by_count": points,
+        "selected": chosen,
+        "steps_by_accuracy": 0,
+        "steps_tied": 0,
+        **more,
+    }
 
 
 def test_the_best_point_is_that_of_the_mean_curve_with_the_fewest_features() -> None:

@@ -140,6 +140,15 @@ def test_a_strategy_is_given_only_settings_that_it_has() -> None:
     assert config == {"strategy": "svm-ensemble", "data": "wine", "C": 2.0, "seed": 1}
 
 
+def test_what_there_is_is_listed_with_how_long_it_takes(invented: str, pansvm: Pansvm) -> None:
+    code, out, _ = pansvm("reproduce", "--list")
+    lines = {line.split()[0]: line for line in out.splitlines()}
+    assert code == 0
+    assert "an invented one" in lines[invented]
+    assert lines[invented].split()[-2:] == ["1", "0.1"]
+    assert "lu-table-3.2" in lines
+
+
 # What is written
 
 
@@ -190,7 +199,7 @@ def test_a_missing_set_is_told_with_its_file_and_where_it_is_described(
     code, _, err = reproduce(pansvm, tmp_path, "lu-table-3.2")
     assert code == 1
     assert "australian.csv.gz" in err
-    assert "docs/reproduction.md" in err
+    assert "docs/comparing.md" in err
     assert not (tmp_path / "out").exists()
 
 

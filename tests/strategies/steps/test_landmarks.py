@@ -269,7 +269,16 @@ def test_few_landmarks_by_auto_are_a_warning_that_says_what_more_would_disclose(
     assert "single patients' rows" in text
 
 
-@pytest.mark.parametrize("config", [{"data": "breast_cancer"}, {"data": "wine", "landmarks": "12"}], ids=str)
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"data": "breast_cancer"},
+        {"data": "wine", "landmarks": "12"},
+        # Each of ten sites rounds its share of the landmarks.
+        {"data": "wine", "sites": 10, "landmarks": "36", "min_cluster": 1},
+    ],
+    ids=str,
+)
 def test_enough_landmarks_and_few_that_were_asked_for_need_no_word(
     config: dict[str, Any], caplog: pytest.LogCaptureFixture
 ) -> None:
