@@ -13,11 +13,9 @@ from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
 from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.errors import FederationError
 from flower_pansvm.records import (
-    Bools,
-    Floats,
-    Ints,
     Octets,
     Texts,
     Value,
