@@ -12,12 +12,16 @@ from clients.local import (
     joining,
     landmarks,
     local_training,
+    private_training,
     scaling,
     scoring,
     selection,
 )
 
-LOCAL = (joining, scaling, landmarks, cutting_planes, selection, scoring, local_training, ensemble_voting)
+LOCAL = (
+    *(joining, scaling, landmarks, cutting_planes, selection, scoring, local_training, ensemble_voting),
+    private_training,
+)
 """All that a hospital computes on its rows is in these modules; each enters its work in `HANDLERS`."""
 
 TASKS = tuple(HANDLERS)

@@ -81,6 +81,12 @@ class EngineError(PanSVMError):
     code = 107
 
 
+class BudgetError(PanSVMError):
+    """A hospital's budget for differential privacy does not allow an answer; this says nothing about its rows."""
+
+    code = 108
+
+
 def error_class(code: int) -> type[PanSVMError]:
     """Return the class whose ``code`` is given, the base class for an unknown code."""
     return next((cls for cls in PanSVMError.__subclasses__() if cls.code == code), PanSVMError)

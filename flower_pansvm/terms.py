@@ -23,7 +23,7 @@ class Terms:
 
     Parameters
     ----------
-    aggregation, min_sites, preset, scaling, kernel, class_weight
+    aggregation, min_sites, preset, scaling, kernel, class_weight, colluders
         See below.
     config
         The whole run config, of which nothing but the digest is used.
@@ -40,6 +40,11 @@ class Terms:
     kernel: str = setting("rbf", one_of("rbf", "linear", "poly"), "The kernel, as in scikit-learn's SVC.")
     class_weight: str = setting(
         "none", one_of("none", "balanced"), "balanced: both sides of each binary problem weigh as much."
+    )
+    colluders: int = setting(
+        1,
+        whole(0),
+        "Most sites that may collude with the coordinator, or fail: the noise of the others is enough.",
     )
     config: Mapping[str, Scalar] = field(default_factory=dict, compare=False, repr=False)
 

@@ -1,7 +1,8 @@
 """The one door: everything that leaves a site goes through :func:`leave`, or :func:`pass_on` within a sum.
 
 A part of an answer that is declared *summed* is turned into whole numbers and masked or encrypted by the secure-sum
-protocol; one that is *noised*, too, but only with the site's noise in it. One that is *disclosed* leaves as it is.
+protocol; one that is *noised*, too, but only with the site's noise in it; one that is *private*, only with the noise
+that its promise asks for, and charged. One that is *disclosed* leaves as it is.
 """
 
 from collections.abc import Mapping
@@ -13,6 +14,7 @@ from numpy.typing import NDArray
 
 from clients.gate.blur import Noised
 from clients.gate.membership import Participation
+from clients.gate.private import Private
 from flower_pansvm import records
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.fixed_point import encode
@@ -25,7 +27,7 @@ A = TypeVar("A")
 
 def leave(
     task: Task[Q, A],
-    answer: A | Noised[A],
+    answer: A | Noised[A] | Private[A],
     participation: Participation | None,
     notes: Mapping[str, bytes],
 ) -> tuple[RecordDict, bytes]:
@@ -45,14 +47,20 @@ def leave(
     Raises
     ------
     SumError
-        If the answer is not the one that the task declares, lacks the noise, or a value does not fit the secure sum.
+        If the answer is not the one that the task declares, lacks the noise or the charge, or a value does not fit the
+        secure sum.
     """
     if task.noised and not isinstance(answer, Noised):
         raise SumError(
             f"The answer to task '{task.name}' has not been through add_noise of clients/gate/blur.py, and some of its "
             "parts may leave only with noise. This is a fault in the program."
         )
-    given = answer.answer if isinstance(answer, Noised) else answer
+    if task.private and not isinstance(answer, Private):
+        raise SumError(
+            f"The answer to task '{task.name}' has not been charged by privately of clients/gate/private.py. This is a "
+            "fault in the program."
+        )
+    given = answer.answer if isinstance(answer, Noised | Private) else answer
     if type(given) is not task.answer:
         raise SumError(
             f"The code that answers task '{task.name}' returned something else than its answer declares. This is a "

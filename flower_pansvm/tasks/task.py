@@ -1,10 +1,13 @@
 """What a task is: a question to every site, the answer, and how each part of the answer leaves the site.
 
 A part is *summed*: it leaves only through a secure sum. Or it is *noised*: summed, and with secret noise of the site in
-it, unless the hospital has agreed to exact sums. Or it is *disclosed*: the coordinator sees it site by site. Each field
-of an answer's dataclass says which by the function that makes it, and the gate (`clients/gate`) holds the site to it.
+it, unless the hospital has agreed to exact sums. Or it is *private*: summed, with noise for differential privacy that
+no agreement takes away, and charged to the hospital's budget. Or it is *disclosed*: the coordinator sees it site by
+site. Each field of an answer's dataclass says which by the function that makes it, and the gate (`clients/gate`) holds
+the site to it.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, Literal, TypeVar, get_type_hints
@@ -12,7 +15,7 @@ from typing import Any, Generic, Literal, TypeVar, get_type_hints
 from flower_pansvm import records
 from flower_pansvm.records import Floats, Values
 from flower_pansvm.tasks.consents import CONSENTS
-from flower_pansvm.tasks.limits import UNKNOWN
+from flower_pansvm.tasks.limits import PRIVATE_BOUND, UNKNOWN
 from flower_pansvm.terms import Terms
 
 Q = TypeVar("Q")
@@ -31,16 +34,19 @@ class Declaration:
 
     Parameters
     ----------
-    how : {'summed', 'noised', 'disclosed'}
+    how : {'summed', 'noised', 'private', 'disclosed'}
         See the module.
     bound : float or callable
         Of what is summed.
+    sensitivity : callable
+        Of a private part: see `private`.
     consent : str or None
         Key of the node config by which the hospital must have agreed to the disclosure; None for none.
     """
 
-    how: Literal["summed", "noised", "disclosed"]
+    how: Literal["summed", "noised", "private", "disclosed"]
     bound: Bound = UNKNOWN
+    sensitivity: Callable[[Any], float] = lambda _: math.inf
     consent: str | None = None
 
 
@@ -52,6 +58,18 @@ def summed(bound: Bound = UNKNOWN) -> Any:
 def noised(bound: Bound = UNKNOWN) -> Any:
     """Return the field of a part that is summed, and holds secret noise of the site unless exact sums are agreed to."""
     return field(metadata={DECLARATION: Declaration("noised", bound)})
+
+
+def private(sensitivity: Callable[[Any], float]) -> Any:
+    """Return the field of a part that is summed with noise for differential privacy, and charged.
+
+    Parameters
+    ----------
+    sensitivity : callable
+        Of an answer, what one row's contribution to the part is divided by, so that all the parts together have at most
+        the 2-norm 1. The noise is proportional to it.
+    """
+    return field(metadata={DECLARATION: Declaration("private", PRIVATE_BOUND, sensitivity)})
 
 
 def disclosed(consent: str | None = None) -> Any:
@@ -88,7 +106,9 @@ class Task(Generic[Q, A]):
     category : {'query', 'train', 'evaluate'}
         Flower's category.
     question, answer : type
-        Dataclasses of what is asked and of what comes back. The answer's parts are all disclosed, or none is.
+        Dataclasses of what is asked and of what comes back. The answer's parts are all disclosed, or none is; all
+        private, or none. A private task's question has a field ``rho``, what the answer is to cost; it is charged to
+        the budget of the test rows if the category is 'evaluate', else of the training rows.
     since : str
         First version of this project whose sites have the task.
 
@@ -96,7 +116,7 @@ class Task(Generic[Q, A]):
     ------
     TypeError
         If a part of the answer has no declaration, a part that is summed does not hold floats, or only some parts are
-        disclosed.
+        disclosed or private.
     """
 
     name: str
@@ -120,6 +140,8 @@ class Task(Generic[Q, A]):
                 )
         if self.disclosed and self.summed:
             raise TypeError(f"Task '{self.name}' both sums and discloses. Make two tasks of it.")
+        if self.private and {part.how for part in self.declared.values()} != {"private"}:
+            raise TypeError(f"Task '{self.name}' has parts that are private and others that are not.")
 
     @property
     def message_type(self) -> str:
@@ -140,6 +162,11 @@ class Task(Generic[Q, A]):
     def noised(self) -> frozenset[str]:
         """Those of them that hold secret noise."""
         return frozenset(name for name, part in self.declared.items() if part.how == "noised")
+
+    @property
+    def private(self) -> bool:
+        """Whether all that leaves is differentially private and charged."""
+        return any(part.how == "private" for part in self.declared.values())
 
     @property
     def disclosed(self) -> tuple[str, ...]:

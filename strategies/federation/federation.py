@@ -277,7 +277,7 @@ class Federation:
                 check_sum(self._opened(own, (site,)), site)
         check_sum(self._opened(sums, this.roster))
         for name, total in sums.items():
-            how = "summed" if self.protocol.protected else "disclosed"
+            how = "disclosed" if not self.protocol.protected else "private" if task.private else "summed"
             self.costs.note_departure(task, how, name, total.size)
         return sums
 

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = 7451
-"""As few as can be; a change that needs more says why."""
+MOST_LINES = 8561
+"""As few as can be; a change that needs more says why. Of these 1,110 are for differential privacy."""
 
 PACKAGES = {"cryptography", "flwr", "numpy", "scipy", "sklearn"}
 """What the hospital's part imports besides the standard library, some of it only when it is needed."""
