@@ -25,8 +25,8 @@ class Costs:
     seconds : dict of str to float
         Wall-clock seconds of each phase.
     departures : dict
-        For each task and result, whether it was summed or disclosed, how many numbers left each site, and how
-        often.
+        For each task and result, whether it was summed, summed with the sites' secret noise in it, or disclosed,
+        how many numbers left each site, and how often.
     dropped : list of str
         Sites that stopped answering.
     """

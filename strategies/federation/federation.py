@@ -40,10 +40,10 @@ from strategies.federation.envelope import (
     unpack,
 )
 from strategies.federation.exchange import exchange
-from strategies.federation.opened import KnownRows, Opened
-from strategies.federation.plausible import check_sum
 from strategies.federation.transcript import Transcript
 from strategies.federation.versions import is_older
+from strategies.plausible.check import check_sum
+from strategies.plausible.opened import KnownRows, Opened
 from strategies.settings import Settings
 
 Q = TypeVar("Q")
@@ -134,7 +134,7 @@ class Federation:
         slack : mapping of str to float, optional
             By how much any number of a sum may be off, besides rounding, for instance because the sites add noise to
             it; 0 for a result that is not named. Without it the sums are checked as
-            :mod:`strategies.federation.plausible` says.
+            :mod:`strategies.plausible.check` says.
 
         Returns
         -------
@@ -277,7 +277,10 @@ class Federation:
                 check_sum(self._opened(own, (site,)), site)
         check_sum(self._opened(sums, this.roster))
         for name, total in sums.items():
-            how = "disclosed" if not self.protocol.protected else "private" if task.private else "summed"
+            hidden = task.declared[name].how
+            if hidden == "noised" and self.terms.preset != "private":
+                hidden = "summed"
+            how = hidden if self.protocol.protected else "disclosed"
             self.costs.note_departure(task, how, name, total.size)
         return sums
 

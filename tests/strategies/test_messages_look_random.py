@@ -150,8 +150,7 @@ def test_the_result_names_all_that_left_the_sites(aggregation: str, job: str) ->
     for entry in told:
         task = by_task[entry["task"]]
         if aggregation == "ring":
-            declared = {"summed": task.summed, "disclosed": task.disclosed}[entry["how"]]
-            assert entry["result"] in declared
+            assert entry["how"] == task.declared[entry["result"]].how
         else:
             assert entry["how"] == "disclosed"
     named = {(entry["task"], entry["result"]) for entry in told}

@@ -280,9 +280,10 @@ def test_training_on_every_row_reports_no_accuracy(tmp_path: Path) -> None:
 
 def test_without_noise_the_result_says_so() -> None:
     settings = make_settings(preset="exact")
-    objective = describe(train_in_process(settings), settings)["objective"]
-    assert objective["noise"] == 0
-    assert objective["gap"] <= 1e-3
+    result = describe(train_in_process(settings), settings)
+    assert result["objective"]["noise"] == 0
+    assert result["objective"]["gap"] <= 1e-3
+    assert {entry["how"] for entry in result["disclosed"]} == {"summed", "disclosed"}
 
 
 def test_the_result_says_what_happened(trained: PanSVM, tmp_path: Path) -> None:
@@ -302,7 +303,11 @@ def test_the_result_says_what_happened(trained: PanSVM, tmp_path: Path) -> None:
     assert result["cut_rounds"] == len(result["convergence"][0])
     assert result["round_trips"] == result["cut_rounds"] + 5
     assert PanSVC.load(tmp_path / "model.npz").sha256() == result["model_sha256"]
-    summed = {entry["task"] for entry in result["disclosed"] if entry["how"] == "summed"}
-    assert summed == {"moments", "landmarks", "warm_start", "cuts", "scores"}
+    ways = {
+        how: {entry["task"] for entry in result["disclosed"] if entry["how"] == how}
+        for how in ("summed", "noised")
+    }
+    assert ways["summed"] == {"moments", "landmarks", "warm_start", "scores"}
+    assert ways["noised"] == {"landmarks", "warm_start", "cuts"}
     disclosed = {entry["result"] for entry in result["disclosed"] if entry["how"] == "disclosed"}
     assert disclosed == set(JOIN.disclosed)

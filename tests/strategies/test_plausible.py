@@ -22,9 +22,9 @@ from flower_pansvm.tasks.scoring import SCORES, ScoresQuestion
 from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.tasks.task import Task
 from simulations.engines.running import train_in_process
-from strategies.federation.opened import KnownRows, Opened
-from strategies.federation.plausible import check_sum
 from strategies.master.curvature import curvature_diagonal, curvature_matrix
+from strategies.plausible.check import check_sum
+from strategies.plausible.opened import KnownRows, Opened
 from strategies.settings import make_settings
 from strategies.steps.packing import pack_questions
 

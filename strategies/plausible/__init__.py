@@ -1,0 +1,1 @@
+"""What cannot be of opened sums, one file a phase."""
