@@ -48,9 +48,9 @@ SCALING_SHARE, MOMENTS_SHARE = 0.25, 0.15
 """Of the budget of the training rows; the steps have the rest, or without steps the moments."""
 
 MOMENTUM = 0.5
-CAUTIOUS, CLIPPED_TOGETHER = 1.5, 0.4
-"""What a step's penalty is multiplied by. Of several classes a row's slopes are clipped together: small, so that larger
-steps are in order."""
+CLIPPED_TOGETHER = 0.4
+"""What a step's penalty is multiplied by with several classes: a row's slopes are clipped together, and so small that
+larger steps are in order."""
 
 LEAST_ROWS = 35.0
 """Rows times the square root of the budget below which a model is noise: 200 rows with epsilon 1."""
@@ -168,7 +168,8 @@ class DpSvm(PhasedStrategy):
         rho = (1 - SCALING_SHARE - MOMENTS_SHARE) * self.budget.rho / max(total, 1)
         noise = self.budget.deviation(PRIVATE_STEP, "slope", rho)
         penalty = min(ridge.penalty, max(rows / 5, noise * math.sqrt(len(weights[0]))))
-        penalty *= CAUTIOUS if weights[0].shape[1] == 1 else CLIPPED_TOGETHER
+        if weights[0].shape[1] > 1:
+            penalty *= CLIPPED_TOGETHER
         for step in range(total):
             # After the loss of a site, whose sum was paid twice, there is not enough for all steps.
             if not self.budget.allows(rho):
