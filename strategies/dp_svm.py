@@ -29,8 +29,7 @@ from flower_pansvm.tasks.private_training import (
     PRIVATE_STEP,
     BinsQuestion,
     PrivateMomentsQuestion,
-    PrivateScoresQuestion,
-    PrivateStepQuestion,
+    PrivateWeightsQuestion,
 )
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
@@ -176,7 +175,7 @@ class DpSvm(PhasedStrategy):
                 warn_of_early_end(step)
                 break
             try:
-                question = PrivateStepQuestion(rho, weights[-1])
+                question = PrivateWeightsQuestion(rho, weights[-1])
                 slope = self.budget.ask(PRIVATE_STEP, question, slope=weights[0].shape).slope
             except BudgetError as error:
                 log(INFO, "%s", error)
@@ -191,7 +190,7 @@ class DpSvm(PhasedStrategy):
         """Return the figures of the test rows and the noise in their accuracy; None if their budget is spent."""
         rho = self.budget.rho
         try:
-            question = PrivateScoresQuestion(rho, weights)
+            question = PrivateWeightsQuestion(rho, weights)
             cells = self.budget.ask(PRIVATE_SCORES, question, cells=(classes, 2)).cells
         except BudgetError as error:
             log(INFO, "the model is not tried: %s", error)

@@ -27,9 +27,8 @@ from flower_pansvm.tasks.private_training import (
     PrivateMomentsAnswer,
     PrivateMomentsQuestion,
     PrivateScoresAnswer,
-    PrivateScoresQuestion,
     PrivateStepAnswer,
-    PrivateStepQuestion,
+    PrivateWeightsQuestion,
 )
 from flower_pansvm.tasks.scaling import ExtremesAnswer
 from flower_pansvm.tasks.task import Nothing
@@ -76,7 +75,7 @@ def private_moments(site: Site, question: PrivateMomentsQuestion) -> PrivateMome
 
 
 @answers(PRIVATE_STEP)
-def private_step(site: Site, question: PrivateStepQuestion) -> PrivateStepAnswer:
+def private_step(site: Site, question: PrivateWeightsQuestion) -> PrivateStepAnswer:
     """Add up the slopes of the training rows' losses."""
     rows = lasting_split(site)[0]
     weights = _weights(site, question.weights)
@@ -91,7 +90,7 @@ def private_step(site: Site, question: PrivateStepQuestion) -> PrivateStepAnswer
 
 
 @answers(PRIVATE_SCORES)
-def private_scores(site: Site, question: PrivateScoresQuestion) -> PrivateScoresAnswer:
+def private_scores(site: Site, question: PrivateWeightsQuestion) -> PrivateScoresAnswer:
     """Count the test rows by class and by what a model says of them."""
     rows, classes = lasting_split(site)[1], len(site.schema().classes)
     weights, cells = _weights(site, question.weights), np.zeros((classes, 2))

@@ -69,8 +69,8 @@ PRIVATE_MOMENTS = Task(
 
 
 @dataclass(frozen=True)
-class PrivateStepQuestion:
-    """Asks for the slope of the loss at these weights."""
+class PrivateWeightsQuestion:
+    """Asks for the slope of the loss at these weights, or how well they tell the test rows' classes."""
 
     rho: float
     weights: Floats  # (features, columns of y)
@@ -83,15 +83,7 @@ class PrivateStepAnswer:
     slope: Floats = private(lambda _: 1.0)  # (features, columns of y)
 
 
-PRIVATE_STEP = Task("private_step", "train", PrivateStepQuestion, PrivateStepAnswer, since="0.1.0")
-
-
-@dataclass(frozen=True)
-class PrivateScoresQuestion:
-    """A model to be tried on the test rows."""
-
-    rho: float
-    weights: Floats  # (features, columns of y)
+PRIVATE_STEP = Task("private_step", "train", PrivateWeightsQuestion, PrivateStepAnswer, since="0.1.0")
 
 
 @dataclass(frozen=True)
@@ -101,4 +93,6 @@ class PrivateScoresAnswer:
     cells: Floats = private(lambda _: 1.0)  # (classes, 2)
 
 
-PRIVATE_SCORES = Task("private_scores", "evaluate", PrivateScoresQuestion, PrivateScoresAnswer, since="0.1.0")
+PRIVATE_SCORES = Task(
+    "private_scores", "evaluate", PrivateWeightsQuestion, PrivateScoresAnswer, since="0.1.0"
+)

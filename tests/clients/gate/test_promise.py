@@ -32,8 +32,7 @@ from flower_pansvm.tasks.private_training import (
     PRIVATE_STEP,
     BinsQuestion,
     PrivateMomentsQuestion,
-    PrivateScoresQuestion,
-    PrivateStepQuestion,
+    PrivateWeightsQuestion,
 )
 from flower_pansvm.tasks.task import Task
 
@@ -55,8 +54,8 @@ NONE = Rows(np.empty((0, 1)), np.empty(0, dtype=np.int64))
 QUESTIONS: dict[Task[Any, Any], Any] = {
     PRIVATE_BINS: BinsQuestion(RHO, MAP.low, MAP.high),
     PRIVATE_MOMENTS: PrivateMomentsQuestion(RHO),
-    PRIVATE_STEP: PrivateStepQuestion(RHO, np.full((MAP.size, 1), -1e9)),
-    PRIVATE_SCORES: PrivateScoresQuestion(RHO, np.full((MAP.size, 1), -1e9)),
+    PRIVATE_STEP: PrivateWeightsQuestion(RHO, np.full((MAP.size, 1), -1e9)),
+    PRIVATE_SCORES: PrivateWeightsQuestion(RHO, np.full((MAP.size, 1), -1e9)),
 }
 WORK: dict[Task[Any, Any], Callable[..., Any]] = {
     PRIVATE_BINS: private_training.private_bins,

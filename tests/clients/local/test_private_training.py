@@ -24,8 +24,7 @@ from flower_pansvm.tasks.private_training import (
     PRIVATE_STEP,
     BinsQuestion,
     PrivateMomentsQuestion,
-    PrivateScoresQuestion,
-    PrivateStepQuestion,
+    PrivateWeightsQuestion,
 )
 from flower_pansvm.tasks.task import Task
 
@@ -77,8 +76,8 @@ def answers(site: Fake, weights: NDArray[np.float64], task: Task[Any, Any]) -> A
     questions = {
         PRIVATE_BINS: BinsQuestion(0.01, low, high),
         PRIVATE_MOMENTS: PrivateMomentsQuestion(0.01),
-        PRIVATE_STEP: PrivateStepQuestion(0.01, weights),
-        PRIVATE_SCORES: PrivateScoresQuestion(0.01, weights),
+        PRIVATE_STEP: PrivateWeightsQuestion(0.01, weights),
+        PRIVATE_SCORES: PrivateWeightsQuestion(0.01, weights),
     }
     return WORK[task](cast(Site, site), questions[task])
 
