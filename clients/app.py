@@ -13,6 +13,7 @@ from clients.local import (
     joining,
     landmarks,
     local_training,
+    private_training,
     scaling,
     scoring,
     selection,
@@ -28,6 +29,7 @@ LOCAL = (
     local_training,
     ensemble_voting,
     consensus,
+    private_training,
 )
 """All that a hospital computes on its rows is in these modules; each enters its work in `HANDLERS`."""
 

@@ -50,3 +50,9 @@ class FederationError(PanSVMError):
     """The sites could not complete a round trip."""
 
     code = 106
+
+
+class BudgetError(PanSVMError):
+    """A hospital's budget for differential privacy does not allow an answer; this says nothing about its rows."""
+
+    code = 108

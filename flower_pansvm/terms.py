@@ -30,6 +30,11 @@ class Terms:
     class_weight: str = setting(
         "none", one_of("none", "balanced"), "balanced: both sides of each binary problem weigh as much."
     )
+    colluders: int = setting(
+        1,
+        whole(0),
+        "Most sites that may collude with the coordinator, or fail: the noise of the others is enough.",
+    )
     config: Mapping[str, Scalar] = field(
         default_factory=dict, compare=False, repr=False
     )  # the whole run config

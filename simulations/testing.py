@@ -57,6 +57,7 @@ QUICK: dict[str, Scalar] = {
     "rel-tol": 0.05,
     "cv-folds": 2,
     "step": "0.5",
+    "epsilon": 20.0,
 }
 """Settings that keep a run short, for strategies that have them."""
 
@@ -232,7 +233,7 @@ def _read(settings: Settings) -> Result:
 def _settings(strategy: str, folder: str, config: Mapping[str, Scalar] | None = None) -> Settings:
     """Return the settings of a short run in a folder, which gets the table of the two moons."""
     data = Path(folder) / "moons.csv"
-    X, y = make_moons(200, noise=0.1, random_state=0)
+    X, y = make_moons(300, noise=0.1, random_state=0)
     noise = np.random.default_rng(0).normal(size=len(X))
     pd.DataFrame({"x": X[:, 0], "y": X[:, 1], "noise": noise, "label": y}).to_csv(data, index=False)
     own = map(key_of, setting_fields(all_strategies()[strategy].settings_class))

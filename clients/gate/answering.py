@@ -15,15 +15,17 @@ from flwr.common.logger import log
 
 from clients.gate import broadcasts
 from clients.gate.blur import Noised, sites_of_run
+from clients.gate.budget import check_promise
 from clients.gate.door import leave, pass_on
 from clients.gate.membership import remember, take_part, take_step, withdraw
+from clients.gate.private import privately
 from clients.gate.slots import take_seed
 from clients.gate.state_folder import note_value_refusal
 from clients.gate.terms import check_consents, is_simulated, site_name
 from clients.gate.turns import turn
 from clients.site import Site
 from flower_pansvm import records
-from flower_pansvm.errors import PanSVMError, TableError, ValueRefusedError
+from flower_pansvm.errors import BudgetError, PanSVMError, TableError, ValueRefusedError
 from flower_pansvm.printable import printable
 from flower_pansvm.tasks.summing import RELAY
 from flower_pansvm.tasks.task import Task
@@ -83,13 +85,18 @@ def _answer(task: Task[Q, A], work: Work[Q, A], content: RecordDict, context: Co
     participation = take_part(context, content, task) if task.summed else None
     site = Site(context, participation)
     try:
+        check_promise(context, task)
         check_consents(context, task.consents)
         question = records.read(content, "inputs", task.question)
         broadcasts.keep(context, content)
         if participation is not None:
             sites_of_run(site)
             take_seed(site, participation, records.read_each(content, "notes", bytes))
-        reply, kept = leave(task, work(site, question), participation, site.outbox)
+        answer = privately(site, task, question, work) if task.private else work(site, question)  # type: ignore[arg-type]
+        reply, kept = leave(task, answer, participation, site.outbox)
+    except BudgetError:
+        # It says nothing about this site's rows: what is still paid for may be asked.
+        raise
     except Exception as error:
         withdraw(context)
         if task.summed and isinstance(error, TableError | ValueRefusedError):

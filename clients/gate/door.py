@@ -1,7 +1,8 @@
 """The one door: everything that leaves a site goes through :func:`leave`, or :func:`pass_on` within a sum.
 
 A part of an answer that is declared *summed* is turned into whole numbers and masked or encrypted by the secure-sum
-protocol; one that is *noised*, too, but only with the site's noise in it. One that is *disclosed* leaves as it is.
+protocol; one that is *noised*, too, but only with the site's noise in it; one that is *private*, only with the noise
+that its promise asks for, and charged. One that is *disclosed* leaves as it is.
 """
 
 from collections.abc import Mapping
@@ -12,6 +13,7 @@ from flwr.app import RecordDict
 
 from clients.gate.blur import Noised
 from clients.gate.membership import Participation
+from clients.gate.private import Private
 from flower_pansvm import records
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.fixed_point import encode
@@ -26,14 +28,19 @@ def leave(
 
     ``answer`` is what the site computed; ``participation`` the secure sum that its summed parts go into, None for a
     task that only discloses. ``notes`` are sealed, for other sites: the coordinator hands them on and cannot read them.
-    SumError if the answer is not what the task declares, lacks its noise, or has a value that does not fit the sum.
+    SumError if the answer is not what the task declares, lacks its noise or charge, or has a value that does not fit.
     """
     if task.noised and not isinstance(answer, Noised):
         raise SumError(
             f"The answer to task '{task.name}' has not been through add_noise of clients/gate/blur.py, and some of its "
             "parts may leave only with noise. This is a fault in the program."
         )
-    given = answer.answer if isinstance(answer, Noised) else answer
+    if task.private and not isinstance(answer, Private):
+        raise SumError(
+            f"The answer to task '{task.name}' has not been charged by privately of clients/gate/private.py. This is a "
+            "fault in the program."
+        )
+    given = answer.answer if isinstance(answer, Noised | Private) else answer
     if type(given) is not task.answer:
         raise SumError(
             f"The code that answers task '{task.name}' returned something else than its answer declares. This is a "

@@ -13,6 +13,7 @@ from flwr.common.logger import log
 
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label
+from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.setting_values import near_matches
 from flower_pansvm.tasks.consents import AGREED, CONSENTS
@@ -21,6 +22,7 @@ from flower_pansvm.terms import MIN_CLUSTER, Terms
 KEYS = (
     *("data", "label", "classes", "cache", "state", "name", "identity", "roster"),
     *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster", "blur"),
+    *("epsilon", "delta", "colluders"),
     *("partition-id", "num-partitions"),
 )
 """What a node config may hold besides consents; the last two are those of a node of Flower's simulation engine."""
@@ -127,6 +129,48 @@ def least_sites(context: Context) -> int:
     """Return the fewest sites in a sum: what the run says, or more if the hospital asks for more."""
     least = _count(context, "min-sites", 0 if is_simulated(context) else LEAST_SITES)
     return max(Terms.from_config(context.run_config).min_sites, least)
+
+
+def colluders(context: Context) -> int:
+    """Return how many sites may collude or fail without breaking the promise of private answers: what the run says.
+
+    Raises
+    ------
+    SettingError
+        If the node config insists on more; by default a hospital does on one.
+    """
+    asked = Terms.from_config(context.run_config).colluders
+    least = _count(context, "colluders", 0 if is_simulated(context) else 1)
+    if asked < least:
+        raise SettingError(
+            f"Site '{site_name(context)}' refuses colluders={asked}: it insists on at least {least}. Start the run "
+            f"with colluders={least}; or write another number into its node config, if the hospital agrees."
+        )
+    return asked
+
+
+def budget_terms(context: Context) -> tuple[float, float]:
+    """Return epsilon and delta of the hospital's node config: what all runs together may spend on its table.
+
+    Raises
+    ------
+    SettingError
+        If one cannot be.
+    """
+    epsilon, delta = (
+        context.node_config.get(key, usual) for key, usual in (("epsilon", 0.0), ("delta", 1e-5))
+    )
+    try:
+        found = float(str(epsilon)), float(str(delta))
+    except ValueError:
+        found = 0.0, 0.0
+    if not (0 < found[0] <= LARGEST_EPSILON and 0 < found[1] <= LARGEST_DELTA):
+        raise SettingError(
+            f"The node config of site '{site_name(context)}' says epsilon={epsilon} and delta={delta}. epsilon has to "
+            f"be above 0 and at most {LARGEST_EPSILON:g}, above which a promise is worth nothing; delta above 0 and at "
+            f"most {LARGEST_DELTA:g}."
+        )
+    return found
 
 
 def least_rows(context: Context) -> int:

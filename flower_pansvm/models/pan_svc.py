@@ -118,7 +118,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
         model.intercept_ = np.ascontiguousarray(weights[:, -1])
         model.pairs_ = problems
         model.calibration_ = calibration
-        model.classes_ = _as_labels(schema.classes)
+        model.classes_ = as_labels(schema.classes)
         model.feature_names_in_ = np.array(schema.columns, dtype=object)
         model.n_features_in_ = len(schema.columns)
         return model
@@ -244,7 +244,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
         )
 
 
-def _as_labels(classes: tuple[str, ...]) -> NDArray[Any]:
+def as_labels(classes: tuple[str, ...]) -> NDArray[Any]:
     """Return class names as integers if all of them are written as integers, else as text."""
     try:
         numbers = np.array([int(name) for name in classes], dtype=np.int64)

@@ -37,3 +37,8 @@ def largest_total(sites: int) -> float:
     ``MOST_ROWS`` absolute values is largest where all are the same.
     """
     return MOST_ROWS * math.sqrt(sites)
+
+
+PRIVATE_BOUND = 2.0**28
+"""Bound of sums with noise for differential privacy: no row contributes more than 1, and no noise comes near it. Words
+of up to 64 sites then hold the noise's own unit."""

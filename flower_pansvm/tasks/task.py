@@ -1,10 +1,13 @@
 """What a task is: a question to every site, the answer, and how each part of the answer leaves the site.
 
 A part is *summed*: it leaves only through a secure sum. Or it is *noised*: summed, and with secret noise of the site in
-it, unless the hospital has agreed to exact sums. Or it is *disclosed*: the coordinator sees it site by site. Each field
-of an answer's dataclass says which by the function that makes it, and the gate (`clients/gate`) holds the site to it.
+it, unless the hospital has agreed to exact sums. Or it is *private*: summed, with noise for differential privacy that
+no agreement takes away, and charged to the hospital's budget. Or it is *disclosed*: the coordinator sees it site by
+site. Each field of an answer's dataclass says which by the function that makes it, and the gate (`clients/gate`) holds
+the site to it.
 """
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Generic, Literal, TypeVar, get_type_hints
@@ -13,7 +16,7 @@ from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.records import Values
 from flower_pansvm.tasks.consents import CONSENTS
-from flower_pansvm.tasks.limits import UNKNOWN
+from flower_pansvm.tasks.limits import PRIVATE_BOUND, UNKNOWN
 from flower_pansvm.terms import Terms
 
 Q = TypeVar("Q")
@@ -30,19 +33,32 @@ DECLARATION = "leaves"
 class Declaration:
     """How a part of an answer leaves the site."""
 
-    how: Literal["summed", "noised", "disclosed"]
+    how: Literal["summed", "noised", "private", "disclosed"]
     bound: Bound = UNKNOWN  # of what is summed
+    sensitivity: Callable[[Any], float] = lambda _: math.inf  # of a private part: see `private`
     consent: str | None = None  # key of the node config by which the hospital must have agreed to it
 
 
 def summed(bound: Bound = UNKNOWN, consent: str | None = None) -> Any:
     """Return the field of a part of which only the sum over the sites is learned, perhaps only with a consent."""
-    return field(metadata={DECLARATION: Declaration("summed", bound, _known(consent))})
+    return field(metadata={DECLARATION: Declaration("summed", bound, consent=_known(consent))})
 
 
 def noised(bound: Bound = UNKNOWN) -> Any:
     """Return the field of a part that is summed, and holds secret noise of the site unless exact sums are agreed to."""
     return field(metadata={DECLARATION: Declaration("noised", bound)})
+
+
+def private(sensitivity: Callable[[Any], float]) -> Any:
+    """Return the field of a part that is summed with noise for differential privacy, and charged.
+
+    Parameters
+    ----------
+    sensitivity : callable
+        Of an answer, what one row's contribution to the part is divided by, so that all the parts together have at most
+        the 2-norm 1. The noise is proportional to it.
+    """
+    return field(metadata={DECLARATION: Declaration("private", PRIVATE_BOUND, sensitivity)})
 
 
 def disclosed(consent: str | None = None) -> Any:
@@ -75,7 +91,9 @@ class Nothing:
 class Task(Generic[Q, A]):
     """A request to every site: dataclasses of what is asked and of what comes back.
 
-    Each part of the answer has a declaration, those that are summed hold floats, and all of them are disclosed or none.
+    Each part of the answer has a declaration, those that are summed hold floats. All parts are disclosed, or none is;
+    all private, or none. The question of a private task has a field ``rho``, what the answer is to cost; it is charged
+    to the budget of the test rows if the category is 'evaluate', else of the training rows.
     """
 
     name: str
@@ -99,6 +117,8 @@ class Task(Generic[Q, A]):
                 )
         if self.disclosed and self.summed:
             raise TypeError(f"Task '{self.name}' both sums and discloses. Make two tasks of it.")
+        if self.private and {part.how for part in self.declared.values()} != {"private"}:
+            raise TypeError(f"Task '{self.name}' has parts that are private and others that are not.")
 
     @property
     def message_type(self) -> str:
@@ -119,6 +139,11 @@ class Task(Generic[Q, A]):
     def noised(self) -> frozenset[str]:
         """Those of them that hold secret noise."""
         return frozenset(name for name, part in self.declared.items() if part.how == "noised")
+
+    @property
+    def private(self) -> bool:
+        """Whether all that leaves is differentially private and charged."""
+        return any(part.how == "private" for part in self.declared.values())
 
     @property
     def disclosed(self) -> tuple[str, ...]:

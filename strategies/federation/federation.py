@@ -277,7 +277,9 @@ class Federation:
                 check_sum(self._opened(own, (site,)), site)
         check_sum(self._opened(sums, this.roster))
         for name, total in sums.items():
-            hidden = "noised" if name in task.noised and self.terms.preset == "private" else "summed"
+            hidden = task.declared[name].how
+            if hidden == "noised" and self.terms.preset != "private":
+                hidden = "summed"
             how = hidden if self.protocol.protected else "disclosed"
             self.costs.note_departure(task, how, name, total.size)
         return sums

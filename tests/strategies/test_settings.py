@@ -71,10 +71,14 @@ BAD: list[tuple[str, Scalar]] = [
             "k",
             "key-bits",
             "cv-folds",
+            "colluders",
+            "steps",
         )
         for value in (2.5, "nan", "inf", "-inf", "two", True, "1e400")
     ],
     *[(name, -1) for name in ("sites", "min-sites", "min-cluster", "points", "degree", "seed", "k")],
+    *[(name, value) for name in ("epsilon", "delta") for value in (0, -1, "nan", "inf", "much", 21)],
+    *[(name, -1) for name in ("colluders", "steps")],
     ("sites", 1),
     ("min-sites", 1),
     ("min-cluster", 0),
@@ -93,7 +97,7 @@ BAD: list[tuple[str, Scalar]] = [
         for value in (2, "yes", "", 0.5)
     ],
 ]
-FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregation"}
+FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregation", "ranges"}
 """What these name is looked up elsewhere: data, files and protocols. Paillier knows the least key-bits."""
 
 

@@ -4,7 +4,7 @@ from simulations.report.section import SECTIONS, Result, Section, render
 
 TEMPLATE = """\
 <p>A <em>summed</em> result left the site only as its share of a secure sum, a <em>noised</em> one so and with the site's
-secret noise in it; a <em>disclosed</em> one as it is.</p>
+secret noise in it, a <em>private</em> one so and with noise for differential privacy; a <em>disclosed</em> one as it is.</p>
 <table>
 <tr><th>task</th><th>result</th><th>how</th><th>values per site</th><th>times</th></tr>
 {% for entry in disclosed %}<tr><td>{{ entry.task }}</td><td>{{ entry.result }}</td><td>{{ entry.how }}</td>
@@ -14,7 +14,7 @@ secret noise in it; a <em>disclosed</em> one as it is.</p>
 
 @SECTIONS.register("departures")
 class DeparturesSection(Section):
-    """Each result of each task, whether it was summed, noised or disclosed, and how many numbers it had."""
+    """Each result of each task, whether it was summed, noised, private or disclosed, and how many numbers it had."""
 
     title = "What left each site"
     place = 70

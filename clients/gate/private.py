@@ -1,0 +1,93 @@
+"""Answers with differential privacy: charged to the hospital's budget first, and with the site's share of the noise.
+
+The noise of all sites but those that may collude or fail is what the promise rests on; so each of the others adds that
+many times less variance. It is drawn on the grid of the exact sums (:mod:`flower_pansvm.privacy.clipping`).
+"""
+
+import hmac
+import math
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar, cast
+
+import numpy as np
+
+from clients.gate.blur import SECRET
+from clients.gate.budget import charge
+from clients.gate.lasting_split import lasting_split
+from clients.gate.terms import colluders, is_simulated
+from clients.site import Site
+from flower_pansvm import records
+from flower_pansvm.errors import BudgetError, SumError
+from flower_pansvm.privacy.clipping import UNIT
+from flower_pansvm.privacy.discrete_noise import discrete_gaussian, random_bits, sigma_of
+from flower_pansvm.secure_sum import tags
+from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.tasks.task import Task
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+
+LEAST_RHO = 1e-6
+"""Cheaper answers are all noise, and not even the words of the sums would hold it."""
+
+
+@dataclass(frozen=True)
+class Private(Generic[A]):
+    """An answer that has been charged and has its noise: only :func:`privately` makes one, and the door asks for it."""
+
+    answer: A
+
+
+def privately(site: Site, task: Task[Q, A], question: Q, work: Callable[[Site, Q], A]) -> Private[A]:
+    """Charge for an answer, make it, and add this site's share of the noise.
+
+    Raises
+    ------
+    BudgetError
+        If the hospital's budget does not allow it, or it would have no promise worth its cost.
+    """
+    rho, sites = question.rho, _honest_sites(site)  # type: ignore[attr-defined]
+    if not LEAST_RHO <= rho < math.inf:
+        raise BudgetError(
+            f"Site '{site.name}' was asked for an answer of cost {rho:g}; it has to be {LEAST_RHO:g} or more."
+        )
+    # What a hospital refuses for its split costs nothing.
+    lasting_split(site)
+    charge(site.context, task, rho)
+    answer = work(site, question)
+    bits, noisy = random_bits(_key(site, task, question)), {}
+    for name in task.summed:
+        exact = np.asarray(getattr(answer, name), dtype=np.float64)
+        sigma = sigma_of(task.declared[name].sensitivity(answer), rho, sites, UNIT)
+        noise = discrete_gaussian(sigma, exact.size, bits).reshape(exact.shape)
+        noisy[name] = (np.rint(exact * UNIT).astype(np.int64) + noise) / UNIT
+    return Private(replace(answer, **noisy))  # type: ignore[type-var]
+
+
+def _honest_sites(site: Site) -> int:
+    """Return among how many sites the noise of this sum is shared."""
+    if site.participation is None:
+        raise SumError("A private answer was asked for outside a secure sum. Start the run again.")
+    most, sites = colluders(site.context), len(site.participation.this.roster)
+    if not (site.participation.protocol.protected or is_simulated(site.context)):
+        raise BudgetError(
+            f"Site '{site.name}' gives private answers in secure sums only: alone, its share of the noise does not "
+            "keep the promise. Start the run with aggregation=ring."
+        )
+    if sites <= most:
+        raise BudgetError(
+            f"Site '{site.name}' cannot share noise among {sites} sites of which {most} may collude. Find more sites, "
+            "or lower colluders if all hospitals agree."
+        )
+    return sites - most
+
+
+def _key(site: Site, task: Task[Any, Any], question: Any) -> bytes:
+    """Return a new key for the noise; in a simulation it follows from the seed, so that runs repeat."""
+    if not is_simulated(site.context):
+        return secrets.token_bytes(32)
+    assert site.participation is not None  # _honest_sites has checked it
+    about = (task.name, records.digest(records.values_of(question)), site.participation.this.roster)
+    return hmac.digest(cast(bytes, site.kept(SECRET)), join_fields(tags.BLUR, repr(about).encode()), "sha256")

@@ -1,0 +1,97 @@
+"""The model of differentially private training: a linear classifier behind random Fourier features."""
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flower_pansvm.counts import winners
+from flower_pansvm.fourier_map import FourierMap
+from flower_pansvm.models.model import MODELS, Model
+from flower_pansvm.models.pan_svc import as_labels
+from flower_pansvm.schema import Schema
+
+BLOCK = 4096
+"""Rows that are mapped at a time."""
+
+
+@MODELS.register("fourier-svc")
+class FourierSVC(Model):
+    """A trained DP-SVM.
+
+    Attributes
+    ----------
+    schema_, feature_map_ : Schema, FourierMap
+        What it was made of.
+    classes_ : ndarray of shape (classes,)
+        Class names; integers if all of them are.
+    coef_ : ndarray of shape (features of the map, 1 or classes)
+        Weights of the features; the last feature is a constant.
+    """
+
+    feature_map_: FourierMap
+    classes_: NDArray[Any]
+    coef_: NDArray[np.float64]
+
+    @classmethod
+    def from_parts(cls, schema: Schema, feature_map: FourierMap, weights: NDArray[np.float64]) -> Self:
+        """Put a model together.
+
+        Raises
+        ------
+        ValueError
+            If the parts do not fit together.
+        """
+        columns, classes = len(schema.columns), len(schema.classes)
+        if not feature_map.fits(columns) or weights.shape != (
+            feature_map.size,
+            1 if classes == 2 else classes,
+        ):
+            raise ValueError("Columns, classes, feature map and weights do not fit together.")
+        model = cls()
+        model.schema_, model.feature_map_, model.coef_ = schema, feature_map, weights
+        model.classes_ = as_labels(schema.classes)
+        return model
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the decision values: above 0 for ``classes_[1]`` of two; else one a class, and the largest wins.
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, features)
+            Rows in the table's own units; NaN is a missing cell.
+
+        Returns
+        -------
+        ndarray of shape (rows,) or (rows, classes)
+        """
+        values = self._decisions(X)
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class of each row, shape (rows,); parameters as above."""
+        classes: NDArray[Any] = self.classes_[winners(self._decisions(X))]
+        return classes
+
+    def _decisions(self, X: ArrayLike) -> NDArray[np.float64]:
+        cells = np.asarray(X, dtype=np.float64)
+        starts = range(0, len(cells), BLOCK)
+        parts = [self.feature_map_.transform(cells[start : start + BLOCK]) @ self.coef_ for start in starts]
+        return np.vstack([np.empty((0, self.coef_.shape[1])), *parts])
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return schema, feature map and weights as arrays."""
+        names = {
+            key: np.array(getattr(self.schema_, key), dtype=np.str_) for key in Schema.__dataclass_fields__
+        }
+        parts = {key: np.asarray(value) for key, value in vars(self.feature_map_).items()}
+        return {**names, **parts, "coef": self.coef_}
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Put the model together again from what :meth:`to_arrays` returned."""
+        schema = Schema(**{key: tuple(map(str, arrays[key])) for key in Schema.__dataclass_fields__})
+        parts = {key: arrays[key] for key in FourierMap.__dataclass_fields__}
+        feature_map = FourierMap(**{**parts, "linear": float(arrays["linear"])})  # type: ignore[arg-type]
+        return cls.from_parts(schema, feature_map, arrays["coef"])

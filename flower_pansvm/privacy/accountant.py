@@ -1,0 +1,74 @@
+"""What a promise of differential privacy costs, and what costs add up to.
+
+Costs are in zero-concentrated differential privacy (zCDP, Bun and Steinke 2016): that of an answer with Gaussian noise
+of deviation sigma is rho = sensitivity² / (2 sigma²), and the costs of several answers are added, whoever chooses the
+questions and after whichever answers. Neighbours are tables of which one has one row more.
+"""
+
+import math
+from collections.abc import Iterable
+
+LARGEST_EPSILON = 20.0
+"""Above it a promise is worth nothing: what is believed of a patient may change by a factor of e^20, 500 million."""
+
+LARGEST_DELTA = 1e-3
+"""Above it a promise may say nothing of one patient in a thousand; less than one in the number of rows is usual."""
+
+
+def epsilon_of(rho: float, delta: float) -> float:
+    """Return the epsilon for which rho-zCDP is (epsilon, delta)-differential privacy.
+
+    Canonne, Kamath, Steinke 2020, Proposition 12 solved for epsilon, with the best order alpha.
+
+    Parameters
+    ----------
+    rho : float
+        Cost, not below 0.
+    delta : float
+        Above 0 and below 1.
+
+    Examples
+    --------
+    >>> round(epsilon_of(0.03056, 1e-5), 3)
+    1.0
+    """
+    from scipy.optimize import minimize_scalar  # noqa: PLC0415 - each message may start a process
+
+    if rho == 0:
+        return 0.0
+
+    def at(log_order: float) -> float:
+        # alpha - 1, in logarithms: the best one is near sqrt(log(1 / delta) / rho).
+        order = math.exp(log_order)
+        alpha = 1 + order
+        return alpha * rho + math.log1p(-1 / alpha) - (math.log(delta) + math.log(alpha)) / order
+
+    middle = math.log(math.sqrt(-math.log(delta) / rho))
+    found = minimize_scalar(at, bounds=(middle - 5, middle + 5), method="bounded", options={"xatol": 1e-10})
+    return max(0.0, float(found.fun))
+
+
+def rho_of(epsilon: float, delta: float) -> float:
+    """Return the largest cost that still is (epsilon, delta)-differential privacy; what is left of rounding is below.
+
+    Examples
+    --------
+    >>> round(rho_of(1.0, 1e-5), 5)
+    0.03056
+    """
+    low, high = 0.0, epsilon
+    while high - low > 1e-12 * high:
+        middle = (low + high) / 2
+        low, high = (middle, high) if epsilon_of(middle, delta) <= epsilon else (low, middle)
+    return low
+
+
+def admits(spent: Iterable[float], rho: float, budget: float) -> bool:
+    """Return whether one more answer fits the budget: a filter (Feldman and Zrnic 2021; Whitehouse et al. 2023).
+
+    Examples
+    --------
+    >>> admits([0.01, 0.01], 0.01, budget=0.03056), admits([0.01, 0.01], 0.011, budget=0.03056)
+    (True, False)
+    """
+    return 0 < rho < math.inf and math.fsum([*spent, rho]) <= budget

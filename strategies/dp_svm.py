@@ -1,0 +1,227 @@
+"""DP-SVM: a kernel SVM of which all that leaves the hospitals, scaling included, is differentially private.
+
+It begins with ridge regression on noisy second moments of random Fourier features, and goes on with noisy slopes of a
+Huberised hinge loss, which the inverse of the same moments makes large where they are well known. docs has the proof.
+"""
+
+import math
+from dataclasses import asdict, dataclass
+from logging import INFO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flwr.common.logger import log
+
+from flower_pansvm.arrays import Floats
+from flower_pansvm.errors import BudgetError, SettingError
+from flower_pansvm.fourier_map import BINS, CONSTANT, FourierMap
+from flower_pansvm.metrics import Evaluation
+from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.models.fourier_svc import FourierSVC
+from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON, epsilon_of, rho_of
+from flower_pansvm.schema import Schema
+from flower_pansvm.setting_values import setting, text, whole
+from flower_pansvm.tasks.private_training import (
+    PRIVATE_BINS,
+    PRIVATE_MAP,
+    PRIVATE_MOMENTS,
+    PRIVATE_SCORES,
+    PRIVATE_STEP,
+    BinsQuestion,
+    PrivateMomentsQuestion,
+    PrivateWeightsQuestion,
+)
+from strategies.federation.federation import Federation
+from strategies.outcome import Outcome
+from strategies.registry import strategies
+from strategies.setting_kinds import number
+from strategies.settings import Settings, term
+from strategies.steps.joining import join
+from strategies.steps.private_fit import NoisyRidge, fitted_map, shares, symmetric
+from strategies.steps.private_training import Budget, evaluated, warn_of_early_end
+from strategies.steps.public_ranges import ranges_of_file, ranges_of_tables
+from strategies.strategy import PhasedStrategy
+
+TABLE = "table"
+SCALING_SHARE, MOMENTS_SHARE = 0.25, 0.15
+"""Of the budget of the training rows; the steps have the rest, or without steps the moments."""
+
+MOMENTUM = 0.5
+CLIPPED_TOGETHER = 0.4
+"""What a step's penalty is multiplied by with several classes: a row's slopes are clipped together, and so small that
+larger steps are in order."""
+
+LEAST_ROWS = 35.0
+"""Rows times the square root of the budget below which a model is noise: 200 rows with epsilon 1."""
+
+
+@dataclass(frozen=True)
+class DpSvmSettings(Settings):
+    """The promise, and how the budget is used."""
+
+    epsilon: float = setting(
+        1.0,
+        number(above=0),
+        "What the run may tell of any one row: differential privacy's epsilon, at most 20.",
+    )
+    delta: float = setting(
+        1e-5, number(above=0), "Chance that it tells more: differential privacy's delta, at most 0.001."
+    )
+    colluders: int = term("colluders")
+    ranges: str = setting(
+        TABLE,
+        text(),
+        "File of each column's public range, an absolute path; table: from simulated sites' rows.",
+    )
+    steps: int = setting(8, whole(0), "Noisy steps after the first weights; 0 for fewest round trips.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.epsilon > LARGEST_EPSILON:
+            raise SettingError(
+                f"epsilon is {self.epsilon:g}. Such a promise is worth nothing: the odds of whatever is said of a "
+                f"patient may change by a factor of {math.exp(min(self.epsilon, 700)):.0e} by taking part. Give "
+                f"{LARGEST_EPSILON:g} or less; 1 is usual. For a run without a promise choose another strategy."
+            )
+        if self.delta > LARGEST_DELTA:
+            raise SettingError(f"delta is {self.delta:g}, but it must be at most {LARGEST_DELTA:g}.")
+
+
+@strategies.register("dp-svm")
+class DpSvm(PhasedStrategy):
+    """Public ranges, a private histogram of each column, private moments, private steps: then the budget is spent."""
+
+    settings_class = DpSvmSettings
+    settings: DpSvmSettings
+
+    def fit(self, federation: Federation) -> Outcome:
+        """Train, and try the model on the test rows, which have a budget of their own.
+
+        Raises
+        ------
+        TrainingError
+            If there are too few rows for a model, before most of the budget is spent.
+        """
+        settings, costs = self.settings, federation.costs
+        with costs.phase("join"):
+            schema = join(federation, settings)
+            low, high = self._ranges(federation, schema)
+        rho = rho_of(settings.epsilon, settings.delta)
+        self.budget = Budget(federation, rho, settings.colluders, resumed=settings.resume)
+        with costs.phase("private scaling"):
+            feature_map, rows = self._scale(low, high)
+            federation.broadcast(PRIVATE_MAP, feature_map)
+        columns = 1 if len(schema.classes) == 2 else len(schema.classes)
+        with costs.phase("private moments"):
+            ridge = self._moments(feature_map.size, columns)
+        with costs.phase("private steps"):
+            weights = self._steps(ridge, rows)
+        evaluation, noise = None, None
+        if settings.test_fraction > 0:
+            with costs.phase("private scores"):
+                evaluation, noise = self._score(weights, len(schema.classes))
+        figures = {"privacy": {**self._privacy(federation), "rows": round(rows), "accuracy_noise": noise}}
+        return Outcome(FourierSVC.from_parts(schema, feature_map, weights), evaluation, figures)
+
+    def _ranges(self, federation: Federation, schema: Schema) -> tuple[Floats, Floats]:
+        if self.settings.ranges == TABLE:
+            return ranges_of_tables(federation, len(schema.columns))
+        return ranges_of_file(Path(self.settings.ranges), schema)
+
+    def _scale(self, low: Floats, high: Floats) -> tuple[FourierMap, float]:
+        """Return the feature map, and how many training rows there are, give or take the noise."""
+        rho, columns = SCALING_SHARE * self.budget.rho, len(low)
+        question = BinsQuestion(rho, low, high)
+        counted = self.budget.ask(PRIVATE_BINS, question, rows=(1,), cells=(columns, BINS))
+        rows = max(float(counted.rows[0]), 1.0)
+        counting = rows * math.sqrt(self.budget.rho)
+        if counting < LEAST_ROWS or columns > rows:
+            raise TrainingError(
+                f"No useful model can come of about {rows:.0f} training rows with {columns} columns at epsilon "
+                f"{self.settings.epsilon:g}: it takes {LEAST_ROWS / math.sqrt(self.budget.rho):.0f} rows, and more "
+                f"than there are columns. The run stops with {1 - SCALING_SHARE:.0%} of its budget unspent. Find more "
+                "hospitals, use fewer columns, or, if they agree, a larger epsilon."
+            )
+        deviation = self.budget.deviation(PRIVATE_BINS, "cells", rho, counted)
+        p = shares(counted.cells, rows, deviation)
+        return fitted_map(p, low, high, counting, self.settings.seed), rows
+
+    def _moments(self, size: int, columns: int) -> NoisyRidge:
+        """Return the regression that begins the training."""
+        part = MOMENTS_SHARE if self.settings.steps else 1 - SCALING_SHARE
+        rho, above = part * self.budget.rho, size * (size - 1) // 2
+        sums = self.budget.ask(
+            PRIVATE_MOMENTS,
+            PrivateMomentsQuestion(rho),
+            diagonal=(size,),
+            above=(above,),
+            classes=(size, columns),
+        )
+        A = symmetric(sums.diagonal, sums.above)
+        return NoisyRidge(A, sums.classes, self.budget.deviation(PRIVATE_MOMENTS, "classes", rho))
+
+    def _steps(self, ridge: NoisyRidge, rows: float) -> Floats:
+        """Return the mean of the last two weights, or the first ones without steps."""
+        weights = [first_weights(ridge)]
+        momentum, total = np.zeros_like(weights[0]), self.settings.steps
+        rho = (1 - SCALING_SHARE - MOMENTS_SHARE) * self.budget.rho / max(total, 1)
+        noise = self.budget.deviation(PRIVATE_STEP, "slope", rho)
+        penalty = min(ridge.penalty, max(rows / 5, noise * math.sqrt(len(weights[0]))))
+        if weights[0].shape[1] > 1:
+            penalty *= CLIPPED_TOGETHER
+        for step in range(total):
+            # After the loss of a site, whose sum was paid twice, there is not enough for all steps.
+            if not self.budget.allows(rho):
+                warn_of_early_end(step)
+                break
+            try:
+                question = PrivateWeightsQuestion(rho, weights[-1])
+                slope = self.budget.ask(PRIVATE_STEP, question, slope=weights[0].shape).slope
+            except BudgetError as error:
+                log(INFO, "%s", error)
+                warn_of_early_end(step)
+                break
+            momentum = MOMENTUM * momentum + ridge.solve(slope, penalty)
+            weights.append(weights[-1] + momentum)
+        mean: Floats = np.mean(weights[-2:], axis=0)
+        return mean
+
+    def _score(self, weights: Floats, classes: int) -> tuple[Evaluation | None, float | None]:
+        """Return the figures of the test rows and the noise in their accuracy; None if their budget is spent."""
+        rho = self.budget.rho
+        try:
+            question = PrivateWeightsQuestion(rho, weights)
+            cells = self.budget.ask(PRIVATE_SCORES, question, cells=(classes, 2)).cells
+        except BudgetError as error:
+            log(INFO, "the model is not tried: %s", error)
+            return None, None
+        return evaluated(cells, self.budget.deviation(PRIVATE_SCORES, "cells", rho))
+
+    def _privacy(self, federation: Federation) -> dict[str, Any]:
+        """Return what was promised, what was spent, and what the promise does not cover, for ``result.json``."""
+        settings, delta = self.settings, self.settings.delta
+        not_covered = []
+        if settings.ranges == TABLE:
+            not_covered.append("the ends of the columns, which were taken from the simulated sites' rows")
+            not_covered.append("the names of the classes, which were taken from the simulated sites' rows")
+        if not federation.protocol.protected:
+            not_covered.append("anything: the sums were open to the coordinator, site by site")
+        return {
+            "epsilon": settings.epsilon,
+            "delta": delta,
+            "epsilon_train": epsilon_of(self.budget.total("train"), delta),
+            "epsilon_test": epsilon_of(self.budget.total("test"), delta),
+            "colluders": settings.colluders,
+            "spent": [asdict(one) for one in self.budget.by_task()],
+            "not_covered": not_covered,
+        }
+
+
+def first_weights(ridge: NoisyRidge) -> Floats:
+    """Return the weights of the regression: with several classes, those of the sides -1 and 1 for 0 and 1."""
+    weights = ridge.weights
+    if weights.shape[1] > 1:
+        weights = 2 * weights
+        weights[-1] -= 1 / CONSTANT
+    return weights

@@ -1,0 +1,151 @@
+"""Private training: asking for sums that are charged, and counting what they cost."""
+
+import math
+from dataclasses import dataclass, replace
+from logging import WARNING
+from typing import Any, TypeVar
+
+import numpy as np
+from flwr.common.logger import log
+
+from flower_pansvm.arrays import Floats
+from flower_pansvm.errors import FederationError
+from flower_pansvm.metrics import Evaluation
+from flower_pansvm.privacy.accountant import admits
+from flower_pansvm.tasks.task import Task
+from strategies.federation.federation import Federation
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+
+ROUNDING = 1e-9
+"""Share of a budget that is not spent, so that rounding never makes its parts more than the whole."""
+
+
+@dataclass(frozen=True)
+class Spent:
+    """What answers to a task have spent (zCDP), how many of every site, about the training or the test rows."""
+
+    task: str
+    rows: str
+    rho: float
+    answers: int
+
+
+class Budget:
+    """What a run may spend of the budgets of the training and of the test rows, and what it has spent.
+
+    Parameters
+    ----------
+    federation : Federation
+        The sites.
+    rho : float
+        What it may spend of each of the two (zCDP).
+    colluders : int
+        Sites whose noise does not count.
+    resumed : bool
+        Whether a run goes on that was stopped. It may have been stopped while it waited for an answer, which was
+        charged.
+
+    Attributes
+    ----------
+    spent : list of Spent
+        An entry a sum.
+    """
+
+    def __init__(self, federation: Federation, rho: float, colluders: int, *, resumed: bool) -> None:
+        self.federation, self.rho, self.colluders = federation, rho * (1 - ROUNDING), colluders
+        self.spent: list[Spent] = []
+        self._costs: list[float] = []
+        self._in_flight = resumed
+
+    def total(self, rows: str) -> float:
+        """Return what has been spent of one side's budget."""
+        return math.fsum(one.rho for one in self.spent if one.rows == rows)
+
+    def by_task(self) -> list[Spent]:
+        """Return what has been spent, an entry a task."""
+        entries: dict[str, Spent] = {}
+        for one in self.spent:
+            before = entries.get(one.task, Spent(one.task, one.rows, 0.0, 0))
+            entries[one.task] = replace(one, rho=before.rho + one.rho, answers=before.answers + one.answers)
+        return list(entries.values())
+
+    def allows(self, rho: float) -> bool:
+        """Return whether one more answer about the training rows can be paid, if none was lost with a stopped run."""
+        return admits(self._costs, rho, self.rho / (1 - ROUNDING))
+
+    def deviation(self, task: Task[Any, A], part: str, rho: float, answer: A | None = None) -> float:
+        """Return the standard deviation of the noise in a part of a sum of this cost, over the sites that are left."""
+        sites, sensitivity = len(self.federation.sites), task.declared[part].sensitivity(answer)
+        return sensitivity * math.sqrt(sites / ((sites - self.colluders) * 2 * rho))
+
+    def ask(self, task: Task[Q, A], question: Q, **shapes: tuple[int, ...]) -> A:
+        """Ask for a private sum and count its cost, once more for each site that was lost: then it was repeated.
+
+        Parameters
+        ----------
+        task : Task
+            A private task.
+        question : object
+            The task's question.
+        **shapes : tuple of int
+            Shape of each part of the answer.
+
+        Raises
+        ------
+        FederationError
+            If a part has another shape.
+        """
+        costs = self.federation.costs
+        lost, trips = len(costs.dropped), costs.round_trips
+        answer = self.federation.secure_sum(task, question)
+        times = 1 + len(costs.dropped) - lost
+        rows, rho = "test" if task.category == "evaluate" else "train", question.rho  # type: ignore[attr-defined]
+        self._costs += times * [rho] if rows == "train" else []
+        if self._in_flight and costs.round_trips > trips:
+            times, self._in_flight = times + 1, False
+        self.spent.append(Spent(task.name, rows, times * rho, times))
+        parts: dict[str, Any] = {}
+        for name, shape in shapes.items():
+            part = getattr(answer, name)
+            if part.size != math.prod(shape):
+                raise FederationError(
+                    f"The sum '{name}' of task '{task.name}' does not have the shape that was asked for. The sites run "
+                    "another version of flower-pansvm, or a changed one."
+                )
+            # Flower hands on what was evaluated as a flat list.
+            parts[name] = part.reshape(shape)
+        return replace(answer, **parts)  # type: ignore[type-var]
+
+
+def warn_of_early_end(steps: int) -> None:
+    """Log that the hospitals pay for no more steps."""
+    log(WARNING, "the budget is spent after %d steps; the model is what they have made of it", steps)
+
+
+def evaluated(cells: Floats, deviation: float) -> tuple[Evaluation, float | None]:
+    """Return figures of noisy counts of test rows, and the standard deviation of the accuracy by their noise alone.
+
+    Parameters
+    ----------
+    cells : ndarray of shape (classes, 2)
+        Noisy numbers of rows by class, and by predicted class or, of more than two classes, as wrong or right.
+    deviation : float
+        Of the noise of each.
+    """
+    classes = len(cells)
+    counts = np.maximum(cells, 0.0)
+    total, by_class = float(counts.sum()), counts.sum(axis=1)
+    if total < 1:
+        return Evaluation(0, None, None, None, None), None
+    right = np.diag(counts) if classes == 2 else counts[:, 1]
+    accuracy = float(right.sum() / total)
+    balanced = float(np.mean(right[by_class > 0] / by_class[by_class > 0]))
+    f1 = (
+        float(2 * counts[1, 1] / (by_class[1] + counts[:, 1].sum()))
+        if classes == 2 and counts[1, 1] > 0
+        else None
+    )
+    noise = deviation * math.sqrt(classes * (accuracy**2 + (1 - accuracy) ** 2)) / total
+    return Evaluation(round(total), accuracy, balanced, f1, None), noise

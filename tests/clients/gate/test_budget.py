@@ -1,0 +1,255 @@
+"""The hospital's ledger: it never shows less than was sent, and what is lost is spent."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flwr.app import Context, RecordDict
+
+from clients.gate import budget
+from clients.gate.budget import charge, check_promise, new_ledger, read_ledger, settle_columns
+from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
+from flower_pansvm.privacy.accountant import rho_of
+from flower_pansvm.tasks.joining import JOIN
+from flower_pansvm.tasks.private_training import PRIVATE_SCORES, PRIVATE_STEP
+from flower_pansvm.tasks.scaling import MOMENTS
+from flower_pansvm.terms import Scalar
+from strategies.settings import make_settings
+
+WHOLE = rho_of(1.0, 1e-5)
+
+
+def context(folder: Path, run: int = 1, **node: Scalar) -> Context:
+    config: dict[str, Scalar] = {
+        "name": "north",
+        "state": str(folder),
+        "classes": "0,1",
+        "epsilon": 1.0,
+        **node,
+    }
+    return Context(run, 7, config, RecordDict(), make_settings().to_config())
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    new_ledger(tmp_path / "kept", 0.2)
+    return tmp_path / "kept"
+
+
+def spent(folder: Path) -> list[float]:
+    return [one.rho for one in read_ledger(folder).charges]
+
+
+def test_what_is_spent_stays_spent_in_all_runs(folder: Path) -> None:
+    charge(context(folder), PRIVATE_STEP, 0.6 * WHOLE)
+    charge(context(folder, run=2), PRIVATE_STEP, 0.3 * WHOLE)
+    with pytest.raises(
+        BudgetError, match=r"not enough is left\. Spent: epsilon 0\.\d+ by run 1, epsilon 0\.\d+ by run 2"
+    ):
+        charge(context(folder, run=2), PRIVATE_STEP, 0.2 * WHOLE)
+    assert spent(folder) == [0.6 * WHOLE, 0.3 * WHOLE]
+    charge(context(folder, run=3), PRIVATE_STEP, 0.1 * WHOLE * (1 - 1e-9))
+
+
+def test_training_and_test_rows_have_a_budget_each(folder: Path) -> None:
+    charge(context(folder), PRIVATE_STEP, WHOLE)
+    charge(context(folder), PRIVATE_SCORES, WHOLE)
+    for task in (PRIVATE_STEP, PRIVATE_SCORES):
+        with pytest.raises(BudgetError, match="not enough is left"):
+            charge(context(folder), task, 1e-6)
+
+
+def test_a_coordinator_cannot_change_the_budget(folder: Path) -> None:
+    """Epsilon is the node config's; a run's own settings say something else."""
+    node = context(folder)
+    node.run_config["epsilon"] = 20.0
+    with pytest.raises(BudgetError, match="not enough"):
+        charge(node, PRIVATE_STEP, 1.01 * WHOLE)
+    charge(context(folder, epsilon=2.0), PRIVATE_STEP, 1.01 * WHOLE)
+
+
+@pytest.mark.parametrize("rho", [0.0, -1.0, float("nan"), float("inf")])
+def test_nothing_is_gained_by_a_cost_that_is_none(folder: Path, rho: float) -> None:
+    with pytest.raises(BudgetError):
+        charge(context(folder), PRIVATE_STEP, rho)
+    assert spent(folder) == []
+
+
+def test_an_older_run_ends_when_another_has_begun(folder: Path) -> None:
+    charge(context(folder, run=1), PRIVATE_STEP, 0.01)
+    charge(context(folder, run=2), PRIVATE_STEP, 0.01)
+    with pytest.raises(BudgetError, match="one run at a time, and run 2 has begun since"):
+        charge(context(folder, run=1), PRIVATE_STEP, 0.001)
+
+
+def damage(folder: Path, how: str) -> None:
+    file = folder / budget.FILE
+    text = file.read_text()
+    if how == "missing":
+        file.unlink()
+    elif how == "a bit":
+        file.write_text(text.replace('"rho": 0.02', '"rho": 0.01'))
+    elif how == "cut":
+        file.write_text(text[: len(text) // 2])
+    elif how == "a charge less":
+        content = json.loads(text)
+        content["charges"].pop()
+        file.write_text(json.dumps(content))
+    else:
+        file.write_text(how)
+
+
+@pytest.mark.parametrize(
+    "how", ["missing", "a bit", "cut", "a charge less", "", "[]", "null", "{}", "\udcff"[:0] + "x"]
+)
+def test_a_lost_or_damaged_ledger_is_a_spent_one(folder: Path, how: str) -> None:
+    charge(context(folder), PRIVATE_STEP, 0.02)
+    damage(folder, how)
+    for task in (PRIVATE_STEP, PRIVATE_SCORES):
+        with pytest.raises(BudgetError, match="budget file"):
+            charge(context(folder), task, 1e-6)
+    with pytest.raises(BudgetError, match="budget file"):
+        check_promise(context(folder), JOIN)
+
+
+def test_a_site_never_begins_a_ledger_itself(tmp_path: Path) -> None:
+    with pytest.raises(BudgetError, match="pansvm budget --new"):
+        charge(context(tmp_path / "fresh"), PRIVATE_STEP, 0.01)
+    assert not (tmp_path / "fresh" / budget.FILE).exists()
+
+
+def test_a_ledger_is_not_begun_twice(folder: Path) -> None:
+    charge(context(folder), PRIVATE_STEP, 0.02)
+    with pytest.raises(BudgetError, match="stays spent"):
+        new_ledger(folder, 0.2)
+    assert spent(folder) == [0.02]
+
+
+def test_errors_name_no_folder_but_in_their_detail(folder: Path) -> None:
+    (folder / budget.FILE).unlink()
+    with pytest.raises(BudgetError) as caught:
+        charge(context(folder), PRIVATE_STEP, 0.02)
+    assert str(folder) not in str(caught.value)
+    assert str(folder) in caught.value.detail
+
+
+def test_only_the_account_reads_it(folder: Path) -> None:
+    charge(context(folder), PRIVATE_STEP, 0.02)
+    assert stat.S_IMODE((folder / budget.FILE).stat().st_mode) == 0o600
+
+
+def test_a_table_with_other_columns_would_be_split_otherwise(folder: Path) -> None:
+    assert settle_columns(folder, "a").columns == "a"
+    assert settle_columns(folder, "a").columns == "a"
+    with pytest.raises(BudgetError, match="does not have the columns"):
+        settle_columns(folder, "b")
+
+
+KILLED = """
+import json, os, sys
+from pathlib import Path
+from clients.gate import budget
+from flower_pansvm.tasks.private_training import PRIVATE_STEP
+from tests.clients.gate.test_budget import context
+
+def dying_after(steps):
+    left = [steps]
+    def wrapped(real):
+        def call(*arguments, **named):
+            left[0] -= 1
+            if left[0] < 0:
+                os._exit(9)
+            return real(*arguments, **named)
+        return call
+    for name in ("open", "fsync", "replace", "close", "fdopen", "write"):
+        setattr(os, name, wrapped(getattr(os, name)))
+
+for steps in range(60):
+    folder = Path(sys.argv[1]) / str(steps)
+    budget.new_ledger(folder, 0.2)
+    child = os.fork()
+    if child == 0:
+        dying_after(steps)
+        for answer in range(3):
+            budget.charge(context(folder), PRIVATE_STEP, 0.001)
+            (folder / f"answer{answer}").touch()
+        os._exit(0)
+    ended = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    answers = len(list(folder.glob("answer*")))
+    shown = len(budget.read_ledger(folder).charges)
+    # The next one is written beside whatever the dead process has left.
+    budget.charge(context(folder), PRIVATE_STEP, 0.001)
+    print(json.dumps([ended, answers, shown]))
+"""
+
+
+def test_killed_at_any_write_the_ledger_shows_all_that_was_answered(tmp_path: Path) -> None:
+    """An answer leaves after `charge`: as many charges are there as answers, or one more, and never a damaged file."""
+    done = subprocess.run(
+        [sys.executable, "-c", KILLED, str(tmp_path)],
+        cwd=Path(__file__).parents[3],
+        env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[3])},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert all(shown in (answers, answers + 1) for _, answers, shown in found)
+    # It has been killed before the first answer, after the last one, and with a charge whose answer never left.
+    assert {answers for _, answers, _ in found} == {0, 1, 2, 3}
+    assert any(shown > answers for _, answers, shown in found)
+    assert found[-1] == [0, 3, 3]
+
+
+def test_a_write_that_fails_is_no_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: Any) -> None:
+        raise OSError(28, "no space left")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        charge(context(folder), PRIVATE_STEP, 0.001)
+    assert spent(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("node", "told"),
+    [
+        ({"epsilon": 0}, "epsilon=0"),
+        ({"epsilon": -1.0}, "above 0"),
+        ({"epsilon": 21}, "worth nothing"),
+        ({"epsilon": "much"}, "epsilon=much"),
+        ({"epsilon": "nan"}, "epsilon=nan"),
+        ({"delta": 0.1}, "delta=0.1"),
+    ],
+)
+def test_budgets_that_cannot_be_are_refused(folder: Path, node: dict[str, Scalar], told: str) -> None:
+    with pytest.raises(SettingError, match=told):
+        check_promise(context(folder, **node), JOIN)
+
+
+def test_a_hospital_with_a_budget_gives_nothing_else(folder: Path) -> None:
+    with pytest.raises(BudgetError, match="strategy=dp-svm"):
+        check_promise(context(folder), MOMENTS)
+    check_promise(context(folder), JOIN)
+    check_promise(context(folder), PRIVATE_STEP)
+
+
+def test_a_hospital_without_a_budget_is_asked_for_no_private_answers(folder: Path) -> None:
+    node = context(folder)
+    del node.node_config["epsilon"]
+    check_promise(node, MOMENTS)
+    with pytest.raises(BudgetError, match="no budget for differential privacy"):
+        check_promise(node, PRIVATE_STEP)
+
+
+def test_class_names_are_not_taken_from_the_rows(folder: Path) -> None:
+    node = context(folder)
+    del node.node_config["classes"]
+    with pytest.raises(PanSVMError, match="without looking at its rows"):
+        check_promise(node, JOIN)

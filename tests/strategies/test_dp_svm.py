@@ -1,0 +1,427 @@
+"""DP-SVM: the model of one place but for the noise, noise of the size that was promised, and every answer paid."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_moons
+
+from clients.gate.budget import new_ledger, read_ledger
+from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
+from flower_pansvm.fourier_map import BINS, FourierMap, bins, places
+from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.models.fourier_svc import FourierSVC
+from flower_pansvm.models.model import load_model
+from flower_pansvm.privacy.accountant import epsilon_of, rho_of
+from flower_pansvm.privacy.clipping import clipped
+from flower_pansvm.schema import Schema
+from flower_pansvm.terms import Scalar
+from simulations.audit.audit import audit
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import in_process_grid
+from simulations.report.page import headline, write_report
+from strategies.app import run
+from strategies.dp_svm import DpSvm
+from strategies.settings import Settings, make_settings
+from strategies.steps.private_fit import NoisyRidge, orthogonal_frequencies, shares, symmetric
+from strategies.steps.private_training import evaluated
+from strategies.steps.public_ranges import ranges_of_file, rounded_outward
+
+MakeGrid = Callable[..., InProcessGrid]
+
+
+def settings_of(**values: Any) -> Settings:
+    return make_settings(**{"strategy": "dp-svm", "data": "breast_cancer", **values})
+
+
+def trained(settings: Settings, grid: InProcessGrid | None = None) -> DpSvm:
+    strategy = DpSvm(settings)
+    strategy.start(grid or in_process_grid(settings))
+    return strategy
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"steps": 0}, {"data": "iris", "epsilon": 20.0}, {"sites": 3, "colluders": 2}]
+)
+def test_without_noise_it_is_what_one_place_would_compute(
+    pool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, changes: dict[str, Any]
+) -> None:
+    monkeypatch.setattr(
+        "clients.gate.private.discrete_gaussian", lambda sigma, size, bits: np.zeros(size, dtype=np.int64)
+    )
+    settings = settings_of(**changes)
+    strategy = trained(settings)
+    model, schema = strategy.outcome.model, strategy.federation.schema
+    assert isinstance(model, FourierSVC)
+    assert schema is not None
+    rows = pool(settings, schema)
+    z = model.feature_map_.transform(rows.X)
+    classes = len(schema.classes)
+    y = np.where(rows.classes == 1, 1.0, -1.0)[:, None] if classes == 2 else np.eye(classes)[rows.classes]
+    sides, steps = (y if classes == 2 else 2 * y - 1), changes.get("steps", 8)
+    rho, of_sites = strategy.budget.rho, settings.sites / (settings.sites - changes.get("colluders", 1))
+    moments = 0.15 if steps else 0.75
+    ridge = NoisyRidge(z.T @ z, z.T @ y, np.sqrt(2 * of_sites / (2 * moments * rho)))
+    w = ridge.weights if classes == 2 else 2 * ridge.weights - np.eye(z.shape[1])[:, -1:] * 4
+    path, v = [w], np.zeros_like(w)
+    noise = np.sqrt(of_sites / (2 * 0.6 * rho / max(steps, 1)))
+    penalty = min(ridge.penalty, max(len(z) / 5, noise * np.sqrt(z.shape[1]))) * (1 if classes == 2 else 0.4)
+    for _ in range(steps):
+        g = z.T @ clipped(sides * np.clip(1 - sides * (z @ path[-1]), 0, 1))
+        v = 0.5 * v + ridge.solve(g, penalty)
+        path.append(path[-1] + v)
+    assert model.coef_ == pytest.approx(np.mean(path[-2:], axis=0), rel=1e-9, abs=1e-12)
+    test = pool(settings, schema, test=True)
+    expected = np.mean(
+        model.predict(test.X) == np.array(schema.classes)[test.classes].astype(model.classes_.dtype)
+    )
+    assert strategy.outcome.evaluation is not None
+    assert strategy.outcome.evaluation.accuracy == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("sites", "colluders"), [(5, 1), (5, 4), (3, 0)])
+def test_the_noise_is_as_large_as_it_has_to_be(
+    pool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, sites: int, colluders: int
+) -> None:
+    seen = []
+    monkeypatch.setattr("strategies.dp_svm.symmetric", lambda d, a: seen.append((d, a)) or symmetric(d, a))
+    settings = settings_of(sites=sites, colluders=colluders, steps=1)
+    strategy = trained(settings)
+    assert isinstance(strategy.outcome.model, FourierSVC)
+    z = strategy.outcome.model.feature_map_.transform(pool(settings, strategy.federation.schema).X)
+    exact = z.T @ z
+    (diagonal, above), size = seen[0], len(exact)
+    one = np.sqrt(2 * sites / (sites - colluders) / (2 * 0.15 * strategy.budget.rho))
+    assert np.std(above - exact[np.triu_indices(size, 1)]) == pytest.approx(one / np.sqrt(2), rel=0.1)
+    assert np.std(diagonal - np.diag(exact)) == pytest.approx(one, rel=0.4)
+
+
+def test_what_a_run_says_of_itself(tmp_path: Path) -> None:
+    settings = settings_of(audit=True, out=str(tmp_path))
+    run(in_process_grid(settings), settings, tmp_path)
+    result = json.loads((tmp_path / "result.json").read_text())
+    told = result["privacy"]
+    assert told["epsilon_train"] == pytest.approx(1.0, abs=1e-6)
+    assert told["epsilon_train"] <= 1.0
+    assert told["epsilon_test"] <= 1.0
+    assert [(one["task"], one["rows"], one["answers"]) for one in told["spent"]] == [
+        ("private_bins", "train", 1),
+        ("private_moments", "train", 1),
+        ("private_step", "train", 8),
+        ("private_scores", "test", 1),
+    ]
+    assert len(told["not_covered"]) == 2
+    # Joining takes one, and a second for the simulated sites' ranges.
+    assert result["round_trips"] - 2 == 11
+    assert {one["how"] for one in result["disclosed"] if one["task"].startswith("private_")} == {"private"}
+    found = audit(settings, tmp_path)
+    assert found.not_examined == []
+    page = write_report(tmp_path).read_text()
+    assert "Differential privacy" in page
+    assert (
+        headline(result)["promise"]
+        == "epsilon 1, delta 1e-05 for every row, if at most 1 site colludes or fails"
+    )
+    model = load_model(tmp_path / "model.npz")
+    assert model.sha256() == result["model_sha256"]
+
+
+def lose(grid: InProcessGrid, after: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the second site of a grid fall silent after some round trips; it still gets what it is asked."""
+    trips, push = [0], grid.push_messages
+
+    def losing(messages: Any) -> list[str]:
+        trips[0] += 1
+        asked = list(messages)
+        ids = list(push(asked))
+        lost = list(grid.get_node_ids())[1] if trips[0] > after else None
+        return [
+            "lost" if one.metadata.dst_node_id == lost else own for one, own in zip(asked, ids, strict=True)
+        ]
+
+    monkeypatch.setattr(grid, "push_messages", losing)
+
+
+def test_a_lost_site_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    settings = settings_of(timeout=0.05)
+    grid = in_process_grid(settings)
+    lose(grid, 5, monkeypatch)
+    strategy = trained(settings, grid)
+    told = strategy.outcome.figures["privacy"]
+    steps = next(one for one in told["spent"] if one["task"] == "private_step")
+    assert strategy.federation.costs.dropped == ["site-001"]
+    # Seven different questions, one of them paid twice.
+    assert steps["answers"] == 8
+    assert told["epsilon_train"] <= 1.0
+
+
+def write_hospitals(tmp_path: Path, rows: int = 1500) -> list[Path]:
+    X, y = make_moons(rows, noise=0.15, random_state=0)
+    frame, files = pd.DataFrame({"age": 50 + 10 * X[:, 0], "dose": X[:, 1] / 100, "label": y}), []
+    for number, part in enumerate(np.array_split(np.arange(rows), 3)):
+        files.append(tmp_path / f"hospital{number}.csv")
+        frame.iloc[part].to_csv(files[-1], index=False)
+    return files
+
+
+@pytest.fixture
+def files(tmp_path: Path, state_home: Path) -> list[Path]:
+    for number in range(3):
+        new_ledger(state_home / f"site-hospital{number}", 0.2)
+    (tmp_path / "ranges.csv").write_text("column,low,high\ndose,-0.02,0.02\nage,30,90\n")
+    return write_hospitals(tmp_path)
+
+
+NODE: dict[str, Scalar] = {"epsilon": 4.0, "delta": 1e-5, "classes": "0,1"}
+
+
+def of_hospitals(tmp_path: Path, **values: Any) -> Settings:
+    return settings_of(**{"sites": 3, "epsilon": 4.0, "ranges": str(tmp_path / "ranges.csv"), **values})
+
+
+def test_hospitals_pay_for_every_answer_and_then_no_more(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path, state_home: Path
+) -> None:
+    settings = of_hospitals(tmp_path)
+    grid = hospitals(settings, files, NODE)
+    strategy = trained(settings, grid)
+    assert strategy.outcome.evaluation is not None
+    assert strategy.outcome.evaluation.accuracy is not None
+    assert strategy.outcome.evaluation.accuracy > 0.8
+    assert strategy.outcome.figures["privacy"]["not_covered"] == []
+    # Nothing but names and private sums has left, each of them charged.
+    sent = {reply.metadata.message_type for reply in grid.replies}
+    assert sent == {
+        *(
+            "query.join",
+            "train.private_bins",
+            "train.private_moments",
+            "train.private_step",
+            "evaluate.private_scores",
+        )
+    }
+    for number in range(3):
+        ledger = read_ledger(state_home / f"site-hospital{number}")
+        assert ledger.spent("train") == pytest.approx(strategy.budget.total("train"))
+        assert epsilon_of(ledger.spent("train"), 1e-5) == pytest.approx(4.0, abs=1e-6)
+        assert [one.task for one in ledger.charges].count("private_step") == 8
+    with pytest.raises(BudgetError, match=r"not enough is left\. Spent: epsilon 4 by run 1"):
+        trained(settings, hospitals(settings, files, NODE, run_id=2))
+    small = of_hospitals(tmp_path, epsilon=0.5)
+    with pytest.raises(BudgetError):
+        trained(small, hospitals(small, files, NODE, run_id=3))
+
+
+def test_a_repeated_sum_is_charged_again(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path, state_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also at the hospital whose answer was lost: it has left."""
+    settings = of_hospitals(tmp_path, timeout=0.05, min_sites=2)
+    grid = hospitals(settings, files, {**NODE, "min-sites": 2})
+    lose(grid, 4, monkeypatch)
+    strategy = trained(settings, grid)
+    charges = [read_ledger(state_home / f"site-hospital{number}") for number in range(3)]
+    tasks = [[one.task for one in ledger.charges] for ledger in charges]
+    assert tasks[0].count("private_step") == tasks[2].count("private_step") == 8
+    assert tasks[1].count("private_step") == 2
+    assert charges[0].spent("train") == pytest.approx(strategy.budget.total("train"))
+
+
+def test_a_hospitals_noise_is_new_each_time(files: list[Path], hospitals: MakeGrid, tmp_path: Path) -> None:
+    settings = of_hospitals(tmp_path, epsilon=0.5, steps=0)
+    models = [trained(settings, hospitals(settings, files, NODE, run_id=one)).outcome.model for one in (1, 2)]
+    assert models[0] is not None
+    assert models[1] is not None
+    assert models[0].sha256() != models[1].sha256()
+
+
+def test_a_budget_smaller_than_the_runs_ends_the_steps_early(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path
+) -> None:
+    settings = of_hospitals(tmp_path)
+    strategy = trained(settings, hospitals(settings, files, {**NODE, "epsilon": 3.0}))
+    told = strategy.outcome.figures["privacy"]
+    steps = next(one for one in told["spent"] if one["task"] == "private_step")
+    assert 0 < steps["answers"] < 8
+    assert told["epsilon_train"] <= 3.0
+    # The test rows have been asked once, for more than their budget.
+    assert strategy.outcome.evaluation is None
+
+
+@pytest.mark.parametrize(
+    ("node", "values", "told"),
+    [
+        ({"epsilon": 4.0}, {}, "without looking at its rows"),
+        ({"classes": "0,1"}, {}, "no budget for differential privacy"),
+        (NODE, {"test_fraction": 0.3}, "keeps the same 0.2 of its rows"),
+        (NODE, {"colluders": 0}, "insists on at least 1"),
+        ({**NODE, "colluders": 2}, {}, "colluders=1: it insists on at least 2"),
+        (NODE, {"colluders": 3}, "cannot share noise among 3 sites of which 3"),
+        ({**NODE, "aggregation": "plain"}, {"aggregation": "plain"}, "in secure sums only"),
+        (NODE, {"strategy": "pan-svm"}, "differentially private answers only"),
+        (NODE, {"strategy": "local-only"}, "differentially private answers only"),
+        (NODE, {"ranges": "table"}, "differentially private answers only"),
+        ({"classes": "0,1"}, {"ranges": "table"}, "does not disclose"),
+    ],
+)
+def test_hospitals_refuse(
+    files: list[Path],
+    hospitals: MakeGrid,
+    tmp_path: Path,
+    state_home: Path,
+    node: dict[str, Scalar],
+    values: dict[str, Any],
+    told: str,
+) -> None:
+    other = "strategy" in values
+    settings = make_settings(**values, sites=3) if other else of_hospitals(tmp_path, **values)
+    with pytest.raises(PanSVMError, match=told):
+        run(hospitals(settings, files, node), settings, tmp_path / "out")
+    assert all(read_ledger(state_home / f"site-hospital{number}").charges == () for number in range(3))
+
+
+def test_rows_never_change_sides(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two budgets are one for each row only so. Another seed is another split everywhere else."""
+    from clients.gate import lasting_split  # noqa: PLC0415
+
+    kept: dict[str, list[np.ndarray]] = {}
+    real = lasting_split._split
+
+    def spy(site: Any, *arguments: Any) -> Any:
+        train, test = real(site, *arguments)
+        kept.setdefault(site.name, []).append(test.X[:, np.argsort(site.schema().columns)])
+        return train, test
+
+    monkeypatch.setattr(lasting_split, "_split", spy)
+    for seed in (0, 1):
+        frame = pd.read_csv(files[0])
+        frame[[*reversed(frame.columns)]].to_csv(files[0], index=False)  # columns in another order
+        settings = of_hospitals(tmp_path, epsilon=0.5, steps=0, seed=seed)
+        trained(settings, hospitals(settings, files, NODE, run_id=seed + 1))
+    assert len(kept) == 3
+    for first, second in kept.values():
+        assert np.array_equal(first, second)
+        assert 60 < len(first) < 140
+
+
+def test_too_few_rows_are_told_before_most_of_the_budget_is_spent() -> None:
+    with pytest.raises(
+        TrainingError, match=r"No useful model can come of about \d+ training rows with 13 columns.*75%"
+    ):
+        trained(settings_of(data="wine"))
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (None, "cannot be read"),
+        ("", "is no file of public ranges"),
+        ("age,30,90\n", "is no file of public ranges"),
+        ("column,low,high\nage,30\n", "is no file of public ranges"),
+        ("column,low,high\nage,30,90\n", r"no public range for the column 'dose'.*'dose,LOW,HIGH'"),
+        ("column,low,high\nage,30,90\ndoes,0,1\n", "Did you mean 'does'"),
+        ("column,low,high\nage,90,30\ndose,0,1\n", "gives the column 'age' the range from '90' to '30'"),
+        ("column,low,high\nage,30,30\ndose,0,1\n", "below the high end"),
+        ("column,low,high\nage,young,30\ndose,0,1\n", "from 'young'"),
+        ("column,low,high\nage,nan,30\ndose,0,1\n", "from 'nan'"),
+    ],
+)
+def test_ranges_that_cannot_be(tmp_path: Path, text: str | None, told: str) -> None:
+    path = tmp_path / "file.csv"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(SettingError, match=told):
+        ranges_of_file(path, Schema(("age", "dose"), ("0", "1")))
+
+
+@pytest.mark.parametrize("value", [0.0, 1.0, -7.4172179, 0.078, 846.0, 2.5e-9, -1e12, 99.1, 0.1 + 0.2])
+def test_rounding_is_outward(value: float) -> None:
+    low, high = rounded_outward(value, up=False), rounded_outward(value, up=True)
+    assert low <= value * (1 + 1e-9) and value * (1 - 1e-9) <= high if value > 0 else low <= value <= high
+    assert high - low <= 0.11 * abs(value)
+
+
+@pytest.mark.parametrize("epsilon", [20.5, 1e6])
+def test_an_epsilon_that_is_worth_nothing_is_refused(epsilon: float) -> None:
+    with pytest.raises(SettingError, match="may change by a factor of"):
+        settings_of(epsilon=epsilon)
+
+
+def test_shares_of_bins_are_the_counts_if_there_is_no_noise_and_smooth_if_there_is_much() -> None:
+    counts = np.zeros((1, BINS))
+    counts[0, [3, 10]] = 400.0, 600.0
+    sure, unsure = shares(counts, 1000.0, 0.1), shares(counts, 1000.0, 1e5)
+    assert sure[0, [3, 10]] == pytest.approx([0.38, 0.57], abs=0.01)
+    assert sure.sum() == pytest.approx(1.0)
+    assert unsure.max() < 0.2
+    assert unsure.sum() == pytest.approx(1.0)
+
+
+def test_shares_minimise_what_they_are_said_to() -> None:
+    generator = np.random.default_rng(0)
+    from scipy.optimize import minimize  # noqa: PLC0415
+
+    from strategies.steps.private_fit import PRIOR, SMOOTHING, WIDTHS  # noqa: PLC0415
+
+    cells = generator.normal(30, 40, size=(1, BINS))
+    rows, deviation = float(cells.sum()), 40.0
+
+    def loss(raw: Any) -> float:
+        p = np.exp(raw) / np.exp(raw).sum()
+        return float(
+            np.square(cells[0] - rows * p).sum() / (2 * deviation**2) + (p * np.log(p / PRIOR)).sum()
+        )
+
+    best = minimize(loss, np.zeros(BINS), tol=1e-10)
+    p = (shares(cells, rows, deviation)[0] - SMOOTHING * WIDTHS) / (1 - SMOOTHING)
+    assert loss(np.log(p)) <= best.fun + 1e-6
+
+
+def test_frequencies_make_the_kernel() -> None:
+    frequencies = orthogonal_frequencies(4000, 5, 0.3, 0)
+    assert frequencies.shape == (4000, 5)
+    difference = np.array([0.5, -1.0, 0.2, 0.0, 0.7])
+    expected = np.exp(-0.3 * difference @ difference)
+    assert np.cos(frequencies @ difference).mean() == pytest.approx(expected, abs=0.01)
+    assert abs(frequencies[0] @ frequencies[1]) < 1e-12
+
+
+def test_ranks_rise_evenly_and_the_map_standardises() -> None:
+    from strategies.steps.private_fit import fitted_map  # noqa: PLC0415
+
+    X = np.random.default_rng(0).beta(2, 5, size=(20_000, 1))
+    ends = np.array([0.0]), np.array([1.0])
+    counts = np.bincount(bins(places(X, *ends))[:, 0], minlength=BINS)[None].astype(float)
+    feature_map: FourierMap = fitted_map(shares(counts, 20_000.0, 1.0), *ends, 200.0, 0)
+    scaled = feature_map._scaled(X)
+    assert scaled.mean() == pytest.approx(0.0, abs=0.1)
+    assert scaled.std() == pytest.approx(1.0, abs=0.1)
+    sorted_cells = np.linspace(0, 1, 2000)[:, None]
+    assert (np.diff(feature_map._scaled(sorted_cells)[:, 0]) > -1e-12).all()
+    assert feature_map._scaled(np.array([[np.nan]])).item() == 0.0
+
+
+def test_noisy_counts_of_test_rows() -> None:
+    found, noise = evaluated(np.array([[40.0, -3.0], [10.0, 50.0]]), 2.0)
+    assert found.accuracy == pytest.approx(0.9)
+    assert found.rows == 100
+    assert noise == pytest.approx(2.0 * np.sqrt(2 * (0.81 + 0.01)) / 100)
+    many, _ = evaluated(np.array([[1.0, 9.0], [2.0, 8.0], [5.0, 5.0]]), 2.0)
+    assert many.accuracy == pytest.approx(22 / 30)
+    assert evaluated(np.full((2, 2), -1.0), 2.0)[0].accuracy is None
+
+
+def test_no_test_rows_no_question() -> None:
+    strategy = trained(settings_of(test_fraction=0.0))
+    assert strategy.outcome.evaluation is None
+    assert strategy.outcome.figures["privacy"]["epsilon_test"] == 0.0
+
+
+def test_the_budget_of_the_page() -> None:
+    assert trained(settings_of(steps=0)).budget.rho == pytest.approx(rho_of(1.0, 1e-5))
