@@ -27,7 +27,7 @@ METHODS = {
 
 Scheme = Literal["CV1", "CV2"]
 Classifier = Literal["PAN", "LIBSVM"]
-What = Literal["before", "after", "gain", "features", "chosen", "chosen features", "ties"]
+What = Literal["before", "after", "gain", "features", "chosen", "ties"]
 
 GENE_STEPS = "10:0.4,1"
 """Thousands of features go by two fifths down to ten, then one by one: about 20 steps instead of thousands."""
@@ -106,7 +106,6 @@ class Curves:
             "chosen": [
                 self._accuracy(result, count) for result, count in zip(self.results, chosen, strict=True)
             ],
-            "chosen features": [float(count) for count in chosen],
             "ties": [
                 100.0 * result["steps_tied"] / result["steps_by_accuracy"]
                 for result in self.results
