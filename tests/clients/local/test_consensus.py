@@ -128,14 +128,7 @@ def same(one: ConsensusAnswer, other: ConsensusAnswer) -> bool:
 
 def reference(files: list[Path]) -> list[ConsensusAnswer]:
     """Return the sums of each step, from another solver and Boyd's equations as they stand."""
-    expected = []
-    sides = []
-    for file in files:
-        frame = pd.read_csv(file)
-        train = ~held_out(frame["label"].astype(str).to_numpy(), 0.2, 0)
-        X = (frame[["age", "dose"]].to_numpy()[train] - SHIFT) / SCALE
-        y = np.where(frame["label"].to_numpy()[train] == 1, 1.0, -1.0)
-        sides.append(y[:, None] * np.column_stack([X, np.ones(len(X))]))
+    expected, sides = [], _sides(files)
     x, u = [np.zeros(3)] * len(sides), [np.zeros(3)] * len(sides)
     for step, ((z,), (rho,)) in enumerate(zip(POINTS, RHO, strict=True)):
         before = RHO[max(step - 1, 0), 0]
@@ -147,6 +140,18 @@ def reference(files: list[Path]) -> list[ConsensusAnswer]:
         models = sum(x_i + own for x_i, own in zip(x, u, strict=True))
         expected.append(ConsensusAnswer(np.array([models]), *(np.array([one]) for one in (primal, *sizes))))
     return expected
+
+
+def _sides(files: list[Path]) -> list[Numbers]:
+    """Return y_i (f_i, 1) of each hospital's training rows."""
+    sides = []
+    for file in files:
+        frame = pd.read_csv(file)
+        train = ~held_out(frame["label"].astype(str).to_numpy(), 0.2, 0)
+        X = (frame[["age", "dose"]].to_numpy()[train] - SHIFT) / SCALE
+        y = np.where(frame["label"].to_numpy()[train] == 1, 1.0, -1.0)
+        sides.append(y[:, None] * np.column_stack([X, np.ones(len(X))]))
+    return sides
 
 
 def _minimum(rows: Numbers, centre: Numbers, rho: float) -> Numbers:
@@ -236,3 +241,27 @@ def test_a_question_that_no_coordinator_asks_is_refused(
     federation = joined()
     with pytest.raises((SettingError, FederationError), match=reason):
         federation.secure_sum(CONSENSUS, replace(question(0), **change))
+
+
+def test_a_coordinator_of_its_own_mind_reads_slopes_of_the_loss(
+    joined: Ask, hospital_files: list[Path]
+) -> None:
+    """With a huge rho each row within the margin has the factor C / rho, so that two sums may differ in one row."""
+    rho = 1e9
+    sides = np.vstack(_sides(hospital_files))
+    point, direction = np.array([0.7, -0.9, 0.3]), np.array([1.0, 0.0, 1.0])
+    # Where on the way the rows come to the margin; one of them between two points that no row is near.
+    times = np.sort((1 - sides @ point) / (sides @ direction))
+    times = times[times > 0]
+    place = int(np.argmax(np.minimum(times[1:-1] - times[:-2], times[2:] - times[1:-1]))) + 1
+    points = [point + direction * times[[place + one, place + one + 1]].mean() for one in (-1, 0)]
+    slopes = []
+    for run_id, z in enumerate(points, start=2):
+        # The first dual variables are -rho times the point, so that the model is drawn to twice of it.
+        asked = replace(question(0), points=z[None, None] / 2, rho=np.full((1, 1), rho))
+        models = joined(run_id=run_id).secure_sum(CONSENSUS, asked).models[0]
+        slopes.append((models - len(hospital_files) * z / 2) * rho / C)
+    before, after = (1 - sides @ z > 0 for z in points)
+    (row,) = np.flatnonzero(before != after)
+    sign = 1.0 if before[row] else -1.0
+    assert slopes[0] - slopes[1] == pytest.approx(sign * sides[row], abs=1e-3)

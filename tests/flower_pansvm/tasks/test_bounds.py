@@ -19,6 +19,7 @@ from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.records import Floats
 from flower_pansvm.scaling import moments
 from flower_pansvm.secure_sum.fixed_point import scale_exponent
+from flower_pansvm.tasks.consensus import CONSENSUS, ConsensusQuestion
 from flower_pansvm.tasks.cutting_planes import CUTS, CutsQuestion
 from flower_pansvm.tasks.landmarks import ASSIGN, LANDMARKS, AssignQuestion, BoxQuestion, LandmarksQuestion
 from flower_pansvm.tasks.limits import LARGEST_CELL, MOST_ROWS, UNKNOWN
@@ -43,6 +44,11 @@ def support_asked(beta: float = 1.0) -> SupportQuestion:
     return pack_duals([problem_of()], [duals], blur=True)
 
 
+def consensus_asked(point: float = 3.0, rho: float = 0.5) -> ConsensusQuestion:
+    points, penalties = np.full((1, 1, 3), point), np.full((1, 1), rho)
+    return ConsensusQuestion(**vars(pack_problems([problem_of()])), first=0, points=points, rho=penalties)
+
+
 QUESTIONS: dict[str, Any] = {
     "landmarks": LandmarksQuestion(np.array([-1]), np.ones(1), 3, 2, 0),
     "assign": AssignQuestion(np.array([-1]), np.ones((1, 2, 2)), np.array([2]), 2),
@@ -50,6 +56,7 @@ QUESTIONS: dict[str, Any] = {
     "warm_start": pack_problems([problem_of()]),
     "cuts": cuts_asked(),
     "support": support_asked(),
+    "consensus": consensus_asked(),
     "scores": None,
 }
 """A question of each task that asks for something; none of a task whose bounds do not look at it."""
@@ -99,6 +106,16 @@ def test_sums_are_exact_enough_to_train_to_a_gap_of_1e_9() -> None:
     assert 2.0 ** -scale_exponent(centres, 20) < 1e-11
     totals = bounds_of(ASSIGN, QUESTIONS["assign"], Terms(), 20)["totals"]
     assert 2.0 ** -scale_exponent(totals, 20) < 1e-8
+
+
+@pytest.mark.parametrize("point", [0.0, -40.0])
+@pytest.mark.parametrize("rho", [1e-3, 1.0, 1e3])
+def test_models_of_as_many_rows_as_a_site_may_have_stay_within_their_bound(point: float, rho: float) -> None:
+    """X + y / rho is the point and, for each row, at most C / rho times a vector that is no longer than sqrt(2)."""
+    bound = bounds_of(CONSENSUS, consensus_asked(point, rho), Terms(), 5)["models"]
+    assert abs(point) + MOST_ROWS / rho * np.sqrt(2) < bound < UNKNOWN
+    # Exact enough for residuals of 1e-5, whatever the penalty draws the models by.
+    assert 2.0 ** -scale_exponent(bound, 5) < 1e-9 * max(1.0, 1.0 / rho)
 
 
 def test_curvature_keeps_its_digits_however_narrow_the_bump() -> None:
