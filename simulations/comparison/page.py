@@ -167,12 +167,12 @@ def _words(
 ) -> dict[str, str]:
     """Return what the comparison says in sentences; one that has nothing to say is empty."""
     failed = int((runs["error"] != "").sum())
-    repeats = runs["repeat"].nunique()
+    sets, repeats = runs["data"].nunique(), runs["repeat"].nunique()
     return {
         "what": (
             f"{len(runs)} of {total} runs: {means['strategy'].nunique()} strategies and baselines on "
-            f"{runs['data'].nunique()} data sets, {repeats} repeat{'' if repeats == 1 else 's'}. Mean ± standard "
-            "deviation over the repeats, on the test rows of all sites."
+            f"{sets} data set{'' if sets == 1 else 's'}, {repeats} repeat{'' if repeats == 1 else 's'}. Mean ± "
+            "standard deviation over the repeats, on the test rows of all sites."
         ),
         "failed": f"{failed} run{' has' if failed == 1 else 's have'} failed and are in no mean."
         if failed

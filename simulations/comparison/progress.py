@@ -79,7 +79,15 @@ class ProgressDisplay:
                 f"{sum(seconds) / len(seconds):.1f}" if seconds else "",
             )
         failures = [one for one in self.finished.values() if one.error][-LAST:]
-        told = [Text(f"{one.strategy}, {one.data}, {one.split}: {_outcome(one)}", "red") for one in failures]
+        told = [
+            Text(
+                f"{one.strategy}, {one.data}, {one.split}: {_outcome(one)}",
+                "red",
+                no_wrap=True,
+                overflow="ellipsis",
+            )
+            for one in failures
+        ]
         return Group(table, *told, Text(self._pace()))
 
     def _pace(self) -> str:

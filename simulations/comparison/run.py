@@ -140,10 +140,15 @@ def run_case(case: Case) -> Finished:
     try:
         return Finished.of(case, **(_baseline(case) if case.strategy in all_baselines() else _strategy(case)))
     except PanSVMError as error:
-        return Finished.of(case, error=error.with_detail())
+        return Finished.of(case, error=_line(error.with_detail()))
     except Exception as error:
         # A fault of one strategy must not end the others.
-        return Finished.of(case, error=f"{type(error).__name__}: {error}")
+        return Finished.of(case, error=_line(f"{type(error).__name__}: {error}"))
+
+
+def _line(text: str) -> str:
+    """Return a text on one line, as tables have it."""
+    return " ".join(text.split())
 
 
 def _strategy(case: Case) -> dict[str, Any]:

@@ -61,6 +61,13 @@ def test_a_run_that_fails_says_why() -> None:
     assert "too large" in line.error
 
 
+def test_a_reason_of_several_lines_is_one_in_the_table() -> None:
+    # Every site tells of its own.
+    line = run_case(case_of("local-only", data="iris", kernel="poly", gamma="1e200"))
+    assert "site-001" in line.error
+    assert "\n" not in line.error
+
+
 def test_an_error_that_nobody_foresaw_is_one_of_its_run(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise RuntimeError("out of luck")
