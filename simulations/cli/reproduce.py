@@ -73,6 +73,7 @@ def reproduce(
             f"{len(results)} runs, {count} repeat{'s' * (count > 1)}, {failed} failed; {seconds / 60:.1f} minutes of "
             "computing one after the other."
         ]
+        took += [f"One of them: {command}" for command in filter(None, (run.command for run in runs[-1:]))]
         files = writing.write(name, what, cells, took, out)
         console.print(writing.rich_table(what, cells))
         for heading, lines in writing.notes(what):

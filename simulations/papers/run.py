@@ -1,6 +1,5 @@
 """One run of a reproduction: nothing but its settings, so that tables can share it and a stopped one can go on."""
 
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -71,11 +70,6 @@ class Run:
         return dict(self.items)
 
     @property
-    def key(self) -> str:
-        """The settings as text, the same for the same settings."""
-        return json.dumps(self.items)
-
-    @property
     def strategy(self) -> str:
         """The strategy, or what stands for one."""
         return str(self.config["strategy"])
@@ -92,7 +86,9 @@ class Run:
 
     @property
     def command(self) -> str:
-        """The command that makes a federated run again."""
+        """The command that makes a federated run again; empty for what runs in one place."""
+        if self.strategy.startswith((CENTRAL, FOLDS, LIBSVM)):
+            return ""
         options = {"data", "sites", "split", "seed", "strategy"}
         own = [f"--{key} {value}" for key, value in self.items if key in options]
         more = [f"--set {key}={value}" for key, value in self.items if key not in options]

@@ -2,7 +2,7 @@
 
 from simulations.papers.lu2016.many_classes import pan
 from simulations.papers.lu2016.schemes import SchemesFigure
-from simulations.papers.lu2016.sets import PaperSet
+from simulations.papers.lu2016.sets import ThesisSet
 from simulations.papers.reproduction import REPRODUCTIONS
 from simulations.papers.run import Run
 
@@ -15,6 +15,6 @@ class Figure46(SchemesFigure):
     minutes, quick_minutes = 900, 90
     said = ("Both leukemias and lung are better under CV2, by less than 1.68 points.",)
 
-    def make(self, one: PaperSet, share: float, scheme: str, seed: int) -> Run:
+    def make(self, one: ThesisSet, share: float, scheme: str, seed: int) -> Run:
         """Return a run."""
         return pan(one, share, scheme, seed)

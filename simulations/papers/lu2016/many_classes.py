@@ -7,7 +7,7 @@ fifth of each class at each site is left out first. As nothing is chosen here, b
 from collections.abc import Mapping, Sequence
 
 from flower_pansvm.terms import Scalar
-from simulations.papers.lu2016.sets import DNA, LEUKEMIA_3, LEUKEMIA_4, LUNG, MANY_CLASSES, PaperSet
+from simulations.papers.lu2016.sets import DNA, LEUKEMIA_3, LEUKEMIA_4, LUNG, MANY_CLASSES, ThesisSet
 from simulations.papers.run import Result, Run, make_run
 
 SHARES = tuple(number / 100 for number in range(25, 91, 5))
@@ -24,7 +24,7 @@ SUBSTITUTED = (
 )
 
 
-def shares_of(one: PaperSet) -> Sequence[float]:
+def shares_of(one: ThesisSet) -> Sequence[float]:
     """Return the shares of landmarks; of the 32 rows of lung, fewer than 55 % are too few."""
     return [share for share in SHARES if share >= 0.55] if one is LUNG else SHARES
 
@@ -32,7 +32,7 @@ def shares_of(one: PaperSet) -> Sequence[float]:
 SETTINGS: Mapping[str, Scalar] = {"scaling": "minmax", "preset": "exact", "min_cluster": 1, "sites": 5}
 
 
-def pan(one: PaperSet, share: float, scheme: str, seed: int) -> Run:
+def pan(one: ThesisSet, share: float, scheme: str, seed: int) -> Run:
     """Return a run of PAN-SVM."""
     values: dict[str, Scalar] = {**SETTINGS, "gamma": one.gamma, "landmarks": share, "seed": seed}
     if scheme == "CV1":
@@ -42,7 +42,7 @@ def pan(one: PaperSet, share: float, scheme: str, seed: int) -> Run:
     return make_run("pan-svm", one.data, **values)
 
 
-def libsvm(one: PaperSet, share: float, scheme: str, seed: int) -> Run:
+def libsvm(one: ThesisSet, share: float, scheme: str, seed: int) -> Run:
     """Return a run of LIBSVM; under CV2 on so many of the rows that four fifths would be a share of 1."""
     values: dict[str, Scalar] = {
         "C": one.C,

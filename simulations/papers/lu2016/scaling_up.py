@@ -8,7 +8,7 @@ from simulations.papers.lu2016.sets import (
     GRAVIER,
     STOP,
     SUBSTITUTED_GAMMA,
-    PaperSet,
+    ThesisSet,
     chapter_3,
 )
 from simulations.papers.run import Run
@@ -25,7 +25,7 @@ SUBSTITUTED = (
 )
 
 
-def runs_of(one: PaperSet, repeats: int) -> list[Run]:
+def runs_of(one: ThesisSet, repeats: int) -> list[Run]:
     """Return the runs of a set, one for each seed."""
     landmarks = 500 if one in LARGE else 0.25
     return [chapter_3(one, seed, landmarks=landmarks) for seed in range(repeats)]

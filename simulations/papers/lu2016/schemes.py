@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from simulations.papers.lu2016.many_classes import ALL, SUBSTITUTED, accuracy, shares_of
-from simulations.papers.lu2016.sets import PaperSet
+from simulations.papers.lu2016.sets import ThesisSet
 from simulations.papers.plots import bars, legend
 from simulations.papers.reproduction import Cell, Place, Plan, Reproduction
 from simulations.papers.run import Result, Run
@@ -23,7 +23,7 @@ class SchemesFigure(Reproduction):
     )
 
     @abstractmethod
-    def make(self, one: PaperSet, share: float, scheme: str, seed: int) -> Run:
+    def make(self, one: ThesisSet, share: float, scheme: str, seed: int) -> Run:
         """Return the run of a set, a share of landmarks, a scheme and a seed."""
 
     def plan(self, repeats: int) -> Plan:

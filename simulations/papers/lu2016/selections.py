@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 
 from flower_pansvm.terms import Scalar
-from simulations.papers.lu2016.sets import DIA, GENES, SIX, WBC, PaperSet
+from simulations.papers.lu2016.sets import DIA, GENES, SIX, WBC, ThesisSet
 from simulations.papers.reproduction import Cell, Place, Plan, Reproduction
 from simulations.papers.run import LIBSVM, Result, Run, make_run
 
@@ -27,7 +27,7 @@ METHODS = {
 
 Scheme = Literal["CV1", "CV2"]
 Classifier = Literal["PAN", "LIBSVM"]
-What = Literal["before", "after", "gain", "features", "chosen", "chosen features", "ties"]
+What = Literal["before", "after", "gain", "features", "chosen", "ties"]
 
 GENE_STEPS = "10:0.4,1"
 """Thousands of features go by two fifths down to ten, then one by one: about 20 steps instead of thousands."""
@@ -56,7 +56,7 @@ class Column(NamedTuple):
     what: What
 
 
-def selection(one: PaperSet, column: Column, seed: int) -> Run:
+def selection(one: ThesisSet, column: Column, seed: int) -> Run:
     """Return a selection; columns that differ only in what they show have the same."""
     values: dict[str, Scalar] = {
         "C": one.C,
@@ -106,7 +106,6 @@ class Curves:
             "chosen": [
                 self._accuracy(result, count) for result, count in zip(self.results, chosen, strict=True)
             ],
-            "chosen features": [float(count) for count in chosen],
             "ties": [
                 100.0 * result["steps_tied"] / result["steps_by_accuracy"]
                 for result in self.results
@@ -148,14 +147,14 @@ class SelectionTable(Reproduction):
     ----------
     columns : mapping of str to Column
         By their titles.
-    sets : sequence of PaperSet
+    sets : sequence of ThesisSet
         The rows.
     summed : bool
         Whether the last row is the sum of the others.
     """
 
     columns: ClassVar[Mapping[str, Column]]
-    sets: ClassVar[Sequence[PaperSet]] = SIX
+    sets: ClassVar[Sequence[ThesisSet]] = SIX
     summed: ClassVar[bool] = False
     substituted: ClassVar[tuple[str, ...]] = SUBSTITUTED
     errors: ClassVar[tuple[str, ...]] = ERRORS
@@ -185,7 +184,9 @@ class SelectionTable(Reproduction):
 
     def _sums(self, cells: Sequence[Cell]) -> list[Cell]:
         sums = []
-        for title in self.columns if self.summed else ():
+        for title, column in self.columns.items() if self.summed else ():
+            if column.what == "ties":
+                continue
             known = [cell.ours for cell in cells if cell.column == title and cell.ours is not None]
             ours = float(np.sum(known)) if len(known) == len(self.sets) else None
             runs = min(cell.runs for cell in cells if cell.column == title)

@@ -11,7 +11,7 @@ from simulations.papers.run import Run, make_run
 
 
 @dataclass(frozen=True)
-class PaperSet:
+class ThesisSet:
     """A line of Table 3.1, 4.1 or 5.1.
 
     Parameters
@@ -34,18 +34,18 @@ class PaperSet:
     features: int
 
 
-AUSTRALIAN = PaperSet("Australian", "australian", 512.0, 2.0**-7, 690, 14)
-BREAST_CANCER = PaperSet("Breast cancer", "breast-cancer", 0.125, 0.125, 683, 10)
-DIABETES = PaperSet("Pima Diabetes", "diabetes", 512.0, 2.0**-7, 768, 8)
-GERMAN = PaperSet("German", "german.numer", 8.0, 2.0**-5, 1000, 24)
-HEART = PaperSet("Heart", "heart", 2048.0, 2.0**-13, 270, 13)
-IONOSPHERE = PaperSet("Ionosphere", "ionosphere", 8.0, 0.5, 351, 34)
-LIVER = PaperSet("Liver disorders", "liver-disorders", 8.0, 0.5, 345, 6)
-SPLICE = PaperSet("Splice", "splice", 8.0, 2.0**-5, 1000, 60)
-FOURCLASS = PaperSet("Fourclass", "fourclass", 8.0, 2.0, 862, 2)
-ADULT = PaperSet("Adult", "a9a", 100.0, 0.5, 32561, 123)
-COD_RNA = PaperSet("Cod_rna", "cod-rna.scaled", 32.0, 0.5, 59535, 8)
-GRAVIER = PaperSet("GSE2990", "breast-gravier", 32.0, 2.0**-15, 168, 2905)
+AUSTRALIAN = ThesisSet("Australian", "australian", 512.0, 2.0**-7, 690, 14)
+BREAST_CANCER = ThesisSet("Breast cancer", "breast-cancer", 0.125, 0.125, 683, 10)
+DIABETES = ThesisSet("Pima Diabetes", "diabetes", 512.0, 2.0**-7, 768, 8)
+GERMAN = ThesisSet("German", "german.numer", 8.0, 2.0**-5, 1000, 24)
+HEART = ThesisSet("Heart", "heart", 2048.0, 2.0**-13, 270, 13)
+IONOSPHERE = ThesisSet("Ionosphere", "ionosphere", 8.0, 0.5, 351, 34)
+LIVER = ThesisSet("Liver disorders", "liver-disorders", 8.0, 0.5, 345, 6)
+SPLICE = ThesisSet("Splice", "splice", 8.0, 2.0**-5, 1000, 60)
+FOURCLASS = ThesisSet("Fourclass", "fourclass", 8.0, 2.0, 862, 2)
+ADULT = ThesisSet("Adult", "a9a", 100.0, 0.5, 32561, 123)
+COD_RNA = ThesisSet("Cod_rna", "cod-rna.scaled", 32.0, 0.5, 59535, 8)
+GRAVIER = ThesisSet("GSE2990", "breast-gravier", 32.0, 2.0**-15, 168, 2905)
 
 EIGHT = (AUSTRALIAN, BREAST_CANCER, DIABETES, GERMAN, HEART, IONOSPHERE, LIVER, SPLICE)
 """The sets of Table 3.2."""
@@ -57,21 +57,21 @@ SUBSTITUTED_GAMMA = {
 }
 """Why two sets have another gamma than Table 3.1."""
 
-LEUKEMIA_3 = PaperSet("Leukemia_3c", "leukemia-3c", 512.0, 2.0**-13, 72, 7129)
-LEUKEMIA_4 = PaperSet("Leukemia_4c", "leukemia-4c", 512.0, 2.0**-13, 72, 7129)
-DNA = PaperSet("DNA", "dna", 8.0, 2.0**-5, 2000, 180)
-VOWEL = PaperSet("Vowel", "vowel", 2.0, 2.0, 528, 10)
-LUNG = PaperSet("Lung", "lung-cancer", 2048.0, 2.0**-11, 32, 56)
-LETTER = PaperSet("Letter", "letter-tenth", 8.0, 2.0, 1500, 16)
+LEUKEMIA_3 = ThesisSet("Leukemia_3c", "leukemia-3c", 512.0, 2.0**-13, 72, 7129)
+LEUKEMIA_4 = ThesisSet("Leukemia_4c", "leukemia-4c", 512.0, 2.0**-13, 72, 7129)
+DNA = ThesisSet("DNA", "dna", 8.0, 2.0**-5, 2000, 180)
+VOWEL = ThesisSet("Vowel", "vowel", 2.0, 2.0, 528, 10)
+LUNG = ThesisSet("Lung", "lung-cancer", 2048.0, 2.0**-11, 32, 56)
+LETTER = ThesisSet("Letter", "letter-tenth", 8.0, 2.0, 1500, 16)
 
 MANY_CLASSES = (LEUKEMIA_3, LEUKEMIA_4, DNA, VOWEL, LUNG, LETTER)
 """Table 4.1."""
 
-DIA = PaperSet("DIA", "diabetes", 512.0, 2.0**-7, 768, 8)
-COLON = PaperSet("Colon", "colon-log2", 32.0, 2.0**-7, 62, 2000)
-LEUKEMIA = PaperSet("Leukemia", "leukemia-log2", 128.0, 2.0**-13, 72, 7129)
-WBC = PaperSet("WBC", "breast_cancer", 128.0, 8.0, 569, 30)
-DLBCL = PaperSet("DLBCL", "dlbcl", 2.0, 2.0**-7, 47, 4026)
+DIA = ThesisSet("DIA", "diabetes", 512.0, 2.0**-7, 768, 8)
+COLON = ThesisSet("Colon", "colon-log2", 32.0, 2.0**-7, 62, 2000)
+LEUKEMIA = ThesisSet("Leukemia", "leukemia-log2", 128.0, 2.0**-13, 72, 7129)
+WBC = ThesisSet("WBC", "breast_cancer", 128.0, 8.0, 569, 30)
+DLBCL = ThesisSet("DLBCL", "dlbcl", 2.0, 2.0**-7, 47, 4026)
 
 SIX = (DIA, IONOSPHERE, COLON, LEUKEMIA, WBC, DLBCL)
 """Table 5.1, in the order of its tables."""
@@ -107,7 +107,7 @@ ADMM: dict[str, Scalar] = {"rho": 1.0, "adaptive_rho": False, "abs_tol": 1e-4, "
 BOYD = "ADMM (settings not stated): Boyd's example, rho = 1 and fixed, tolerances 1e-4 absolute and 1e-2 relative."
 
 
-def chapter_3(one: PaperSet, seed: int, strategy: str = "pan-svm", **more: Scalar) -> Run:
+def chapter_3(one: ThesisSet, seed: int, strategy: str = "pan-svm", **more: Scalar) -> Run:
     """Return a run of chapter 3."""
     values = {**PAPER, **ADMM, "C": one.C, "gamma": one.gamma, "seed": seed, **more}
     return make_run(strategy, one.data, **values)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import ClassVar
 
 from flower_pansvm.terms import Scalar
-from simulations.papers.lu2016.sets import BOYD, STOP, PaperSet, chapter_3
+from simulations.papers.lu2016.sets import BOYD, STOP, ThesisSet, chapter_3
 from simulations.papers.reproduction import Cell, Place, Plan, Reproduction
 from simulations.papers.run import Result, Run
 
@@ -46,7 +46,7 @@ def rounds(result: Result) -> float:
     return float(result["consensus_rounds"] if "consensus_rounds" in result else result["cut_rounds"])
 
 
-def runs_of(one: PaperSet, first: str, split: str, sites: int, name: str, repeats: int) -> list[Run]:
+def runs_of(one: ThesisSet, first: str, split: str, sites: int, name: str, repeats: int) -> list[Run]:
     """Return the runs of one of `STRATEGIES`, one for each seed; ``first`` is the set's first feature."""
     way = SPLITS[split] + (first if SPLITS[split].endswith(":") else "")
     strategy, more = STRATEGIES[name]
@@ -58,13 +58,13 @@ class StabilityTable(Reproduction):
 
     Attributes
     ----------
-    one : PaperSet
+    one : ThesisSet
         The data set.
     first : str
         Its first feature.
     """
 
-    one: ClassVar[PaperSet]
+    one: ClassVar[ThesisSet]
     first: ClassVar[str]
     unit = "seconds, round trips, MB that all sites send"
     timed = True
