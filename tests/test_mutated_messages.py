@@ -23,6 +23,7 @@ import pytest
 from flwr.app import Context, Message, RecordDict
 
 from clients.app import TASKS, app
+from clients.gate.budget import FILE, new_ledger
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
@@ -122,7 +123,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 @pytest.fixture
-def record(tables: list[Path], monkeypatch: pytest.MonkeyPatch) -> Any:
+def record(tables: list[Path], state_home: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Return a function that records a run.
 
     Every sum has the same name: otherwise sites would refuse each changed message at once, and only for that.
@@ -133,13 +134,22 @@ def record(tables: list[Path], monkeypatch: pytest.MonkeyPatch) -> Any:
     def run(config: dict[str, Any]) -> tuple[Settings, Recorder]:
         own = setting_fields(all_strategies()[config.get("strategy", "pan-svm")].settings_class)
         small = {name: value for name, value in SMALL.items() if key_of(name) in own}
+        private: dict[str, Scalar] = {}
+        if "ranges" in own:
+            private = {"epsilon": 20.0, "classes": "0,FEVER"}
+            small["ranges"] = str(tables[0].with_name("ranges.csv"))
+            Path(small["ranges"]).write_text("column,low,high\nage,50,70\ndose,50,70\npulse,50,70\n")
+            for path in tables:
+                if not (state_home / f"site-{path.stem}" / FILE).exists():
+                    new_ledger(state_home / f"site-{path.stem}", 0.2)
         settings = make_settings(**{**small, **config})
         nodes: list[dict[str, Scalar]] = [
             {
                 "data": str(path),
                 "name": path.stem,
                 "min-cluster": 2,
-                "scaling": settings.scaling,
+                "scaling": settings.terms.scaling,
+                **private,
                 # What a strategy's own task discloses, too; the noise of the sums stays.
                 **{consent: AGREED for consent in CONSENTS if consent != "exact-sums"},
             }
@@ -259,7 +269,7 @@ def test_large_answers_are_refused_before_there_is_room_for_them(
 
 def test_the_runs_have_every_task(record: Any) -> None:
     asked = {one.message_type for run in RUNS.values() for one in record(run)[1].recorded[3]}
-    assert asked == {task.message_type for task in TASKS if task.name != "rows"}
+    assert asked == {task.message_type for task in TASKS if task.name not in ("rows", "ranges")}
 
 
 @pytest.mark.usefixtures("_bounded")
