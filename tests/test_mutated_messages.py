@@ -24,6 +24,7 @@ import pytest
 from flwr.app import Context, Message, RecordDict
 
 from clients.app import TASKS, app
+from clients.gate.budget import new_ledger
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
@@ -129,6 +130,11 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return paths
 
 
+def _state(table: Path) -> Path:
+    """Return where a hospital keeps what outlives runs; it outlives tests, as what is recorded does."""
+    return table.with_suffix(".state")
+
+
 @pytest.fixture
 def _nameless_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give every sum the same name: otherwise sites would refuse each changed message at once, and only for that."""
@@ -145,6 +151,13 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
         config = RUNS[name]
         own = setting_fields(all_strategies()[config.get("strategy", "pan-svm")].settings_class)
         small = {name: value for name, value in SMALL.items() if key_of(name) in own}
+        private: dict[str, Scalar] = {}
+        if "ranges" in own:
+            private = {"epsilon": 20.0, "classes": "0,FEVER"}
+            small["ranges"] = str(tables[0].with_name("ranges.csv"))
+            Path(small["ranges"]).write_text("column,low,high\nage,50,70\ndose,50,70\npulse,50,70\n")
+            for path in tables:
+                new_ledger(_state(path), 0.2)
         settings = make_settings(**{**small, **config})
         noised = issubclass(all_strategies()[settings.strategy], PanSVM)
         nodes: list[dict[str, Scalar]] = [
@@ -152,7 +165,9 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
                 "data": str(path),
                 "name": path.stem,
                 "min-cluster": 2,
-                "scaling": settings.scaling,
+                "scaling": settings.terms.scaling,
+                "state": str(_state(path)),
+                **private,
                 # What a strategy's own task discloses, too; the noise of PAN-SVM's sums stays.
                 **{consent: AGREED for consent in CONSENTS if consent != "exact-sums" or not noised},
             }
@@ -278,7 +293,7 @@ def test_large_answers_are_refused_before_there_is_room_for_them(
 
 def test_the_runs_have_every_task(record: Any) -> None:
     asked = {one.message_type for run in RUNS for one in record(run)[1].recorded[3]}
-    assert asked == {task.message_type for task in TASKS if task.name != "rows"}
+    assert asked == {task.message_type for task in TASKS if task.name not in ("rows", "ranges")}
 
 
 @pytest.mark.usefixtures("_bounded")
