@@ -1,6 +1,5 @@
 """``pansvm reproduce``: a table or figure of a paper, ours beside theirs."""
 
-import logging
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -31,13 +30,10 @@ def reproduce(
     list_: Annotated[bool, typer.Option("--list", help="List what there is, and how long it takes.")] = False,
 ) -> None:
     """Do the runs that are missing, and write what all of them say."""
-    from simulations.engines.running import FLOWER_LOGGER  # noqa: PLC0415
     from simulations.papers import writing  # noqa: PLC0415
     from simulations.papers.reproduction import all_reproductions  # noqa: PLC0415
     from simulations.papers.running import do_runs  # noqa: PLC0415
 
-    # What is told of a run is one line, not its log.
-    logging.getLogger(FLOWER_LOGGER).setLevel(logging.ERROR)
     console = Console(highlight=False, markup=False)
     known = all_reproductions()
     if list_:

@@ -99,9 +99,10 @@ def test_one_row_more_changes_an_answer_by_its_sensitivity_at_most(
     told = feature_map(generator, scale)
     weights = generator.normal(size=(told.size, 1 if classes == 2 else classes)) * scale
     weights[generator.random(weights.shape) < 0.05] = np.nan
-    pytest.MonkeyPatch().setattr(private_training, "lasting_split", lambda site: (site.rows, site.rows))
-    whole = answers(Fake(rows, told, classes), weights, task)
-    less = answers(Fake(Rows(rows.X[:-1], rows.classes[:-1]), told, classes), weights, task)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(private_training, "lasting_split", lambda site: (site.rows, site.rows))
+        whole = answers(Fake(rows, told, classes), weights, task)
+        less = answers(Fake(Rows(rows.X[:-1], rows.classes[:-1]), told, classes), weights, task)
     changed = 0.0
     for name, part in task.declared.items():
         assert np.isfinite(getattr(whole, name)).all()
