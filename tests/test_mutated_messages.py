@@ -9,6 +9,7 @@ import faulthandler
 import re
 import resource
 import runpy
+import shutil
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
@@ -131,7 +132,7 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
 
 
 def _state(table: Path) -> Path:
-    """Return where a hospital keeps what outlives runs; it outlives tests, as what is recorded does."""
+    """Return where a hospital keeps what outlives runs."""
     return table.with_suffix(".state")
 
 
@@ -149,6 +150,8 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
     @cache
     def run(name: str) -> tuple[Settings, Recorder]:
         config = RUNS[name]
+        for path in tables:
+            shutil.rmtree(_state(path), ignore_errors=True)
         own = setting_fields(all_strategies()[config.get("strategy", "pan-svm")].settings_class)
         small = {name: value for name, value in SMALL.items() if key_of(name) in own}
         private: dict[str, Scalar] = {}
@@ -175,15 +178,25 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
         ]
         grid = Recorder(app, nodes, settings.to_config())
         all_strategies()[settings.strategy](settings).start(grid)
+        for path in tables:
+            shutil.copytree(_state(path), path.with_suffix(f".{name}"))
         return settings, grid
 
     return run
 
 
 @pytest.fixture
-def record(_nameless_sums: None, recorded_run: Any) -> Any:
-    """Return a function that gives the settings and the messages of a run by its name."""
-    return recorded_run
+def record(_nameless_sums: None, recorded_run: Any, tables: list[Path]) -> Any:
+    """Return a function that gives a run's settings and messages; hospitals keep what they kept at its end."""
+
+    def run(name: str) -> tuple[Settings, Recorder]:
+        found: tuple[Settings, Recorder] = recorded_run(name)
+        for path in tables:
+            shutil.rmtree(_state(path))
+            shutil.copytree(path.with_suffix(f".{name}"), _state(path))
+        return found
+
+    return run
 
 
 @pytest.fixture
