@@ -12,12 +12,12 @@ import pytest
 from flwr.app import Context, RecordDict
 
 from clients.gate import budget
-from clients.gate.budget import charge, check_promise, new_ledger, read_ledger, settle_columns
-from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
+from clients.gate.budget import charge, new_ledger, read_ledger, settle_columns
+from clients.gate.promise import check_promise
+from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import rho_of
-from flower_pansvm.tasks.joining import JOIN
+from flower_pansvm.tasks.joining import JOIN, JoinQuestion
 from flower_pansvm.tasks.private_training import PRIVATE_SCORES, PRIVATE_STEP
-from flower_pansvm.tasks.scaling import MOMENTS
 from flower_pansvm.terms import Scalar
 from strategies.settings import make_settings
 
@@ -114,7 +114,7 @@ def test_a_lost_or_damaged_ledger_is_a_spent_one(folder: Path, how: str) -> None
         with pytest.raises(BudgetError, match="budget file"):
             charge(context(folder), task, 1e-6)
     with pytest.raises(BudgetError, match="budget file"):
-        check_promise(context(folder), JOIN)
+        check_promise(context(folder), JOIN, JoinQuestion((), ("0", "1"), "charged"))
 
 
 def test_a_site_never_begins_a_ledger_itself(tmp_path: Path) -> None:
@@ -215,41 +215,3 @@ def test_a_write_that_fails_is_no_answer(folder: Path, monkeypatch: pytest.Monke
     with pytest.raises(OSError, match="no space"):
         charge(context(folder), PRIVATE_STEP, 0.001)
     assert spent(folder) == []
-
-
-@pytest.mark.parametrize(
-    ("node", "told"),
-    [
-        ({"epsilon": 0}, "epsilon=0"),
-        ({"epsilon": -1.0}, "above 0"),
-        ({"epsilon": 21}, "worth nothing"),
-        ({"epsilon": "much"}, "epsilon=much"),
-        ({"epsilon": "nan"}, "epsilon=nan"),
-        ({"delta": 0.1}, "delta=0.1"),
-    ],
-)
-def test_budgets_that_cannot_be_are_refused(folder: Path, node: dict[str, Scalar], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
-        check_promise(context(folder, **node), JOIN)
-
-
-def test_a_hospital_with_a_budget_gives_nothing_else(folder: Path) -> None:
-    with pytest.raises(BudgetError, match="strategy=dp-svm"):
-        check_promise(context(folder), MOMENTS)
-    check_promise(context(folder), JOIN)
-    check_promise(context(folder), PRIVATE_STEP)
-
-
-def test_a_hospital_without_a_budget_is_asked_for_no_private_answers(folder: Path) -> None:
-    node = context(folder)
-    del node.node_config["epsilon"]
-    check_promise(node, MOMENTS)
-    with pytest.raises(BudgetError, match="no budget for differential privacy"):
-        check_promise(node, PRIVATE_STEP)
-
-
-def test_class_names_are_not_taken_from_the_rows(folder: Path) -> None:
-    node = context(folder)
-    del node.node_config["classes"]
-    with pytest.raises(PanSVMError, match="without looking at its rows"):
-        check_promise(node, JOIN)
