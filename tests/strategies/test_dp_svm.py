@@ -233,6 +233,58 @@ def test_a_repeated_sum_is_charged_again(
     assert charges[0].spent("train") == pytest.approx(strategy.budget.total("train"))
 
 
+class KilledError(BaseException):
+    """The coordinator's process ends, whatever it is doing."""
+
+
+def kill(grid: InProcessGrid, trip: int, *, before: bool) -> None:
+    """Have the coordinator end at a round trip: before the sites are asked, or before their answers arrive."""
+    trips, push = [0], grid.push_messages
+
+    def killed(messages: Any) -> Any:
+        trips[0] += 1
+        if trips[0] < trip:
+            return push(messages)
+        if not before:
+            push(messages)
+        raise KilledError
+
+    grid.push_messages = killed  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("trip", [1, 2, 3, 4, 5])
+def test_the_ledgers_show_all_that_was_sent_to_a_coordinator_that_was_killed(
+    trip: int, before: bool, files: list[Path], hospitals: MakeGrid, tmp_path: Path, state_home: Path
+) -> None:
+    """At each of its messages; and so after the run was resumed, which never spends more than the budget."""
+    sent: list[list[str]] = [[], [], []]
+
+    def check(grid: InProcessGrid) -> None:
+        for reply in grid.replies:
+            task = reply.metadata.message_type.split(".")[1]
+            if reply.has_content() and task.startswith("private_"):
+                sent[reply.metadata.src_node_id - 2].append(task)
+        for number, answers in enumerate(sent):
+            ledger = read_ledger(state_home / f"site-hospital{number}")
+            assert [one.task for one in ledger.charges] == answers
+            for side in ("train", "test"):
+                assert ledger.spent(side) <= rho_of(4.0, 1e-5)  # type: ignore[arg-type]
+
+    settings = of_hospitals(tmp_path, steps=1, out=str(tmp_path / "out"))
+    grid = hospitals(settings, files, NODE)
+    kill(grid, trip, before=before)
+    with pytest.raises(KilledError):
+        run(grid, settings, tmp_path / "out")
+    check(grid)
+    assert len(sent[0]) == max(trip - 1 - before, 0)
+    again = of_hospitals(tmp_path, steps=1, out=str(tmp_path / "out"), resume=trip > 2)
+    grid = hospitals(again, files, NODE, run_id=2)
+    run(grid, again, tmp_path / "out")
+    check(grid)
+    assert (tmp_path / "out" / "model.npz").exists()
+
+
 def test_a_hospitals_noise_is_new_each_time(files: list[Path], hospitals: MakeGrid, tmp_path: Path) -> None:
     settings = of_hospitals(tmp_path, epsilon=0.5, steps=0)
     models = [trained(settings, hospitals(settings, files, NODE, run_id=one)).outcome.model for one in (1, 2)]

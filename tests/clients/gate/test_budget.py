@@ -207,6 +207,78 @@ def test_killed_at_any_write_the_ledger_shows_all_that_was_answered(tmp_path: Pa
     assert found[-1] == [0, 3, 3]
 
 
+class Disk:
+    """What a disk holds if the power fails: what was synced, and of the rest what the system happens to have written.
+
+    It follows what a ledger's folder is done to, by the files' own contents.
+    """
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.contents: dict[int, str] = {}  # of files that were synced, by inode
+        self.synced: dict[str, int] = {}  # names that were, and those that the system may have written
+        self.moves: list[dict[str, int]] = []
+        self.after_each: list[tuple[set[str], int]] = []
+        self.answers = 0
+        fsync, replace_file = os.fsync, Path.replace
+        self.sync()
+
+        def synced(file: int) -> None:
+            self.note()
+            fsync(file)
+            path = Path(os.readlink(f"/proc/self/fd/{file}"))
+            if path.is_dir():
+                self.sync()
+            else:
+                self.contents[path.stat().st_ino] = path.read_text()
+            self.note()
+
+        def moved(path: Path, target: Path) -> Path:
+            self.note()
+            found = replace_file(path, target)
+            self.moves.append({target.name: target.stat().st_ino})
+            self.note()
+            return found
+
+        monkeypatch.setattr(os, "fsync", synced)
+        monkeypatch.setattr(Path, "replace", moved)
+
+    def sync(self) -> None:
+        file = self.folder / budget.FILE
+        self.synced, self.moves = {budget.FILE: file.stat().st_ino}, []
+        # The inode of a file that is gone is given to another.
+        self.contents = {inode: text for inode, text in self.contents.items() if inode == file.stat().st_ino}
+        self.contents.setdefault(file.stat().st_ino, file.read_text())
+
+    def note(self) -> None:
+        """Keep what there may be of the ledger if the power fails now, and how many answers have left."""
+        inodes = [self.synced[budget.FILE], *(move[budget.FILE] for move in self.moves)]
+        self.after_each.append(({self.contents.get(inode, "") for inode in inodes}, self.answers))
+
+
+def test_whenever_the_power_fails_the_disk_shows_all_that_was_answered(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of what was written and not synced, nothing or all may be there; the ledger is never damaged."""
+    disk = Disk(folder, monkeypatch)
+    for _ in range(3):
+        charge(context(folder), PRIVATE_STEP, 0.001)
+        disk.answers += 1
+        disk.note()
+    monkeypatch.undo()
+    left = tmp_path / "left"
+    left.mkdir()
+    shown = set()
+    for texts, answers in disk.after_each:
+        for text in texts:
+            (left / budget.FILE).write_text(text)
+            charges = len(spent(left))
+            assert charges in (answers, answers + 1)
+            shown.add((answers, charges))
+    # Before and after each of the writes, and between the two names of a file.
+    assert shown == {(answers, answers + more) for answers in range(3) for more in (0, 1)} | {(3, 3)}
+
+
 def test_a_write_that_fails_is_no_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise OSError(28, "no space left")
