@@ -19,6 +19,7 @@ from flower_pansvm.fourier_map import BINS, CONSTANT, FourierMap
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.models.fourier_svc import FourierSVC
+from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON, epsilon_of, rho_of
 from flower_pansvm.setting_values import setting, text, whole
 from flower_pansvm.tasks.consents import Promise
@@ -116,7 +117,7 @@ class DpSvm(PhasedStrategy):
         with costs.phase("private scaling"):
             feature_map, rows = self._scale(low, high)
             federation.broadcast(PRIVATE_MAP, feature_map)
-        sides = 1 if len(schema.classes) == 2 else len(schema.classes)
+        sides = len(positive_classes(len(schema.classes)))
         with costs.phase("private moments"):
             ridge = self._moments(feature_map.size, sides)
         with costs.phase("private steps"):

@@ -205,27 +205,28 @@ def _parsed(config: Mapping[str, Any]) -> Settings:
     protocol = protocol_of(Terms.from_config(config))
     own = setting_fields(settings_class)
     known = {*own, "aggregation", *setting_fields(type(protocol))}
-    for key, value in config.items():
-        if key not in known:
-            _check_default(key, value, f"the strategy is {strategy}, the secure sum {protocol.name}")
+    foreign = {key: value for key, value in config.items() if key not in known}
+    if foreign:
+        _check_defaults(foreign, f"the strategy is {strategy}, the secure sum {protocol.name}")
     return settings_class(
         **{own[key].name: value for key, value in config.items() if key in own}, protocol=protocol
     )
 
 
-def _check_default(key: str, value: Any, chosen: str) -> None:
-    """Raise a SettingError unless the value is the default of a setting that the run does not have."""
+def _check_defaults(foreign: Mapping[str, Any], chosen: str) -> None:
+    """Raise a SettingError unless the values are the defaults of settings that the run does not have."""
     known = all_settings()
-    if key not in known:
-        raise SettingError(f"There is no setting '{key}'. {near_matches(key, known)}")
-    try:
-        usual = read(key, value, known[key].metadata["kind"]) == known[key].default
-    except SettingError:
-        usual = False
-    if not usual:
-        raise SettingError(
-            f"'{key}' is a setting of {', '.join(owners(key))}, and {chosen}. Leave it out, or choose another."
-        )
+    for key, value in foreign.items():
+        if key not in known:
+            raise SettingError(f"There is no setting '{key}'. {near_matches(key, known)}")
+        try:
+            usual = read(key, value, known[key].metadata["kind"]) == known[key].default
+        except SettingError:
+            usual = False
+        if not usual:
+            raise SettingError(
+                f"'{key}' is a setting of {', '.join(owners(key))}, and {chosen}. Leave it out, or choose another."
+            )
 
 
 def _config_of(settings: Any) -> dict[str, Scalar]:

@@ -19,7 +19,7 @@ from typing import Any, Literal
 
 from flwr.app import Context
 
-from clients.gate.state_folder import state_folder
+from clients.gate.state_folder import replace_file, state_folder
 from clients.gate.terms import budget_terms, site_name
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import admits, epsilon_of, rho_of
@@ -177,18 +177,8 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _write(folder: Path, ledger: Ledger) -> None:
-    """Replace the file; whenever the power fails, the old or the new one is on the disk."""
     content = {"format": FORMAT, **asdict(ledger)}
-    text = json.dumps({**content, "sha256": _digest(content)}, indent=1)
-    unfinished = folder / f"{FILE}.part"
-    with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(text + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(folder / FILE)
-    directory = os.open(folder, os.O_RDONLY)
-    os.fsync(directory)
-    os.close(directory)
+    replace_file(folder / FILE, json.dumps({**content, "sha256": _digest(content)}, indent=1))
 
 
 def _digest(content: dict[str, Any]) -> str:

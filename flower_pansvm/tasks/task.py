@@ -39,9 +39,9 @@ class Declaration:
     consent: str | None = None  # key of the node config by which the hospital must have agreed to it
 
 
-def summed(bound: Bound = UNKNOWN) -> Any:
-    """Return the field of a part of which only the sum over the sites is learned."""
-    return field(metadata={DECLARATION: Declaration("summed", bound)})
+def summed(bound: Bound = UNKNOWN, consent: str | None = None) -> Any:
+    """Return the field of a part of which only the sum over the sites is learned, perhaps only with a consent."""
+    return field(metadata={DECLARATION: Declaration("summed", bound, consent=_known(consent))})
 
 
 def noised(bound: Bound = UNKNOWN) -> Any:
@@ -63,9 +63,13 @@ def private(sensitivity: Callable[[Any], float]) -> Any:
 
 def disclosed(consent: str | None = None) -> Any:
     """Return the field of a part that the coordinator receives from each site as it is, perhaps only with a consent."""
+    return field(metadata={DECLARATION: Declaration("disclosed", consent=_known(consent))})
+
+
+def _known(consent: str | None) -> str | None:
     if consent is not None and consent not in CONSENTS:
         raise KeyError(f"flower_pansvm/tasks has no consent '{consent}'.")
-    return field(metadata={DECLARATION: Declaration("disclosed", consent=consent)})
+    return consent
 
 
 def declarations(answer: type) -> dict[str, Declaration]:
