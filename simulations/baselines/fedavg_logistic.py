@@ -136,7 +136,5 @@ def _weights(settings: PanSvmSettings, positive: NDArray[np.bool_]) -> dict[bool
 
 
 def _judged(test: PooledRows, decisions: NDArray[np.float64], classes: int) -> Evaluation:
-    if not len(test.X):
-        return Evaluation(0, None, None, None, None)
     predicted = (decisions[:, 0] > 0).astype(np.int64) if classes == 2 else decisions.argmax(axis=1)
     return judge(test.classes, predicted, decisions, classes)
