@@ -3,8 +3,8 @@
 import numpy as np
 
 from clients.gate.answering import answers
+from clients.gate.promise import check_consents
 from clients.gate.requests import check_size
-from clients.gate.terms import check_consents
 from clients.local.local_training import classify
 from clients.site import Site
 from flower_pansvm import records
