@@ -53,6 +53,10 @@ CLIPPED_TOGETHER = 0.4
 """What a step's penalty is multiplied by with several classes: a row's slopes are clipped together, and so small that
 larger steps are in order."""
 
+FEW_ROWS, SMALLEST_STEP = 1500, 1.5
+"""With fewer training rows a step's penalty is multiplied by sqrt(FEW_ROWS / rows), at most by `SMALLEST_STEP`: the
+steps are smaller, so that noise and odd rows turn the weights less."""
+
 LEAST_ROWS = 35.0
 """Rows times the square root of the budget below which a model is noise: 200 rows with epsilon 1."""
 
@@ -168,6 +172,7 @@ class DpSvm(PhasedStrategy):
         rho = (1 - SCALING_SHARE - MOMENTS_SHARE) * self.budget.rho / max(total, 1)
         noise = self.budget.deviation(PRIVATE_STEP, "slope", rho)
         penalty = min(ridge.penalty, max(rows / 5, noise * math.sqrt(len(weights[0]))))
+        penalty *= float(np.clip(math.sqrt(FEW_ROWS / rows), 1.0, SMALLEST_STEP))
         if weights[0].shape[1] > 1:
             penalty *= CLIPPED_TOGETHER
         for step in range(total):

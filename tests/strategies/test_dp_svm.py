@@ -71,6 +71,7 @@ def test_without_noise_it_is_what_one_place_would_compute(
     path, v = [w], np.zeros_like(w)
     noise = np.sqrt(of_sites / (2 * 0.6 * rho / max(steps, 1)))
     penalty = min(ridge.penalty, max(len(z) / 5, noise * np.sqrt(z.shape[1]))) * (1 if classes == 2 else 0.4)
+    penalty *= np.clip(np.sqrt(1500 / len(z)), 1, 1.5)
     for _ in range(steps):
         g = z.T @ clipped(sides * np.clip(1 - sides * (z @ path[-1]), 0, 1))
         v = 0.5 * v + ridge.solve(g, penalty)
