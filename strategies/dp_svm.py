@@ -14,14 +14,14 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.errors import BudgetError, SettingError
+from flower_pansvm.errors import BudgetError
 from flower_pansvm.fourier_map import BINS, CONSTANT, FourierMap
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.models.fourier_svc import FourierSVC
-from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON, epsilon_of, rho_of
+from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.schema import Schema
-from flower_pansvm.setting_values import setting, text, whole
+from flower_pansvm.setting_values import setting, whole
 from flower_pansvm.tasks.private_training import (
     PRIVATE_BINS,
     PRIVATE_MAP,
@@ -34,16 +34,14 @@ from flower_pansvm.tasks.private_training import (
 )
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
+from strategies.promise_settings import TABLE, PromiseSettings
 from strategies.registry import strategies
-from strategies.setting_kinds import number
-from strategies.settings import Settings, term
 from strategies.steps.joining import join
 from strategies.steps.private_fit import NoisyRidge, fitted_map, shares, symmetric
 from strategies.steps.private_training import Budget, evaluated, warn_of_early_end
 from strategies.steps.public_ranges import ranges_of_file, ranges_of_tables
 from strategies.strategy import PhasedStrategy
 
-TABLE = "table"
 SCALING_SHARE, MOMENTS_SHARE = 0.25, 0.15
 """Of the budget of the training rows; the steps have the rest, or without steps the moments."""
 
@@ -57,35 +55,10 @@ LEAST_ROWS = 35.0
 
 
 @dataclass(frozen=True)
-class DpSvmSettings(Settings):
+class DpSvmSettings(PromiseSettings):
     """The promise, and how the budget is used."""
 
-    epsilon: float = setting(
-        1.0,
-        number(above=0),
-        "What the run may tell of any one row: differential privacy's epsilon, at most 20.",
-    )
-    delta: float = setting(
-        1e-5, number(above=0), "Chance that it tells more: differential privacy's delta, at most 0.001."
-    )
-    colluders: int = term("colluders")
-    ranges: str = setting(
-        TABLE,
-        text(),
-        "File of each column's public range, an absolute path; table: from simulated sites' rows.",
-    )
     steps: int = setting(8, whole(0), "Noisy steps after the first weights; 0 for fewest round trips.")
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.epsilon > LARGEST_EPSILON:
-            raise SettingError(
-                f"epsilon is {self.epsilon:g}. Such a promise is worth nothing: the odds of whatever is said of a "
-                f"patient may change by a factor of {math.exp(min(self.epsilon, 700)):.0e} by taking part. Give "
-                f"{LARGEST_EPSILON:g} or less; 1 is usual. For a run without a promise choose another strategy."
-            )
-        if self.delta > LARGEST_DELTA:
-            raise SettingError(f"delta is {self.delta:g}, but it must be at most {LARGEST_DELTA:g}.")
 
 
 @strategies.register("dp-svm")
