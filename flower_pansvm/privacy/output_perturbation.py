@@ -59,8 +59,8 @@ class Perturbation:
     def rho(self) -> float:
         """The same promise as a cost in zCDP, far below epsilon² / 2 where there are many weights.
 
-        A weight that moves by t scales has cost t² / 2, as t is its own epsilon (Bun and Steinke 2016, Proposition 4);
-        all together t² is epsilon² / size at most.
+        A weight that moves by t scales has cost t² / 2, as t is its own epsilon (Bun and Steinke 2016, Proposition
+        1.4); all together t² is epsilon² / size at most.
         """
         return self.epsilon**2 / (2 * self.size)
 

@@ -140,7 +140,12 @@ def execute(run: Run, data_dir: Path, folder: Path) -> Result:
         assert isinstance(settings, PanSvmSettings)
         rows = pooled(settings)
         figures = all_baselines()[run.strategy](settings, rows.train, rows.test)
-        found: dict[str, Any] = {"accuracy": figures.evaluation.accuracy, "converged": figures.converged}
+        evaluation = figures.evaluation
+        found: dict[str, Any] = {
+            "accuracy": evaluation.accuracy,
+            "auc": evaluation.auc,
+            "converged": figures.converged,
+        }
     elif run.strategy.startswith(PUBLIC):
         assert isinstance(settings, PanSvmSettings)
         found = {"auc": on_few_rows(int(run.strategy.removeprefix(PUBLIC)), settings)}
