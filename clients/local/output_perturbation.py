@@ -12,7 +12,7 @@ from clients.rows import Rows
 from clients.site import Site
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import confusion_counts, decision_histogram
-from flower_pansvm.cutting_planes.cuts import Labels, Question, cuts_at
+from flower_pansvm.cutting_planes.cuts import Draw, Labels, Question, cuts_at
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError
 from flower_pansvm.tasks import output_perturbation as tasks
 
@@ -42,20 +42,24 @@ def public_rows(site: Site, question: tasks.PublicRowsQuestion) -> tasks.PublicR
 @answers(tasks.RFF_CUTS)
 def rff_cuts(site: Site, question: tasks.RffCutsQuestion) -> tasks.RffCutsAnswer:
     """Sum a, m, the hinge loss and its curvature over the site's rows, exactly."""
+    labels, asked, draw = problem_of(site, question)
+    X, inner = site.train().X, asked.leading * (asked.leading + 1) // 2
+    (found,) = cuts_at(lambda block: mapped_rows(site, X[block]), [labels], [asked], [draw])
+    # Of the curvature what comes before the bias.
+    return tasks.RffCutsAnswer(found.cuts.a, found.cuts.m, found.cuts.loss, found.curvature[:inner])
+
+
+def problem_of(site: Site, question: tasks.RffCutsQuestion) -> tuple[Labels, Question, Draw]:
+    """Return the sides of the training rows, the question with a bias of 0, and the random weights of the curvature."""
     points, size = question.points, site.told(tasks.RFF).size
     check_size(site, points.size + (size + 1.0) ** 2)
     if points.shape[1:] != (size,) or question.centre.shape != (size,) or not question.width > 0:
         raise _misfit(site)
-    rows = site.train()
-    y = _sides(rows)
-    # A bias of 0, and of the curvature what comes before its line.
+    y = _sides(site.train())
     asked = Question(
         np.pad(points, ((0, 0), (0, 1))), 0, np.append(question.centre, 0.0), question.width, size
     )
-    sums, draw = [Labels(y, np.ones(len(y)))], draw_for(site, "rff cuts")
-    (found,) = cuts_at(lambda block: _mapped(site, rows.X[block]), sums, [asked], [draw])
-    cuts, inner = found.cuts, size * (size + 1) // 2
-    return tasks.RffCutsAnswer(cuts.a, cuts.m, cuts.loss, found.curvature[:inner])
+    return Labels(y, np.ones(len(y))), asked, draw_for(site, "rff cuts")
 
 
 @answers(tasks.RFF_SCORES)
@@ -82,7 +86,7 @@ def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.Loc
     if not sound or question.size != site.told(tasks.RFF).size:
         raise _misfit(site)
     rows = lasting_split(site)[0]
-    signed = _sides(rows)[:, None] * _mapped(site, rows.X)
+    signed = _sides(rows)[:, None] * mapped_rows(site, rows.X)
     cost = np.full(len(signed), question.C / len(signed))
     duals = np.clip(solve(signed, cost, np.ones(len(signed)), question.tol), 0.0, cost)
     weights = duals @ signed
@@ -106,11 +110,12 @@ def rff_private_scores(site: Site, question: tasks.RffPrivateScoresQuestion) -> 
 def _decisions(site: Site, rows: Rows, weights: Floats) -> Floats:
     if weights.shape != (site.told(tasks.RFF).size,):
         raise _misfit(site)
-    decisions: Floats = _mapped(site, rows.X) @ weights
+    decisions: Floats = mapped_rows(site, rows.X) @ weights
     return decisions
 
 
-def _mapped(site: Site, X: Floats) -> Floats:
+def mapped_rows(site: Site, X: Floats) -> Floats:
+    """Return rows by the map that the site was told, shape (rows, size)."""
     feature_map = site.told(tasks.RFF)
     check_size(site, float(len(X)) * feature_map.size)
     if not feature_map.fits(X.shape[1]) or len(site.schema().classes) != 2:
