@@ -13,6 +13,7 @@ from clients.local import (
     joining,
     landmarks,
     local_training,
+    output_perturbation,
     private_training,
     scaling,
     scoring,
@@ -30,6 +31,7 @@ LOCAL = (
     ensemble_voting,
     consensus,
     private_training,
+    output_perturbation,
 )
 """All that a hospital computes on its rows is in these modules; each enters its work in `HANDLERS`."""
 

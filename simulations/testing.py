@@ -58,6 +58,9 @@ QUICK: dict[str, Scalar] = {
     "cv-folds": 2,
     "step": "0.5",
     "epsilon": 20.0,
+    "C-total": 30.0,
+    "sigma": "0.3",
+    "frequencies": 25,
 }
 """Settings that keep a run short, for strategies that have them."""
 

@@ -7,21 +7,20 @@ Huberised hinge loss, which the inverse of the same moments makes large where th
 import math
 from dataclasses import asdict, dataclass
 from logging import INFO
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.errors import BudgetError, SettingError
+from flower_pansvm.errors import BudgetError
 from flower_pansvm.fourier_map import BINS, CONSTANT, FourierMap
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.models.fourier_svc import FourierSVC
 from flower_pansvm.multiclass import positive_classes
-from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON, epsilon_of, rho_of
-from flower_pansvm.setting_values import setting, text, whole
+from flower_pansvm.privacy.accountant import epsilon_of, rho_of
+from flower_pansvm.setting_values import setting, whole
 from flower_pansvm.tasks.consents import Promise
 from flower_pansvm.tasks.private_training import (
     PRIVATE_BINS,
@@ -35,16 +34,13 @@ from flower_pansvm.tasks.private_training import (
 )
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
+from strategies.promise_settings import TABLE, PromiseSettings
 from strategies.registry import strategies
-from strategies.setting_kinds import number
-from strategies.settings import Settings, term
-from strategies.steps.joining import join
 from strategies.steps.private_fit import NoisyRidge, fitted_map, shares, symmetric
 from strategies.steps.private_training import Budget, evaluated, warn_of_early_end
-from strategies.steps.public_ranges import PublicFile, ranges_of_tables
+from strategies.steps.public_ranges import join_with_ranges
 from strategies.strategy import PhasedStrategy
 
-TABLE = "table"
 SCALING_SHARE, MOMENTS_SHARE = 0.25, 0.15
 """Of the budget of the training rows; the steps have the rest, or without steps the moments."""
 
@@ -62,37 +58,15 @@ LEAST_ROWS = 35.0
 
 
 @dataclass(frozen=True)
-class DpSvmSettings(Settings):
+class DpSvmSettings(PromiseSettings):
     """The promise, and how the budget is used."""
 
-    promise: ClassVar[Promise] = "charged"
-
-    epsilon: float = setting(
-        1.0,
-        number(above=0),
-        "What the run may tell of any one row: differential privacy's epsilon, at most 20.",
-    )
-    delta: float = setting(
-        1e-5, number(above=0), "Chance that it tells more: differential privacy's delta, at most 0.001."
-    )
-    colluders: int = term("colluders")
-    ranges: str = setting(
-        TABLE,
-        text(),
-        "File of each column's public range, an absolute path; table: from simulated sites' rows.",
-    )
     steps: int = setting(8, whole(0), "Noisy steps after the first weights; 0 for fewest round trips.")
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.epsilon > LARGEST_EPSILON:
-            raise SettingError(
-                f"epsilon is {self.epsilon:g}. Such a promise is worth nothing: the odds of whatever is said of a "
-                f"patient may change by a factor of {math.exp(min(self.epsilon, 700)):.0e} by taking part. Give "
-                f"{LARGEST_EPSILON:g} or less; 1 is usual. For a run without a promise choose another strategy."
-            )
-        if self.delta > LARGEST_DELTA:
-            raise SettingError(f"delta is {self.delta:g}, but it must be at most {LARGEST_DELTA:g}.")
+    @property
+    def promise(self) -> Promise:
+        """See :attr:`strategies.settings.Settings.promise`."""
+        return "charged"
 
 
 @strategies.register("dp-svm")
@@ -111,11 +85,8 @@ class DpSvm(PhasedStrategy):
             If there are too few rows for a model, before most of the budget is spent.
         """
         settings, costs = self.settings, federation.costs
-        public = None if settings.ranges == TABLE else PublicFile.read(Path(settings.ranges))
         with costs.phase("join"):
-            schema = join(federation, settings, public.names(settings.positive_labels) if public else ())
-            columns = len(schema.columns)
-            low, high = public.ranges(schema) if public else ranges_of_tables(federation, columns)
+            schema, low, high = join_with_ranges(federation, settings)
         rho = rho_of(settings.epsilon, settings.delta)
         self.budget = Budget(federation, rho, settings.colluders, resumed=settings.resume)
         with costs.phase("private scaling"):

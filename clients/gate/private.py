@@ -1,7 +1,8 @@
 """Answers with differential privacy: charged to the hospital's budget first, and with the site's share of the noise.
 
 The noise of all sites but those that may collude or fail is what the promise rests on; so each of the others adds that
-many times less variance. It is drawn on the grid of the exact sums (:mod:`flower_pansvm.privacy.clipping`).
+many times less variance. It is drawn on the grid of the exact sums (:mod:`flower_pansvm.privacy.clipping`). Where a
+part has Laplace noise, that of each site is enough for its own rows (:mod:`flower_pansvm.privacy.output_perturbation`).
 """
 
 import hmac
@@ -22,6 +23,7 @@ from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SumError
 from flower_pansvm.privacy.clipping import UNIT
 from flower_pansvm.privacy.discrete_noise import discrete_gaussian, random_bits, sigma_of
+from flower_pansvm.privacy.output_perturbation import perturbed
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields
 from flower_pansvm.tasks.task import Task
@@ -54,13 +56,16 @@ def privately(site: Site, task: Task[Q, A], question: Q, work: Callable[[Site, Q
             f"Site '{site.name}' was asked for an answer of cost {rho:g}; it has to be {LEAST_RHO:g} or more."
         )
     # What a hospital refuses for its split costs nothing.
-    lasting_split(site)
+    rows = len(lasting_split(site)[0].classes)
     charge(site.context, task, rho)
     answer = work(site, question)
     bits, noisy = random_bits(_key(site, task, question)), {}
     for name in task.summed:
-        exact = np.asarray(getattr(answer, name), dtype=np.float64)
-        sigma = sigma_of(task.declared[name].sensitivity(answer), rho, sites, UNIT)
+        exact, declared = np.asarray(getattr(answer, name), dtype=np.float64), task.declared[name]
+        if declared.scale is not None:
+            noisy[name] = perturbed(exact, declared.scale(question, rows), bits)
+            continue
+        sigma = sigma_of(declared.sensitivity(answer), rho, sites, UNIT)
         noise = discrete_gaussian(sigma, exact.size, bits).reshape(exact.shape)
         noisy[name] = (np.rint(exact * UNIT).astype(np.int64) + noise) / UNIT
     return Private(replace(answer, **noisy))  # type: ignore[type-var]

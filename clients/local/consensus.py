@@ -100,7 +100,7 @@ def row_duals(site: Site, problem: Problem, centre: Floats, rho: float) -> tuple
     return rows, solve(rows, problem.C / rho * labels.weight, 1.0 - rows @ centre)
 
 
-def solve(rows: NDArray[np.float64], cost: Floats, margin: Floats) -> Floats:
+def solve(rows: NDArray[np.float64], cost: Floats, margin: Floats, tol: float = PRECISION) -> Floats:
     """Return the dual variables of min 1/2 ||d||^2 + sum_i cost_i max(0, margin_i - rows_i.d), shape (rows,).
 
     scikit-learn's ``SVC`` has the same margin for all rows. Its ``SVR`` loses what a row is outside of a tube of half
@@ -116,7 +116,7 @@ def solve(rows: NDArray[np.float64], cost: Floats, margin: Floats) -> Floats:
     longest = float(np.linalg.norm(rows, axis=1).max())
     half = longest * np.sqrt(2 * loss) + float(np.abs(margin).max())
     used = np.flatnonzero(cost)
-    svr = SVR(kernel="linear", C=1.0, epsilon=half, tol=PRECISION, max_iter=MOST_SOLVER_STEPS)
+    svr = SVR(kernel="linear", C=1.0, epsilon=half, tol=tol, max_iter=MOST_SOLVER_STEPS)
     svr.fit(
         np.vstack([rows[used], np.zeros((2, rows.shape[1]))]),
         np.concatenate([margin[used] + half, [half, -half]]),

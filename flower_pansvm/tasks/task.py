@@ -36,6 +36,7 @@ class Declaration:
     how: Literal["summed", "noised", "private", "disclosed"]
     bound: Bound = UNKNOWN  # of what is summed
     sensitivity: Callable[[Any], float] = lambda _: math.inf  # of a private part: see `private`
+    scale: Callable[[Any, int], float] | None = None  # of another private part: see `perturbed`
     consent: str | None = None  # key of the node config by which the hospital must have agreed to it
 
 
@@ -59,6 +60,17 @@ def private(sensitivity: Callable[[Any], float]) -> Any:
         the 2-norm 1. The noise is proportional to it.
     """
     return field(metadata={DECLARATION: Declaration("private", PRIVATE_BOUND, sensitivity)})
+
+
+def perturbed(scale: Callable[[Any, int], float]) -> Any:
+    """Return the field of a private part whose noise is each site's own and enough without that of others: Laplace's.
+
+    Parameters
+    ----------
+    scale : callable
+        Of the question and the number of the site's training rows, the scale of the noise.
+    """
+    return field(metadata={DECLARATION: Declaration("private", PRIVATE_BOUND, scale=scale)})
 
 
 def disclosed(consent: str | None = None) -> Any:

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
+from clients.table.file import read_frame, suffix_of
 from flower_pansvm.registry import Registry
 from simulations.data.datasets import SHIPPED, locate
 
@@ -60,10 +61,15 @@ def source(data: str, data_dir: Path, folder: Path) -> str:
     file = folder / "data" / f"{data}.csv.gz"
     if not file.exists():
         one = PREPARED[data]
-        table = one.make(*(pd.read_csv(str(locate(name, data_dir))) for name in one.files))
+        table = one.make(*(_read(locate(name, data_dir)) for name in one.files))  # type: ignore[arg-type]
         file.parent.mkdir(parents=True, exist_ok=True)
         # Two processes may prepare the same set.
         half = file.with_name(f"{data}-{np.random.default_rng().integers(2**32)}.csv.gz")
         table.to_csv(half, index=False)
         half.replace(file)
     return str(file.absolute())
+
+
+def _read(path: Path) -> pd.DataFrame:
+    """Return the table of a file, numbers as numbers."""
+    return pd.read_csv(path) if suffix_of(path.name) == ".csv" else read_frame(path)

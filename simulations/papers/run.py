@@ -31,7 +31,12 @@ FOLDS = "folds:"
 LIBSVM = "libsvm:"
 """Before the name of a selection of features whose classifier is LIBSVM on all rows in one place."""
 
+PUBLIC = "public:"
+"""Before the number of training rows that a LIBSVM is trained on, as if only they were public."""
+
 KEPT = (
+    "auc",
+    "guarantee",
     *(
         "accuracy",
         "balanced_accuracy",
@@ -59,7 +64,7 @@ class Run:
     ----------
     items : tuple of (str, scalar)
         Run config, sorted by name. ``data`` is a name of `simulations.papers.data`; ``strategy`` may also be that of a
-        central baseline, or of a selection after `LIBSVM`.
+        central baseline, or of a selection after `LIBSVM`, or a number of rows after `PUBLIC`.
     """
 
     items: tuple[tuple[str, Scalar], ...]
@@ -87,7 +92,7 @@ class Run:
     @property
     def command(self) -> str:
         """The command that makes a federated run again; empty for what runs in one place."""
-        if self.strategy.startswith((CENTRAL, FOLDS, LIBSVM)):
+        if self.strategy.startswith((CENTRAL, FOLDS, LIBSVM, PUBLIC)):
             return ""
         options = {"data", "sites", "split", "seed", "strategy"}
         own = [f"--{key} {value}" for key, value in self.items if key in options]
@@ -97,7 +102,7 @@ class Run:
 
 def trained_as(strategy: str) -> str:
     """Return the strategy whose settings a central classifier or selection has."""
-    return "pan-svm" if strategy.startswith((CENTRAL, FOLDS)) else strategy.removeprefix(LIBSVM)
+    return "pan-svm" if strategy.startswith((CENTRAL, FOLDS, PUBLIC)) else strategy.removeprefix(LIBSVM)
 
 
 def make_run(strategy: str, data: str, **values: Scalar) -> Run:
@@ -135,7 +140,15 @@ def execute(run: Run, data_dir: Path, folder: Path) -> Result:
         assert isinstance(settings, PanSvmSettings)
         rows = pooled(settings)
         figures = all_baselines()[run.strategy](settings, rows.train, rows.test)
-        found: dict[str, Any] = {"accuracy": figures.evaluation.accuracy, "converged": figures.converged}
+        evaluation = figures.evaluation
+        found: dict[str, Any] = {
+            "accuracy": evaluation.accuracy,
+            "auc": evaluation.auc,
+            "converged": figures.converged,
+        }
+    elif run.strategy.startswith(PUBLIC):
+        assert isinstance(settings, PanSvmSettings)
+        found = {"auc": on_few_rows(int(run.strategy.removeprefix(PUBLIC)), settings)}
     elif run.strategy.startswith(FOLDS):
         assert isinstance(settings, PanSvmSettings)
         found = {"accuracy": over_folds(run.strategy.removeprefix(FOLDS), settings)}
@@ -161,6 +174,17 @@ def execute(run: Run, data_dir: Path, folder: Path) -> Result:
         if "selected" in found:
             found["selected"] = len(found["selected"])
     return {**found, "wall": time.perf_counter() - started}
+
+
+def on_few_rows(count: int, settings: PanSvmSettings) -> float | None:
+    """Return the AUC of a central SVM that is trained on so many training rows, of each class its share."""
+    rows = pooled(settings)
+    order = np.lexsort(
+        (np.random.default_rng(settings.seed).permutation(len(rows.train.X)), rows.train.classes)
+    )
+    chosen = np.zeros(len(order), dtype=np.bool_)
+    chosen[order[((np.arange(count) + 0.5) * len(order) / count).astype(np.int64)]] = True
+    return all_baselines()["central:svc"](settings, rows.train.of(chosen), rows.test).evaluation.auc
 
 
 def over_folds(baseline: str, settings: PanSvmSettings) -> float:

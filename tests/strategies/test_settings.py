@@ -49,9 +49,21 @@ BAD: list[tuple[str, Scalar]] = [
     ("multi-class", "ova"),
     ("class-weight", "even"),
     ("landmark-method", "kmeans"),
+    ("guarantee", "global"),
     *[
         (name, value)
-        for name in ("C", "tol", "timeout", "gamma", "rho", "abs-tol", "rel-tol")
+        for name in (
+            "C",
+            "C-total",
+            "tol",
+            "exactness",
+            "timeout",
+            "gamma",
+            "sigma",
+            "rho",
+            "abs-tol",
+            "rel-tol",
+        )
         for value in (0, -1, "nan", "inf", "much")
     ],
     *[
@@ -73,12 +85,13 @@ BAD: list[tuple[str, Scalar]] = [
             "cv-folds",
             "colluders",
             "steps",
+            "frequencies",
         )
         for value in (2.5, "nan", "inf", "-inf", "two", True, "1e400")
     ],
     *[(name, -1) for name in ("sites", "min-sites", "min-cluster", "points", "degree", "seed", "k")],
     *[(name, value) for name in ("epsilon", "delta") for value in (0, -1, "nan", "inf", "much", 21)],
-    *[(name, -1) for name in ("colluders", "steps")],
+    *[(name, -1) for name in ("colluders", "steps", "frequencies")],
     ("sites", 1),
     ("min-sites", 1),
     ("min-cluster", 0),
@@ -88,7 +101,7 @@ BAD: list[tuple[str, Scalar]] = [
     ("seed", 2**32),
     *[("curvature", value) for value in (-0.5, "nan", "inf", "none")],
     *[("blur", value) for value in (-1, 2.5, "nan", "inf", "all")],
-    *[("coef0", value) for value in (-0.5, "nan", "inf", "none")],
+    *[(name, value) for name in ("coef0", "intercept") for value in (-0.5, "nan", "inf", "none")],
     *[("test-fraction", value) for value in (-0.1, 1, 1.5, "nan", "inf", "half")],
     *[("landmarks", value) for value in (0, -3, 2.5, -0.5, "nan", "inf", "all")],
     *[
@@ -97,7 +110,7 @@ BAD: list[tuple[str, Scalar]] = [
         for value in (2, "yes", "", 0.5)
     ],
 ]
-FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregation", "ranges"}
+FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregation", "ranges", "public"}
 """What these name is looked up elsewhere: data, files and protocols. Paillier knows the least key-bits."""
 
 

@@ -1,0 +1,128 @@
+"""Output perturbation: exact sums over rows by a random Fourier map, or the site's own SVM; the gate adds its noise."""
+
+import numpy as np
+
+from clients.gate.answering import answers
+from clients.gate.blur import draw_for
+from clients.gate.lasting_split import lasting_split
+from clients.gate.requests import check_size
+from clients.local.consensus import solve
+from clients.rows import Rows
+from clients.site import Site
+from flower_pansvm.arrays import Floats
+from flower_pansvm.counts import confusion_counts, decision_histogram
+from flower_pansvm.cutting_planes.cuts import Draw, Labels, Question, cuts_at
+from flower_pansvm.errors import NOT_FOLLOWED, SettingError
+from flower_pansvm.tasks import output_perturbation as tasks
+
+PUBLIC_STREAM = 3
+"""Distinguishes the draw of public rows from other draws by the same seed."""
+
+
+@answers(tasks.PUBLIC_ROWS)
+def public_rows(site: Site, question: tasks.PublicRowsQuestion) -> tasks.PublicRowsAnswer:
+    """Disclose some training rows of a simulated site: of each class its share."""
+    train = site.train()
+    if not 1 <= question.rows <= len(train.X):
+        raise SettingError(f"Site '{site.name}' was asked for more public rows than it has, or none.")
+    generator = np.random.default_rng([int(site.context.run_config.get("seed", 0)), PUBLIC_STREAM])
+    order = np.lexsort((generator.permutation(len(train.X)), train.classes))
+    every = len(train.X) / question.rows
+    return tasks.PublicRowsAnswer(
+        train.X[order[(np.arange(question.rows) * every + every / 2).astype(np.int64)]]
+    )
+
+
+@answers(tasks.RFF_CUTS)
+def rff_cuts(site: Site, question: tasks.RffCutsQuestion) -> tasks.RffCutsAnswer:
+    """Sum a, m, the hinge loss and its curvature over the site's rows, exactly."""
+    labels, asked, draw = problem_of(site, question)
+    X, inner = site.train().X, asked.leading * (asked.leading + 1) // 2
+    (found,) = cuts_at(lambda block: mapped_rows(site, X[block]), [labels], [asked], [draw])
+    # Of the curvature what comes before the bias.
+    return tasks.RffCutsAnswer(found.cuts.a, found.cuts.m, found.cuts.loss, found.curvature[:inner])
+
+
+def problem_of(site: Site, question: tasks.RffCutsQuestion) -> tuple[Labels, Question, Draw]:
+    """Return the sides of the training rows, the question with a bias of 0, and the random weights of the curvature."""
+    points, size = question.points, site.told(tasks.RFF).size
+    check_size(site, points.size + (size + 1.0) ** 2)
+    if points.shape[1:] != (size,) or question.centre.shape != (size,) or not question.width > 0:
+        raise _misfit(site)
+    y = _sides(site.train())
+    asked = Question(
+        np.pad(points, ((0, 0), (0, 1))), 0, np.append(question.centre, 0.0), question.width, size
+    )
+    return Labels(y, np.ones(len(y))), asked, draw_for(site, "rff cuts")
+
+
+@answers(tasks.RFF_SCORES)
+def rff_scores(site: Site, question: tasks.RffScoresQuestion) -> tasks.RffScoresAnswer:
+    """Count the test rows by class, predicted class and decision value."""
+    rows = site.test()
+    decisions = _decisions(site, rows, question.weights)
+    return tasks.RffScoresAnswer(
+        confusion_counts(rows.classes, (decisions > 0).astype(np.int64), 2),
+        decision_histogram(decisions, rows.classes == 1, scale=question.scale),
+    )
+
+
+@answers(tasks.LOCAL_WEIGHTS)
+def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.LocalWeightsAnswer:
+    """Find the weights of the least objective over the site's own training rows.
+
+    Raises
+    ------
+    SettingError
+        If they cannot be found as exactly as the noise was sized for.
+    """
+    sound = 0 < question.C < np.inf and question.epsilon > 0 and question.tol > 0
+    if not sound or question.size != site.told(tasks.RFF).size:
+        raise _misfit(site)
+    rows = lasting_split(site)[0]
+    signed = _sides(rows)[:, None] * mapped_rows(site, rows.X)
+    cost = np.full(len(signed), question.C / len(signed))
+    duals = np.clip(solve(signed, cost, np.ones(len(signed)), question.tol), 0.0, cost)
+    weights = duals @ signed
+    loss = cost @ np.maximum(0.0, 1.0 - signed @ weights)
+    if not weights @ weights + loss - duals.sum() <= question.tol * question.C:
+        raise SettingError(
+            f"Site '{site.name}' has not found its weights as exactly as the noise was sized for, and keeps them. "
+            "Raise exactness, or lower C-total."
+        )
+    return tasks.LocalWeightsAnswer(weights)
+
+
+@answers(tasks.RFF_PRIVATE_SCORES)
+def rff_private_scores(site: Site, question: tasks.RffPrivateScoresQuestion) -> tasks.RffPrivateScoresAnswer:
+    """Count the test rows by class and predicted class."""
+    rows = lasting_split(site)[1]
+    said = (_decisions(site, rows, question.weights) > 0).astype(np.int64)
+    return tasks.RffPrivateScoresAnswer(confusion_counts(rows.classes, said, 2))
+
+
+def _decisions(site: Site, rows: Rows, weights: Floats) -> Floats:
+    if weights.shape != (site.told(tasks.RFF).size,):
+        raise _misfit(site)
+    decisions: Floats = mapped_rows(site, rows.X) @ weights
+    return decisions
+
+
+def mapped_rows(site: Site, X: Floats) -> Floats:
+    """Return rows by the map that the site was told, shape (rows, size)."""
+    feature_map = site.told(tasks.RFF)
+    check_size(site, float(len(X)) * feature_map.size)
+    if not feature_map.fits(X.shape[1]) or len(site.schema().classes) != 2:
+        raise _misfit(site)
+    return feature_map.transform(X)
+
+
+def _sides(rows: Rows) -> Floats:
+    return np.where(rows.classes == 1, 1.0, -1.0)
+
+
+def _misfit(site: Site) -> SettingError:
+    return SettingError(
+        f"Site '{site.name}' was asked for something that does not fit its columns, its classes or the feature map. "
+        f"{NOT_FOLLOWED}"
+    )

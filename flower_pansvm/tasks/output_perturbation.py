@@ -1,0 +1,119 @@
+"""Output perturbation: a linear SVM on random Fourier features, of which only weights with Laplace noise are released.
+
+Either the sites find it together, by exact sums, and the coordinator adds the noise. Or each site finds its own and
+adds the noise itself; then what leaves is charged to its budget.
+"""
+
+from dataclasses import dataclass
+
+from flower_pansvm.arrays import Floats
+from flower_pansvm.privacy.output_perturbation import Perturbation
+from flower_pansvm.random_fourier import RandomFourierMap
+from flower_pansvm.tasks.limits import COUNT
+from flower_pansvm.tasks.task import Broadcast, Task, disclosed, perturbed, private, summed
+
+RFF = Broadcast("rff", RandomFourierMap)
+
+
+@dataclass(frozen=True)
+class PublicRowsQuestion:
+    """Asks a simulated site for some of its training rows, as if they were public."""
+
+    rows: int
+
+
+@dataclass(frozen=True)
+class PublicRowsAnswer:
+    """They are of all classes, in the shares of the site; labels are not asked for."""
+
+    rows: Floats = disclosed()  # (rows, columns)
+
+
+PUBLIC_ROWS = Task(
+    "public_rows", "query", PublicRowsQuestion, PublicRowsAnswer, since="0.1.0", promise="simulated"
+)
+
+
+@dataclass(frozen=True)
+class RffCutsQuestion:
+    """Asks for cutting planes, see :class:`flower_pansvm.cutting_planes.cuts.Question`; there is no bias."""
+
+    points: Floats  # (T, coordinates)
+    centre: Floats  # (coordinates,)
+    width: float
+
+
+@dataclass(frozen=True)
+class RffCutsAnswer:
+    """Exact sums, see :class:`flower_pansvm.cutting_planes.cuts.Cuts` and `Answer`."""
+
+    a: Floats = summed()  # (T, coordinates)
+    m: Floats = summed()  # (T,), as the next
+    loss: Floats = summed()
+    curvature: Floats = summed()  # (coordinates * (coordinates + 1) / 2,)
+
+
+RFF_CUTS = Task("rff_cuts", "train", RffCutsQuestion, RffCutsAnswer, since="0.1.0", promise="exact")
+
+
+@dataclass(frozen=True)
+class RffScoresQuestion:
+    """A model to be tried on the test rows."""
+
+    weights: Floats  # (coordinates,)
+    scale: float  # of the histogram of decision values
+
+
+@dataclass(frozen=True)
+class RffScoresAnswer:
+    """Counts of test rows; Flower hands their sums on as flat lists."""
+
+    confusion: Floats = summed(COUNT)  # (2, 2)
+    histogram: Floats = summed(COUNT)  # (2, bins)
+
+
+RFF_SCORES = Task(
+    "rff_scores", "evaluate", RffScoresQuestion, RffScoresAnswer, since="0.1.0", promise="exact"
+)
+
+
+@dataclass(frozen=True)
+class LocalWeightsQuestion(Perturbation):
+    """Asks for the site's own weights: how much noise they are to have, and how exact they are to be before."""
+
+
+@dataclass(frozen=True)
+class LocalWeightsAnswer:
+    """The weights of the least objective over the site's own training rows."""
+
+    weights: Floats = perturbed(LocalWeightsQuestion.scale)  # (coordinates,)
+
+
+LOCAL_WEIGHTS = Task(
+    "local_weights", "train", LocalWeightsQuestion, LocalWeightsAnswer, since="0.1.0", promise="charged"
+)
+
+
+@dataclass(frozen=True)
+class RffPrivateScoresQuestion:
+    """A model to be tried on the test rows, at a cost."""
+
+    rho: float
+    weights: Floats  # (coordinates,)
+
+
+@dataclass(frozen=True)
+class RffPrivateScoresAnswer:
+    """Test rows by class and predicted class. A row is in one cell."""
+
+    cells: Floats = private(lambda _: 1.0)  # (2, 2)
+
+
+RFF_PRIVATE_SCORES = Task(
+    "rff_private_scores",
+    "evaluate",
+    RffPrivateScoresQuestion,
+    RffPrivateScoresAnswer,
+    since="0.1.0",
+    promise="charged",
+)

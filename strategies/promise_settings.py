@@ -1,0 +1,44 @@
+"""The settings of whatever trains with differential privacy."""
+
+import math
+from dataclasses import dataclass
+
+from flower_pansvm.errors import SettingError
+from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
+from flower_pansvm.setting_values import setting, text
+from strategies.setting_kinds import number
+from strategies.settings import Settings, term
+
+TABLE = "table"
+"""What the setting ``ranges`` says if simulated sites disclose the ends of their columns."""
+
+
+@dataclass(frozen=True)
+class PromiseSettings(Settings):
+    """The promise, and what is public."""
+
+    epsilon: float = setting(
+        1.0,
+        number(above=0),
+        "What the run may tell of any one row: differential privacy's epsilon, at most 20.",
+    )
+    delta: float = setting(
+        1e-5, number(above=0), "Chance that it tells more: differential privacy's delta, at most 0.001."
+    )
+    colluders: int = term("colluders")
+    ranges: str = setting(
+        TABLE,
+        text(),
+        "File of each column's public range, an absolute path; table: from simulated sites' rows.",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.epsilon > LARGEST_EPSILON:
+            raise SettingError(
+                f"epsilon is {self.epsilon:g}. Such a promise is worth nothing: the odds of whatever is said of a "
+                f"patient may change by a factor of {math.exp(min(self.epsilon, 700)):.0e} by taking part. Give "
+                f"{LARGEST_EPSILON:g} or less; 1 is usual. For a run without a promise choose another strategy."
+            )
+        if self.delta > LARGEST_DELTA:
+            raise SettingError(f"delta is {self.delta:g}, but it must be at most {LARGEST_DELTA:g}.")

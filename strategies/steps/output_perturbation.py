@@ -1,0 +1,142 @@
+"""Output perturbation: the exact weights by cutting planes over all sites, and how the model is tried."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from logging import INFO
+
+import numpy as np
+from flwr.common.logger import log
+
+from flower_pansvm.arrays import Floats
+from flower_pansvm.counts import BINS
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.metrics import Evaluation
+from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.tasks.output_perturbation import (
+    RFF_CUTS,
+    RFF_SCORES,
+    RffCutsQuestion,
+    RffScoresQuestion,
+)
+from strategies.federation.federation import Federation
+from strategies.master.curvature import curvature_size
+from strategies.master.engine import solve
+from strategies.master.progress import Progress
+from strategies.master.search import PointSearch
+from strategies.steps.cutting_planes import SitesChangedError
+
+POINTS = 8
+"""Points on the line to the master's solution when the bounds stall."""
+
+SPREAD = 0.3
+"""How far decision values lie apart, in shares of the length of the weights."""
+
+
+@dataclass(frozen=True)
+class ExactWeights:
+    """What training by exact sums has found.
+
+    Parameters
+    ----------
+    weights : ndarray of shape (size,)
+        Of least 1/2 ||w||^2 + C / n sum_i max(0, 1 - y_i w.z_i), without a bias.
+    rows : int
+        n, the training rows of all sites.
+    gap : float
+        By how much their objective is above the least one, at most.
+    rounds : int
+        Round trips of cutting planes.
+    """
+
+    weights: Floats
+    rows: int
+    gap: float
+    rounds: int
+
+
+def exact_weights(federation: Federation, size: int, C: float, tol: float) -> ExactWeights:
+    """Train over all sites, which have been told the map; from the beginning if one is lost.
+
+    Parameters
+    ----------
+    federation : Federation
+        The sites.
+    size : int
+        Number of weights.
+    C : float
+        Penalty of the mean loss.
+    tol : float
+        Largest gap that is allowed, in shares of C, the objective without weights.
+
+    Raises
+    ------
+    TrainingError
+        If the gap stays larger: noise that was sized for exact weights would not keep its promise.
+    """
+    while True:
+        try:
+            return _exact_weights(federation, size, C, tol)
+        except SitesChangedError:
+            log(INFO, "training begins again with %d sites", len(federation.sites))
+
+
+def _exact_weights(federation: Federation, size: int, C: float, tol: float) -> ExactWeights:
+    # Without weights all rows are within the margin, so the first answer counts them.
+    zero = np.zeros((1, size + 1))
+    rows = int(_ask(federation, Question(zero, 0, zero[0], 1.0, size)).cuts.m[0])
+    sites = tuple(federation.sites)
+    problem = Problem("the SVM", size, float(rows), C / rows, Pair(1, REST))
+
+    def ask(wanted: Mapping[int, Question]) -> dict[int, Answer]:
+        answers = {number: _ask(federation, question) for number, question in wanted.items()}
+        if tuple(federation.sites) != sites:
+            raise SitesChangedError
+        return answers
+
+    def report(number: int, states: Sequence[Progress]) -> None:
+        log(INFO, "cutting planes, round %3d: gap %.1e", number, states[0].gap)
+
+    (state,) = solve(
+        [problem],
+        [np.empty((0, size + 1))],
+        ask,
+        tol=tol,
+        search=lambda _: PointSearch(POINTS, 0),
+        numbers=curvature_size(size, size),
+        report=report,
+    )
+    gap = max(state.upper - state.lower, 0.0)
+    if state.failure or not gap <= tol * C:
+        raise TrainingError(
+            f"The weights are known to a gap of {gap:.1e} in their objective, and the noise is sized for "
+            f"{tol * C:.1e}: released, they would not keep the promise. "
+            f"{state.failure or 'Raise exactness, or lower C-total.'}"
+        )
+    return ExactWeights(state.best[:-1], rows, gap, state.rounds)
+
+
+def _ask(federation: Federation, question: Question) -> Answer:
+    """Ask for exact sums; what an answer holds of the bias, which there is not, is 0."""
+    asked = RffCutsQuestion(question.points[:, :-1], question.centre[:-1], question.width)
+    sums, bias = federation.secure_sum(RFF_CUTS, asked), np.zeros(question.points.shape[1])
+    return Answer(
+        Cuts(sums.a, np.zeros(len(sums.m)), sums.m, sums.loss), np.concatenate([sums.curvature, bias])
+    )
+
+
+def score(federation: Federation, weights: Floats) -> tuple[Floats, Evaluation]:
+    """Try a model on the test rows of all sites, by exact sums.
+
+    Returns
+    -------
+    ndarray of shape (2, 2)
+        Rows by class and predicted class.
+    Evaluation
+        The figures.
+    """
+    scale = SPREAD * float(np.linalg.norm(weights)) or 1.0
+    sums = federation.secure_sum(RFF_SCORES, RffScoresQuestion(weights, scale))
+    confusion = sums.confusion.reshape(2, 2)
+    return confusion, Evaluation.from_counts(confusion, sums.histogram.reshape(1, 2, BINS))

@@ -1,0 +1,388 @@
+"""Private and hybrid SVM: exact weights of one place, noise of the size that is told, and who is charged for what."""
+
+import functools
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.datasets import make_moons
+
+from clients.gate.budget import new_ledger, read_ledger
+from clients.local.consensus import solve
+from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
+from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.models.model import load_model
+from flower_pansvm.models.random_fourier_svc import RandomFourierSVC
+from flower_pansvm.privacy.accountant import epsilon_of
+from flower_pansvm.privacy.output_perturbation import perturbed
+from flower_pansvm.schema import Schema
+from flower_pansvm.terms import Scalar
+from simulations.audit.audit import audit
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import check, in_process_grid
+from simulations.report.page import headline, write_report
+from strategies.app import run
+from strategies.master import engine
+from strategies.private_svm import PrivateSvm
+from strategies.registry import all_strategies
+from strategies.settings import Settings, make_settings
+from strategies.steps.public_rows import rows_of_file
+
+MakeGrid = Callable[..., InProcessGrid]
+
+
+def settings_of(**values: Any) -> Settings:
+    return make_settings(
+        **{"strategy": "private-svm", "data": "breast_cancer", "frequencies": 4, "sites": 3, **values}
+    )
+
+
+def trained(settings: Settings, grid: InProcessGrid | None = None) -> PrivateSvm:
+    strategy = all_strategies()[settings.strategy](settings)
+    assert isinstance(strategy, PrivateSvm)
+    strategy.start(grid or in_process_grid(settings))
+    return strategy
+
+
+def model_of(strategy: PrivateSvm) -> RandomFourierSVC:
+    assert isinstance(strategy.outcome.model, RandomFourierSVC)
+    return strategy.outcome.model
+
+
+def guarantee(strategy: PrivateSvm) -> dict[str, Any]:
+    found: dict[str, Any] = strategy.outcome.figures["guarantee"]
+    return found
+
+
+def exact(z: np.ndarray, y: np.ndarray, C: float) -> np.ndarray:
+    rows = y[:, None] * z
+    weights: np.ndarray = solve(rows, np.full(len(rows), C / len(rows)), np.ones(len(rows)), 1e-10) @ rows
+    return weights
+
+
+# The model
+
+
+@pytest.mark.parametrize(
+    "changes", [{}, {"strategy": "hybrid-svm", "intercept": 1.0, "C_total": 1000.0, "sigma": 0.5}]
+)
+def test_without_noise_it_is_what_one_place_would_compute(
+    pool: Callable[..., Any], changes: dict[str, Any]
+) -> None:
+    settings = settings_of(guarantee="none", **changes)
+    strategy = trained(settings)
+    model, schema = model_of(strategy), strategy.federation.schema
+    assert schema is not None
+    rows = pool(settings, schema)
+    z, y = model.feature_map_.transform(rows.X), np.where(rows.classes == 1, 1.0, -1.0)
+    C, told = changes.get("C_total", 100.0), guarantee(strategy)
+    assert told["rows"] == len(y)
+    assert 0 <= told["gap"] <= 1e-7 * C
+    # The objective is 1-strongly convex.
+    assert np.linalg.norm(model.coef_[:, 0] - exact(z, y, C)) <= 2 * np.sqrt(2e-7 * C)
+    test, evaluation = pool(settings, schema, test=True), strategy.outcome.evaluation
+    right = model.predict(test.X) == np.array(schema.classes)[test.classes].astype(model.classes_.dtype)
+    assert evaluation is not None
+    assert evaluation.accuracy == pytest.approx(right.mean())
+    assert evaluation.auc is not None
+    assert told["not_covered"] == ["anything: no noise was added"]
+
+
+def test_local_models_are_those_of_the_sites_and_the_mean_is_the_model(
+    pool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("clients.gate.private.perturbed", lambda weights, scale, bits: weights)
+    settings = settings_of(guarantee="local")
+    strategy = trained(settings)
+    model = model_of(strategy)
+    rows = pool(settings, strategy.federation.schema)
+    z, y = model.feature_map_.transform(rows.X), np.where(rows.classes == 1, 1.0, -1.0)
+    own = [exact(z[rows.sites == site], y[rows.sites == site], 100.0) for site in range(3)]
+    assert model.coef_[:, 0] == pytest.approx(np.mean(own, axis=0), abs=1e-3)
+
+
+@pytest.mark.parametrize("aggregation", ["plain", "k-secure"])
+def test_local_training_is_the_same_with_other_sums(aggregation: str) -> None:
+    first, second = (
+        trained(settings_of(guarantee="local", aggregation=one, sites=4)) for one in ("ring", aggregation)
+    )
+    assert model_of(first).sha256() == model_of(second).sha256()
+
+
+# The noise
+
+
+def test_the_noise_in_a_release_is_of_the_scale_that_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    exact_ones: list[np.ndarray] = []
+
+    def spy(weights: np.ndarray, scale: float, bits: Any) -> np.ndarray:
+        exact_ones.append(weights)
+        return perturbed(weights, scale, bits)
+
+    monkeypatch.setattr("strategies.private_svm.perturbed", spy)
+    strategy = trained(settings_of(epsilon=2.0))
+    told, noise = guarantee(strategy), model_of(strategy).coef_[:, 0] - exact_ones[0]
+    assert told["lambda"] == pytest.approx(2**2.5 * 100 * 2 / (told["rows"] * 2.0), rel=1e-6)
+    # The mean of Laplace numbers' sizes is their scale; that of eight is five times it once in 10^12 runs.
+    assert 0.05 < np.abs(noise).mean() / told["lambda"] < 5
+    assert np.abs(noise).min() > 0
+
+
+def test_each_sites_noise_is_for_its_own_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    scales: list[float] = []
+
+    def spy(weights: np.ndarray, scale: float, bits: Any) -> np.ndarray:
+        scales.append(scale)
+        return weights
+
+    monkeypatch.setattr("clients.gate.private.perturbed", spy)
+    strategy = trained(settings_of(guarantee="local", intercept=1.0, test_fraction=0.0))
+    rows = [569 // 3 + (site < 569 % 3) for site in range(3)]
+    expected = [2**2.5 * 100 * np.sqrt(9 / 2) / n for n in rows]
+    assert sorted(scales, reverse=True) == pytest.approx(sorted(expected, reverse=True), rel=1e-6)
+    assert guarantee(strategy)["lambda_times_rows"] == pytest.approx(2**2.5 * 100 * np.sqrt(4.5))
+
+
+def test_simulated_noise_follows_from_the_seed_and_other_noise_from_nothing() -> None:
+    def key(**values: Any) -> bytes:
+        return PrivateSvm(settings_of(**values))._key()
+
+    assert key() == key() != key(seed=1)
+    # With public ends of columns the sites may be hospitals.
+    assert key(ranges="/ranges.csv") != key(ranges="/ranges.csv")
+
+
+def test_more_epsilon_is_less_noise() -> None:
+    found = []
+    for epsilon in (0.01, 20.0):
+        settings = settings_of(guarantee="local", epsilon=epsilon, frequencies=20, C_total=30.0)
+        evaluation = trained(settings).outcome.evaluation
+        assert evaluation is not None
+        found.append(evaluation.accuracy or 0.0)
+    assert found[1] > 0.75
+    assert found[0] < found[1]
+
+
+# What is refused
+
+
+@pytest.mark.parametrize(
+    ("values", "told"),
+    [
+        ({"exactness": 0.1}, r"too coarse for 455 rows.*Set exactness=2e-04 or less"),
+        ({"epsilon": 25.0}, "worth nothing"),
+        ({"epsilon": -1.0}, "epsilon is"),
+        ({"guarantee": "sites"}, "There is no guarantee 'sites'"),
+        ({"data": "wine"}, "tells two classes apart, and there are 3"),
+        ({"public": "2000"}, "more public rows than it has"),
+        ({"strategy": "hybrid-svm", "public": "0"}, "public=0 names none"),
+        ({"public": "/no/such/file.csv"}, "cannot be read"),
+        ({"C": 3.0}, "'C' is a setting of"),
+    ],
+)
+def test_settings_that_make_no_promise(values: dict[str, Any], told: str) -> None:
+    with pytest.raises(SettingError, match=told):
+        trained(settings_of(**values))
+
+
+def test_many_classes_are_refused_before_anything_starts() -> None:
+    with pytest.raises(SettingError, match="tells two classes apart"):
+        check(settings_of(data="wine"))
+
+
+def test_weights_that_are_less_exact_get_more_noise_before_they_are_refused() -> None:
+    told = guarantee(trained(settings_of(exactness=3e-3, C_total=1000.0)))
+    exactly = 2**2.5 * 1000 * 2 / told["rows"]
+    assert exactly < told["lambda"] < 2 * exactly
+    assert told["lambda"] == pytest.approx(exactly / 2 + 4 * np.sqrt(4 * 3e-3 * 1000))
+
+
+def test_a_search_that_gives_up_releases_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(
+        "strategies.steps.output_perturbation.solve", functools.partial(engine.solve, most_rounds=2)
+    )
+    settings = settings_of(out=str(tmp_path / "out"))
+    with pytest.raises(TrainingError, match="they would not keep the promise"):
+        run(in_process_grid(settings), settings, tmp_path / "out")
+    assert not (tmp_path / "out" / "model.npz").exists()
+
+
+def test_a_site_that_does_not_find_its_weights_keeps_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "clients.local.output_perturbation.solve", lambda rows, cost, margin, tol: np.zeros(len(cost))
+    )
+    with pytest.raises(PanSVMError, match="has not found its weights as exactly"):
+        trained(settings_of(guarantee="local"))
+
+
+# Public rows
+
+
+def test_public_rows_are_of_all_classes_and_told(pool: Callable[..., Any]) -> None:
+    settings = settings_of(strategy="hybrid-svm", public="18")
+    strategy = trained(settings)
+    rows = pool(settings, strategy.federation.schema)
+    assert len(strategy.public_rows) == strategy.outcome.figures["public_rows"] == 18
+    places = [np.flatnonzero((row == rows.X).all(axis=1)) for row in strategy.public_rows]
+    assert all(len(place) for place in places)
+    positive = np.mean([rows.classes[place[0]] for place in places])
+    assert positive == pytest.approx(rows.classes.mean(), abs=0.12)
+    assert "18 rows of simulated sites, which were disclosed as public" in guarantee(strategy)["not_covered"]
+    assert strategy.federation.costs.departures["public_rows", "rows"]["how"] == "disclosed"
+
+
+def test_public_rows_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "public.csv"
+    path.write_text("other,dose,age\nx,1,50\ny,,60\nz,3,70\n")
+    found = rows_of_file(path, Schema(("age", "dose"), ("0", "1")))
+    assert np.array_equal(found, [[50, 1], [60, np.nan], [70, 3]], equal_nan=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        (None, "cannot be read"),
+        ("", "has no column 'age'. It is empty"),
+        ("agee,dose\n1,2\n", "no column 'age'. Did you mean 'agee'"),
+        ("age,dose\n1,high\n", "a cell that is no number"),
+        ("age,dose\n1\n", "a line that is too short"),
+    ],
+)
+def test_files_of_public_rows_that_cannot_be(tmp_path: Path, text: str | None, told: str) -> None:
+    path = tmp_path / "public.csv"
+    if text is not None:
+        path.write_text(text)
+    with pytest.raises(SettingError, match=told):
+        rows_of_file(path, Schema(("age", "dose"), ("0", "1")))
+
+
+# What a run says of itself
+
+
+@pytest.mark.parametrize("mode", ["release", "local", "none"])
+def test_what_a_run_says_of_itself(mode: str, tmp_path: Path) -> None:
+    settings = settings_of(guarantee=mode, audit=True, out=str(tmp_path))
+    run(in_process_grid(settings), settings, tmp_path)
+    result = json.loads((tmp_path / "result.json").read_text())
+    told = result["guarantee"]
+    assert told["mode"] == mode
+    assert told["epsilon"] == (None if mode == "none" else 1.0)
+    assert (told["lambda"] is None) == (mode == "local")
+    assert told["gap"] <= 1e-5
+    assert "the number of training rows, which is taken for public" in told["not_covered"] or mode == "none"
+    found = audit(settings, tmp_path)
+    assert set(found.not_examined) <= {"rff_scores", "ranges"}
+    if mode != "local":
+        # Exact cuts, of which none hides a row.
+        assert found.isolated_by_pairs
+    page = write_report(tmp_path).read_text()
+    assert "Differential privacy of what is released" in page
+    expected = {"release": "whoever gets the model", "local": "everybody but the site", "none": "no noise"}[
+        mode
+    ]
+    assert expected in headline(result)["promise"]
+    model = load_model(tmp_path / "model.npz")
+    assert isinstance(model, RandomFourierSVC)
+    assert model.sha256() == result["model_sha256"]
+
+
+# At hospitals
+
+
+NODE: dict[str, Scalar] = {"epsilon": 4.0, "delta": 1e-5, "classes": "0,1"}
+
+
+@pytest.fixture
+def files(tmp_path: Path, state_home: Path) -> list[Path]:
+    X, y = make_moons(1500, noise=0.15, random_state=0)
+    frame = pd.DataFrame({"age": 50 + 10 * X[:, 0], "dose": X[:, 1] / 100, "label": y})
+    (tmp_path / "ranges.csv").write_text("column,low,high\ndose,-0.02,0.02\nage,30,90\n")
+    frame.iloc[:20].to_csv(tmp_path / "public.csv", index=False)
+    found = []
+    for number, part in enumerate(np.array_split(np.arange(20, 1500), 3)):
+        new_ledger(state_home / f"site-hospital{number}", 0.2)
+        found.append(tmp_path / f"hospital{number}.csv")
+        frame.iloc[part].to_csv(found[-1], index=False)
+    return found
+
+
+def of_hospitals(tmp_path: Path, **values: Any) -> Settings:
+    usual = {
+        "sites": 3,
+        "epsilon": 3.0,
+        "sigma": 0.4,
+        "ranges": str(tmp_path / "ranges.csv"),
+        "C_total": 30.0,
+    }
+    return settings_of(**{**usual, "frequencies": 20, "guarantee": "local", **values})
+
+
+def test_local_answers_are_charged_and_then_no_more(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path, state_home: Path
+) -> None:
+    settings = of_hospitals(tmp_path, strategy="hybrid-svm", public=str(tmp_path / "public.csv"))
+    grid = hospitals(settings, files, NODE)
+    strategy = trained(settings, grid)
+    assert strategy.outcome.evaluation is not None
+    assert strategy.outcome.evaluation.accuracy is not None
+    assert strategy.outcome.evaluation.accuracy > 0.75
+    assert {reply.metadata.message_type for reply in grid.replies} == {
+        *("query.join", "train.local_weights", "evaluate.rff_private_scores")
+    }
+    cost = 3.0**2 / (2 * 40)
+    for number in range(3):
+        ledger = read_ledger(state_home / f"site-hospital{number}")
+        assert [one.task for one in ledger.charges] == ["local_weights", "rff_private_scores"]
+        assert ledger.spent("train") == pytest.approx(cost)
+    told = guarantee(strategy)
+    assert told["epsilon_of_ledger"] == pytest.approx(epsilon_of(cost, 1e-5))
+    assert all("simulated" not in one for one in told["not_covered"])
+    # The budget allows three such answers and no fourth; noise is new each time.
+    again = of_hospitals(tmp_path, test_fraction=0.2)
+    models = {model_of(strategy).sha256()}
+    models.add(model_of(trained(again, hospitals(again, files, NODE, run_id=2))).sha256())
+    assert len(models) == 2
+    trained(again, hospitals(again, files, NODE, run_id=3))
+    with pytest.raises(BudgetError, match="not enough is left"):
+        trained(again, hospitals(again, files, NODE, run_id=4))
+
+
+@pytest.mark.parametrize(
+    ("node", "values", "told"),
+    [
+        (NODE, {"guarantee": "release"}, "exact-sums='agreed'"),
+        ({}, {"guarantee": "release"}, "exact-sums='agreed'"),
+        ({}, {}, "no budget for differential privacy"),
+        (NODE, {"ranges": "table"}, "'ranges', which is for simulated sites"),
+        (NODE, {"strategy": "hybrid-svm"}, "'public_rows', which is for simulated sites"),
+        ({**NODE, "epsilon": 0.5}, {}, "not enough is left"),
+        (NODE, {"exactness": 1e30}, None),
+    ],
+)
+def test_hospitals_refuse(
+    files: list[Path],
+    hospitals: MakeGrid,
+    tmp_path: Path,
+    state_home: Path,
+    node: dict[str, Scalar],
+    values: dict[str, Any],
+    told: str | None,
+) -> None:
+    settings = of_hospitals(tmp_path, **values)
+    with pytest.raises(PanSVMError, match=told):
+        trained(settings, hospitals(settings, files, node))
+    if told is not None:
+        assert all(read_ledger(state_home / f"site-hospital{number}").charges == () for number in range(3))
+
+
+def test_hospitals_that_agree_to_exact_sums_train_for_a_release(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path
+) -> None:
+    settings = of_hospitals(tmp_path, guarantee="release")
+    strategy = trained(settings, hospitals(settings, files, {"exact-sums": "agreed"}))
+    assert strategy.outcome.evaluation is not None
+    assert (strategy.outcome.evaluation.auc or 0) > 0.8
