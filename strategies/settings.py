@@ -6,7 +6,7 @@ They are the keys of Flower's run config (``[tool.flwr.app.config]``, ``flwr run
 
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
@@ -14,6 +14,7 @@ from flower_pansvm.secure_sum import options_class, protocol_names, protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.setting_values import key_of, near_matches, parse, read, setting, text, whole
+from flower_pansvm.tasks.consents import Promise
 from flower_pansvm.terms import Scalar, Terms
 from strategies.registry import all_strategies
 from strategies.setting_kinds import flag, number, number_text
@@ -43,6 +44,9 @@ class Settings:
     SettingError
         If a value cannot work.
     """
+
+    promise: ClassVar[Promise] = "defended"
+    """What the hospitals are promised of all that the strategy asks, at the least, with preset=private."""
 
     data: str = setting(
         "breast_cancer", text(), "Data set or file of the simulated sites; a hospital names its own table."

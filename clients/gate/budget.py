@@ -20,10 +20,9 @@ from typing import Any, Literal
 from flwr.app import Context
 
 from clients.gate.state_folder import replace_file, state_folder
-from clients.gate.terms import allowed_classes, budget_terms, is_simulated, site_name
+from clients.gate.terms import budget_terms, site_name
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import admits, epsilon_of, rho_of
-from flower_pansvm.tasks.joining import JOIN
 from flower_pansvm.tasks.task import Task
 
 FILE, LOCK, FORMAT = "budget.json", "budget.lock", 1
@@ -155,39 +154,6 @@ def settle_columns(folder: Path, digest: str) -> Ledger:
             "evaluation would be trained on. Put the columns back."
         )
     return ledger
-
-
-def check_promise(context: Context, task: Task[Any, Any]) -> None:
-    """Check that a hospital with a budget is asked for nothing else, and one without for nothing that is charged.
-
-    Raises
-    ------
-    BudgetError
-        If not; or if it has no ledger, or its classes would be taken from its rows.
-    """
-    if is_simulated(context):
-        return
-    name = site_name(context)
-    if "epsilon" not in context.node_config:
-        if task.private:
-            raise BudgetError(
-                f"Site '{name}' has no budget for differential privacy. Write epsilon=1.0 and delta=1e-5 into its node "
-                "config, or what else the hospital agrees to spend on this table in all runs together."
-            )
-        return
-    if not (task.private or task is JOIN):
-        raise BudgetError(
-            f"Site '{name}' gives differentially private answers only, as its node config has an epsilon, and those "
-            f"to task '{task.name}' are not. Start the run with strategy=dp-svm; or take epsilon out of the node "
-            "config, if the hospital agrees to sums without that promise."
-        )
-    budget_terms(context)
-    read_ledger(state_folder(context) or Path())
-    if not allowed_classes(context):
-        raise BudgetError(
-            f"Site '{name}' has to name its classes without looking at its rows. Write classes='0,1', or what they are "
-            "called, into its node config."
-        )
 
 
 def _spent(name: str, ledger: Ledger, rows: Side, epsilon: float, delta: float) -> str:

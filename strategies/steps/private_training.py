@@ -18,6 +18,9 @@ from strategies.federation.federation import Federation
 Q = TypeVar("Q")
 A = TypeVar("A")
 
+SURE = 20.0
+"""Deviations of the noise; larger than that it never is, even where sites are lost and it is shared by fewer."""
+
 ROUNDING = 1e-9
 """Share of a budget that is not spent, so that rounding never makes its parts more than the whole."""
 
@@ -99,9 +102,11 @@ class Budget:
         """
         costs = self.federation.costs
         lost, trips = len(costs.dropped), costs.round_trips
-        answer = self.federation.secure_sum(task, question)
-        times = 1 + len(costs.dropped) - lost
         rows, rho = "test" if task.category == "evaluate" else "train", question.rho  # type: ignore[attr-defined]
+        empty = task.answer(**{name: np.zeros(shape) for name, shape in shapes.items()})
+        slack = {name: SURE * self.deviation(task, name, rho, empty) for name in shapes}
+        answer = self.federation.secure_sum(task, question, slack)
+        times = 1 + len(costs.dropped) - lost
         self._costs += times * [rho] if rows == "train" else []
         if self._in_flight and costs.round_trips > trips:
             times, self._in_flight = times + 1, False

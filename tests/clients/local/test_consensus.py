@@ -20,9 +20,6 @@ from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.tasks.consensus import CONSENSUS, ConsensusAnswer, ConsensusQuestion
-from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
-from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
-from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
@@ -82,7 +79,11 @@ def settings(settings: Settings) -> Settings:
 
 @pytest.fixture
 def joined(
-    settings: Settings, hospital_files: list[Path], hospitals: Callable[..., InProcessGrid], enrol: Any
+    settings: Settings,
+    hospital_files: list[Path],
+    hospitals: Callable[..., InProcessGrid],
+    enrol: Any,
+    tell_maps: Any,
 ) -> Ask:
     """Return a function that has hospitals with such a node config join and be told a scaling and a feature map."""
 
@@ -90,21 +91,7 @@ def joined(
         pins = {"exact-sums": "agreed", **{key.replace("_", "-"): value for key, value in node.items()}}
         pins = {key: value for key, value in pins.items() if value}
         federation: Federation = enrol(hospitals(settings, hospital_files, pins, run_id), settings)
-        scaling = {"fill": np.zeros((1, 2)), "shift": SHIFT[None], "scale": SCALE[None]}
-        federation.broadcast(SCALING, ScalingBroadcast(**scaling))
-        federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.eye(2)))
-        federation.broadcast(
-            FEATURE_MAP.numbered(0),
-            FeatureMapBroadcast(
-                landmark_set=0,
-                features=np.ones(2, dtype=np.bool_),
-                kernel="linear",
-                gamma=1.0,
-                degree=3,
-                coef0=0.0,
-                normalization=np.eye(2),
-            ),
-        )
+        tell_maps(federation, SHIFT, SCALE)
         return federation
 
     return join
