@@ -81,7 +81,8 @@ class Budget:
     def deviation(self, task: Task[Any, A], part: str, rho: float, answer: A | None = None) -> float:
         """Return the standard deviation of the noise in a part of a sum of this cost, over the sites that are left."""
         sites, sensitivity = len(self.federation.sites), task.declared[part].sensitivity(answer)
-        return sensitivity * math.sqrt(sites / ((sites - self.colluders) * 2 * rho))
+        # Where all may collude, the sites refuse.
+        return sensitivity * math.sqrt(sites / (max(sites - self.colluders, 1) * 2 * rho))
 
     def ask(self, task: Task[Q, A], question: Q, **shapes: tuple[int, ...]) -> A:
         """Ask for a private sum and count its cost, once more for each site that was lost: then it was repeated.
