@@ -74,7 +74,7 @@ class DpSvmSettings(Settings):
     ranges: str = setting(
         TABLE,
         text(),
-        "File of each column's public range, an absolute path; table: from simulated sites' rows.",
+        "File of the classes' names and each column's public range, an absolute path; table: of simulated sites' rows.",
     )
     steps: int = setting(8, whole(0), "Noisy steps after the first weights; 0 for fewest round trips.")
 
