@@ -49,9 +49,22 @@ BAD: list[tuple[str, Scalar]] = [
     ("multi-class", "ova"),
     ("class-weight", "even"),
     ("landmark-method", "kmeans"),
+    ("guarantee", "sites"),
+    ("frequencies", 0),
     *[
         (name, value)
-        for name in ("C", "tol", "timeout", "gamma", "rho", "abs-tol", "rel-tol")
+        for name in (
+            "C",
+            "tol",
+            "timeout",
+            "gamma",
+            "rho",
+            "abs-tol",
+            "rel-tol",
+            "C-total",
+            "sigma",
+            "exactness",
+        )
         for value in (0, -1, "nan", "inf", "much")
     ],
     *[
@@ -73,6 +86,7 @@ BAD: list[tuple[str, Scalar]] = [
             "cv-folds",
             "colluders",
             "steps",
+            "frequencies",
         )
         for value in (2.5, "nan", "inf", "-inf", "two", True, "1e400")
     ],
@@ -88,6 +102,7 @@ BAD: list[tuple[str, Scalar]] = [
     ("seed", 2**32),
     *[("curvature", value) for value in (-0.5, "nan", "inf", "none")],
     *[("blur", value) for value in (-1, 2.5, "nan", "inf", "all")],
+    *[("intercept", value) for value in (-0.5, "nan", "inf", "none")],
     *[("coef0", value) for value in (-0.5, "nan", "inf", "none")],
     *[("test-fraction", value) for value in (-0.1, 1, 1.5, "nan", "inf", "half")],
     *[("landmarks", value) for value in (0, -3, 2.5, -0.5, "nan", "inf", "all")],
@@ -97,7 +112,7 @@ BAD: list[tuple[str, Scalar]] = [
         for value in (2, "yes", "", 0.5)
     ],
 ]
-FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregation", "ranges"}
+FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregation", "ranges", "public"}
 """What these name is looked up elsewhere: data, files and protocols. Paillier knows the least key-bits."""
 
 
