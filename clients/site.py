@@ -179,12 +179,15 @@ class Site:
         told = self.told(SCHEMA)
         key = ("split", self.digest_of(SCHEMA), least_rows(self.context))
         split = cast(Split, self._cached(key, lambda: self._make_split(told.test_fraction, told.seed)))
-        # Once in a run, and not once in each message's process.
-        if len(split.left_out) > 0 and not records.has(self.context.state, "left-out-logged"):
+        self.log_left_out(split.left_out)
+        return split
+
+    def log_left_out(self, labels: NDArray[np.str_]) -> None:
+        """Tell the hospital's own log which rows have no part in the run; once, and not in each message's process."""
+        if len(labels) > 0 and not records.has(self.context.state, "left-out-logged"):
             records.put(self.context.state, "left-out-logged", {})
             schema = self.schema()
-            log_left_out(self.context, split.left_out, [*schema.classes, *schema.positive_labels])
-        return split
+            log_left_out(self.context, labels, [*schema.classes, *schema.positive_labels])
 
     def _make_split(self, test_fraction: float, seed: int) -> Split:
         schema = self.schema()

@@ -1,11 +1,6 @@
 """Which binary problems several classes are told apart by (Lu 2016, section 4.2.1)."""
 
-from flower_pansvm.multiclass import REST, Pair
-
-
-def positive_classes(classes: int) -> tuple[int, ...]:
-    """Return the class that each column of decision values is about: all classes, or class 1 of two."""
-    return (1,) if classes == 2 else tuple(range(classes))
+from flower_pansvm.multiclass import REST, Pair, positive_classes
 
 
 def one_versus_all(classes: int) -> tuple[Pair, ...]:

@@ -8,7 +8,7 @@ import math
 from dataclasses import asdict, dataclass
 from logging import INFO
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from flwr.common.logger import log
@@ -19,9 +19,10 @@ from flower_pansvm.fourier_map import BINS, CONSTANT, FourierMap
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.models.fourier_svc import FourierSVC
+from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
-from flower_pansvm.schema import Schema
 from flower_pansvm.setting_values import setting, whole
+from flower_pansvm.tasks.consents import Promise
 from flower_pansvm.tasks.private_training import (
     PRIVATE_BINS,
     PRIVATE_MAP,
@@ -39,7 +40,7 @@ from strategies.registry import strategies
 from strategies.steps.joining import join
 from strategies.steps.private_fit import NoisyRidge, fitted_map, shares, symmetric
 from strategies.steps.private_training import Budget, evaluated, warn_of_early_end
-from strategies.steps.public_ranges import ranges_of_file, ranges_of_tables
+from strategies.steps.public_ranges import PublicFile, ranges_of_tables
 from strategies.strategy import PhasedStrategy
 
 SCALING_SHARE, MOMENTS_SHARE = 0.25, 0.15
@@ -50,6 +51,10 @@ CLIPPED_TOGETHER = 0.4
 """What a step's penalty is multiplied by with several classes: a row's slopes are clipped together, and so small that
 larger steps are in order."""
 
+FEW_ROWS, SMALLEST_STEP = 1500, 1.5
+"""With fewer training rows a step's penalty is multiplied by sqrt(FEW_ROWS / rows), at most by `SMALLEST_STEP`: the
+steps are smaller, so that noise and odd rows turn the weights less."""
+
 LEAST_ROWS = 35.0
 """Rows times the square root of the budget below which a model is noise: 200 rows with epsilon 1."""
 
@@ -57,6 +62,8 @@ LEAST_ROWS = 35.0
 @dataclass(frozen=True)
 class DpSvmSettings(PromiseSettings):
     """The promise, and how the budget is used."""
+
+    promise: ClassVar[Promise] = "charged"
 
     steps: int = setting(8, whole(0), "Noisy steps after the first weights; 0 for fewest round trips.")
 
@@ -77,17 +84,19 @@ class DpSvm(PhasedStrategy):
             If there are too few rows for a model, before most of the budget is spent.
         """
         settings, costs = self.settings, federation.costs
+        public = None if settings.ranges == TABLE else PublicFile.read(Path(settings.ranges))
         with costs.phase("join"):
-            schema = join(federation, settings)
-            low, high = self._ranges(federation, schema)
+            schema = join(federation, settings, public.names(settings.positive_labels) if public else ())
+            columns = len(schema.columns)
+            low, high = public.ranges(schema) if public else ranges_of_tables(federation, columns)
         rho = rho_of(settings.epsilon, settings.delta)
         self.budget = Budget(federation, rho, settings.colluders, resumed=settings.resume)
         with costs.phase("private scaling"):
             feature_map, rows = self._scale(low, high)
             federation.broadcast(PRIVATE_MAP, feature_map)
-        columns = 1 if len(schema.classes) == 2 else len(schema.classes)
+        sides = len(positive_classes(len(schema.classes)))
         with costs.phase("private moments"):
-            ridge = self._moments(feature_map.size, columns)
+            ridge = self._moments(feature_map.size, sides)
         with costs.phase("private steps"):
             weights = self._steps(ridge, rows)
         evaluation, noise = None, None
@@ -96,11 +105,6 @@ class DpSvm(PhasedStrategy):
                 evaluation, noise = self._score(weights, len(schema.classes))
         figures = {"privacy": {**self._privacy(federation), "rows": round(rows), "accuracy_noise": noise}}
         return Outcome(FourierSVC.from_parts(schema, feature_map, weights), evaluation, figures)
-
-    def _ranges(self, federation: Federation, schema: Schema) -> tuple[Floats, Floats]:
-        if self.settings.ranges == TABLE:
-            return ranges_of_tables(federation, len(schema.columns))
-        return ranges_of_file(Path(self.settings.ranges), schema)
 
     def _scale(self, low: Floats, high: Floats) -> tuple[FourierMap, float]:
         """Return the feature map, and how many training rows there are, give or take the noise."""
@@ -141,6 +145,7 @@ class DpSvm(PhasedStrategy):
         rho = (1 - SCALING_SHARE - MOMENTS_SHARE) * self.budget.rho / max(total, 1)
         noise = self.budget.deviation(PRIVATE_STEP, "slope", rho)
         penalty = min(ridge.penalty, max(rows / 5, noise * math.sqrt(len(weights[0]))))
+        penalty *= float(np.clip(math.sqrt(FEW_ROWS / rows), 1.0, SMALLEST_STEP))
         if weights[0].shape[1] > 1:
             penalty *= CLIPPED_TOGETHER
         for step in range(total):

@@ -23,6 +23,7 @@ from flower_pansvm.privacy.output_perturbation import Perturbation, perturbed
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.setting_values import one_of, setting, text, whole
+from flower_pansvm.tasks.consents import Promise
 from flower_pansvm.tasks.output_perturbation import (
     LOCAL_WEIGHTS,
     RFF,
@@ -39,7 +40,7 @@ from strategies.steps.frequencies import drawn, generator_of, median_distance
 from strategies.steps.joining import join
 from strategies.steps.output_perturbation import exact_weights, score
 from strategies.steps.private_training import Budget, evaluated
-from strategies.steps.public_ranges import ranges_of_file, ranges_of_tables
+from strategies.steps.public_ranges import PublicFile, ranges_of_tables
 from strategies.steps.public_rows import public_rows
 from strategies.strategy import PhasedStrategy
 
@@ -85,6 +86,11 @@ class PrivateSvmSettings(PromiseSettings):
         "Gap of the weights' objective, in shares of C-total, that the noise allows for.",
     )
 
+    @property
+    def promise(self) -> Promise:  # type: ignore[override]
+        """What the hospitals are promised of all that is asked."""
+        return "charged" if self.guarantee == "local" else "exact"
+
 
 @strategies.register("private-svm")
 class PrivateSvm(PhasedStrategy):
@@ -105,27 +111,26 @@ class PrivateSvm(PhasedStrategy):
         TrainingError
             If the weights are not found as exactly as the noise was sized for.
         """
+        settings = self.settings
+        public = None if settings.ranges == TABLE else PublicFile.read(Path(settings.ranges))
         with federation.costs.phase("join"):
-            schema = join(federation, self.settings)
-            check_two_classes(self.settings.strategy, schema)
+            schema = join(federation, settings, public.names(settings.positive_labels) if public else ())
+            check_two_classes(settings.strategy, schema)
         with federation.costs.phase("public data"):
-            feature_map = self._map(federation, schema)
+            low, high = public.ranges(schema) if public else ranges_of_tables(federation, len(schema.columns))
+            feature_map = self._map(federation, schema, low, high)
             federation.broadcast(RFF, feature_map)
-        asked = (feature_map.size, self.settings.C_total, self.settings.epsilon, self.settings.exactness)
-        if self.settings.guarantee == "local":
+        asked = (feature_map.size, settings.C_total, settings.epsilon, settings.exactness)
+        if settings.guarantee == "local":
             weights, evaluation, figures = self._local(federation, LocalWeightsQuestion(*asked))
         else:
             weights, evaluation, figures = self._release(federation, Perturbation(*asked))
         model = RandomFourierSVC.from_parts(schema, feature_map, weights[:, None])  # type: ignore[arg-type]
         return Outcome(model, evaluation, figures)
 
-    def _map(self, federation: Federation, schema: Schema) -> RandomFourierMap:
-        """Return the map, of public data only."""
+    def _map(self, federation: Federation, schema: Schema, low: Floats, high: Floats) -> RandomFourierMap:
+        """Return the map, of public data only: of the ends of the columns, and of public rows if there are any."""
         settings, columns = self.settings, len(schema.columns)
-        if settings.ranges == TABLE:
-            low, high = ranges_of_tables(federation, columns)
-        else:
-            low, high = ranges_of_file(Path(settings.ranges), schema)
         public = self.public_by_default if settings.public == "auto" else settings.public
         self.public_rows, sigma = np.empty((0, columns)), settings.sigma
         if public != "0":

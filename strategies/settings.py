@@ -6,7 +6,7 @@ They are the keys of Flower's run config (``[tool.flwr.app.config]``, ``flwr run
 
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
@@ -14,6 +14,7 @@ from flower_pansvm.secure_sum import options_class, protocol_names, protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.setting_values import key_of, near_matches, parse, read, setting, text, whole
+from flower_pansvm.tasks.consents import Promise
 from flower_pansvm.terms import Scalar, Terms
 from strategies.registry import all_strategies
 from strategies.setting_kinds import flag, number, number_text
@@ -43,6 +44,9 @@ class Settings:
     SettingError
         If a value cannot work.
     """
+
+    promise: ClassVar[Promise] = "defended"
+    """What the hospitals are promised of all that the strategy asks, at the least, with preset=private."""
 
     data: str = setting(
         "breast_cancer", text(), "Data set or file of the simulated sites; a hospital names its own table."
@@ -201,27 +205,28 @@ def _parsed(config: Mapping[str, Any]) -> Settings:
     protocol = protocol_of(Terms.from_config(config))
     own = setting_fields(settings_class)
     known = {*own, "aggregation", *setting_fields(type(protocol))}
-    for key, value in config.items():
-        if key not in known:
-            _check_default(key, value, f"the strategy is {strategy}, the secure sum {protocol.name}")
+    foreign = {key: value for key, value in config.items() if key not in known}
+    if foreign:
+        _check_defaults(foreign, f"the strategy is {strategy}, the secure sum {protocol.name}")
     return settings_class(
         **{own[key].name: value for key, value in config.items() if key in own}, protocol=protocol
     )
 
 
-def _check_default(key: str, value: Any, chosen: str) -> None:
-    """Raise a SettingError unless the value is the default of a setting that the run does not have."""
+def _check_defaults(foreign: Mapping[str, Any], chosen: str) -> None:
+    """Raise a SettingError unless the values are the defaults of settings that the run does not have."""
     known = all_settings()
-    if key not in known:
-        raise SettingError(f"There is no setting '{key}'. {near_matches(key, known)}")
-    try:
-        usual = read(key, value, known[key].metadata["kind"]) == known[key].default
-    except SettingError:
-        usual = False
-    if not usual:
-        raise SettingError(
-            f"'{key}' is a setting of {', '.join(owners(key))}, and {chosen}. Leave it out, or choose another."
-        )
+    for key, value in foreign.items():
+        if key not in known:
+            raise SettingError(f"There is no setting '{key}'. {near_matches(key, known)}")
+        try:
+            usual = read(key, value, known[key].metadata["kind"]) == known[key].default
+        except SettingError:
+            usual = False
+        if not usual:
+            raise SettingError(
+                f"'{key}' is a setting of {', '.join(owners(key))}, and {chosen}. Leave it out, or choose another."
+            )
 
 
 def _config_of(settings: Any) -> dict[str, Scalar]:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from logging import WARNING
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from flwr.common.logger import log
@@ -13,6 +13,7 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.setting_values import setting
+from flower_pansvm.tasks.consents import Promise
 from strategies.federation.federation import Federation
 from strategies.nystroem_settings import NystroemSettings
 from strategies.outcome import Outcome
@@ -37,6 +38,8 @@ from strategies.strategy import PhasedStrategy
 @dataclass(frozen=True)
 class SvmAdmmSettings(NystroemSettings):
     """Penalty and tolerances of ADMM, besides those of a Nyström map; with ``private`` only landmarks have noise."""
+
+    promise: ClassVar[Promise] = "exact"
 
     rho: float = setting(1.0, number(above=0), "ADMM's penalty, at the beginning.")
     adaptive_rho: bool = setting(

@@ -162,7 +162,7 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
             for path in tables:
                 new_ledger(_state(path), 0.2)
         settings = make_settings(**{**small, **config})
-        noised = issubclass(all_strategies()[settings.strategy], PanSVM)
+        agreement = {"charged": {}, "defended": {"exact-sums": "defended"}, "exact": {"exact-sums": AGREED}}
         nodes: list[dict[str, Scalar]] = [
             {
                 "data": str(path),
@@ -171,8 +171,9 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
                 "scaling": settings.terms.scaling,
                 "state": str(_state(path)),
                 **private,
-                # What a strategy's own task discloses, too; the noise of PAN-SVM's sums stays.
-                **{consent: AGREED for consent in CONSENTS if consent != "exact-sums" or not noised},
+                # What a strategy's own task discloses, too, and no more than it says that it needs.
+                **dict.fromkeys(CONSENTS, AGREED),
+                **agreement[settings.promise],
             }
             for path in tables
         ]

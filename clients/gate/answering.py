@@ -15,13 +15,13 @@ from flwr.common.logger import log
 
 from clients.gate import broadcasts
 from clients.gate.blur import Noised, sites_of_run
-from clients.gate.budget import check_promise
 from clients.gate.door import leave, pass_on
 from clients.gate.membership import remember, take_part, take_step, withdraw
 from clients.gate.private import privately
+from clients.gate.promise import check_promise
 from clients.gate.slots import take_seed
 from clients.gate.state_folder import note_value_refusal
-from clients.gate.terms import check_consents, is_simulated, site_name
+from clients.gate.terms import is_simulated, site_name
 from clients.gate.turns import turn
 from clients.site import Site
 from flower_pansvm import records
@@ -85,9 +85,8 @@ def _answer(task: Task[Q, A], work: Work[Q, A], content: RecordDict, context: Co
     participation = take_part(context, content, task) if task.summed else None
     site = Site(context, participation)
     try:
-        check_promise(context, task)
-        check_consents(context, task.consents)
         question = records.read(content, "inputs", task.question)
+        check_promise(context, task, question)
         broadcasts.keep(context, content)
         if participation is not None:
             sites_of_run(site)

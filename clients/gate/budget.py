@@ -19,11 +19,10 @@ from typing import Any, Literal
 
 from flwr.app import Context
 
-from clients.gate.state_folder import state_folder
-from clients.gate.terms import allowed_classes, budget_terms, is_simulated, site_name
+from clients.gate.state_folder import replace_file, state_folder
+from clients.gate.terms import budget_terms, site_name
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import admits, epsilon_of, rho_of
-from flower_pansvm.tasks.joining import JOIN
 from flower_pansvm.tasks.task import Task
 
 FILE, LOCK, FORMAT = "budget.json", "budget.lock", 1
@@ -157,39 +156,6 @@ def settle_columns(folder: Path, digest: str) -> Ledger:
     return ledger
 
 
-def check_promise(context: Context, task: Task[Any, Any]) -> None:
-    """Check that a hospital with a budget is asked for nothing else, and one without for nothing that is charged.
-
-    Raises
-    ------
-    BudgetError
-        If not; or if it has no ledger, or its classes would be taken from its rows.
-    """
-    if is_simulated(context):
-        return
-    name = site_name(context)
-    if "epsilon" not in context.node_config:
-        if task.private:
-            raise BudgetError(
-                f"Site '{name}' has no budget for differential privacy. Write epsilon=1.0 and delta=1e-5 into its node "
-                "config, or what else the hospital agrees to spend on this table in all runs together."
-            )
-        return
-    if not (task.private or task is JOIN):
-        raise BudgetError(
-            f"Site '{name}' gives differentially private answers only, as its node config has an epsilon, and those "
-            f"to task '{task.name}' are not. Start the run with strategy=dp-svm; or take epsilon out of the node "
-            "config, if the hospital agrees to sums without that promise."
-        )
-    budget_terms(context)
-    read_ledger(state_folder(context) or Path())
-    if not allowed_classes(context):
-        raise BudgetError(
-            f"Site '{name}' has to name its classes without looking at its rows. Write classes='0,1', or what they are "
-            "called, into its node config."
-        )
-
-
 def _spent(name: str, ledger: Ledger, rows: Side, epsilon: float, delta: float) -> str:
     runs = dict.fromkeys(one.run for one in ledger.charges if one.rows == rows)
     by = ", ".join(f"epsilon {epsilon_of(ledger.spent(rows, run), delta):.3g} by run {run}" for run in runs)
@@ -211,18 +177,8 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _write(folder: Path, ledger: Ledger) -> None:
-    """Replace the file; whenever the power fails, the old or the new one is on the disk."""
     content = {"format": FORMAT, **asdict(ledger)}
-    text = json.dumps({**content, "sha256": _digest(content)}, indent=1)
-    unfinished = folder / f"{FILE}.part"
-    with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
-        file.write(text + "\n")
-        file.flush()
-        os.fsync(file.fileno())
-    unfinished.replace(folder / FILE)
-    directory = os.open(folder, os.O_RDONLY)
-    os.fsync(directory)
-    os.close(directory)
+    replace_file(folder / FILE, json.dumps({**content, "sha256": _digest(content)}, indent=1))
 
 
 def _digest(content: dict[str, Any]) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from clients.cache import cached
 from clients.gate.budget import settle_columns
-from clients.gate.classes import rows_with_classes
+from clients.gate.classes import allowed_rows
 from clients.gate.state_folder import state_folder
 from clients.rows import Rows
 from clients.site import Site
@@ -61,7 +61,8 @@ def lasting_split(site: Site) -> tuple[Rows, Rows]:
 def _split(site: Site, table: Table, key: bytes, fraction: float) -> tuple[Rows, Rows]:
     schema, labels = site.schema(), site.labels()
     classes = schema.indices(labels)
-    known = (classes >= 0) & rows_with_classes(site.context, labels, schema.positive_labels)
+    known = (classes >= 0) & allowed_rows(site.context, labels, schema.positive_labels)
+    site.log_left_out(labels[~known])
     X, kept = align(table, schema.columns).X, _kept(table, key, fraction)
     train, test = (Rows(X[rows], classes[rows]) for rows in (known & ~kept, known & kept))
     return train, test

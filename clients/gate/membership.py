@@ -15,7 +15,7 @@ from flwr.app import Context, RecordDict
 
 from clients.gate import broadcasts
 from clients.gate.state_folder import check_value_refusals
-from clients.gate.terms import agreed_terms, is_simulated, least_sites, site_name, warn_of_missing_pins
+from clients.gate.terms import agreed_terms, is_simulated, least_sites, site_name, warn_of_risks
 from flower_pansvm import records, secure_sum
 from flower_pansvm.errors import NOT_FOLLOWED, SumError
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
@@ -45,7 +45,7 @@ class Participation:
 def join_run(context: Context) -> PublicKeys:
     """Make this site's keys for a run that it takes part in, and return what it publishes of them."""
     check_value_refusals(context)
-    warn_of_missing_pins(context)
+    warn_of_risks(context)
     public = make_run_keys(context, protocol_of(context))
     remember(context, Memory(run=str(context.run_id), settings=agreed_terms(context).digest), b"")
     return public

@@ -50,14 +50,24 @@ def is_private(path: Path) -> bool:
     return status.st_mode & (stat.S_IRWXG | stat.S_IRWXO) == 0 and status.st_uid == os.getuid()
 
 
+def replace_file(path: Path, text: str) -> None:
+    """Replace a file of the folder; whenever the power fails, the old or the new one is on the disk."""
+    unfinished = path.with_name(f"{path.name}.part")
+    with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "w") as file:
+        file.write(f"{text}\n")
+        file.flush()
+        os.fsync(file.fileno())
+    unfinished.replace(path)
+    directory = os.open(path.parent, os.O_RDONLY)
+    os.fsync(directory)
+    os.close(directory)
+
+
 def note_value_refusal(context: Context) -> None:
     """Count one more refusal; nothing is counted at a simulated site."""
     folder = state_folder(context)
     if folder is not None:
-        unfinished = folder / f"{FILE}.part"
-        unfinished.touch(mode=0o600)
-        unfinished.write_text(f"{_count(folder / FILE) + 1}\n", encoding="utf-8")
-        unfinished.replace(folder / FILE)
+        replace_file(folder / FILE, str(_count(folder / FILE) + 1))
 
 
 def check_value_refusals(context: Context) -> None:

@@ -4,7 +4,6 @@ The coordinator chooses the settings of a run. A hospital that starts its SuperN
 node config refuses every run, and every sum, that does not keep to it.
 """
 
-from collections.abc import Iterable
 from logging import WARNING
 from typing import cast
 
@@ -16,13 +15,13 @@ from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonic
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.setting_values import near_matches
-from flower_pansvm.tasks.consents import AGREED, CONSENTS
+from flower_pansvm.tasks.consents import AGREED, AGREEMENTS, CONSENTS, EXACT_SUMS
 from flower_pansvm.terms import MIN_CLUSTER, Terms
 
 KEYS = (
     *("data", "label", "classes", "cache", "state", "name", "identity", "roster"),
     *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster", "blur"),
-    *("epsilon", "delta", "colluders"),
+    *("epsilon", "delta", "colluders", EXACT_SUMS),
     *("partition-id", "num-partitions"),
 )
 """What a node config may hold besides consents; the last two are those of a node of Flower's simulation engine."""
@@ -69,21 +68,17 @@ def agreed_terms(context: Context) -> Terms:
         mine = f"The node config of site '{site_name(context)}' has"
         if key not in known:
             raise SettingError(f"{mine} an unknown key '{key}'. {near_matches(key, known)}")
-        if key in CONSENTS and node[key] != AGREED:
+        words = tuple(AGREEMENTS) if key == EXACT_SUMS else (AGREED,)
+        if key in (EXACT_SUMS, *CONSENTS) and node[key] not in words:
+            either = "' or '".join(words)
             raise SettingError(
-                f"{mine} something else than '{AGREED}' for '{key}'. Write {key}='{AGREED}' if the hospital agrees to "
-                "that, or leave the key out."
+                f"{mine} something else than '{either}' for '{key}'. Write {key}='{words[0]}' if the hospital agrees "
+                "to that, or leave the key out."
             )
     _insist(context, "aggregation", terms.aggregation)
     _insist(context, "scaling", terms.scaling)
     protocol = protocol_of(terms)
     _insist(context, "execution", getattr(protocol, "execution", "one-shot"))
-    if terms.preset != "private" and not has_agreed(context, "exact-sums"):
-        raise SettingError(
-            f"Site '{site_name(context)}' refuses the preset '{terms.preset}': from its exact sums whoever runs the "
-            "coordinator can compute most rows of a small table. Start the run with preset=private; or, if the "
-            "hospital agrees that its rows may become known, write exact-sums='agreed' into the site's node config."
-        )
     least_k = _count(context, "k", 0)
     k = getattr(protocol, "k", 0)
     if 0 < k < least_k:
@@ -100,29 +95,20 @@ def defends(context: Context) -> bool:
 
 
 def has_agreed(context: Context, consent: str) -> bool:
-    """Tell whether the hospital has agreed to a disclosure; a simulated site, which has no patients, agrees to all."""
+    """Tell whether the hospital has said ``agreed`` to something; a simulated site, without patients, agrees to all."""
     return is_simulated(context) or context.node_config.get(consent) == AGREED
 
 
-def check_consents(context: Context, consents: Iterable[str]) -> None:
-    """Check, before anything is computed, that this hospital accepts the run and agrees to what a task discloses."""
-    agreed_terms(context)
-    for consent in sorted(consents):
-        if not has_agreed(context, consent):
-            raise SettingError(
-                f"Site '{site_name(context)}' does not disclose {CONSENTS[consent].discloses}. Start the run with "
-                f"{CONSENTS[consent].instead}; or, if the hospital agrees, write {consent}='{AGREED}' into the site's "
-                "node config."
-            )
-
-
-def warn_of_missing_pins(context: Context) -> None:
-    """Write into a hospital's own log which of the pins it should have are missing; nothing at a simulated site."""
+def warn_of_risks(context: Context) -> None:
+    """Write into a hospital's own log what it risks by its node config; nothing at a simulated site."""
     k_matters = Terms.from_config(context.run_config).aggregation == "k-secure"
     for key, risk in RISKS.items():
         missing = key not in context.node_config and (key != "k" or k_matters)
         if missing and not is_simulated(context):
             log(WARNING, "the node config has no '%s': %s", key, risk)
+    if EXACT_SUMS in context.node_config:
+        text = "%s='%s' in the node config: sums may leave from which patients' rows can be found out"
+        log(WARNING, text, EXACT_SUMS, context.node_config[EXACT_SUMS])
 
 
 def least_sites(context: Context) -> int:
@@ -196,7 +182,7 @@ def least_blur(context: Context) -> int:
 
     0 for a simulated site, and for one that has agreed to exact sums; the paper's cutting planes have none.
     """
-    return _count(context, "blur", 0 if has_agreed(context, "exact-sums") else 1)
+    return _count(context, "blur", 0 if has_agreed(context, EXACT_SUMS) else 1)
 
 
 def _insist(context: Context, key: str, asked: str) -> None:

@@ -18,7 +18,7 @@ from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.errors import FederationError, SettingError
+from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.tasks.consensus import CONSENSUS, MOST_STEPS, ConsensusAnswer, ConsensusQuestion
 
 STATE = "consensus"
@@ -53,7 +53,8 @@ def consensus(site: Site, question: ConsensusQuestion) -> ConsensusAnswer:
     """
     problems = asked_problems(site, question)
     _check(site, question, problems)
-    models = _models_so_far(site, question)
+    state = site.context.state
+    models = records.read(state, STATE, LocalModels) if records.has(state, STATE) else first_models(question)
     asked = records.digest(records.values_of(question))
     if models.asked != asked:
         if models.steps != question.first:
@@ -64,8 +65,14 @@ def consensus(site: Site, question: ConsensusQuestion) -> ConsensusAnswer:
         for z, rho in zip(question.points, question.rho, strict=True):
             models = next_models(site, problems, models, z, rho)
         models = replace(models, asked=asked)
-        records.write(site.context.state, STATE, models)
+        records.write(state, STATE, models)
     return ConsensusAnswer(models.x + models.y / models.rho[:, None], *models.sizes)
+
+
+def first_models(question: ConsensusQuestion) -> LocalModels:
+    """Return the models before the first step: all zero."""
+    zeros = np.zeros(question.points.shape[1:])
+    return LocalModels(0, "", zeros, zeros, question.rho[0], np.zeros((3, len(zeros))))
 
 
 def next_models(
@@ -120,14 +127,6 @@ def solve(rows: NDArray[np.float64], cost: Floats, margin: Floats, tol: float = 
     return duals
 
 
-def _models_so_far(site: Site, question: ConsensusQuestion) -> LocalModels:
-    """Return the models of the step before; all zero before the first."""
-    if records.has(site.context.state, STATE):
-        return records.read(site.context.state, STATE, LocalModels)
-    zeros = np.zeros(question.points.shape[1:])
-    return LocalModels(0, "", zeros, zeros, question.rho[0], np.zeros((3, len(zeros))))
-
-
 def _check(site: Site, question: ConsensusQuestion, problems: list[Problem]) -> None:
     """Check the question before anything is computed."""
     check_size(site, float(question.points.size))
@@ -136,7 +135,7 @@ def _check(site: Site, question: ConsensusQuestion, problems: list[Problem]) -> 
     if not (shaped and question.rho.shape == (steps, len(problems))):
         raise SettingError(
             f"Site '{site.name}' refuses to train consensus models without a point and a rho for each of them, of one "
-            "feature map. Does the coordinator run the same version? If so, it does not follow the protocol."
+            f"feature map. {NOT_FOLLOWED}"
         )
     if question.first + steps > MOST_STEPS:
         raise SettingError(

@@ -4,7 +4,9 @@ from clients.gate.answering import answers
 from clients.gate.blur import SECRET, secret_of
 from clients.gate.classes import disclosed_classes
 from clients.gate.membership import join_run
+from clients.gate.terms import is_simulated
 from clients.site import Site
+from flower_pansvm.errors import TableError
 from flower_pansvm.tasks.joining import JOIN, JoinAnswer, JoinQuestion
 from flower_pansvm.version import VERSION
 
@@ -12,14 +14,20 @@ from flower_pansvm.version import VERSION
 @answers(JOIN)
 def join(site: Site, question: JoinQuestion) -> JoinAnswer:
     """Read the table, make the keys of this run, and say what the columns and classes are called."""
-    classes = disclosed_classes(site.context, site.labels(), question.positive_labels)
+    table = site.table()
+    if table.absent_is_zero and question.promise == "charged" and not is_simulated(site.context):
+        raise TableError(
+            f"Site '{site.name}' has a table of LIBSVM text, whose rows say how many columns there are, and a private "
+            "run does not tell that. Write the table as CSV or Parquet."
+        )
+    classes = question.classes or disclosed_classes(site.context, site.labels(), question.positive_labels)
     keys = join_run(site.context)
     site.first(SECRET, secret_of(site))
     return JoinAnswer(
         name=site.name,
         version=VERSION,
         **vars(keys),
-        columns=site.table().columns,
-        absent_is_zero=site.table().absent_is_zero,
+        columns=table.columns,
+        absent_is_zero=table.absent_is_zero,
         classes=tuple(map(str, classes)),
     )

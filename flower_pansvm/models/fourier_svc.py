@@ -7,13 +7,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flower_pansvm.counts import winners
+from flower_pansvm.cutting_planes.cuts import blocks
 from flower_pansvm.fourier_map import FourierMap
 from flower_pansvm.models.model import MODELS, Model
 from flower_pansvm.models.pan_svc import as_labels
+from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.schema import Schema
-
-BLOCK = 4096
-"""Rows that are mapped at a time."""
 
 
 @MODELS.register("fourier-svc")
@@ -44,10 +43,8 @@ class FourierSVC(Model):
             If the parts do not fit together.
         """
         columns, classes = len(schema.columns), len(schema.classes)
-        if not feature_map.fits(columns) or weights.shape != (
-            feature_map.size,
-            1 if classes == 2 else classes,
-        ):
+        shape = feature_map.size, len(positive_classes(classes))
+        if not feature_map.fits(columns) or weights.shape != shape:
             raise ValueError("Columns, classes, feature map and weights do not fit together.")
         model = cls()
         model.schema_, model.feature_map_, model.coef_ = schema, feature_map, weights
@@ -76,8 +73,7 @@ class FourierSVC(Model):
 
     def _decisions(self, X: ArrayLike) -> NDArray[np.float64]:
         cells = np.asarray(X, dtype=np.float64)
-        starts = range(0, len(cells), BLOCK)
-        parts = [self.feature_map_.transform(cells[start : start + BLOCK]) @ self.coef_ for start in starts]
+        parts = [self.feature_map_.transform(cells[block]) @ self.coef_ for block in blocks(len(cells))]
         return np.vstack([np.empty((0, self.coef_.shape[1])), *parts])
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:

@@ -10,13 +10,13 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from flower_pansvm.calibration import Calibration
-from flower_pansvm.class_pairs import one_versus_all, one_versus_one, positive_classes
+from flower_pansvm.class_pairs import one_versus_all, one_versus_one
 from flower_pansvm.counts import winners
 from flower_pansvm.cutting_planes.cuts import blocks
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.models.model import MODELS, Model
-from flower_pansvm.multiclass import Pair, class_decisions
+from flower_pansvm.multiclass import Pair, class_decisions, positive_classes
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema

@@ -1,9 +1,8 @@
 """What bounds a row's part in a sum: clipped to norm 1, in steps so coarse that sums are exact."""
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from flower_pansvm.arrays import Floats
 
 STEP = 2.0**-14
 """Rows and slopes are multiples of it, their products of its square: sums of up to 2^25 of these are exact in double

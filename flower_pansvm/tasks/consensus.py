@@ -49,13 +49,11 @@ def _models(question: ConsensusQuestion, terms: Terms, sites: int) -> float:  # 
 class ConsensusAnswer:
     """A step's new local models; and how far the ones of the step before are from the point: squared lengths."""
 
-    models: Floats = summed(_models, consent="exact-sums")  # (problems, rank + 1): x + y / rho
-    primal: Floats = summed(
-        consent="exact-sums"
-    )  # (problems,): ||x - z||^2 of the step before, with the z asked
-    model_size: Floats = summed(consent="exact-sums")  # (problems,): ||x||^2 of the step before
-    dual_size: Floats = summed(consent="exact-sums")  # (problems,): ||y||^2 of the step before
+    models: Floats = summed(_models)  # (problems, rank + 1): x + y / rho
+    primal: Floats = summed()  # (problems,): ||x - z||^2 of the step before, with the z asked
+    model_size: Floats = summed()  # (problems,): ||x||^2 of the step before
+    dual_size: Floats = summed()  # (problems,): ||y||^2 of the step before
 
 
-CONSENSUS = Task("consensus", "train", ConsensusQuestion, ConsensusAnswer, since="0.1.0")
+CONSENSUS = Task("consensus", "train", ConsensusQuestion, ConsensusAnswer, since="0.1.0", promise="exact")
 """Exact with every preset: noise in one step would be in all that follow."""

@@ -1,6 +1,7 @@
-"""What a hospital can agree to disclose: each is a key of the node config, and agreed to by the word ``agreed``."""
+"""What a hospital is promised of an answer, and what it can agree to besides, by keys of its node config."""
 
 from dataclasses import dataclass
+from typing import Literal
 
 from flower_pansvm.registry import Registry
 
@@ -15,12 +16,14 @@ class Consent:
 
 AGREED = "agreed"  # the only value of such a key
 
+Promise = Literal["charged", "defended", "exact"]
+"""What a hospital is promised of an answer: *charged*, differential privacy, counted in its ledger; *defended*, secret
+noise in the sums that rows could be computed from, which is a measurement and no proof; or *exact*, nothing.
+"""
+
+EXACT_SUMS = "exact-sums"
+AGREEMENTS: dict[str, tuple[Promise, ...]] = {"defended": ("defended",), AGREED: ("defended", "exact")}
+"""What a hospital takes part in by what its node config says for ``exact-sums``, besides answers that are charged."""
+
 CONSENTS: Registry[Consent] = Registry("consent")
 """All of them, by key; one that belongs to a task enters itself beside it."""
-
-CONSENTS.register("exact-sums")(
-    Consent(
-        "sums without noise, from which most rows of a small table follow",
-        "strategy=pan-svm and preset=private",
-    )
-)

@@ -44,7 +44,8 @@ BALLOT = Broadcast("ballot", BallotBroadcast)
 class VotesAnswer:
     """How many sites' models say that a row is of a class."""
 
-    votes: Floats = summed(1.0)  # (rows of the ballot, classes): 1 for the class that the site's model says
+    # (rows of the ballot, classes): 1 for the class that the site's model says
+    votes: Floats = summed(1.0, consent="test-rows")
 
 
 VOTES = Task("votes", "train", LocalScoresQuestion, VotesAnswer, since="0.1.0")
@@ -62,7 +63,7 @@ class EnsembleScoresQuestion:
 class EnsembleScoresAnswer:
     """Counts of a site's own test rows; Flower hands their sum on as a flat list."""
 
-    confusion: Floats = summed(COUNT)  # (classes, classes): true against predicted class
+    confusion: Floats = summed(COUNT, consent="test-rows")  # (classes, classes): true against predicted class
 
 
 ENSEMBLE_SCORES = Task(

@@ -11,6 +11,8 @@ class JoinQuestion:
     """Asks a site who it is."""
 
     positive_labels: Texts  # labels that count as positive; empty if the classes are the labels themselves
+    classes: Texts = ()  # names of the classes where they are public, so that no site has to look at its rows for them
+    promise: str = "defended"  # what hospitals are promised of the run's answers, at the least: see Promise
 
 
 @dataclass(frozen=True)
@@ -24,7 +26,8 @@ class JoinAnswer:
     signature: bytes = disclosed()  # of the site's identity on both, empty without one
     columns: Texts = disclosed()  # names of its columns
     absent_is_zero: bool = disclosed()  # whether a column that it lacks is all zero (LIBSVM text)
-    classes: Texts = disclosed()  # names of its classes; not how many rows have them
+    # Of its classes; not how many rows have them. Public ones are those of the question or of the node config.
+    classes: Texts = disclosed()
 
 
 JOIN = Task("join", "query", JoinQuestion, JoinAnswer, since="0.1.0")

@@ -29,7 +29,9 @@ class PublicRowsAnswer:
     rows: Floats = disclosed()  # (rows, columns)
 
 
-PUBLIC_ROWS = Task("public_rows", "query", PublicRowsQuestion, PublicRowsAnswer, since="0.1.0")
+PUBLIC_ROWS = Task(
+    "public_rows", "query", PublicRowsQuestion, PublicRowsAnswer, since="0.1.0", promise="exact"
+)
 """Answered by simulated sites only."""
 
 
@@ -46,13 +48,13 @@ class RffCutsQuestion:
 class RffCutsAnswer:
     """Exact sums, see :class:`flower_pansvm.cutting_planes.cuts.Cuts` and `Answer`."""
 
-    a: Floats = summed(consent="exact-sums")  # (T, coordinates)
-    m: Floats = summed(consent="exact-sums")  # (T,), as the next
-    loss: Floats = summed(consent="exact-sums")
-    curvature: Floats = summed(consent="exact-sums")  # (coordinates * (coordinates + 1) / 2,)
+    a: Floats = summed()  # (T, coordinates)
+    m: Floats = summed()  # (T,), as the next
+    loss: Floats = summed()
+    curvature: Floats = summed()  # (coordinates * (coordinates + 1) / 2,)
 
 
-RFF_CUTS = Task("rff_cuts", "train", RffCutsQuestion, RffCutsAnswer, since="0.1.0")
+RFF_CUTS = Task("rff_cuts", "train", RffCutsQuestion, RffCutsAnswer, since="0.1.0", promise="exact")
 
 
 @dataclass(frozen=True)
@@ -67,11 +69,13 @@ class RffScoresQuestion:
 class RffScoresAnswer:
     """Counts of test rows; Flower hands their sums on as flat lists."""
 
-    confusion: Floats = summed(COUNT, consent="exact-sums")  # (2, 2)
-    histogram: Floats = summed(COUNT, consent="exact-sums")  # (2, bins)
+    confusion: Floats = summed(COUNT)  # (2, 2)
+    histogram: Floats = summed(COUNT)  # (2, bins)
 
 
-RFF_SCORES = Task("rff_scores", "evaluate", RffScoresQuestion, RffScoresAnswer, since="0.1.0")
+RFF_SCORES = Task(
+    "rff_scores", "evaluate", RffScoresQuestion, RffScoresAnswer, since="0.1.0", promise="exact"
+)
 
 
 @dataclass(frozen=True)
@@ -86,7 +90,9 @@ class LocalWeightsAnswer:
     weights: Floats = perturbed(LocalWeightsQuestion.scale)  # (coordinates,)
 
 
-LOCAL_WEIGHTS = Task("local_weights", "train", LocalWeightsQuestion, LocalWeightsAnswer, since="0.1.0")
+LOCAL_WEIGHTS = Task(
+    "local_weights", "train", LocalWeightsQuestion, LocalWeightsAnswer, since="0.1.0", promise="charged"
+)
 
 
 @dataclass(frozen=True)
@@ -105,5 +111,10 @@ class RffPrivateScoresAnswer:
 
 
 RFF_PRIVATE_SCORES = Task(
-    "rff_private_scores", "evaluate", RffPrivateScoresQuestion, RffPrivateScoresAnswer, since="0.1.0"
+    "rff_private_scores",
+    "evaluate",
+    RffPrivateScoresQuestion,
+    RffPrivateScoresAnswer,
+    since="0.1.0",
+    promise="charged",
 )

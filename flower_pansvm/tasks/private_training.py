@@ -38,7 +38,7 @@ class BinsAnswer:
     cells: Floats = private(lambda answer: math.sqrt(len(answer.cells) + math.sqrt(len(answer.cells))))
 
 
-PRIVATE_BINS = Task("private_bins", "train", BinsQuestion, BinsAnswer, since="0.1.0")
+PRIVATE_BINS = Task("private_bins", "train", BinsQuestion, BinsAnswer, since="0.1.0", promise="charged")
 
 PRIVATE_MAP = Broadcast("private_map", FourierMap)
 
@@ -64,7 +64,7 @@ class PrivateMomentsAnswer:
 
 
 PRIVATE_MOMENTS = Task(
-    "private_moments", "train", PrivateMomentsQuestion, PrivateMomentsAnswer, since="0.1.0"
+    "private_moments", "train", PrivateMomentsQuestion, PrivateMomentsAnswer, since="0.1.0", promise="charged"
 )
 
 
@@ -83,7 +83,9 @@ class PrivateStepAnswer:
     slope: Floats = private(lambda _: 1.0)  # (features, columns of y)
 
 
-PRIVATE_STEP = Task("private_step", "train", PrivateWeightsQuestion, PrivateStepAnswer, since="0.1.0")
+PRIVATE_STEP = Task(
+    "private_step", "train", PrivateWeightsQuestion, PrivateStepAnswer, since="0.1.0", promise="charged"
+)
 
 
 @dataclass(frozen=True)
@@ -94,5 +96,10 @@ class PrivateScoresAnswer:
 
 
 PRIVATE_SCORES = Task(
-    "private_scores", "evaluate", PrivateWeightsQuestion, PrivateScoresAnswer, since="0.1.0"
+    "private_scores",
+    "evaluate",
+    PrivateWeightsQuestion,
+    PrivateScoresAnswer,
+    since="0.1.0",
+    promise="charged",
 )

@@ -3,8 +3,8 @@
 A part is *summed*: it leaves only through a secure sum. Or it is *noised*: summed, and with secret noise of the site in
 it, unless the hospital has agreed to exact sums. Or it is *private*: summed, with noise for differential privacy that
 no agreement takes away, and charged to the hospital's budget. Or it is *disclosed*: the coordinator sees it site by
-site. Each field of an answer's dataclass says which by the function that makes it, and the gate (`clients/gate`) holds
-the site to it.
+site. Each field of an answer's dataclass says which by the function that makes it; what a hospital is promised of the
+whole answer stands beside them. The gate (`clients/gate`) holds the site to it.
 """
 
 import math
@@ -15,7 +15,7 @@ from typing import Any, Generic, Literal, TypeVar, get_type_hints
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.records import Values
-from flower_pansvm.tasks.consents import CONSENTS
+from flower_pansvm.tasks.consents import CONSENTS, Promise
 from flower_pansvm.tasks.limits import PRIVATE_BOUND, UNKNOWN
 from flower_pansvm.terms import Terms
 
@@ -113,6 +113,7 @@ class Task(Generic[Q, A]):
     question: type[Q]
     answer: type[A]
     since: str  # first version of this project whose sites have the task
+    promise: Promise = "defended"  # with preset=private
 
     def __post_init__(self) -> None:
         types = get_type_hints(self.answer)
@@ -131,6 +132,8 @@ class Task(Generic[Q, A]):
             raise TypeError(f"Task '{self.name}' both sums and discloses. Make two tasks of it.")
         if self.private and {part.how for part in self.declared.values()} != {"private"}:
             raise TypeError(f"Task '{self.name}' has parts that are private and others that are not.")
+        if self.private != (self.promise == "charged"):
+            raise TypeError(f"Task '{self.name}' has private parts or the promise 'charged', but not both.")
 
     @property
     def message_type(self) -> str:

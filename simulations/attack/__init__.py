@@ -1,1 +1,1 @@
-"""An attacker: what a coordinator that only looks at what it receives can find out about the rows of the federation."""
+"""Attackers: what a coordinator that only looks, or one that asks what it likes, can find out about the rows."""

@@ -4,7 +4,7 @@ The attacker has only what the coordinator has. The truth, which a simulation ha
 where it says so to begin at it: that is an upper limit.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,18 +13,30 @@ from threadpoolctl import threadpool_limits
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.multiclass import signs
+from flower_pansvm.tasks.consensus import CONSENSUS
+from flower_pansvm.terms import Terms
 from simulations.attack.differences import solve_differences
+from simulations.attack.differences_of_models import DifferencesOfModels, sums_of_rows
 from simulations.attack.equations import Equations
 from simulations.attack.findings import Found, found, landmark_baseline, random_baseline
 from simulations.attack.fit import fit, start_from_landmarks, with_factors
 from simulations.attack.guess import Guess
-from simulations.attack.knowledge import Floats, Knowledge, knowledge_of
+from simulations.attack.knowledge import (
+    Floats,
+    Knowledge,
+    feature_map_of,
+    knowledge_of,
+    numbers_received,
+    scaled_moments,
+    spread_about,
+)
 from simulations.attack.linearised import determined
 from simulations.audit.sites import SimulatedSites
 from simulations.data.pooling import pooled
-from strategies.federation.transcript import read_transcript
+from strategies.federation.transcript import TranscriptSum, read_transcript
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.settings import Settings
+from strategies.svm_admm import SvmAdmmSettings
 
 SHARES = {
     "curvature": 0.45,
@@ -50,8 +62,8 @@ class Attack:
         How many numbers each kind of sum has brought.
     baselines, attempts : dict of str to Found
         Rows found without an attack, and by each way of attacking.
-    determined_1, determined_10 : int
-        Rows that the sums determine to 1 and to 10 percent, made linear at the truth.
+    determined_1, determined_10 : int or None
+        Rows that the sums determine to 1 and to 10 percent, made linear at the truth; None for sums of models.
     test_rows : int
         Rows that had no part in the training.
     by_chance : dict of str to Found
@@ -64,8 +76,8 @@ class Attack:
     numbers: dict[str, int]
     baselines: dict[str, Found]
     attempts: dict[str, Found]
-    determined_1: int
-    determined_10: int
+    determined_1: int | None
+    determined_10: int | None
     test_rows: int
     by_chance: dict[str, Found]
 
@@ -76,9 +88,10 @@ class Attack:
         for name, one in self.attempts.items():
             chance = f"; of {self.test_rows} test rows: {self.by_chance[name]}" if self.test_rows else ""
             lines.append(f"  {name}: {one}{chance}")
-        lines.append(
-            f"  made linear at the truth: {self.determined_1} rows determined to 1 %, {self.determined_10} to 10 %"
-        )
+        if self.determined_1 is not None:
+            lines.append(
+                f"  made linear at the truth: {self.determined_1} rows determined to 1 %, {self.determined_10} to 10 %"
+            )
         lines += [
             f"  {name}: {count} numbers, {count / self.unknown:.2f} for each unknown cell"
             for name, count in self.numbers.items()
@@ -105,52 +118,63 @@ def attack(settings: Settings, folder: Path, minutes: float, show: Callable[[str
     SettingError
         If the run is none that the attacker knows how to read.
     """
-    if not isinstance(settings, PanSvmSettings) or settings.kernel != "rbf":
+    if not isinstance(settings, PanSvmSettings | SvmAdmmSettings) or settings.kernel != "rbf":
         raise SettingError(
-            "The attacker fits rows to sums of PAN-SVM with the rbf kernel only. Leave the setting kernel out."
+            "The attacker fits rows to sums of PAN-SVM and svm-admm with the rbf kernel only. Leave the setting kernel "
+            "out."
         )
     record = read_transcript(folder)
-    knowledge = knowledge_of(settings, record)
     # BLAS threads on a busy machine wait for each other.
     with threadpool_limits(limits=1):
         pool = pooled(settings)
         # Every site has been told the same scaling.
         site = SimulatedSites(settings).before(record[-1])[0]
         truth, test = site.scaled(pool.train.X), site.scaled(pool.test.X)
-        y = signs(pool.train.classes, knowledge.pair)
-        return _Attacker(knowledge, truth, test, y, settings.sites, 60.0 * minutes, show).run()
+        attacker = _Attacker(truth, test, numbers_received(record), 60.0 * minutes, show)
+        if isinstance(settings, SvmAdmmSettings):
+            return attacker.on_models(record, settings.terms)
+        knowledge = knowledge_of(settings, record)
+        return attacker.on_cuts(knowledge, signs(pool.train.classes, knowledge.pair), settings.sites)
 
 
 class _Attacker:
     def __init__(
         self,
-        knowledge: Knowledge,
         truth: Floats,
         test: Floats,
-        y: Floats,
-        sites: int,
+        numbers: dict[str, int],
         seconds: float,
         show: Callable[[str], None],
     ) -> None:
-        self.knowledge, self.truth, self.test, self.y, self.sites = knowledge, truth, test, y, sites
+        self.truth, self.test, self.numbers = truth, test, numbers
         self.seconds, self.show = seconds, show
         self.spread = truth.std(axis=0)
-        self.equations = Equations(knowledge, sites)
         self.shown = 0.0
 
-    def run(self) -> Attack:
-        """Try everything, and count."""
-        knowledge, equations = self.knowledge, self.equations
-        baselines = {
-            "landmarks": landmark_baseline(self.truth, knowledge.landmarks, self.spread),
-            "random guesses around them": random_baseline(
-                self.truth, knowledge.landmarks, self.spread, equations.spread
-            ),
-        }
+    def on_models(self, record: Sequence[TranscriptSum], terms: Terms) -> Attack:
+        """Look for rows in the differences of models, of one problem after the other."""
+        asked = [one for one in record if one.task == CONSENSUS.name]
+        feature_map = feature_map_of(asked[-1], 0)
+        _, square = scaled_moments(record, asked[-1])
+        landmarks = feature_map.landmarks
+        spread = spread_about(landmarks, len(self.truth), square)
+        sums, units = sums_of_rows(record, terms)
+        rows = np.empty((0, landmarks.shape[1]))
+        for one, own in zip(sums, units.T, strict=True):
+            differences = DifferencesOfModels(feature_map, one, own, spread, rows)
+            rows = differences.solve(
+                self.seconds / len(sums), lambda t, X: self._report("differences of models", t, X)
+            )
+        baselines = self._baselines(landmarks, spread, len(rows))
+        return self._findings(baselines, {"differences of models": rows}, (None, None))
+
+    def on_cuts(self, knowledge: Knowledge, y: Floats, sites: int) -> Attack:
+        """Try everything on cuts and curvatures, and count."""
+        equations = Equations(knowledge, sites)
         guesses: dict[str, Floats] = {}
         guess = start_from_landmarks(knowledge, equations, seed=0)
         for name, joint in (("curvature", False), ("jointly", True)):
-            guess = self._fit(name, guess, joint)
+            guess = self._fit(equations, name, guess, joint)
             guesses[f"fitted, {name}"] = guess.X
         rows = solve_differences(
             knowledge,
@@ -159,19 +183,38 @@ class _Attacker:
             lambda t, X: self._report("differences", t, X),
         )
         guesses["differences of cuts"] = rows
-        # They may be more guesses than rows; then some are right by chance.
-        baselines[f"{len(rows)} random guesses, as many as differences give"] = random_baseline(
-            self.truth, knowledge.landmarks, self.spread, equations.spread, len(rows)
-        )
         nearest = np.square(self.truth[:, None] - knowledge.landmarks[None]).sum(axis=2).argmin(axis=1)
-        start = with_factors(equations, Guess(self.truth.copy(), self.y, nearest))
+        start = with_factors(equations, Guess(self.truth.copy(), y, nearest))
         for name, joint in (("curvature from the truth", False), ("jointly from the truth", True)):
-            guesses[f"upper limit, fitted, {name}"] = self._fit(name, start, joint).X
-        within_1, within_10 = determined(knowledge, self.truth, self.y, self.sites)
+            guesses[f"upper limit, fitted, {name}"] = self._fit(equations, name, start, joint).X
+        return self._findings(
+            self._baselines(knowledge.landmarks, equations.spread, len(rows)),
+            guesses,
+            determined(knowledge, self.truth, y, sites),
+        )
+
+    def _baselines(self, landmarks: Floats, width: float, guesses: int) -> dict[str, Found]:
+        """Return how many rows are found without an attack."""
+        return {
+            "landmarks": landmark_baseline(self.truth, landmarks, self.spread),
+            "random guesses around them": random_baseline(self.truth, landmarks, self.spread, width),
+            # They may be more guesses than rows; then some are right by chance.
+            f"{guesses} random guesses, as many as differences give": random_baseline(
+                self.truth, landmarks, self.spread, width, guesses
+            ),
+        }
+
+    def _findings(
+        self,
+        baselines: dict[str, Found],
+        guesses: dict[str, Floats],
+        determined_to: tuple[int | None, int | None],
+    ) -> Attack:
+        within_1, within_10 = determined_to
         return Attack(
             len(self.truth),
             self.truth.size,
-            knowledge.numbers,
+            self.numbers,
             baselines,
             {name: self._count(X) for name, X in guesses.items()},
             within_1,
@@ -180,10 +223,10 @@ class _Attacker:
             {name: found(self.test, X, self.spread) for name, X in guesses.items()},
         )
 
-    def _fit(self, name: str, guess: Guess, joint: bool) -> Guess:
+    def _fit(self, equations: Equations, name: str, guess: Guess, joint: bool) -> Guess:
         self.shown = 0.0
         seconds = SHARES[name] * self.seconds
-        return fit(self.equations, guess, seconds, lambda t, _, X: self._report(name, t, X), joint=joint)
+        return fit(equations, guess, seconds, lambda t, _, X: self._report(name, t, X), joint=joint)
 
     def _report(self, name: str, seconds: float, X: Floats) -> None:
         if seconds - self.shown >= PROGRESS_SECONDS:

@@ -12,8 +12,9 @@ from scipy.optimize import nnls
 
 from flower_pansvm.cutting_planes.cuts import EVERYWHERE
 from flower_pansvm.cutting_planes.noise import HEIGHT, rows_to_blur
+from flower_pansvm.nystroem import NystromMap
 from simulations.attack.guess import Guess, Residuals, Weights
-from simulations.attack.knowledge import Floats, Knowledge
+from simulations.attack.knowledge import Floats, Knowledge, spread_about
 
 JITTER = 0.29
 """Standard deviation of a random weight between 0.5 and 1.5."""
@@ -50,7 +51,7 @@ class Equations:
 
     def __init__(self, knowledge: Knowledge, sites: int, whiten: bool = True) -> None:
         self.map, noise = knowledge.feature_map, knowledge.noise
-        self.landmarks, self.normalization = self.map.landmarks, self.map.normalization
+        self.landmarks = self.map.landmarks
         self.rows, self.features = knowledge.rows, self.landmarks.shape[1]
         self.curvatures = knowledge.curvatures
         self.points = np.vstack([one.question.points for one in knowledge.asked])
@@ -67,8 +68,7 @@ class Equations:
             [EXACT_SHARE, *(noise.share(q, H[-1, -1], 1.0) for q, H in self.curvatures if noise)]
         )
         self.total, self.square = knowledge.total, knowledge.square
-        variance = self.square.mean() / self.rows - np.square(self.landmarks).mean()
-        self.spread = float(np.sqrt(max(variance, 0.01)))
+        self.spread = spread_about(self.landmarks, self.rows, self.square)
         self._choose_units(whiten)
 
     def _choose_units(self, whiten: bool) -> None:
@@ -90,10 +90,7 @@ class Equations:
 
     def derivatives(self, X: Floats) -> Floats:
         """Return the derivatives of f by each cell, shape (rows, features, rank); of the rbf kernel only."""
-        kernel, gamma = self.map.kernel(X, self.landmarks), self.map.kernel.gamma
-        slopes = -2.0 * gamma * kernel[:, None, :] * (X[:, :, None] - self.landmarks.T[None])
-        derived: Floats = slopes @ self.normalization
-        return derived
+        return slopes_of_map(self.map, X)
 
     def white_g(self, F: Floats) -> Floats:
         """Return g of rows in the units of the curvatures."""
@@ -357,6 +354,14 @@ class Equations:
         slope = weight * np.einsum("ij,ij->i", G @ found.curvature[k], G)
         slope += (found.expected[:, k] - guess.v[:, k]) * expected
         return block, coupling.reshape(n * p, n), slope
+
+
+def slopes_of_map(feature_map: NystromMap, X: Floats) -> Floats:
+    """Return the derivatives of f by each cell, shape (rows, features, rank); of the rbf kernel only."""
+    kernel, landmarks = feature_map.kernel, feature_map.landmarks
+    slopes = -2.0 * kernel.gamma * kernel(X, landmarks)[:, None, :] * (X[:, :, None] - landmarks.T[None])
+    derived: Floats = slopes @ feature_map.normalization
+    return derived
 
 
 def _slack(expected: Floats) -> Floats:

@@ -55,8 +55,6 @@ class Knowledge:
         Sums of the scaled cells and of their squares over all rows.
     noise : Noise or None
         Size of the noise in the sums; None if they are exact.
-    numbers : dict of str to int
-        How many numbers each task has brought in all.
     min_cluster : int
         Fewest rows behind a landmark.
     """
@@ -68,7 +66,6 @@ class Knowledge:
     total: Floats
     square: Floats
     noise: Noise | None
-    numbers: dict[str, int]
     min_cluster: int
 
     @property
@@ -118,8 +115,8 @@ def knowledge_of(settings: PanSvmSettings, record: Sequence[TranscriptSum]) -> K
             asked.append(AskedCuts(question, answer.cuts, curvature))
     if wanted is None:
         raise SettingError("The record holds no training on all rows. Attack a run of 'pansvm run'.")
-    feature_map = _feature_map(cuts[-1], wanted[0])
-    total, square = _scaled_moments(record, cuts[-1])
+    feature_map = feature_map_of(cuts[-1], wanted[0])
+    total, square = scaled_moments(record, cuts[-1])
     (moments,) = (one for one in record if one.task == MOMENTS.name)
     return Knowledge(
         feature_map=feature_map,
@@ -129,19 +126,19 @@ def knowledge_of(settings: PanSvmSettings, record: Sequence[TranscriptSum]) -> K
         total=total,
         square=square,
         noise=Noise.of(feature_map) if settings.preset == "private" else None,
-        numbers=numbers_received(record),
         min_cluster=settings.min_cluster,
     )
 
 
-def _feature_map(last: TranscriptSum, number: int) -> NystromMap:
+def feature_map_of(last: TranscriptSum, number: int) -> NystromMap:
+    """Return one of the feature maps that the sites had been told by a sum."""
     told = last.heard(FEATURE_MAP.numbered(number))
     landmarks = last.heard(LANDMARK_SET.numbered(told.landmark_set)).landmarks
     kernel = Kernel(told.kernel, told.gamma, told.degree, told.coef0)  # type: ignore[arg-type]
     return NystromMap(kernel, landmarks[:, told.features], told.normalization)
 
 
-def _scaled_moments(record: Sequence[TranscriptSum], last: TranscriptSum) -> tuple[Floats, Floats]:
+def scaled_moments(record: Sequence[TranscriptSum], last: TranscriptSum) -> tuple[Floats, Floats]:
     """Return sum and sum of squares of the scaled cells; missing ones are filled with the mean."""
     (moments,) = (one for one in record if one.task == MOMENTS.name)
     count, total, square = (moments.sums[name].sum(axis=0) for name in ("count", "total", "square"))
@@ -151,6 +148,12 @@ def _scaled_moments(record: Sequence[TranscriptSum], last: TranscriptSum) -> tup
     total, square = total + (rows - count) * fill, square + (rows - count) * np.square(fill)
     scaled = (total - rows * shift) / scale
     return scaled, (square - 2 * shift * total + rows * np.square(shift)) / np.square(scale)
+
+
+def spread_about(landmarks: Floats, rows: float, square: Floats) -> float:
+    """Return the standard deviation of cells about the landmarks, given the sums of their squares, at least 0.1."""
+    variance = square.mean() / rows - np.square(landmarks).mean()
+    return float(np.sqrt(max(variance, 0.01)))
 
 
 def numbers_received(record: Sequence[TranscriptSum]) -> dict[str, int]:

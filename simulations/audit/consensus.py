@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.local.consensus import LocalModels, next_models, row_duals
+from clients.local.consensus import LocalModels, first_models, next_models, row_duals
 from clients.local.cutting_planes import labels_of
 from clients.site import Site
 from flower_pansvm.tasks.consensus import CONSENSUS, ConsensusQuestion
@@ -40,8 +40,7 @@ class ConsensusAudit(Phase):
 def _factors(site: Site, asked: Sequence[TranscriptSum], steps: int) -> NDArray[np.float64]:
     """Return one site's factors, shape (steps * problems, rows); zeros from the step on at which it was lost."""
     question = asked[0].question(CONSENSUS)
-    problems, zeros = question.problems(), np.zeros(question.points.shape[1:])
-    models = LocalModels(0, "", zeros, zeros, question.rho[0], np.zeros((3, len(zeros))))
+    problems, models = question.problems(), first_models(question)
     found = np.zeros((steps, len(problems), len(site.train().classes)))
     for step, one in enumerate(asked):
         question = one.question(CONSENSUS)

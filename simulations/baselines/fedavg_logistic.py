@@ -21,8 +21,8 @@ from simulations.baselines.central import scaled
 from simulations.baselines.figures import BaselineFigures, judge
 from simulations.baselines.registry import baselines
 from simulations.data.pooling import PooledRows
+from simulations.engines.flower_log import quieter
 from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import FLOWER_LOGGER
 from strategies.federation.message_size import size
 from strategies.pan_svm_settings import PanSvmSettings
 
@@ -68,15 +68,10 @@ def fedavg_logistic(settings: PanSvmSettings, train: PooledRows, test: PooledRow
     ]
     grid = _CountingGrid(_app(settings, train, classes), nodes, {})
     start = [np.zeros((columns, train.X.shape[1])), np.zeros(columns)]
-    flower = logging.getLogger(FLOWER_LOGGER)
-    usual = flower.level
-    try:
-        # FedAvg tells dozens of lines.
-        flower.setLevel(logging.ERROR)
-        strategy = _FedAvgInOrder(fraction_evaluate=0.0, min_train_nodes=len(sites))
+    strategy = _FedAvgInOrder(fraction_evaluate=0.0, min_train_nodes=len(sites))
+    # FedAvg tells dozens of lines.
+    with quieter(logging.ERROR):
         found = strategy.start(grid, ArrayRecord(start), num_rounds=ROUNDS)
-    finally:
-        flower.setLevel(usual)
     failed = [reply for reply in grid.replies if reply.has_error()]
     if failed:
         raise TrainingError(
@@ -141,7 +136,5 @@ def _weights(settings: PanSvmSettings, positive: NDArray[np.bool_]) -> dict[bool
 
 
 def _judged(test: PooledRows, decisions: NDArray[np.float64], classes: int) -> Evaluation:
-    if not len(test.X):
-        return Evaluation(0, None, None, None, None)
     predicted = (decisions[:, 0] > 0).astype(np.int64) if classes == 2 else decisions.argmax(axis=1)
     return judge(test.classes, predicted, decisions, classes)

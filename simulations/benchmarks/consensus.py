@@ -22,7 +22,8 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.tasks.consensus import CONSENSUS
 from flower_pansvm.tasks.task import Task
 from simulations.data.pooling import pooled
-from simulations.engines.running import FLOWER_LOGGER, in_process_grid
+from simulations.engines.flower_log import quieter
+from simulations.engines.running import in_process_grid
 from strategies.federation.costs import Costs
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
@@ -126,5 +127,5 @@ def main(data_dir: Annotated[Path, typer.Option(help="Folder of data sets.")]) -
 
 
 if __name__ == "__main__":
-    logging.getLogger(FLOWER_LOGGER).setLevel(logging.ERROR)
-    typer.run(main)
+    with quieter(logging.ERROR):
+        typer.run(main)

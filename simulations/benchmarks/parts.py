@@ -17,7 +17,8 @@ from flower_pansvm.secure_sum.protocols import paillier
 from flower_pansvm.secure_sum.rehearsal import gather_members
 from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Variant, random_vector
 from simulations.benchmarks.turns import seconds_of, take_turns
-from simulations.engines.running import FLOWER_LOGGER, train_in_process
+from simulations.engines.flower_log import quieter
+from simulations.engines.running import train_in_process
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings
 
@@ -104,14 +105,10 @@ def packing(values: int, repeats: int) -> Packing:
 
 def whole_runs(settings: Settings, repeats: int, key_bits: int = 3072) -> list[TimedRun]:
     """Train with each protocol in this process; seconds are medians."""
-    logger = logging.getLogger(FLOWER_LOGGER)
-    usual, logger.level = logger.level, logging.WARNING
-    try:
+    with quieter(logging.WARNING):
         runs = take_turns(
             {choice: partial(_train, settings, choice, key_bits) for choice in CHOICES}, repeats
         )
-    finally:
-        logger.level = usual
     return [
         kept[0]._replace(seconds=statistics.median(run.seconds for run in kept)) for kept in runs.values()
     ]

@@ -13,7 +13,7 @@ import typer
 
 from simulations.benchmarks import accuracy, convergence, sizes, tables
 from simulations.benchmarks.paper_data import NINE
-from simulations.engines.running import FLOWER_LOGGER
+from simulations.engines.flower_log import quieter
 
 CURVES: dict[str, dict[str, object]] = {
     "cod-rna.scaled": {"C": 32.0, "gamma": "0.5", "scaling": "none"},
@@ -77,5 +77,5 @@ def _show(line: str) -> None:
 
 
 if __name__ == "__main__":
-    logging.getLogger(FLOWER_LOGGER).setLevel(logging.WARNING)
-    typer.run(main)
+    with quieter(logging.WARNING):
+        typer.run(main)

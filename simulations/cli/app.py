@@ -15,6 +15,10 @@ cli = typer.Typer(
 )
 
 Label = Annotated[str | None, typer.Option(help="Label column; 'label' if not given.")]
+Positive = Annotated[str, typer.Option(help="Comma-separated labels that count as positive.")]
+Sites = Annotated[int, typer.Option(help="Number of sites the rows are dealt to.")]
+TestFraction = Annotated[float, typer.Option(help="Share of each site's rows kept for evaluation.")]
+DataDir = Annotated[str, typer.Option(help="Folder of data sets.", show_default="$PANSVM_DATA")]
 
 
 @cli.callback()

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from flower_pansvm.terms import Scalar
-from simulations.cli.app import Label, cli
+from simulations.cli.app import DataDir, Label, Positive, Sites, TestFraction, cli
 from simulations.cli.assignments import assignments
 from strategies.settings import Settings
 
@@ -45,15 +45,11 @@ def compare(
         ),
     ] = None,
     label: Label = None,
-    positive: Annotated[str, typer.Option(help="Comma-separated labels that count as positive.")] = "",
-    sites: Annotated[int, typer.Option(help="Number of sites the rows are dealt to.")] = DEFAULTS.sites,
-    test_fraction: Annotated[
-        float, typer.Option(help="Share of each site's rows kept for evaluation.")
-    ] = DEFAULTS.test_fraction,
+    positive: Positive = "",
+    sites: Sites = DEFAULTS.sites,
+    test_fraction: TestFraction = DEFAULTS.test_fraction,
     seed: Annotated[int, typer.Option(help="Seed of the first repeat; the others follow.")] = DEFAULTS.seed,
-    data_dir: Annotated[
-        str, typer.Option(help="Folder of data sets.", show_default="$PANSVM_DATA")
-    ] = DEFAULTS.data_dir,
+    data_dir: DataDir = DEFAULTS.data_dir,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Runs at a time.", show_default="one per processor")
     ] = None,

@@ -1,5 +1,6 @@
 """``pansvm reproduce``: a table or figure of a paper, ours beside theirs."""
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -86,8 +87,6 @@ def _folder(data_dir: Path | None) -> Path:
     SettingError
         If none is named, or it is no folder.
     """
-    import os  # noqa: PLC0415
-
     from simulations.data.datasets import FOLDER_VARIABLE  # noqa: PLC0415
 
     folder = data_dir or (Path(os.environ[FOLDER_VARIABLE]) if os.environ.get(FOLDER_VARIABLE) else None)

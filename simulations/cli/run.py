@@ -12,7 +12,7 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.setting_values import check_choice
 from flower_pansvm.terms import Scalar
 from simulations import selecting
-from simulations.cli.app import Label, cli
+from simulations.cli.app import DataDir, Label, Positive, Sites, TestFraction, cli
 from simulations.cli.assignments import assignments
 from simulations.cli.select import print_selection
 from simulations.cli.tune import print_choice
@@ -48,8 +48,8 @@ def run(
         ),
     ] = None,
     label: Label = None,
-    positive: Annotated[str, typer.Option(help="Comma-separated labels that count as positive.")] = "",
-    sites: Annotated[int, typer.Option(help="Number of sites the rows are dealt to.")] = DEFAULTS.sites,
+    positive: Positive = "",
+    sites: Sites = DEFAULTS.sites,
     split: Annotated[
         str, typer.Option(help="iid, dirichlet:A, feature:COLUMN or by:COLUMN.")
     ] = DEFAULTS.split,
@@ -66,13 +66,9 @@ def run(
         list[str] | None,
         typer.Option("--set", metavar="KEY=VALUE", help="Any other setting, for instance --set C=10."),
     ] = None,
-    test_fraction: Annotated[
-        float, typer.Option(help="Share of each site's rows kept for evaluation.")
-    ] = DEFAULTS.test_fraction,
+    test_fraction: TestFraction = DEFAULTS.test_fraction,
     seed: Annotated[int, typer.Option(help="Seed of the splits and of k-means.")] = DEFAULTS.seed,
-    data_dir: Annotated[
-        str, typer.Option(help="Folder of data sets.", show_default="$PANSVM_DATA")
-    ] = DEFAULTS.data_dir,
+    data_dir: DataDir = DEFAULTS.data_dir,
     out: Annotated[
         Path | None, typer.Option(help="Folder for the results.", show_default="runs/DATE_TIME")
     ] = None,

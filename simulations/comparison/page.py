@@ -75,7 +75,7 @@ def write_summary(folder: Path, lines: Sequence[Finished], total: int, notes: Se
         text += ["## Tests\n", markdown(PAIR_TITLES, pair_lines(ranking))]
     failed = [one for one in lines if one.error]
     if failed:
-        rows = [[one.strategy, _name(one), str(one.repeat), one.error] for one in failed]
+        rows = [[one.strategy, one.place, str(one.repeat), one.error] for one in failed]
         text += ["## Failed runs\n", markdown(["strategy", "where", "repeat", "why"], rows)]
     (folder / MARKDOWN_FILE).write_text("\n".join(text), encoding="utf-8")
     environment = jinja2.Environment(
@@ -96,7 +96,7 @@ def write_summary(folder: Path, lines: Sequence[Finished], total: int, notes: Se
         ranking=None if ranking is None else svg(plots.critical_difference_figure(ranking, shown)),
         pair_titles=PAIR_TITLES,
         pairs=[] if ranking is None else pair_lines(ranking),
-        failed=[(one, _name(one)) for one in failed],
+        failed=failed,
         disclosed=_disclosed(means),
     )
     (folder / PAGE_FILE).write_text(page, encoding="utf-8")
@@ -228,7 +228,3 @@ def _measure(mean: float, deviation: float) -> str:
 
 def _number(value: float, form: str) -> str:
     return "–" if math.isnan(value) else format(value, form)
-
-
-def _name(one: Finished) -> str:
-    return ", ".join(filter(None, (one.data, one.split, one.settings, one.aggregation)))

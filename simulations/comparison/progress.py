@@ -33,7 +33,7 @@ class ProgressDisplay:
         self.console, self.total = console, len(cases)
         self.strategies = list(dict.fromkeys(case.strategy for case in cases))
         self.data = list(dict.fromkeys(case.data for case in cases))
-        self.finished = {_key(one): one for one in before if not one.error}
+        self.finished = {one.key: one for one in before if not one.error}
         self.begun, self.had = time.monotonic(), len(self.finished)
         self.live: Live | None = None
 
@@ -53,15 +53,12 @@ class ProgressDisplay:
 
     def add(self, one: Finished) -> None:
         """Show a run that has finished."""
-        self.finished[_key(one)] = one
+        self.finished[one.key] = one
         if self.live is not None:
             self.live.update(self._table(), refresh=True)
             return
-        name = ", ".join(filter(None, (one.strategy, one.data, one.split, one.settings, one.aggregation)))
-        self.console.print(
-            f"[{len(self.finished)}/{self.total}] {name}, repeat {one.repeat}: {_outcome(one)}",
-            soft_wrap=True,
-        )
+        name = f"{one.strategy}, {one.place}, repeat {one.repeat}"
+        self.console.print(f"[{len(self.finished)}/{self.total}] {name}: {_outcome(one)}", soft_wrap=True)
 
     def _table(self) -> Group:
         table = Table(box=None, padding=(0, 2, 0, 0))
@@ -113,7 +110,3 @@ def _mean(values: Sequence[float | None]) -> str:
 def _clock(seconds: float) -> str:
     minutes, rest = divmod(round(seconds), 60)
     return f"{minutes}:{rest:02}"
-
-
-def _key(one: Finished) -> tuple[object, ...]:
-    return (one.strategy, one.data, one.split, one.settings, one.aggregation, one.repeat)

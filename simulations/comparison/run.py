@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from flower_pansvm.errors import PanSVMError
@@ -16,8 +16,8 @@ from strategies.settings import Settings, settings_from
 
 
 @dataclass(frozen=True)
-class Case:
-    """What one run of a comparison is.
+class Which:
+    """Which run of a comparison it is.
 
     Parameters
     ----------
@@ -31,8 +31,6 @@ class Case:
         The secure sum; empty for a baseline, which has none.
     repeat, seed : int
         Number of the repeat from 0, and its seed.
-    config : mapping
-        The run config.
     """
 
     strategy: str
@@ -42,31 +40,43 @@ class Case:
     aggregation: str
     repeat: int
     seed: int
-    config: Mapping[str, Scalar] = field(compare=False, repr=False)
 
-    def __str__(self) -> str:
-        """Return the case in a few words."""
-        parts = [
-            self.strategy,
-            self.data,
-            self.split,
-            self.settings,
-            self.aggregation,
-            f"repeat {self.repeat}",
-        ]
-        return ", ".join(filter(None, parts))
+    @property
+    def key(self) -> tuple[str | int, ...]:
+        """All of it; no two runs have the same."""
+        return tuple(getattr(self, name) for name in KEY)
+
+    @property
+    def place(self) -> str:
+        """Where the strategy is run, in a few words."""
+        return ", ".join(filter(None, (self.data, self.split, self.settings, self.aggregation)))
+
+
+KEY = tuple(one.name for one in fields(Which))
+"""What says which run it is."""
 
 
 @dataclass(frozen=True)
-class Finished:
-    """A run that is over: a line of ``comparison.csv``, whose columns are these fields.
+class Case(Which):
+    """A run to be done.
+
+    Parameters
+    ----------
+    config : mapping
+        The run config.
+    """
+
+    config: Mapping[str, Scalar] = field(compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Finished(Which):
+    """A run that is over: a line of ``comparison.csv``, whose columns are the fields of `Which` and these.
 
     What was not measured is None.
 
     Parameters
     ----------
-    strategy, data, split, settings, aggregation, repeat, seed
-        Those of the `Case`.
     accuracy, balanced_accuracy, auc, f1 : float or None
         On the test rows of all sites.
     rows_test : int or None
@@ -85,13 +95,6 @@ class Finished:
         Why the run failed; empty if it did not.
     """
 
-    strategy: str
-    data: str
-    split: str
-    settings: str
-    aggregation: str
-    repeat: int
-    seed: int
     accuracy: float | None = None
     balanced_accuracy: float | None = None
     auc: float | None = None
@@ -109,16 +112,7 @@ class Finished:
     @classmethod
     def of(cls, case: Case, **figures: Any) -> "Finished":
         """Return the line of a case with these figures."""
-        return cls(
-            case.strategy,
-            case.data,
-            case.split,
-            case.settings,
-            case.aggregation,
-            case.repeat,
-            case.seed,
-            **figures,
-        )
+        return cls(**{name: getattr(case, name) for name in KEY}, **figures)
 
 
 def settings_of(case: Case) -> Settings:

@@ -1,7 +1,7 @@
 """The table of a comparison as means and deviations, and as blocks that tests can compare."""
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 
 import pandas as pd
 
@@ -43,7 +43,7 @@ class Blocks:
 
 def frame(lines: Sequence[Finished]) -> pd.DataFrame:
     """Return the runs as a table, in which numbers are numbers."""
-    found = pd.DataFrame([asdict(one) for one in lines], columns=list(Finished.__annotations__))
+    found = pd.DataFrame([asdict(one) for one in lines], columns=[one.name for one in fields(Finished)])
     return found.astype(dict.fromkeys([*MEASURES, *COSTS], "float64"))
 
 

@@ -24,9 +24,8 @@ from strategies.results import versions
 PLAN_FILE = "comparison.json"
 TABLE_FILE = "comparison.csv"
 
-COLUMNS = tuple(one.name for one in fields(Finished))
-KEY = COLUMNS[:7]
-"""The columns that say which run a line is of."""
+COLUMNS = {one.name: one.type for one in fields(Finished)}
+"""The columns and what is in them."""
 
 
 class ComparisonTable:
@@ -47,21 +46,21 @@ class ComparisonTable:
 
     def __init__(self, folder: Path, cases: Sequence[Case]) -> None:
         self.file, self.cases = folder / TABLE_FILE, cases
-        self._finished = {_key(one): one for one in _read(self.file)} if self.file.exists() else {}
+        self._finished = {one.key: one for one in _read(self.file)} if self.file.exists() else {}
         self._write()
 
     def missing(self) -> list[Case]:
         """Return the runs that are not there, or have failed: these are tried again."""
         there = {key for key, one in self._finished.items() if not one.error}
-        return [case for case in self.cases if _key(case) not in there]
+        return [case for case in self.cases if case.key not in there]
 
     def lines(self) -> list[Finished]:
         """Return the runs that are there, in the order of the cases."""
-        return [self._finished[_key(case)] for case in self.cases if _key(case) in self._finished]
+        return [self._finished[case.key] for case in self.cases if case.key in self._finished]
 
     def add(self, finished: Finished) -> None:
         """Write a run to the end of the file."""
-        self._finished[_key(finished)] = finished
+        self._finished[finished.key] = finished
         with self.file.open("a", encoding="utf-8", newline="") as stream:
             csv.DictWriter(stream, COLUMNS).writerow(asdict(finished))
 
@@ -140,7 +139,7 @@ def _read(file: Path) -> Iterator[Finished]:
     whole = text[: text.rfind("\n") + 1]
     try:
         for line in csv.DictReader(whole.splitlines(keepends=True)):
-            yield Finished(**{name: _value(name, line[name]) for name in COLUMNS})
+            yield Finished(**{name: _value(kind, line[name]) for name, kind in COLUMNS.items()})
     except (KeyError, TypeError, ValueError):
         raise SettingError(
             f"'{file}' is damaged: it does not have the columns and numbers of a comparison. Remove it to run "
@@ -148,8 +147,7 @@ def _read(file: Path) -> Iterator[Finished]:
         ) from None
 
 
-def _value(name: str, text: str) -> Any:
-    kind = Finished.__annotations__[name]
+def _value(kind: Any, text: str) -> Any:
     if kind is str:
         return text
     if text == "" and kind is not int:
@@ -157,10 +155,6 @@ def _value(name: str, text: str) -> Any:
     if kind == bool | None:
         return {"True": True, "False": False}[text]
     return int(text) if kind in (int, int | None) else float(text)
-
-
-def _key(one: Case | Finished) -> tuple[Any, ...]:
-    return tuple(getattr(one, name) for name in KEY)
 
 
 def _short(value: object) -> str:

@@ -3,7 +3,6 @@
 import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from logging import NullHandler, getLogger
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -12,7 +11,7 @@ from typing import TypeVar
 from threadpoolctl import threadpool_limits
 
 from simulations.comparison.run import Case, Finished, run_case
-from simulations.engines.running import FLOWER_LOGGER
+from simulations.engines.flower_log import lines_to
 
 W = TypeVar("W")
 """A piece of work."""
@@ -93,10 +92,8 @@ def _work(pipe: Connection, run: Callable[[W], D]) -> None:
     """Run what comes through the pipe until its other end is closed, as it is when the parent is killed."""
     # Ctrl-C reaches all processes of a terminal; the parent ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
-    logger = getLogger(FLOWER_LOGGER)
-    logger.handlers, logger.propagate = [NullHandler()], False
     warnings.simplefilter("ignore")
-    with threadpool_limits(limits=1):
+    with threadpool_limits(limits=1), lines_to(lambda _: None):
         while True:
             try:
                 pipe.send(run(pipe.recv()))

@@ -1,9 +1,7 @@
 """One training run on either engine: check the data, run, and leave a folder with everything in it."""
 
-import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
@@ -21,6 +19,7 @@ from simulations.attack.attack import attack
 from simulations.audit.audit import add_to_result, audit
 from simulations.data.sites import label_place, number_of_sites, table_of
 from simulations.engines.flower_engine import run_on_flower
+from simulations.engines.flower_log import lines_to
 from simulations.engines.in_process import InProcessGrid
 from simulations.report.page import write_report
 from strategies.app import run as run_strategy
@@ -32,7 +31,6 @@ from strategies.steps.common_schema import common_schema
 from strategies.strategy import PhasedStrategy
 
 ENGINES = ("simulation", "in-process")
-FLOWER_LOGGER = "flwr"
 
 
 def default_folder() -> Path:
@@ -127,7 +125,7 @@ def run(settings: Settings, engine: str, show: Callable[[str], None], attack_min
     """
     folder = Path(settings.out)
     if engine == "in-process":
-        with _lines_of_flower(show):
+        with lines_to(show):
             run_strategy(in_process_grid(settings), settings, folder)
     else:
         run_on_flower(settings.run_config, settings.sites, show)
@@ -167,19 +165,3 @@ def in_process_grid(settings: Settings) -> InProcessGrid:
         {"partition-id": site, "num-partitions": settings.sites} for site in range(settings.sites)
     ]
     return InProcessGrid(app, nodes, settings.run_config, run_id=time_ns())
-
-
-@contextmanager
-def _lines_of_flower(show: Callable[[str], None]) -> Iterator[None]:
-    """Hand what is logged through Flower to ``show`` instead of the terminal."""
-
-    class Lines(logging.Handler):
-        def emit(self, record: logging.LogRecord) -> None:
-            show(record.getMessage())
-
-    logger = logging.getLogger(FLOWER_LOGGER)
-    usual, logger.handlers = logger.handlers, [Lines()]
-    try:
-        yield
-    finally:
-        logger.handlers = usual

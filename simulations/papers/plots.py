@@ -1,6 +1,7 @@
 """The two plots that figures of papers need: bars with deviations, and a line for each data set."""
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -36,6 +37,18 @@ def bars(axes: Axes, cells: Sequence[Cell], ylabel: str) -> None:
     axes.set_xticks(range(len(rows)), rows, rotation=30, ha="right")
     axes.grid(axis="y", alpha=0.3)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def bar_figure(
+    cells: Sequence[Cell], ylabel: str, title: str, size: tuple[float, float] = (7, 4.2), **axis: Any
+) -> Figure:
+    """Return bars in a single panel; ``axis`` are matplotlib's properties of it."""
+    figure = Figure(figsize=size, layout="constrained")
+    axes = figure.subplots()
+    bars(axes, cells, ylabel)
+    axes.set(title=title, **axis)
+    legend(figure)
+    return figure
 
 
 def legend(figure: Figure) -> None:

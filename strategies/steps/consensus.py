@@ -6,8 +6,8 @@ from logging import INFO, WARNING
 
 import numpy as np
 from flwr.common.logger import log
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.tasks.consensus import CONSENSUS, MOST_STEPS, ConsensusAnswer, ConsensusQuestion
 from strategies.federation.federation import Federation
@@ -24,8 +24,6 @@ ADAPTING_STEPS = 100
 
 LOGGED = 25
 """Steps between two lines in the log."""
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -46,9 +44,9 @@ class AdmmResiduals:
     dual_allowed: Floats
 
     @property
-    def met(self) -> NDArray[np.bool_]:
+    def met(self) -> Bools:
         """Which problems may stop."""
-        small: NDArray[np.bool_] = (self.primal <= self.primal_allowed) & (self.dual <= self.dual_allowed)
+        small: Bools = (self.primal <= self.primal_allowed) & (self.dual <= self.dual_allowed)
         return small
 
 

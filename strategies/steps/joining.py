@@ -20,8 +20,17 @@ JOIN_SECONDS = 120.0
 """How long the coordinator waits for the sites to connect; a SuperNode may be started after the run."""
 
 
-def join(federation: Federation, settings: Settings) -> Schema:
+def join(federation: Federation, settings: Settings, classes: tuple[str, ...] = ()) -> Schema:
     """Wait for the sites, learn their names, keys, columns and classes, and tell them the common schema.
+
+    Parameters
+    ----------
+    federation : Federation
+        The sites.
+    settings : Settings
+        Settings of the run.
+    classes : tuple of str
+        The classes' names where they are public; no site then looks at its rows for them.
 
     Raises
     ------
@@ -31,7 +40,8 @@ def join(federation: Federation, settings: Settings) -> Schema:
         If the sites' tables do not fit together.
     """
     _wait_for_sites(federation, settings)
-    answers = federation.collect(JOIN, JoinQuestion(tuple(settings.positive_labels)))
+    question = JoinQuestion(tuple(settings.positive_labels), classes, settings.promise)
+    answers = federation.collect(JOIN, question)
     by_name = _by_name(answers)
     federation.enrol({name: _contact(node, answers[node]) for name, node in by_name.items()})
     if len(by_name) == 2:

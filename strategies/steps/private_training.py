@@ -18,6 +18,9 @@ from strategies.federation.federation import Federation
 Q = TypeVar("Q")
 A = TypeVar("A")
 
+SURE = 20.0
+"""Deviations of the noise; larger than that it never is, even where sites are lost and it is shared by fewer."""
+
 ROUNDING = 1e-9
 """Share of a budget that is not spent, so that rounding never makes its parts more than the whole."""
 
@@ -78,6 +81,9 @@ class Budget:
     def deviation(self, task: Task[Any, A], part: str, rho: float, answer: A | None = None) -> float:
         """Return the standard deviation of the noise in a part of a sum of this cost, over the sites that are left."""
         sites, sensitivity = len(self.federation.sites), task.declared[part].sensitivity(answer)
+        if sites <= self.colluders:
+            # The sites refuse to answer, and say why.
+            return math.inf
         return sensitivity * math.sqrt(sites / ((sites - self.colluders) * 2 * rho))
 
     def ask(self, task: Task[Q, A], question: Q, **shapes: tuple[int, ...]) -> A:
@@ -99,9 +105,11 @@ class Budget:
         """
         costs = self.federation.costs
         lost, trips = len(costs.dropped), costs.round_trips
-        answer = self.federation.secure_sum(task, question)
-        times = 1 + len(costs.dropped) - lost
         rows, rho = "test" if task.category == "evaluate" else "train", question.rho  # type: ignore[attr-defined]
+        empty = task.answer(**{name: np.zeros(shape) for name, shape in shapes.items()})
+        slack = {name: SURE * self.deviation(task, name, rho, empty) for name in shapes}
+        answer = self.federation.secure_sum(task, question, slack)
+        times = 1 + len(costs.dropped) - lost
         self._costs += times * [rho] if rows == "train" else []
         if self._in_flight and costs.round_trips > trips:
             times, self._in_flight = times + 1, False

@@ -1,53 +1,91 @@
-"""The public ends of each column: from a file that says what a column can hold, or, in a simulation, from the table."""
+"""What is public of columns and classes: from a file that says what can be, or, in a simulation, from the tables."""
 
 import csv
 import math
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Self
 
 import numpy as np
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
-from flower_pansvm.schema import Schema
+from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label
+from flower_pansvm.schema import NEGATIVE, POSITIVE, Schema
 from flower_pansvm.setting_values import near_matches
 from flower_pansvm.tasks.private_training import RANGES
 from flower_pansvm.tasks.task import Nothing
 from strategies.federation.federation import Federation
 from strategies.steps.join_replies import check_extremes
 
-HEADER = ["column", "low", "high"]
+HEADER, CLASSES = ["column", "low", "high"], "classes"
 FORM = "Write a line 'column,low,high' into it, then one for each column, such as 'age,0,120'"
 
 
-def ranges_of_file(path: Path, schema: Schema) -> tuple[Floats, Floats]:
-    """Return the low and the high end of each column, shape (columns,), that a CSV file says.
+@dataclass(frozen=True)
+class PublicFile:
+    """A CSV file of what is known of the columns and classes without looking at the rows.
 
-    Raises
-    ------
-    SettingError
-        If the file cannot be read, or a column is missing or has ends that cannot be.
+    Parameters
+    ----------
+    name : str
+        Of the file, for errors.
+    classes : tuple of str
+        Names of the classes; empty if it names none.
+    ends : dict of str to tuple of float
+        Low and high end of each column.
     """
-    try:
-        with path.open(encoding="utf-8-sig", newline="") as file:
-            lines = [[cell.strip() for cell in line] for line in csv.reader(file) if line]
-    except (OSError, UnicodeDecodeError, csv.Error) as error:
-        raise SettingError(
-            f"The file of public ranges, {path}, cannot be read ({type(error).__name__}). {FORM}; and name it with "
-            "ranges=/an/absolute/path."
-        ) from None
-    if not lines or lines[0] != HEADER or any(len(line) != len(HEADER) for line in lines):
-        raise SettingError(f"{path.name} is no file of public ranges. {FORM}.")
-    found = {name: _ends(path.name, name, low, high) for name, low, high in lines[1:]}
-    missing = [column for column in schema.columns if column not in found]
-    if missing:
-        more = f" (and for {len(missing) - 1} more)" if len(missing) > 1 else ""
-        raise SettingError(
-            f"{path.name} has no public range for the column '{missing[0]}'{more}. Write what the column can hold, "
-            f"from what is known of it and not from the rows: '{missing[0]},LOW,HIGH'. If it has another name there: "
-            f"{near_matches(missing[0], found) if found else 'the file names no column.'}"
+
+    name: str
+    classes: tuple[str, ...]
+    ends: dict[str, tuple[float, float]]
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read the file.
+
+        Raises
+        ------
+        SettingError
+            If it cannot be read, or has names or ends that cannot be.
+        """
+        try:
+            with path.open(encoding="utf-8-sig", newline="") as file:
+                lines = [_cells(line) for line in csv.reader(file) if _cells(line)]
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise SettingError(
+                f"The file of public ranges, {path}, cannot be read ({type(error).__name__}). {FORM}; and name it with "
+                "ranges=/an/absolute/path."
+            ) from None
+        classes = _classes(path.name, lines.pop(0)[1:]) if lines and lines[0][0] == CLASSES else ()
+        if not lines or lines[0] != HEADER or any(len(line) != len(HEADER) for line in lines):
+            raise SettingError(f"{path.name} is no file of public ranges. {FORM}.")
+        return cls(
+            path.name, classes, {name: _ends(path.name, name, low, high) for name, low, high in lines[1:]}
         )
-    low, high = np.array([found[column] for column in schema.columns]).T
-    return low, high
+
+    def names(self, positive: tuple[str, ...]) -> tuple[str, ...]:
+        """Return the classes of a run in which some labels count as positive; SettingError if they are no classes."""
+        for label in positive:
+            if self.classes and label not in self.classes:
+                raise SettingError(
+                    f"'positive' names '{label}', and {self.name} has no such class. "
+                    f"{near_matches(label, self.classes)}"
+                )
+        return (NEGATIVE, POSITIVE) if positive else self.classes
+
+    def ranges(self, schema: Schema) -> tuple[Floats, Floats]:
+        """Return the low and the high end of each column, shape (columns,); SettingError if the file lacks one."""
+        missing = [column for column in schema.columns if column not in self.ends]
+        if missing:
+            more = f" (and for {len(missing) - 1} more)" if len(missing) > 1 else ""
+            raise SettingError(
+                f"{self.name} has no public range for the column '{missing[0]}'{more}. Write what the column can hold, "
+                f"from what is known of it and not from the rows: '{missing[0]},LOW,HIGH'. If it has another name "
+                f"there: {near_matches(missing[0], self.ends) if self.ends else 'the file names no column.'}"
+            )
+        low, high = np.array([self.ends[column] for column in schema.columns]).T
+        return low, high
 
 
 def ranges_of_tables(federation: Federation, columns: int) -> tuple[Floats, Floats]:
@@ -89,6 +127,24 @@ def rounded_outward(value: float, *, up: bool) -> float:
     if not math.isclose(scaled, nearest, rel_tol=1e-9):
         nearest = math.ceil(scaled) if up else math.floor(scaled)
     return float(f"{nearest}e{-digits}")
+
+
+def _cells(line: list[str]) -> list[str]:
+    """Return the cells of a line without the empty ones at its end, which a spreadsheet writes after short lines."""
+    cells = [cell.strip() for cell in line]
+    while cells and not cells[-1]:
+        cells.pop()
+    return cells
+
+
+def _classes(file: str, names: list[str]) -> tuple[str, ...]:
+    labels = tuple(map(canonical_label, names))
+    if not 2 <= len(set(labels)) == len(labels) <= MOST_CLASSES or not all(map(can_be_class, labels)):
+        raise SettingError(
+            f"{file} begins with classes that cannot be. Write their names, each once, with commas between them, such "
+            f"as '{CLASSES},0,1': from 2 to {MOST_CLASSES}. They are {LABEL_RULE}."
+        )
+    return labels
 
 
 def _ends(file: str, column: str, low: str, high: str) -> tuple[float, float]:

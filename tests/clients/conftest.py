@@ -8,7 +8,9 @@ import pytest
 from numpy.typing import NDArray
 
 from clients import cache
-from flower_pansvm.tasks.scaling import MOMENTS
+from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
+from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
+from flower_pansvm.tasks.scaling import MOMENTS, SCALING, ScalingBroadcast
 from flower_pansvm.tasks.task import Nothing
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
@@ -16,6 +18,7 @@ from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
 
 Sums = dict[str, NDArray[np.float64]]
+TellMaps = Callable[..., None]
 
 
 @pytest.fixture
@@ -46,6 +49,28 @@ def federation(
 ) -> Federation:
     """Three hospitals that have joined."""
     return enrol(hospitals(settings, hospital_files), settings)
+
+
+@pytest.fixture(scope="session")
+def tell_maps() -> TellMaps:
+    """Return a function by which hospitals are told a scaling, and of the scaled rows themselves a feature map.
+
+    It takes shift and scale of the columns; and for each feature map the columns that it looks at, all of them for a
+    single one if none are named.
+    """
+
+    def tell(
+        federation: Federation, shift: NDArray[np.float64], scale: NDArray[np.float64], *looks: list[bool]
+    ) -> None:
+        columns = len(shift)
+        federation.broadcast(SCALING, ScalingBroadcast(np.zeros((1, columns)), shift[None], scale[None]))
+        federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.eye(columns)))
+        for number, look in enumerate(looks or [[True] * columns]):
+            features = np.array(look)
+            linear = FeatureMapBroadcast(0, features, "linear", 1.0, 1, 0.0, np.eye(columns)[:, features])
+            federation.broadcast(FEATURE_MAP.numbered(number), linear)
+
+    return tell
 
 
 @pytest.fixture

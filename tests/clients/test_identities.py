@@ -34,7 +34,7 @@ Nodes = list[dict[str, Scalar]]
 def anonymous(hospital_files: list[Path]) -> Nodes:
     """Node configs of three hospitals that pin nothing."""
     return [
-        {"data": str(file), "name": name, "min-cluster": 2}
+        {"data": str(file), "name": name, "min-cluster": 2, "exact-sums": "defended"}
         for name, file in zip(NAMES, hospital_files, strict=True)
     ]
 

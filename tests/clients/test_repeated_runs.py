@@ -61,7 +61,7 @@ def nodes(tmp_path: Path) -> list[Node]:
         # Always the same, as the number of round trips depends on them.
         (tmp_path / f"state of {name}").mkdir(mode=0o700)
         (tmp_path / f"state of {name}" / KEY_FILE).write_bytes(hashlib.sha256(name.encode()).digest())
-        found.append({"name": name, **places, "min-cluster": 2})
+        found.append({"name": name, **places, "min-cluster": 2, "exact-sums": "defended"})
     return found
 
 

@@ -11,13 +11,9 @@ import pytest
 from numpy.typing import NDArray
 
 from clients.gate.blur import draw_for
-from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Draw, Duals
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
-from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
-from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
 from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.tasks.task import Nothing
 from flower_pansvm.terms import Scalar
@@ -49,22 +45,6 @@ def distance_to_a_row(points: Floats, rows: Floats) -> Floats:
     return nearest
 
 
-def tell_map_of_the_rows_themselves(federation: Federation, shift: Floats, scale: Floats) -> None:
-    features = len(shift)
-    fill = np.zeros((1, features))
-    federation.broadcast(
-        SCALING, ScalingBroadcast(**{"fill": fill, "shift": shift[None], "scale": scale[None]})
-    )
-    federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.eye(features)))
-    linear: dict[str, records.Value] = {"kernel": "linear", "gamma": 1.0, "degree": 1, "coef0": 0.0}
-    look: dict[str, records.Value] = {
-        "landmark_set": 0,
-        "features": np.full(features, True),
-        "normalization": np.eye(features),
-    }
-    federation.broadcast(FEATURE_MAP.numbered(0), FeatureMapBroadcast(**{**linear, **look}))
-
-
 def support_sums(federation: Federation, points: Floats, beta: Floats, blur: int) -> Sums:
     """Ask for sums over the support vectors of one problem for each row of ``points`` and ``beta``."""
     rank = points.shape[2] - 1
@@ -82,7 +62,6 @@ def found_between_ages(federation: Federation, blur: int) -> dict[str, Floats]:
 
     From step to step of a selection few rows become or cease to be support vectors; here the coordinator chooses them.
     """
-    tell_map_of_the_rows_themselves(federation, SHIFT, SCALE)
     ages, steep = np.linspace(-3.0, 3.0, 151), 1e6
     points = np.column_stack([np.full(len(ages), steep), np.zeros(len(ages)), 1.0 - steep * ages])[:, None]
     sums = support_sums(federation, points, np.ones((len(ages), 1)), blur)
@@ -99,7 +78,12 @@ def found_between_ages(federation: Federation, blur: int) -> dict[str, Floats]:
 
 
 def test_sums_over_support_vectors_differ_in_one_row_only_if_the_hospital_allows_it(
-    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
+    settings: Settings,
+    hospital_files: list[Path],
+    hospitals: MakeGrid,
+    enrol: Any,
+    ask_moments: Any,
+    tell_maps: Any,
 ) -> None:
     rows = np.vstack([pd.read_csv(file)[["age", "dose"]].to_numpy() for file in hospital_files])
 
@@ -108,6 +92,7 @@ def test_sums_over_support_vectors_differ_in_one_row_only_if_the_hospital_allows
         node: dict[str, Scalar] = {"exact-sums": "agreed", "blur": blur}
         federation = enrol(hospitals(run, hospital_files, node), run)
         ask_moments(federation)
+        tell_maps(federation, SHIFT, SCALE)
         found = found_between_ages(federation, blur)
         return {
             name: int(np.count_nonzero(distance_to_a_row(own, rows) < 1e-6)) for name, own in found.items()
@@ -122,7 +107,7 @@ def test_sums_over_support_vectors_differ_in_one_row_only_if_the_hospital_allows
 
 
 def test_cells_of_a_support_vector_have_weights_of_their_own(
-    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any
+    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, tell_maps: Any
 ) -> None:
     """With one weight for a whole row, sums of squares of many features are equations with few unknowns."""
     for file in hospital_files:
@@ -132,7 +117,7 @@ def test_cells_of_a_support_vector_have_weights_of_their_own(
 
     def sums(blur: int) -> Sums:
         federation = enrol(hospitals(settings, hospital_files, {"blur": blur}), settings)
-        tell_map_of_the_rows_themselves(federation, alike, np.array([10.0, 10.0]))
+        tell_maps(federation, alike, np.array([10.0, 10.0]))
         return support_sums(federation, everyone, np.ones((1, 1)), blur)
 
     for name in ("total", "square"):
@@ -253,7 +238,7 @@ def _symmetric(triangle: Floats, size: int) -> Floats:
 
 
 def test_a_column_that_one_row_of_a_class_has_filled_tells_the_cell(
-    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any
+    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, tell_maps: Any
 ) -> None:
     frame = pd.read_csv(hospital_files[1])
     others = frame.index[frame["label"] == 1]
@@ -265,7 +250,7 @@ def test_a_column_that_one_row_of_a_class_has_filled_tells_the_cell(
         own.to_csv(file, index=False)
     settings = replace(settings, test_fraction=0.0)
     federation = enrol(hospitals(settings, hospital_files), settings)
-    tell_map_of_the_rows_themselves(federation, np.zeros(2), np.ones(2))
+    tell_maps(federation, np.zeros(2), np.ones(2))
     sums = vars(federation.secure_sum(CLASS_MOMENTS, Nothing()))
     assert sums["count"][1, 1] == 1
     assert sums["total"][1, 1] == pytest.approx(frame.loc[others[0], "dose"])

@@ -13,13 +13,15 @@ from numpy.typing import NDArray
 from flower_pansvm.errors import SettingError
 from flower_pansvm.multiclass import signs
 from simulations.attack.attack import attack
+from simulations.attack.differences_of_models import DifferencesOfModels, sums_of_rows
 from simulations.attack.equations import Equations
 from simulations.attack.findings import Found, found, landmark_baseline, random_baseline
 from simulations.attack.fit import fit, start_from_landmarks, with_factors
 from simulations.attack.guess import Guess
-from simulations.attack.knowledge import Knowledge, knowledge_of
+from simulations.attack.knowledge import Knowledge, feature_map_of, knowledge_of
 from simulations.attack.linearised import determined
 from simulations.attack.replacing import Replacement
+from simulations.audit.consensus import ConsensusAudit
 from simulations.audit.sites import SimulatedSites
 from simulations.engines import running
 from strategies.federation.transcript import read_transcript
@@ -197,6 +199,43 @@ def test_rows_that_had_no_part_are_counted_beside(tmp_path: Path) -> None:
     assert report.attempts[best].within_10 >= 50
     assert report.by_chance[best].within_10 <= 3
     assert f"; of {report.test_rows} test rows: 0 exact" in str(report)
+
+
+@pytest.fixture(scope="module")
+def consensus_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Settings, Path]:
+    """One of ``svm-admm``, which the preset does not protect."""
+    chosen = {"strategy": "svm-admm", "landmarks": "0.5", "min_cluster": 2, "rel_tol": 1e-3}
+    return run(tmp_path_factory.mktemp("consensus"), "private", **chosen)
+
+
+def test_sums_of_models_are_sums_of_rows_and_their_differences_give_rows_away(
+    consensus_run: tuple[Settings, Path],
+) -> None:
+    settings, folder = consensus_run
+    record = read_transcript(folder)
+    sites = SimulatedSites(settings).before(record[-1])
+    truth = np.vstack([site.scaled(site.train().X) for site in sites])
+    (factors,) = ConsensusAudit().factors(SimulatedSites(settings), record)
+    duals = settings.C * np.hstack([np.array(own) for own in factors.by_site])  # type: ignore[attr-defined]
+    (sums,), units = sums_of_rows(record, settings.terms)
+    feature_map = feature_map_of(record[-1], 0)
+    attacker = DifferencesOfModels(feature_map, sums, units[:, 0], 1.0, np.empty((0, 3)))
+    np.testing.assert_allclose(sums, duals @ attacker.g(truth), atol=1e-7)
+    # The last steps: nearly all rows that still change are read, and nothing else is taken for one.
+    last = len(sums) - 1
+    changing = truth[np.abs(np.diff(duals[last - 30 :], axis=0)).max(axis=0) > 1e-6]
+    rows = attacker.in_window(last - 30, last, np.empty((0, 3)))
+    assert len(changing) >= 5
+    assert found(changing, rows, truth.std(axis=0)).exact == len(rows) >= 0.8 * len(changing)
+
+
+def test_an_attack_on_consensus_is_counted_beside_chance(consensus_run: tuple[Settings, Path]) -> None:
+    report = attack(*consensus_run, 0.02, lambda _: None)
+    assert report.attempts["differences of models"].exact >= 5
+    assert report.baselines["landmarks"].exact <= 2
+    assert report.determined_10 is None
+    assert "made linear" not in str(report)
+    assert report.numbers["consensus: models"] > 0
 
 
 def test_other_kernels_are_refused_before_anything_is_tried(tmp_path: Path) -> None:

@@ -1,5 +1,7 @@
 """``pansvm budget``: begins a hospital's ledger, and shows what is in it."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -36,6 +38,37 @@ def test_begun_spent_and_shown(pansvm: Run, tmp_path: Path) -> None:
     spent, left = (float(lines[name][0]) for name in ("spent", "left"))
     assert 0.5 < spent < 0.7
     assert rho_of(spent, 1e-5) + rho_of(left, 1e-5) <= rho_of(1.0, 1e-5) * 1.01
+
+
+def test_a_hospital_starts_it_from_its_own_part(tmp_path: Path) -> None:
+    """Without the rooms that it does not audit."""
+    code = (
+        "import runpy, sys\n"
+        "for name in ('simulations', 'strategies'): sys.modules[name] = None\n"
+        "runpy.run_module('clients.budget', run_name='__main__')\n"
+    )
+    command = [sys.executable, "-c", code, str(tmp_path / "state")]
+    begun, shown = (
+        subprocess.run(
+            [*command, *more], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=True
+        )
+        for more in (["--new"], [])
+    )
+    assert "The budget of this table begins in" in begun.stdout
+    assert "left" in shown.stdout
+    again = subprocess.run(
+        [*command, "--new"], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
+    )
+    assert again.returncode == 1
+    assert again.stderr.startswith("Error: There is a budget in")
+
+
+def test_numbers_that_cannot_be_are_refused(pansvm: Run, tmp_path: Path) -> None:
+    for wrong in (["--test-fraction", "1"], ["--epsilon", "0"], ["--delta", "1"], ["--epsilon", "much"]):
+        code, _, err = pansvm("budget", "--new", str(tmp_path / "state"), *wrong)
+        assert code == 2
+        assert wrong[0] in err
+    assert not (tmp_path / "state").exists()
 
 
 def test_what_is_spent_is_not_begun_anew(pansvm: Run, tmp_path: Path) -> None:

@@ -1,18 +1,45 @@
 """Every strategy that can be chosen by name does what a strategy has to do."""
 
 from collections.abc import Callable
+from itertools import product
 
 import pytest
 
-from simulations.testing import CHECKS, LONG_CHECKS
+from simulations.testing import (
+    CHECKS,
+    LONG_CHECKS,
+    check_resumes,
+    check_same_without_masks,
+    check_survives_a_lost_site,
+)
 from strategies.registry import all_strategies
 
 STRATEGIES = list(all_strategies())
+RUNS = (check_same_without_masks, check_resumes, check_survives_a_lost_site)
+"""Checks that take a run of their own."""
+
+
+def is_variant(strategy: str) -> bool:
+    """Return whether a strategy is another one with other constants: it has no method or settings of its own."""
+    kind = all_strategies()[strategy]
+    others = set(all_strategies().values()) - {kind}
+    own = any(isinstance(value, type) or hasattr(value, "__get__") for value in vars(kind).values())
+    return not own and any(base in others for base in kind.__mro__)
 
 
 # One strategy after the other: the checks of one share a run.
-@pytest.mark.parametrize("check", CHECKS, ids=lambda check: check.__name__)
-@pytest.mark.parametrize("strategy", STRATEGIES)
+@pytest.mark.parametrize(
+    ("strategy", "check"),
+    [
+        pytest.param(
+            strategy,
+            check,
+            marks=[pytest.mark.slow] * (check in RUNS and is_variant(strategy)),
+            id=f"{strategy}-{check.__name__}",
+        )
+        for strategy, check in product(STRATEGIES, CHECKS)
+    ],
+)
 def test_every_strategy(strategy: str, check: Callable[[str], None]) -> None:
     check(strategy)
 

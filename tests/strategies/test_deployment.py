@@ -3,6 +3,7 @@
 import contextlib
 import json
 import os
+import re
 import socket
 import subprocess
 import sysconfig
@@ -15,7 +16,9 @@ import numpy as np
 import pytest
 from sklearn.datasets import load_breast_cancer
 
+from clients.gate.budget import read_ledger
 from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.privacy.accountant import rho_of
 from simulations.data.sites import join_data
 from simulations.engines.processes import free_port, kill_group, started_process
 from simulations.engines.running import train_in_process
@@ -99,6 +102,52 @@ def outcome(coordinator: dict[str, str]) -> list[str]:
     return [run["status"] for run in json.loads(runs.stdout)["runs"]]
 
 
+def followed(folder: Path) -> str:
+    """Return the commands of the guide for one machine, for another folder and other ports."""
+    text = (APP / "docs" / "deployment.md").read_text(encoding="utf-8")
+    part = text[text.index("## Trying it on one machine") : text.index("## At real hospitals")]
+    commands = "\n".join(re.findall(r"^```bash\n(.*?)^```", part, flags=re.DOTALL | re.MULTILINE))
+    for theirs, ours in (
+        ("APP=~/flower-pansvm", f"APP={APP}"),
+        ("~/pansvm-trial", str(folder)),
+        ("8443", str(free_port())),
+        ("9201", str(free_port())),
+    ):
+        assert theirs in commands
+        commands = commands.replace(theirs, ours)
+    return commands
+
+
+@pytest.mark.slow
+def test_the_guide_works_to_its_last_line(tmp_path: Path) -> None:
+    """A private run first, then a refusal, and by agreement PAN-SVM."""
+    trial = tmp_path / "trial"
+    log = tmp_path / "guide.log"
+    command = ["bash", "-euc", followed(trial)]
+    with started_process(command, tmp_path, environment(tmp_path / "account"), log) as guide:
+        assert guide.wait(timeout=1500) == 0, log.read_text()
+    said = log.read_text()
+    private = json.loads((trial / "private" / "result.json").read_text())
+    # Joining, and at most twelve sums.
+    assert private["round_trips"] <= 13
+    assert private["privacy"]["not_covered"] == []
+    assert private["privacy"]["epsilon_train"] <= 1.0
+    assert {entry["how"] for entry in private["disclosed"] if entry["task"] != "join"} == {"private"}
+    for name in HOSPITALS[:3]:
+        ledger = read_ledger(trial / f"state-{name}")
+        assert ledger.spent("train") == pytest.approx(rho_of(1.0, 1e-5), rel=1e-6)
+        assert (
+            "sums may leave from which patients' rows can be found out" in (trial / f"{name}.log").read_text()
+        )
+    assert "does not take part in sums without differential privacy" in said
+    assert not (trial / "refused" / "model.npz").exists()
+    assert json.loads((trial / "results" / "result.json").read_text())["accuracy"] > 0.9
+    assert said.count("finished:completed") == 3
+    assert len((trial / "predictions.csv").read_text().splitlines()) == len(
+        (trial / "hospital-a.csv").read_text().splitlines()
+    )
+
+
 @pytest.mark.slow
 def test_three_supernodes_train_together(coordinator: dict[str, str], tmp_path: Path) -> None:
     write_tables(tmp_path, HOSPITALS[:3])
@@ -127,7 +176,10 @@ def test_a_killed_supernode_is_left_out(coordinator: dict[str, str], tmp_path: P
     write_tables(tmp_path, HOSPITALS)
     with contextlib.ExitStack() as supernodes:
         nodes = [
-            supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"])) for name in HOSPITALS
+            supernodes.enter_context(
+                hospital(name, tmp_path, coordinator["ADDRESS"], "exact-sums='defended'")
+            )
+            for name in HOSPITALS
         ]
         settings = f"sites=4 out='{tmp_path / 'results'}' tol=0.1 timeout=45"
         command = ["flwr", "run", str(APP), "--stream", "--run-config", settings]

@@ -11,6 +11,7 @@ import pytest
 from sklearn.datasets import make_moons
 
 from clients.gate.budget import new_ledger, read_ledger
+from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
 from flower_pansvm.fourier_map import BINS, FourierMap, bins, places
 from flower_pansvm.models.errors import TrainingError
@@ -29,7 +30,7 @@ from strategies.dp_svm import DpSvm
 from strategies.settings import Settings, make_settings
 from strategies.steps.private_fit import NoisyRidge, orthogonal_frequencies, shares, symmetric
 from strategies.steps.private_training import evaluated
-from strategies.steps.public_ranges import ranges_of_file, rounded_outward
+from strategies.steps.public_ranges import PublicFile, rounded_outward
 
 MakeGrid = Callable[..., InProcessGrid]
 
@@ -70,6 +71,7 @@ def test_without_noise_it_is_what_one_place_would_compute(
     path, v = [w], np.zeros_like(w)
     noise = np.sqrt(of_sites / (2 * 0.6 * rho / max(steps, 1)))
     penalty = min(ridge.penalty, max(len(z) / 5, noise * np.sqrt(z.shape[1]))) * (1 if classes == 2 else 0.4)
+    penalty *= np.clip(np.sqrt(1500 / len(z)), 1, 1.5)
     for _ in range(steps):
         g = z.T @ clipped(sides * np.clip(1 - sides * (z @ path[-1]), 0, 1))
         v = 0.5 * v + ridge.solve(g, penalty)
@@ -177,6 +179,7 @@ def files(tmp_path: Path, state_home: Path) -> list[Path]:
 
 
 NODE: dict[str, Scalar] = {"epsilon": 4.0, "delta": 1e-5, "classes": "0,1"}
+EXTREMES: dict[str, Scalar] = {"extremes": "agreed"}
 
 
 def of_hospitals(tmp_path: Path, **values: Any) -> Settings:
@@ -231,6 +234,58 @@ def test_a_repeated_sum_is_charged_again(
     assert charges[0].spent("train") == pytest.approx(strategy.budget.total("train"))
 
 
+class KilledError(BaseException):
+    """The coordinator's process ends, whatever it is doing."""
+
+
+def kill(grid: InProcessGrid, trip: int, *, before: bool) -> None:
+    """Have the coordinator end at a round trip: before the sites are asked, or before their answers arrive."""
+    trips, push = [0], grid.push_messages
+
+    def killed(messages: Any) -> Any:
+        trips[0] += 1
+        if trips[0] < trip:
+            return push(messages)
+        if not before:
+            push(messages)
+        raise KilledError
+
+    grid.push_messages = killed  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("before", [True, False])
+@pytest.mark.parametrize("trip", [1, 2, 3, 4, 5])
+def test_the_ledgers_show_all_that_was_sent_to_a_coordinator_that_was_killed(
+    trip: int, before: bool, files: list[Path], hospitals: MakeGrid, tmp_path: Path, state_home: Path
+) -> None:
+    """At each of its messages; and so after the run was resumed, which never spends more than the budget."""
+    sent: list[list[str]] = [[], [], []]
+
+    def check(grid: InProcessGrid) -> None:
+        for reply in grid.replies:
+            task = reply.metadata.message_type.split(".")[1]
+            if reply.has_content() and task.startswith("private_"):
+                sent[reply.metadata.src_node_id - 2].append(task)
+        for number, answers in enumerate(sent):
+            ledger = read_ledger(state_home / f"site-hospital{number}")
+            assert [one.task for one in ledger.charges] == answers
+            for side in ("train", "test"):
+                assert ledger.spent(side) <= rho_of(4.0, 1e-5)  # type: ignore[arg-type]
+
+    settings = of_hospitals(tmp_path, steps=1, out=str(tmp_path / "out"))
+    grid = hospitals(settings, files, NODE)
+    kill(grid, trip, before=before)
+    with pytest.raises(KilledError):
+        run(grid, settings, tmp_path / "out")
+    check(grid)
+    assert len(sent[0]) == max(trip - 1 - before, 0)
+    again = of_hospitals(tmp_path, steps=1, out=str(tmp_path / "out"), resume=trip > 2)
+    grid = hospitals(again, files, NODE, run_id=2)
+    run(grid, again, tmp_path / "out")
+    check(grid)
+    assert (tmp_path / "out" / "model.npz").exists()
+
+
 def test_a_hospitals_noise_is_new_each_time(files: list[Path], hospitals: MakeGrid, tmp_path: Path) -> None:
     settings = of_hospitals(tmp_path, epsilon=0.5, steps=0)
     models = [trained(settings, hospitals(settings, files, NODE, run_id=one)).outcome.model for one in (1, 2)]
@@ -262,10 +317,11 @@ def test_a_budget_smaller_than_the_runs_ends_the_steps_early(
         ({**NODE, "colluders": 2}, {}, "colluders=1: it insists on at least 2"),
         (NODE, {"colluders": 3}, "cannot share noise among 3 sites of which 3"),
         ({**NODE, "aggregation": "plain"}, {"aggregation": "plain"}, "in secure sums only"),
-        (NODE, {"strategy": "pan-svm"}, "differentially private answers only"),
-        (NODE, {"strategy": "local-only"}, "differentially private answers only"),
-        (NODE, {"ranges": "table"}, "differentially private answers only"),
-        ({"classes": "0,1"}, {"ranges": "table"}, "does not disclose"),
+        (NODE, {"strategy": "pan-svm"}, "does not take part in sums without differential privacy"),
+        (NODE, {"strategy": "local-only"}, "does not take part in sums without differential privacy"),
+        (NODE, {"ranges": "table"}, "does not disclose the smallest and largest cell"),
+        ({**NODE, **EXTREMES}, {"ranges": "table"}, "does not take part in sums without"),
+        ({**NODE, **EXTREMES, "exact-sums": "agreed"}, {"ranges": "table"}, "only simulated sites take part"),
     ],
 )
 def test_hospitals_refuse(
@@ -282,6 +338,57 @@ def test_hospitals_refuse(
     with pytest.raises(PanSVMError, match=told):
         run(hospitals(settings, files, node), settings, tmp_path / "out")
     assert all(read_ledger(state_home / f"site-hospital{number}").charges == () for number in range(3))
+
+
+def test_classes_of_the_file_take_none_from_the_rows(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Neither their names nor whether they can be classes; rows of others are told in the hospital's own log alone."""
+    frame = pd.read_csv(files[0], dtype={"label": str})
+    frame.loc[:9, "label"] = "O'Hara, Ann, 12.5"
+    frame.to_csv(files[0], index=False)
+    public = tmp_path / "ranges.csv"
+    public.write_text(f"classes,0,1\n{public.read_text()}")
+    settings = of_hospitals(tmp_path, steps=0)
+    grid = hospitals(settings, files, {"epsilon": 4.0})
+    with caplog.at_level("WARNING", logger="flwr"):
+        strategy = trained(settings, grid)
+    assert strategy.outcome.evaluation is not None
+    assert strategy.outcome.evaluation.accuracy is not None
+    assert strategy.outcome.evaluation.accuracy > 0.8
+    told = [records.get(reply.content, "disclosed")["classes"].tolist() for reply in grid.replies[:3]]  # type: ignore[union-attr]
+    assert told == [["0", "1"]] * 3
+    left_out = [line for line in caplog.messages if "leaves out" in line]
+    assert len(left_out) == 1
+    assert "leaves out 10 rows" in left_out[0]
+    assert "Hara" not in caplog.text
+
+
+def test_labels_that_count_as_positive_are_public_too(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path
+) -> None:
+    public = tmp_path / "ranges.csv"
+    public.write_text(f"classes,0,1\n{public.read_text()}")
+    settings = of_hospitals(tmp_path, steps=0, positive="1")
+    strategy = trained(settings, hospitals(settings, files, {"epsilon": 4.0}))
+    assert strategy.outcome.evaluation is not None
+    assert strategy.outcome.evaluation.accuracy is not None
+    assert strategy.outcome.evaluation.accuracy > 0.8
+    wrong = of_hospitals(tmp_path, positive="2")
+    with pytest.raises(SettingError, match=r"'positive' names '2', and ranges\.csv has no such class"):
+        trained(wrong, hospitals(wrong, files, {"epsilon": 4.0}, run_id=2))
+
+
+def test_columns_that_the_rows_number_are_not_told(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path
+) -> None:
+    text = files[0].with_suffix(".libsvm")
+    text.write_text("0 1:50\n1 2:0.01\n" * 100)
+    settings = of_hospitals(tmp_path)
+    grid = hospitals(settings, files, NODE)
+    grid._contexts[2].node_config["data"] = str(text)
+    with pytest.raises(PanSVMError, match="'hospital0' has a table of LIBSVM text"):
+        trained(settings, grid)
 
 
 def test_rows_never_change_sides(
@@ -330,6 +437,10 @@ def test_too_few_rows_are_told_before_most_of_the_budget_is_spent() -> None:
         ("column,low,high\nage,30,30\ndose,0,1\n", "below the high end"),
         ("column,low,high\nage,young,30\ndose,0,1\n", "from 'young'"),
         ("column,low,high\nage,nan,30\ndose,0,1\n", "from 'nan'"),
+        ("classes,0\ncolumn,low,high\nage,30,90\ndose,0,1\n", "begins with classes that cannot be"),
+        ("classes,0,1,1.0\ncolumn,low,high\nage,30,90\ndose,0,1\n", "begins with classes that cannot be"),
+        ("classes,0,2.5\ncolumn,low,high\nage,30,90\ndose,0,1\n", "begins with classes that cannot be"),
+        ("classes,0,1\n", "is no file of public ranges"),
     ],
 )
 def test_ranges_that_cannot_be(tmp_path: Path, text: str | None, told: str) -> None:
@@ -337,7 +448,17 @@ def test_ranges_that_cannot_be(tmp_path: Path, text: str | None, told: str) -> N
     if text is not None:
         path.write_text(text)
     with pytest.raises(SettingError, match=told):
-        ranges_of_file(path, Schema(("age", "dose"), ("0", "1")))
+        PublicFile.read(path).ranges(Schema(("age", "dose"), ("0", "1")))
+
+
+def test_a_spreadsheet_may_fill_short_lines_up(tmp_path: Path) -> None:
+    path = tmp_path / "file.csv"
+    path.write_text("classes,yes,no,may be\ncolumn,low,high,\n,,,\nclasses,30,90,\ndose,0,1,\n")
+    found = PublicFile.read(path)
+    assert found.classes == ("yes", "no", "may be")
+    # A column may have the same name as the line of the classes.
+    low, high = found.ranges(Schema(("dose", "classes"), ("yes", "no")))
+    assert (low.tolist(), high.tolist()) == ([0, 30], [1, 90])
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, -7.4172179, 0.078, 846.0, 2.5e-9, -1e12, 99.1, 0.1 + 0.2])

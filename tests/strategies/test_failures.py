@@ -185,7 +185,7 @@ def test_a_hospital_refuses_a_sum_without_protection(hospital_files: list[Path],
 
 def test_a_hospital_without_a_table_says_so(hospital_files: list[Path]) -> None:
     settings = three()
-    nodes = [{"name": f"h{number}"} for number in range(3)]
+    nodes = [{"name": f"h{number}", "exact-sums": "defended"} for number in range(3)]
     with pytest.raises(TableError, match="names no table"):
         start(settings, InProcessGrid(app, nodes, settings.to_config()))  # type: ignore[arg-type]
 

@@ -10,6 +10,7 @@ import pytest
 from clients.gate import answering
 from clients.gate.blur import Noised
 from clients.gate.door import leave
+from clients.gate.private import Private
 from flower_pansvm.cutting_planes.cuts import Question
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import FederationError
@@ -17,6 +18,12 @@ from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.tasks.cutting_planes import CUTS, WARM_START
 from flower_pansvm.tasks.landmarks import ASSIGN, BOX, LANDMARKS
 from flower_pansvm.tasks.limits import COUNT
+from flower_pansvm.tasks.private_training import (
+    PRIVATE_BINS,
+    PRIVATE_MOMENTS,
+    PRIVATE_SCORES,
+    PRIVATE_STEP,
+)
 from flower_pansvm.tasks.scaling import MOMENTS
 from flower_pansvm.tasks.scoring import SCORES, ScoresQuestion
 from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
@@ -64,11 +71,12 @@ def liar(monkeypatch: pytest.MonkeyPatch) -> Callable[[Task, Lie], None]:
     def make(task: Task, lie: Lie) -> None:
         def lying(asked: Task[Any, Any], answer: Any, participation: Any, notes: Any) -> Any:
             if asked is task and participation.member.name == LIAR:
-                given = answer.answer if isinstance(answer, Noised) else answer
+                kind = type(answer) if isinstance(answer, Noised | Private) else None
+                given = answer.answer if kind else answer
                 results = dict(vars(given))
                 lie(results)
                 changed = replace(given, **results)
-                answer = Noised(changed) if isinstance(answer, Noised) else changed
+                answer = kind(changed) if kind else changed
             return leave(asked, answer, participation, notes)
 
         monkeypatch.setattr(answering, "leave", lying)
@@ -164,6 +172,79 @@ def test_a_sum_that_cannot_be_ends_the_run(
     ) as caught:
         train_in_process(make_settings(**{**SETTINGS, **settings}))
     assert "A sum does not say which" in str(caught.value)
+
+
+def shorten(name: str) -> Lie:
+    def lie(results: Results) -> None:
+        results[name] = results[name][:-1]
+
+    return lie
+
+
+PRIVATE: dict[str, Any] = {
+    "strategy": "dp-svm",
+    "data": "breast_cancer",
+    "sites": 4,
+    "epsilon": 4.0,
+    "steps": 1,
+}
+
+
+@pytest.mark.parametrize(
+    ("task", "lie", "problem"),
+    [
+        (
+            PRIVATE_BINS,
+            shift("rows", -2000),
+            "'rows' holds a number that is negative, by more than the noise",
+        ),
+        (PRIVATE_BINS, put_first("cells", -2000), "'cells' holds a number that is negative"),
+        (PRIVATE_BINS, put_first("cells", 3000), "'cells' has more cells in a bin than there are rows"),
+        (PRIVATE_MOMENTS, put_first("diagonal", -2000), "'diagonal' holds a sum of squares that is negative"),
+        (PRIVATE_MOMENTS, put_first("above", 2000), "'above' holds a sum of products that is larger"),
+        (PRIVATE_MOMENTS, put_first("above", -2000), "'above' holds a sum of products that is larger"),
+        (PRIVATE_STEP, put_first("slope", 2.0**27), ""),
+        (PRIVATE_SCORES, put_first("cells", -2000), "'cells' holds a number of rows that is negative"),
+    ],
+)
+def test_a_private_sum_that_cannot_be_ends_the_run(
+    task: Task, lie: Lie, problem: str, liar: Callable[[Task, Lie], None]
+) -> None:
+    """And noise does not; a slope may be anything."""
+    liar(task, lie)
+    if not problem:
+        train_in_process(make_settings(**PRIVATE))
+        return
+    with pytest.raises(
+        FederationError, match=f"The sum of task '{task.name}' over 4 sites cannot be: {problem}"
+    ):
+        train_in_process(make_settings(**PRIVATE))
+
+
+@pytest.mark.parametrize(
+    ("task", "name"),
+    [
+        *((PRIVATE_BINS, name) for name in PRIVATE_BINS.summed),
+        *((PRIVATE_MOMENTS, name) for name in PRIVATE_MOMENTS.summed),
+        *((PRIVATE_STEP, "slope"), (PRIVATE_SCORES, "cells")),
+    ],
+    ids=lambda value: value if isinstance(value, str) else value.name,
+)
+def test_a_private_sum_of_another_shape_ends_the_run(
+    task: Task, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """If one site's alone has it, the sites' shapes differ; here all of them are of another version."""
+
+    def changed(asked: Task[Any, Any], answer: Any, *rest: Any) -> Any:
+        if asked is task:
+            results = dict(vars(answer.answer))
+            shorten(name)(results)
+            answer = Private(replace(answer.answer, **results))
+        return leave(asked, answer, *rest)
+
+    monkeypatch.setattr(answering, "leave", changed)
+    with pytest.raises(FederationError, match=r"does not have the shape that was asked for"):
+        train_in_process(make_settings(**PRIVATE))
 
 
 @pytest.mark.parametrize("task", [MOMENTS, CUTS, SCORES], ids=lambda one: one.name)

@@ -354,11 +354,12 @@ def test_local_answers_are_charged_and_then_no_more(
 @pytest.mark.parametrize(
     ("node", "values", "told"),
     [
-        (NODE, {"guarantee": "release"}, "differentially private answers only"),
-        ({}, {"guarantee": "release"}, "exact-sums='agreed'"),
-        ({}, {}, "no budget for differential privacy"),
-        (NODE, {"ranges": "table"}, "differentially private answers only"),
-        ({}, {"strategy": "hybrid-svm"}, "has no public rows"),
+        (NODE, {"guarantee": "release"}, "does not take part in sums without noise"),
+        ({"exact-sums": "defended"}, {"guarantee": "release"}, "exact-sums='agreed'"),
+        ({"exact-sums": "agreed"}, {}, "no budget for differential privacy"),
+        (NODE, {"ranges": "table"}, "does not disclose the smallest and largest"),
+        (NODE, {"strategy": "hybrid-svm"}, "does not take part in sums without noise"),
+        ({"exact-sums": "agreed"}, {"strategy": "hybrid-svm", "guarantee": "release"}, "has no public rows"),
         ({**NODE, "epsilon": 0.5}, {}, "not enough is left"),
         (NODE, {"exactness": 1e30}, None),
     ],

@@ -31,7 +31,7 @@ CENTRAL = {
         ("two classes", {}),
         ("two classes", {"class_weight": "balanced", "cv_folds": 3}),
         ("ovr", {"data": "wine"}),
-        ("ovo", {"data": "wine", "multi_class": "ovo"}),
+        ("ovo", {"data": "wine", "multi_class": "ovo", "cv_folds": 3}),
     ],
     ids=str,
 )
@@ -61,7 +61,9 @@ def test_probabilities_are_those_of_scikit_learns_calibration(
 def test_they_cost_no_round_trip(config: dict[str, Any]) -> None:
     trips = {}
     for probability in (False, True):
-        strategy = train_in_process(make_settings(probability=probability, landmarks="40", **config))
+        strategy = train_in_process(
+            make_settings(probability=probability, landmarks="40", cv_folds=2, **config)
+        )
         rounds = max(state.rounds for state in strategy.training.progress if state.problem.fold == NO_FOLD)
         # How many rounds the model itself needs differs a little: folds or not, the blur's draws are others.
         trips[probability] = strategy.federation.costs.round_trips - rounds

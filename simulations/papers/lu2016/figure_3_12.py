@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from matplotlib.figure import Figure
 
 from simulations.papers.lu2016.scaling_up import SUBSTITUTED, TWELVE, runs_of
-from simulations.papers.plots import bars, legend
+from simulations.papers.plots import bar_figure
 from simulations.papers.reproduction import REPRODUCTIONS, Cell, Place, Plan, Reproduction
 from simulations.papers.run import Result
 
@@ -37,9 +37,4 @@ class Figure312(Reproduction):
 
     def plot(self, cells: Sequence[Cell]) -> Figure:
         """Return bars."""
-        figure = Figure(figsize=(10, 4.4), layout="constrained")
-        axes = figure.subplots()
-        bars(axes, cells, "seconds")
-        axes.set(title=self.title, yscale="log")
-        legend(figure)
-        return figure
+        return bar_figure(cells, "seconds", self.title, (10, 4.4), yscale="log")

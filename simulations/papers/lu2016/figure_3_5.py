@@ -6,8 +6,7 @@ from matplotlib.figure import Figure
 
 from simulations.papers.lu2016.sets import EIGHT, FIFTHS, SUBSTITUTED_GAMMA, chapter_3
 from simulations.papers.plots import curves
-from simulations.papers.reproduction import REPRODUCTIONS, Cell, Place, Plan, Reproduction
-from simulations.papers.run import Result
+from simulations.papers.reproduction import REPRODUCTIONS, Cell, Plan, Reproduction
 
 SHARES = (0.05, 0.15, 0.25, 0.35, 0.45, 0.55, 0.65, 0.75, 0.85)
 
@@ -36,10 +35,6 @@ class Figure35(Reproduction):
             for one in EIGHT
             for share in SHARES
         }
-
-    def measure(self, place: Place, result: Result) -> float:  # noqa: ARG002
-        """Return the accuracy on the rows left out."""
-        return 100.0 * float(result["accuracy"])
 
     def plot(self, cells: Sequence[Cell]) -> Figure:
         """Return a line for each set."""

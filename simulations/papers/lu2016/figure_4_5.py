@@ -4,10 +4,9 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from simulations.papers.lu2016.many_classes import ALL, SUBSTITUTED, accuracy, libsvm, pan, shares_of
+from simulations.papers.lu2016.many_classes import ALL, SUBSTITUTED, libsvm, pan, shares_of
 from simulations.papers.plots import curves
-from simulations.papers.reproduction import REPRODUCTIONS, Cell, Place, Plan, Reproduction
-from simulations.papers.run import Result
+from simulations.papers.reproduction import REPRODUCTIONS, Cell, Plan, Reproduction
 
 
 @REPRODUCTIONS.register("lu-figure-4.5")
@@ -37,10 +36,6 @@ class Figure45(Reproduction):
             for name, make, scheme in (("PAN-SVM", pan, "CV1"), ("LIBSVM", libsvm, "CV2"))
             for share in shares_of(one)
         }
-
-    def measure(self, place: Place, result: Result) -> float | None:  # noqa: ARG002
-        """Return the accuracy."""
-        return accuracy(result)
 
     def plot(self, cells: Sequence[Cell]) -> Figure:
         """Return a panel for each set."""

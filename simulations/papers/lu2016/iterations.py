@@ -6,7 +6,7 @@ from typing import ClassVar
 from matplotlib.figure import Figure
 
 from simulations.papers.lu2016.stability import SITES, SPLITS, STRATEGIES, StabilityTable, rounds
-from simulations.papers.plots import bars, legend
+from simulations.papers.plots import bar_figure
 from simulations.papers.reproduction import Cell, Place, Plan, Reproduction
 from simulations.papers.run import Result
 
@@ -44,9 +44,4 @@ class IterationsFigure(Reproduction):
 
     def plot(self, cells: Sequence[Cell]) -> Figure:
         """Return bars with deviations."""
-        figure = Figure(figsize=(7, 4.2), layout="constrained")
-        axes = figure.subplots()
-        bars(axes, cells, "round trips")
-        axes.set(title=self.title, yscale="log")
-        legend(figure)
-        return figure
+        return bar_figure(cells, "round trips", self.title, yscale="log")

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from flower_pansvm.terms import Scalar
 from simulations.papers.lu2016.sets import DNA, LEUKEMIA_3, LEUKEMIA_4, LUNG, MANY_CLASSES, ThesisSet
-from simulations.papers.run import Result, Run, make_run
+from simulations.papers.run import Run, make_run
 
 SHARES = tuple(number / 100 for number in range(25, 91, 5))
 ALL = MANY_CLASSES
@@ -53,9 +53,3 @@ def libsvm(one: ThesisSet, share: float, scheme: str, seed: int) -> Run:
         "test_fraction": 0.0 if scheme == "CV1" else round(1 - 0.8 * share, 4),
     }
     return make_run("folds:central:svc" if scheme == "CV1" else "central:svc", one.data, **values)
-
-
-def accuracy(result: Result) -> float | None:
-    """Return the accuracy in percent: on the rows left out, or over the folds."""
-    found = result.get("cv_accuracy", result["accuracy"])
-    return None if found is None else 100.0 * float(found)

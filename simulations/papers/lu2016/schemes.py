@@ -5,11 +5,11 @@ from collections.abc import Sequence
 
 from matplotlib.figure import Figure
 
-from simulations.papers.lu2016.many_classes import ALL, SUBSTITUTED, accuracy, shares_of
+from simulations.papers.lu2016.many_classes import ALL, SUBSTITUTED, shares_of
 from simulations.papers.lu2016.sets import ThesisSet
-from simulations.papers.plots import bars, legend
-from simulations.papers.reproduction import Cell, Place, Plan, Reproduction
-from simulations.papers.run import Result, Run
+from simulations.papers.plots import bar_figure
+from simulations.papers.reproduction import Cell, Plan, Reproduction
+from simulations.papers.run import Run
 
 
 class SchemesFigure(Reproduction):
@@ -38,15 +38,6 @@ class SchemesFigure(Reproduction):
             for scheme in ("CV1", "CV2")
         }
 
-    def measure(self, place: Place, result: Result) -> float | None:  # noqa: ARG002
-        """Return the accuracy."""
-        return accuracy(result)
-
     def plot(self, cells: Sequence[Cell]) -> Figure:
         """Return bars."""
-        figure = Figure(figsize=(7, 4.2), layout="constrained")
-        axes = figure.subplots()
-        bars(axes, cells, "accuracy, %")
-        axes.set(title=self.title, ylim=(0, 104))
-        legend(figure)
-        return figure
+        return bar_figure(cells, "accuracy, %", self.title, ylim=(0, 104))

@@ -5,10 +5,9 @@ from typing import ClassVar
 
 from matplotlib.figure import Figure
 
-from simulations.papers.lu2016.many_classes import FOUR, SHARES, SUBSTITUTED, accuracy, pan
+from simulations.papers.lu2016.many_classes import FOUR, SHARES, SUBSTITUTED, pan
 from simulations.papers.plots import curves
-from simulations.papers.reproduction import Cell, Place, Plan, Reproduction
-from simulations.papers.run import Result
+from simulations.papers.reproduction import Cell, Plan, Reproduction
 
 
 class StableFigure(Reproduction):
@@ -36,10 +35,6 @@ class StableFigure(Reproduction):
             for share in SHARES
             if share <= 0.55
         }
-
-    def measure(self, place: Place, result: Result) -> float | None:  # noqa: ARG002
-        """Return the accuracy."""
-        return accuracy(result)
 
     def plot(self, cells: Sequence[Cell]) -> Figure:
         """Return a line for each set."""

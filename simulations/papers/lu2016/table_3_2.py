@@ -4,8 +4,7 @@ from collections.abc import Mapping
 
 from flower_pansvm.terms import Scalar
 from simulations.papers.lu2016.sets import EIGHT, FIFTHS, STOP, SUBSTITUTED_GAMMA, chapter_3
-from simulations.papers.reproduction import REPRODUCTIONS, Place, Plan, Reproduction, by_place
-from simulations.papers.run import Result
+from simulations.papers.reproduction import REPRODUCTIONS, Plan, Reproduction, by_place
 
 COLUMNS: Mapping[str, tuple[str, Mapping[str, Scalar]]] = {
     "naive Bayes": ("central:naive-bayes", {}),
@@ -54,7 +53,3 @@ class Table32(Reproduction):
             for one in EIGHT
             for column, (strategy, more) in COLUMNS.items()
         }
-
-    def measure(self, place: Place, result: Result) -> float:  # noqa: ARG002
-        """Return the accuracy on the rows left out."""
-        return 100.0 * float(result["accuracy"])

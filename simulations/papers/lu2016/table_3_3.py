@@ -1,8 +1,7 @@
 """Table 3.3: fourclass at three sites, dealt at random and by the values of a feature."""
 
 from simulations.papers.lu2016.sets import BOYD, FIFTHS, FOURCLASS, STOP, SUBSTITUTED_GAMMA, chapter_3
-from simulations.papers.reproduction import REPRODUCTIONS, Place, Plan, Reproduction, by_place
-from simulations.papers.run import Result
+from simulations.papers.reproduction import REPRODUCTIONS, Plan, Reproduction, by_place
 
 SPLITS = {"Random distribution": "iid", "Different distributions": "feature:f1"}
 STRATEGIES = {"SVM-Ensemble": "svm-ensemble", "PAN-SVM": "pan-svm", "SVM-ADMM": "svm-admm"}
@@ -38,7 +37,3 @@ class Table33(Reproduction):
             for row, split in SPLITS.items()
             for column, strategy in STRATEGIES.items()
         }
-
-    def measure(self, place: Place, result: Result) -> float:  # noqa: ARG002
-        """Return the accuracy on the rows left out."""
-        return 100.0 * float(result["accuracy"])

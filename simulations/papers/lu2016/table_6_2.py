@@ -1,6 +1,6 @@
 """Table 6.2: points gained by PPFSIFW, both classifiers and schemes."""
 
-from simulations.papers.lu2016.selections import Column, SelectionTable
+from simulations.papers.lu2016.selections import Column, FilterTable
 from simulations.papers.reproduction import REPRODUCTIONS, by_place
 
 COLUMNS = {
@@ -18,14 +18,10 @@ PRINTED = {
     "Leukemia": (8.57, 3.45, 1.43, -3.45),
     "SUM": (23.43, 29.04, 27.55, 22.39),
 }
-FILTERS = (
-    "Thresholds of the filters (not stated): Welch p < 0.01, the best 75 % by Fisher score and by scatter ratio; a "
-    "step tries to do without the 30 that the filters like least."
-)
 
 
 @REPRODUCTIONS.register("lu-table-6.2")
-class Table62(SelectionTable):
+class Table62(FilterTable):
     """PPFSIFW with PAN-SVM and LIBSVM."""
 
     title = "Table 6.2, points gained by PPFSIFW"
@@ -34,4 +30,3 @@ class Table62(SelectionTable):
     columns = COLUMNS
     summed = True
     paper = by_place(tuple(COLUMNS), PRINTED)
-    substituted = (*SelectionTable.substituted, FILTERS)

@@ -1,7 +1,6 @@
 """Table 6.3: points gained by PPFSIFW with PAN-SVM under both schemes, and features at the best point."""
 
-from simulations.papers.lu2016.selections import Column, SelectionTable
-from simulations.papers.lu2016.table_6_2 import FILTERS
+from simulations.papers.lu2016.selections import Column, FilterTable
 from simulations.papers.reproduction import REPRODUCTIONS, by_place
 
 COLUMNS = {
@@ -22,7 +21,7 @@ PRINTED = {
 
 
 @REPRODUCTIONS.register("lu-table-6.3")
-class Table63(SelectionTable):
+class Table63(FilterTable):
     """PPFSIFW with PAN-SVM."""
 
     title = "Table 6.3, points gained by PPFSIFW and features, PAN-SVM"
@@ -31,4 +30,3 @@ class Table63(SelectionTable):
     columns = COLUMNS
     summed = True
     paper = by_place(tuple(COLUMNS), PRINTED)
-    substituted = (*SelectionTable.substituted, FILTERS)

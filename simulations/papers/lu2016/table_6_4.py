@@ -5,9 +5,8 @@ from simulations.papers.lu2016.selections import (
     CITED_COLUMNS,
     CITED_SETS,
     Column,
-    SelectionTable,
+    FilterTable,
 )
-from simulations.papers.lu2016.table_6_2 import FILTERS
 from simulations.papers.reproduction import REPRODUCTIONS, by_place
 
 COLUMNS = {
@@ -18,7 +17,7 @@ PRINTED = {"DIA": (79.87, 78.86), "WBC": (99.11, 97.81), "Colon": (85.00, 90.00)
 
 
 @REPRODUCTIONS.register("lu-table-6.4")
-class Table64(SelectionTable):
+class Table64(FilterTable):
     """PPFSIFW with PAN-SVM, beside Fisher-SVM, FSV, RFE-SVM and KP-SVM."""
 
     title = "Table 6.4, accuracy after PPFSIFW, beside cited figures"
@@ -26,4 +25,3 @@ class Table64(SelectionTable):
     columns = COLUMNS
     sets = CITED_SETS
     paper = by_place(tuple(COLUMNS), PRINTED) | by_place(CITED_COLUMNS, CITED)
-    substituted = (*SelectionTable.substituted, FILTERS)

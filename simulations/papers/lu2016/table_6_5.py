@@ -1,7 +1,6 @@
 """Table 6.5: points gained by PPFSIFW and PPFSVW, PAN-SVM."""
 
-from simulations.papers.lu2016.selections import Column, SelectionTable
-from simulations.papers.lu2016.table_6_2 import FILTERS
+from simulations.papers.lu2016.selections import Column, FilterTable
 from simulations.papers.reproduction import REPRODUCTIONS, by_place
 
 COLUMNS = {
@@ -22,7 +21,7 @@ PRINTED = {
 
 
 @REPRODUCTIONS.register("lu-table-6.5")
-class Table65(SelectionTable):
+class Table65(FilterTable):
     """Both of the paper's ways to select."""
 
     title = "Table 6.5, points gained by PPFSIFW and PPFSVW, PAN-SVM"
@@ -31,4 +30,3 @@ class Table65(SelectionTable):
     columns = COLUMNS
     summed = True
     paper = by_place(tuple(COLUMNS), PRINTED)
-    substituted = (*SelectionTable.substituted, FILTERS)

@@ -1,7 +1,6 @@
 """Table 6.6: features at the best point of PPFSIFW and PPFSVW, PAN-SVM."""
 
-from simulations.papers.lu2016.selections import Column, SelectionTable
-from simulations.papers.lu2016.table_6_2 import FILTERS
+from simulations.papers.lu2016.selections import Column, FilterTable
 from simulations.papers.reproduction import REPRODUCTIONS, by_place
 
 COLUMNS = {
@@ -21,7 +20,7 @@ PRINTED = {
 
 
 @REPRODUCTIONS.register("lu-table-6.6")
-class Table66(SelectionTable):
+class Table66(FilterTable):
     """Both of the paper's ways to select."""
 
     title = "Table 6.6, features at the best point of PPFSIFW and PPFSVW, PAN-SVM"
@@ -30,4 +29,3 @@ class Table66(SelectionTable):
     minutes, quick_minutes = 320, 65
     columns = COLUMNS
     paper = by_place(tuple(COLUMNS), PRINTED)
-    substituted = (*SelectionTable.substituted, FILTERS)

@@ -12,12 +12,12 @@ import pytest
 from flwr.app import Context, RecordDict
 
 from clients.gate import budget
-from clients.gate.budget import charge, check_promise, new_ledger, read_ledger, settle_columns
-from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
+from clients.gate.budget import charge, new_ledger, read_ledger, settle_columns
+from clients.gate.promise import check_promise
+from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import rho_of
-from flower_pansvm.tasks.joining import JOIN
+from flower_pansvm.tasks.joining import JOIN, JoinQuestion
 from flower_pansvm.tasks.private_training import PRIVATE_SCORES, PRIVATE_STEP
-from flower_pansvm.tasks.scaling import MOMENTS
 from flower_pansvm.terms import Scalar
 from strategies.settings import make_settings
 
@@ -114,7 +114,7 @@ def test_a_lost_or_damaged_ledger_is_a_spent_one(folder: Path, how: str) -> None
         with pytest.raises(BudgetError, match="budget file"):
             charge(context(folder), task, 1e-6)
     with pytest.raises(BudgetError, match="budget file"):
-        check_promise(context(folder), JOIN)
+        check_promise(context(folder), JOIN, JoinQuestion((), ("0", "1"), "charged"))
 
 
 def test_a_site_never_begins_a_ledger_itself(tmp_path: Path) -> None:
@@ -151,7 +151,7 @@ def test_a_table_with_other_columns_would_be_split_otherwise(folder: Path) -> No
 
 
 KILLED = """
-import json, os, sys
+import itertools, json, os, sys
 from pathlib import Path
 from clients.gate import budget
 from flower_pansvm.tasks.private_training import PRIVATE_STEP
@@ -169,7 +169,8 @@ def dying_after(steps):
     for name in ("open", "fsync", "replace", "close", "fdopen", "write"):
         setattr(os, name, wrapped(getattr(os, name)))
 
-for steps in range(60):
+ended = 9
+for steps in itertools.takewhile(lambda _: ended, itertools.count()):
     folder = Path(sys.argv[1]) / str(steps)
     budget.new_ledger(folder, 0.2)
     child = os.fork()
@@ -207,6 +208,78 @@ def test_killed_at_any_write_the_ledger_shows_all_that_was_answered(tmp_path: Pa
     assert found[-1] == [0, 3, 3]
 
 
+class Disk:
+    """What a disk holds if the power fails: what was synced, and of the rest what the system happens to have written.
+
+    It follows what a ledger's folder is done to, by the files' own contents.
+    """
+
+    def __init__(self, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.folder = folder
+        self.contents: dict[int, str] = {}  # of files that were synced, by inode
+        self.synced: dict[str, int] = {}  # names that were, and those that the system may have written
+        self.moves: list[dict[str, int]] = []
+        self.after_each: list[tuple[set[str], int]] = []
+        self.answers = 0
+        fsync, replace_file = os.fsync, Path.replace
+        self.sync()
+
+        def synced(file: int) -> None:
+            self.note()
+            fsync(file)
+            path = Path(os.readlink(f"/proc/self/fd/{file}"))
+            if path.is_dir():
+                self.sync()
+            else:
+                self.contents[path.stat().st_ino] = path.read_text()
+            self.note()
+
+        def moved(path: Path, target: Path) -> Path:
+            self.note()
+            found = replace_file(path, target)
+            self.moves.append({target.name: target.stat().st_ino})
+            self.note()
+            return found
+
+        monkeypatch.setattr(os, "fsync", synced)
+        monkeypatch.setattr(Path, "replace", moved)
+
+    def sync(self) -> None:
+        file = self.folder / budget.FILE
+        self.synced, self.moves = {budget.FILE: file.stat().st_ino}, []
+        # The inode of a file that is gone is given to another.
+        self.contents = {inode: text for inode, text in self.contents.items() if inode == file.stat().st_ino}
+        self.contents.setdefault(file.stat().st_ino, file.read_text())
+
+    def note(self) -> None:
+        """Keep what there may be of the ledger if the power fails now, and how many answers have left."""
+        inodes = [self.synced[budget.FILE], *(move[budget.FILE] for move in self.moves)]
+        self.after_each.append(({self.contents.get(inode, "") for inode in inodes}, self.answers))
+
+
+def test_whenever_the_power_fails_the_disk_shows_all_that_was_answered(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also of what was written and not synced, nothing or all may be there; the ledger is never damaged."""
+    disk = Disk(folder, monkeypatch)
+    for _ in range(3):
+        charge(context(folder), PRIVATE_STEP, 0.001)
+        disk.answers += 1
+        disk.note()
+    monkeypatch.undo()
+    left = tmp_path / "left"
+    left.mkdir()
+    shown = set()
+    for texts, answers in disk.after_each:
+        for text in texts:
+            (left / budget.FILE).write_text(text)
+            charges = len(spent(left))
+            assert charges in (answers, answers + 1)
+            shown.add((answers, charges))
+    # Before and after each of the writes, and between the two names of a file.
+    assert shown == {(answers, answers + more) for answers in range(3) for more in (0, 1)} | {(3, 3)}
+
+
 def test_a_write_that_fails_is_no_answer(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def full(*_: Any) -> None:
         raise OSError(28, "no space left")
@@ -215,41 +288,3 @@ def test_a_write_that_fails_is_no_answer(folder: Path, monkeypatch: pytest.Monke
     with pytest.raises(OSError, match="no space"):
         charge(context(folder), PRIVATE_STEP, 0.001)
     assert spent(folder) == []
-
-
-@pytest.mark.parametrize(
-    ("node", "told"),
-    [
-        ({"epsilon": 0}, "epsilon=0"),
-        ({"epsilon": -1.0}, "above 0"),
-        ({"epsilon": 21}, "worth nothing"),
-        ({"epsilon": "much"}, "epsilon=much"),
-        ({"epsilon": "nan"}, "epsilon=nan"),
-        ({"delta": 0.1}, "delta=0.1"),
-    ],
-)
-def test_budgets_that_cannot_be_are_refused(folder: Path, node: dict[str, Scalar], told: str) -> None:
-    with pytest.raises(SettingError, match=told):
-        check_promise(context(folder, **node), JOIN)
-
-
-def test_a_hospital_with_a_budget_gives_nothing_else(folder: Path) -> None:
-    with pytest.raises(BudgetError, match="strategy=dp-svm"):
-        check_promise(context(folder), MOMENTS)
-    check_promise(context(folder), JOIN)
-    check_promise(context(folder), PRIVATE_STEP)
-
-
-def test_a_hospital_without_a_budget_is_asked_for_no_private_answers(folder: Path) -> None:
-    node = context(folder)
-    del node.node_config["epsilon"]
-    check_promise(node, MOMENTS)
-    with pytest.raises(BudgetError, match="no budget for differential privacy"):
-        check_promise(node, PRIVATE_STEP)
-
-
-def test_class_names_are_not_taken_from_the_rows(folder: Path) -> None:
-    node = context(folder)
-    del node.node_config["classes"]
-    with pytest.raises(PanSVMError, match="without looking at its rows"):
-        check_promise(node, JOIN)

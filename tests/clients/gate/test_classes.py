@@ -16,7 +16,7 @@ from clients.gate.terms import allowed_classes
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
-from flower_pansvm.tasks.joining import JOIN, SCHEMA
+from flower_pansvm.tasks.joining import JOIN, SCHEMA, JoinQuestion
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.settings import make_settings
@@ -32,11 +32,12 @@ def ask_to_join(tmp_path: Path) -> Ask:
         frame = pd.DataFrame({"age": np.arange(len(labels)) % 7, "outcome": labels})
         frame.to_csv(tmp_path / "ward.csv", index=False)
         config: dict[str, Scalar] = {"data": str(tmp_path / "ward.csv"), "label": "outcome", "name": "north"}
+        config["exact-sums"] = "defended"
         names = {key.replace("_", "-"): value for key, value in node.items()}
         settings = make_settings(positive=",".join(positive))
         grid = InProcessGrid(app, [{**config, **names}], settings.to_config())
         content = RecordDict()
-        records.put(content, "inputs", {"positive_labels": records.texts(positive)})
+        records.write(content, "inputs", JoinQuestion(tuple(positive)))
         (node,) = grid.get_node_ids()
         grid.push_messages([grid.create_message(content, f"{JOIN.category}.{JOIN.name}", node, "1")])
         return grid.replies[0]

@@ -26,7 +26,7 @@ from flower_pansvm.secure_sum import make
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.refusals import Memory
 from flower_pansvm.secure_sum.rehearsal import gather_members
-from flower_pansvm.tasks.joining import JOIN
+from flower_pansvm.tasks.joining import JOIN, JoinQuestion
 from flower_pansvm.tasks.scaling import MOMENTS, ROWS
 from flower_pansvm.tasks.summing import RELAY
 from flower_pansvm.tasks.task import Nothing, Task, disclosed, noised, sum_name, summed
@@ -150,7 +150,7 @@ def lonely(tmp_path: Path) -> Context:
     """Return a hospital whose cells would be recognised anywhere, in a run that it has not joined."""
     frame = pd.DataFrame({"age": [61.8033] * 6, "dose": [0.0271] * 6, "label": ["FEVER", "0"] * 3})
     frame.to_csv(tmp_path / "table.csv", index=False)
-    return context_of({"data": str(tmp_path / "table.csv"), "name": "north"})
+    return context_of({"data": str(tmp_path / "table.csv"), "name": "north", "exact-sums": "agreed"})
 
 
 def context_of(node: dict[str, Scalar]) -> Context:
@@ -165,7 +165,7 @@ def ask(task: Task, content: RecordDict, context: Context) -> Message:
 
 def join_alone(context: Context) -> None:
     content = RecordDict()
-    records.put(content, "inputs", {"positive_labels": records.texts([])})
+    records.write(content, "inputs", JoinQuestion(()))
     assert ask(JOIN, content, context).has_content()
 
 
@@ -232,6 +232,7 @@ NAMES += [
     "other",
 ]
 NAMES += ["centres", "counts", "steps", "slots_per_site", "shares", "min_cluster", "seed", "positive_labels"]
+NAMES += ["classes", "promise", "rho"]
 GROUPS = ["sum", "bounds", "inputs", "notes", "keys.north", "keys.east", "keys.", "keys", "sums", "withdrawn"]
 GROUPS += ["broadcast.schema", "broadcast.scaling", "broadcast.feature_map.0", "broadcast.", "broadcast.../x"]
 

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 from flwr.app import Context, RecordDict
 
-from clients.gate.terms import agreed_terms, check_consents, least_blur, least_rows, least_sites
+from clients.gate.promise import check_consents
+from clients.gate.terms import agreed_terms, least_blur, least_rows, least_sites
 from flower_pansvm.cutting_planes.cuts import Answer, Draw, Labels, Mapped, Question, cuts_at
 from flower_pansvm.cutting_planes.noise import rows_to_blur
 from flower_pansvm.errors import PanSVMError, SettingError, SumError
@@ -102,19 +103,17 @@ def test_patients_are_grouped_by_five_unless_the_hospital_says_otherwise() -> No
     assert least_rows(context({"partition-id": 0, "num-partitions": 3})) == 1
 
 
-@pytest.mark.parametrize("preset", ["exact", "paper"])
-def test_exact_sums_are_for_hospitals_that_have_agreed_to_them(preset: str) -> None:
-    assert agreed_terms(context({"exact-sums": "agreed"}, preset=preset)).preset == preset
-    assert agreed_terms(context({"partition-id": 0, "num-partitions": 3}, preset=preset)).preset == preset
-    with pytest.raises(SettingError, match=f"Site 'north' refuses the preset '{preset}'"):
-        agreed_terms(context({}, preset=preset))
-
-
 @pytest.mark.parametrize("said", ["yes", "Agreed", 1, True, ""])
 @pytest.mark.parametrize("consent", CONSENTS)
 def test_a_hospital_agrees_by_one_word_only(consent: str, said: Scalar) -> None:
     with pytest.raises(SettingError, match=f"'north' has something else than 'agreed' for '{consent}'"):
         agreed_terms(context({consent: said}))
+
+
+@pytest.mark.parametrize("said", ["yes", "Agreed", "defend", 1, True, ""])
+def test_a_hospital_agrees_to_sums_by_one_of_two_words(said: Scalar) -> None:
+    with pytest.raises(SettingError, match="something else than 'defended' or 'agreed' for 'exact-sums'"):
+        agreed_terms(context({"exact-sums": said}))
 
 
 def test_a_consent_to_what_does_not_exist_is_an_error_with_a_near_match() -> None:
@@ -153,10 +152,10 @@ def run(settings: Settings, grid: InProcessGrid) -> None:
         ({"min-sites": 4}, {}, "at least 4"),
         ({"scaling": "minmax"}, {"scaling": "minmax"}, "does not disclose the smallest and largest cell"),
         ({}, {"blur": "0"}, "refuses blur=0"),
-        ({}, {"preset": "paper"}, "refuses the preset 'paper'"),
-        ({}, {"preset": "exact"}, "refuses the preset 'exact'"),
-        ({"blur": 0}, {"preset": "exact", "blur": "0"}, "refuses the preset 'exact'"),
-        ({"exact-sums": "yes"}, {"preset": "exact"}, "something else than 'agreed' for 'exact-sums'"),
+        ({}, {"preset": "paper"}, "sums without noise, .* write exact-sums='agreed' into"),
+        ({}, {"preset": "exact"}, "sums without noise, .* write exact-sums='agreed' into"),
+        ({"blur": 0}, {"preset": "exact", "blur": "0"}, "sums without noise"),
+        ({"exact-sums": "yes"}, {"preset": "exact"}, "something else than 'defended' or 'agreed'"),
         ({"exact-sums": "agreed", "blur": 1}, {"preset": "paper"}, "refuses blur=0"),
         ({"blur": 3}, {"blur": "0"}, "refuses blur=0"),
         (

@@ -20,9 +20,6 @@ from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.tasks.consensus import CONSENSUS, ConsensusAnswer, ConsensusQuestion
-from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
-from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
-from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
@@ -82,7 +79,11 @@ def settings(settings: Settings) -> Settings:
 
 @pytest.fixture
 def joined(
-    settings: Settings, hospital_files: list[Path], hospitals: Callable[..., InProcessGrid], enrol: Any
+    settings: Settings,
+    hospital_files: list[Path],
+    hospitals: Callable[..., InProcessGrid],
+    enrol: Any,
+    tell_maps: Any,
 ) -> Ask:
     """Return a function that has hospitals with such a node config join and be told a scaling and a feature map."""
 
@@ -90,21 +91,7 @@ def joined(
         pins = {"exact-sums": "agreed", **{key.replace("_", "-"): value for key, value in node.items()}}
         pins = {key: value for key, value in pins.items() if value}
         federation: Federation = enrol(hospitals(settings, hospital_files, pins, run_id), settings)
-        scaling = {"fill": np.zeros((1, 2)), "shift": SHIFT[None], "scale": SCALE[None]}
-        federation.broadcast(SCALING, ScalingBroadcast(**scaling))
-        federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.eye(2)))
-        federation.broadcast(
-            FEATURE_MAP.numbered(0),
-            FeatureMapBroadcast(
-                landmark_set=0,
-                features=np.ones(2, dtype=np.bool_),
-                kernel="linear",
-                gamma=1.0,
-                degree=3,
-                coef0=0.0,
-                normalization=np.eye(2),
-            ),
-        )
+        tell_maps(federation, SHIFT, SCALE)
         return federation
 
     return join
@@ -265,3 +252,29 @@ def test_a_coordinator_of_its_own_mind_reads_slopes_of_the_loss(
     (row,) = np.flatnonzero(before != after)
     sign = 1.0 if before[row] else -1.0
     assert slopes[0] - slopes[1] == pytest.approx(sign * sides[row], abs=1e-3)
+
+
+def test_a_coordinator_of_its_own_mind_reads_every_row_by_one_message(
+    joined: Ask, hospital_files: list[Path]
+) -> None:
+    """A step may hold the same class as often as it likes; here at points between which one row comes to the margin.
+
+    Where these are it finds by halving, which are some messages more.
+    """
+    rho = 1e9
+    sides = np.vstack(_sides(hospital_files))
+    point, direction = np.array([0.7, -0.9, 0.3]), np.array([0.2, 0.1, 1.0])
+    times = (1 - sides @ point) / (sides @ direction)
+    order = np.argsort(times)
+    between = np.concatenate(
+        [[times.min() - 1], np.convolve(times[order], [0.5, 0.5], "valid"), [times.max() + 1]]
+    )
+    points = point + between[:, None] * direction
+    many = [PROBLEM] * len(points)
+    asked = ConsensusQuestion(
+        **vars(pack_problems(many)), first=0, points=points[None] / 2, rho=np.full((1, len(points)), rho)
+    )
+    models = joined().secure_sum(CONSENSUS, asked).models
+    read = np.diff((models - len(hospital_files) * points / 2) * rho / C, axis=0)
+    # The label of a row is the sign of the last number.
+    np.testing.assert_allclose(read * np.sign(read[:, 2:]), sides[order] * sides[order, 2:], atol=1e-2)

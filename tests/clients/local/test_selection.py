@@ -11,14 +11,10 @@ import pytest
 from numpy.typing import NDArray
 
 from clients.rows import test_rows as held_out
-from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Duals
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
-from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
-from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
 from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.tasks.task import Nothing
 from flower_pansvm.terms import Scalar
@@ -43,7 +39,11 @@ def settings(settings: Settings) -> Settings:
 
 @pytest.fixture
 def joined(
-    settings: Settings, hospital_files: list[Path], hospitals: Callable[..., InProcessGrid], enrol: Any
+    settings: Settings,
+    hospital_files: list[Path],
+    hospitals: Callable[..., InProcessGrid],
+    enrol: Any,
+    tell_maps: Any,
 ) -> Ask:
     """Return a function that has hospitals with such a node config join and be told a scaling and feature maps.
 
@@ -56,17 +56,7 @@ def joined(
             pins["exact-sums"] = "agreed"
         run = replace(settings, preset=preset)
         federation: Federation = enrol(hospitals(run, hospital_files, pins), run)
-        scaling = {"fill": np.zeros((1, 2)), "shift": SHIFT[None], "scale": SCALE[None]}
-        federation.broadcast(SCALING, ScalingBroadcast(**scaling))
-        federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.eye(2)))
-        linear: dict[str, records.Value] = {"kernel": "linear", "gamma": 1.0, "degree": 1, "coef0": 0.0}
-        for number, features in enumerate(([True, True], [True, False])):
-            look: dict[str, records.Value] = {
-                "landmark_set": 0,
-                "features": np.array(features),
-                "normalization": np.eye(2)[:, features],
-            }
-            federation.broadcast(FEATURE_MAP.numbered(number), FeatureMapBroadcast(**{**linear, **look}))
+        tell_maps(federation, SHIFT, SCALE, [True, True], [True, False])
         return federation
 
     return join

@@ -1,6 +1,5 @@
 """A task declares how each part of its answer leaves, or it cannot be made."""
 
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.tasks.consents import CONSENTS
 from flower_pansvm.tasks.cutting_planes import CUTS
 from flower_pansvm.tasks.scaling import EXTREMES, MOMENTS, MomentsAnswer
-from flower_pansvm.tasks.task import Nothing, Task, disclosed, noised, summed
+from flower_pansvm.tasks.task import Nothing, Task, disclosed, noised, private, summed
 
 
 @dataclass(frozen=True)
@@ -47,19 +46,21 @@ def test_an_answer_that_does_not_say_how_it_leaves_makes_no_task(answer: type, r
         Task("weigh", "train", Nothing, answer, since="0.1.0")
 
 
-@pytest.mark.parametrize("leaves", [disclosed, summed])
-def test_a_consent_that_does_not_exist_cannot_be_declared(leaves: Callable[..., object]) -> None:
+def test_a_consent_that_does_not_exist_cannot_be_declared() -> None:
     with pytest.raises(KeyError, match="has no consent 'extreme'"):
-        leaves(consent="extreme")
+        disclosed(consent="extreme")
 
 
-def test_what_is_summed_may_need_a_consent_too() -> None:
+def test_what_is_charged_is_private_and_nothing_else_is() -> None:
     @dataclass(frozen=True)
     class Weighed:
-        rows: Floats = summed(1.0, consent="exact-sums")
-        more: Floats = summed()
+        rows: Floats = private(lambda _: 1.0)
 
-    assert Task("weigh", "train", Nothing, Weighed, since="0.1.0").consents == {"exact-sums"}
+    assert Task("weigh", "train", Nothing, Weighed, since="0.1.0", promise="charged").private
+    with pytest.raises(TypeError, match="'weigh' has private parts or the promise 'charged', but not both"):
+        Task("weigh", "train", Nothing, Weighed, since="0.1.0")
+    with pytest.raises(TypeError, match="but not both"):
+        Task("weigh", "train", Nothing, MomentsAnswer, since="0.1.0", promise="charged")
 
 
 def test_a_task_knows_how_its_parts_leave() -> None:

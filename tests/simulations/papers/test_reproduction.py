@@ -10,8 +10,8 @@ from matplotlib.figure import Figure
 from sklearn.datasets import load_wine
 
 from simulations.papers.plots import bars, curves
-from simulations.papers.reproduction import REPRODUCTIONS, Cell, Place, Plan, Reproduction
-from simulations.papers.run import Result, Run, execute, make_run
+from simulations.papers.reproduction import REPRODUCTIONS, Cell, Plan, Reproduction
+from simulations.papers.run import Run, execute, make_run
 from simulations.papers.running import RUNS_FILE, do_runs, read_runs
 from simulations.papers.writing import text_of
 
@@ -42,9 +42,6 @@ class Invented(Reproduction):
         columns = {"central": "central:svc", "tree": "central:tree"}
         runs = {column: [wine(name, seed) for seed in range(repeats)] for column, name in columns.items()}
         return {("wine", column): own for column, own in (runs | {"cited": []}).items()}
-
-    def measure(self, place: Place, result: Result) -> float:
-        return 100 * float(result["accuracy"])
 
     def plot(self, cells: list[Cell]) -> Figure:  # type: ignore[override]
         figure = Figure()

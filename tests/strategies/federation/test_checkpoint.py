@@ -76,8 +76,8 @@ JOBS: dict[str, dict[str, Any]] = {
 @pytest.mark.parametrize(
     ("job", "stops"),
     [
-        *((job, 3) for job in ("training", "one versus one with probabilities", "federated landmarks")),
-        ("model choice", 3),
+        ("training", 3),
+        *((job, 2) for job in ("one versus one with probabilities", "federated landmarks", "model choice")),
         *(pytest.param(job, 20, marks=pytest.mark.slow) for job in JOBS),
     ],
 )
