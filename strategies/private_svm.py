@@ -110,14 +110,15 @@ class PrivateSvm(PhasedStrategy):
         TrainingError
             If the weights are not found as exactly as the noise was sized for.
         """
+        settings = self.settings
         with federation.costs.phase("join"):
-            schema, low, high = join_with_ranges(federation, self.settings)
-            check_two_classes(self.settings.strategy, schema)
+            schema, low, high = join_with_ranges(federation, settings)
+            check_two_classes(settings.strategy, schema)
         with federation.costs.phase("public data"):
             feature_map = self._map(federation, schema, low, high)
             federation.broadcast(RFF, feature_map)
-        asked = (feature_map.size, self.settings.C_total, self.settings.epsilon, self.settings.exactness)
-        if self.settings.guarantee == "local":
+        asked = (feature_map.size, settings.C_total, settings.epsilon, settings.exactness)
+        if settings.guarantee == "local":
             weights, evaluation, figures = self._local(federation, LocalWeightsQuestion(*asked))
         else:
             weights, evaluation, figures = self._release(federation, Perturbation(*asked))
@@ -125,7 +126,7 @@ class PrivateSvm(PhasedStrategy):
         return Outcome(model, evaluation, figures)
 
     def _map(self, federation: Federation, schema: Schema, low: Floats, high: Floats) -> RandomFourierMap:
-        """Return the map, of public data only."""
+        """Return the map, of public data only: of the ends of the columns, and of public rows if there are any."""
         settings, columns = self.settings, len(schema.columns)
         public = self.public_by_default if settings.public == "auto" else settings.public
         self.public_rows, sigma = np.empty((0, columns)), settings.sigma

@@ -359,6 +359,7 @@ def test_local_answers_are_charged_and_then_no_more(
         ({}, {}, "no budget for differential privacy"),
         (NODE, {"ranges": "table"}, "'ranges', which is for simulated sites"),
         (NODE, {"strategy": "hybrid-svm"}, "'public_rows', which is for simulated sites"),
+        ({"exact-sums": "defended"}, {"guarantee": "release"}, "exact-sums='agreed'"),
         ({**NODE, "epsilon": 0.5}, {}, "not enough is left"),
         (NODE, {"exactness": 1e30}, None),
     ],
