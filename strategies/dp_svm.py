@@ -7,8 +7,7 @@ Huberised hinge loss, which the inverse of the same moments makes large where th
 import math
 from dataclasses import asdict, dataclass
 from logging import INFO
-from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from flwr.common.logger import log
@@ -37,19 +36,38 @@ from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.promise_settings import TABLE, PromiseSettings
 from strategies.registry import strategies
-from strategies.steps.joining import join
 from strategies.steps.private_fit import NoisyRidge, fitted_map, shares, symmetric
 from strategies.steps.private_training import Budget, evaluated, warn_of_early_end
-from strategies.steps.public_ranges import PublicFile, ranges_of_tables
+from strategies.steps.public_ranges import join_with_ranges
 from strategies.strategy import PhasedStrategy
 
-SCALING_SHARE, MOMENTS_SHARE = 0.25, 0.15
-"""Of the budget of the training rows; the steps have the rest, or without steps the moments."""
 
-MOMENTUM = 0.5
-CLIPPED_TOGETHER = 0.4
-"""What a step's penalty is multiplied by with several classes: a row's slopes are clipped together, and so small that
-larger steps are in order."""
+@dataclass(frozen=True)
+class TrainingPlan:
+    """How the budget is used. Public: it depends on the number of classes only.
+
+    Parameters
+    ----------
+    scaling, moments : float
+        Shares of the budget of the training rows; the steps have the rest, or without steps the moments.
+    momentum : float
+        Share of a step that is taken again with the next.
+    penalty : float
+        What the penalty of the steps is multiplied by.
+    averaged : int
+        How many of the last weights the model is the mean of.
+    """
+
+    scaling: float
+    moments: float
+    momentum: float
+    penalty: float
+    averaged: int
+
+
+TWO_CLASSES = TrainingPlan(scaling=0.25, moments=0.15, momentum=0.5, penalty=1.0, averaged=2)
+SEVERAL_CLASSES = TrainingPlan(scaling=0.1, moments=0.2, momentum=0.7, penalty=0.4, averaged=1)
+"""A row's slopes are clipped together, and so small that larger steps are in order, and there are many to learn."""
 
 FEW_ROWS, SMALLEST_STEP = 1500, 1.5
 """With fewer training rows a step's penalty is multiplied by sqrt(FEW_ROWS / rows), at most by `SMALLEST_STEP`: the
@@ -63,9 +81,12 @@ LEAST_ROWS = 35.0
 class DpSvmSettings(PromiseSettings):
     """The promise, and how the budget is used."""
 
-    promise: ClassVar[Promise] = "charged"
-
     steps: int = setting(8, whole(0), "Noisy steps after the first weights; 0 for fewest round trips.")
+
+    @property
+    def promise(self) -> Promise:
+        """See :attr:`strategies.settings.Settings.promise`."""
+        return "charged"
 
 
 @strategies.register("dp-svm")
@@ -84,17 +105,15 @@ class DpSvm(PhasedStrategy):
             If there are too few rows for a model, before most of the budget is spent.
         """
         settings, costs = self.settings, federation.costs
-        public = None if settings.ranges == TABLE else PublicFile.read(Path(settings.ranges))
         with costs.phase("join"):
-            schema = join(federation, settings, public.names(settings.positive_labels) if public else ())
-            columns = len(schema.columns)
-            low, high = public.ranges(schema) if public else ranges_of_tables(federation, columns)
+            schema, low, high = join_with_ranges(federation, settings)
+        sides = len(positive_classes(len(schema.classes)))
+        self.plan = TWO_CLASSES if sides == 1 else SEVERAL_CLASSES
         rho = rho_of(settings.epsilon, settings.delta)
         self.budget = Budget(federation, rho, settings.colluders, resumed=settings.resume)
         with costs.phase("private scaling"):
             feature_map, rows = self._scale(low, high)
             federation.broadcast(PRIVATE_MAP, feature_map)
-        sides = len(positive_classes(len(schema.classes)))
         with costs.phase("private moments"):
             ridge = self._moments(feature_map.size, sides)
         with costs.phase("private steps"):
@@ -108,7 +127,7 @@ class DpSvm(PhasedStrategy):
 
     def _scale(self, low: Floats, high: Floats) -> tuple[FourierMap, float]:
         """Return the feature map, and how many training rows there are, give or take the noise."""
-        rho, columns = SCALING_SHARE * self.budget.rho, len(low)
+        rho, columns = self.plan.scaling * self.budget.rho, len(low)
         question = BinsQuestion(rho, low, high)
         counted = self.budget.ask(PRIVATE_BINS, question, rows=(1,), cells=(columns, BINS))
         rows = max(float(counted.rows[0]), 1.0)
@@ -117,8 +136,8 @@ class DpSvm(PhasedStrategy):
             raise TrainingError(
                 f"No useful model can come of about {rows:.0f} training rows with {columns} columns at epsilon "
                 f"{self.settings.epsilon:g}: it takes {LEAST_ROWS / math.sqrt(self.budget.rho):.0f} rows, and more "
-                f"than there are columns. The run stops with {1 - SCALING_SHARE:.0%} of its budget unspent. Find more "
-                "hospitals, use fewer columns, or, if they agree, a larger epsilon."
+                f"than there are columns. The run stops with {1 - self.plan.scaling:.0%} of its budget unspent. Find "
+                "more hospitals, use fewer columns, or, if they agree, a larger epsilon."
             )
         deviation = self.budget.deviation(PRIVATE_BINS, "cells", rho, counted)
         p = shares(counted.cells, rows, deviation)
@@ -126,7 +145,7 @@ class DpSvm(PhasedStrategy):
 
     def _moments(self, size: int, columns: int) -> NoisyRidge:
         """Return the regression that begins the training."""
-        part = MOMENTS_SHARE if self.settings.steps else 1 - SCALING_SHARE
+        part = self.plan.moments if self.settings.steps else 1 - self.plan.scaling
         rho, above = part * self.budget.rho, size * (size - 1) // 2
         sums = self.budget.ask(
             PRIVATE_MOMENTS,
@@ -139,15 +158,14 @@ class DpSvm(PhasedStrategy):
         return NoisyRidge(A, sums.classes, self.budget.deviation(PRIVATE_MOMENTS, "classes", rho))
 
     def _steps(self, ridge: NoisyRidge, rows: float) -> Floats:
-        """Return the mean of the last two weights, or the first ones without steps."""
+        """Return the mean of the last weights, or the first ones without steps."""
+        plan = self.plan
         weights = [first_weights(ridge)]
         momentum, total = np.zeros_like(weights[0]), self.settings.steps
-        rho = (1 - SCALING_SHARE - MOMENTS_SHARE) * self.budget.rho / max(total, 1)
+        rho = (1 - plan.scaling - plan.moments) * self.budget.rho / max(total, 1)
         noise = self.budget.deviation(PRIVATE_STEP, "slope", rho)
         penalty = min(ridge.penalty, max(rows / 5, noise * math.sqrt(len(weights[0]))))
-        penalty *= float(np.clip(math.sqrt(FEW_ROWS / rows), 1.0, SMALLEST_STEP))
-        if weights[0].shape[1] > 1:
-            penalty *= CLIPPED_TOGETHER
+        penalty *= plan.penalty * float(np.clip(math.sqrt(FEW_ROWS / rows), 1.0, SMALLEST_STEP))
         for step in range(total):
             # After the loss of a site, whose sum was paid twice, there is not enough for all steps.
             if not self.budget.allows(rho):
@@ -160,9 +178,9 @@ class DpSvm(PhasedStrategy):
                 log(INFO, "%s", error)
                 warn_of_early_end(step)
                 break
-            momentum = MOMENTUM * momentum + ridge.solve(slope, penalty)
+            momentum = plan.momentum * momentum + ridge.solve(slope, penalty)
             weights.append(weights[-1] + momentum)
-        mean: Floats = np.mean(weights[-2:], axis=0)
+        mean: Floats = np.mean(weights[-plan.averaged :], axis=0)
         return mean
 
     def _score(self, weights: Floats, classes: int) -> tuple[Evaluation | None, float | None]:

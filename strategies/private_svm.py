@@ -37,10 +37,9 @@ from strategies.promise_settings import TABLE, PromiseSettings
 from strategies.registry import strategies
 from strategies.setting_kinds import number, or_word
 from strategies.steps.frequencies import drawn, generator_of, median_distance
-from strategies.steps.joining import join
 from strategies.steps.output_perturbation import exact_weights, score
 from strategies.steps.private_training import Budget, evaluated
-from strategies.steps.public_ranges import PublicFile, ranges_of_tables
+from strategies.steps.public_ranges import join_with_ranges
 from strategies.steps.public_rows import public_rows
 from strategies.strategy import PhasedStrategy
 
@@ -87,8 +86,8 @@ class PrivateSvmSettings(PromiseSettings):
     )
 
     @property
-    def promise(self) -> Promise:  # type: ignore[override]
-        """What the hospitals are promised of all that is asked."""
+    def promise(self) -> Promise:
+        """See :attr:`strategies.settings.Settings.promise`."""
         return "charged" if self.guarantee == "local" else "exact"
 
 
@@ -112,12 +111,10 @@ class PrivateSvm(PhasedStrategy):
             If the weights are not found as exactly as the noise was sized for.
         """
         settings = self.settings
-        public = None if settings.ranges == TABLE else PublicFile.read(Path(settings.ranges))
         with federation.costs.phase("join"):
-            schema = join(federation, settings, public.names(settings.positive_labels) if public else ())
+            schema, low, high = join_with_ranges(federation, settings)
             check_two_classes(settings.strategy, schema)
         with federation.costs.phase("public data"):
-            low, high = public.ranges(schema) if public else ranges_of_tables(federation, len(schema.columns))
             feature_map = self._map(federation, schema, low, high)
             federation.broadcast(RFF, feature_map)
         asked = (feature_map.size, settings.C_total, settings.epsilon, settings.exactness)

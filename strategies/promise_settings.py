@@ -29,7 +29,7 @@ class PromiseSettings(Settings):
     ranges: str = setting(
         TABLE,
         text(),
-        "File of each column's public range, an absolute path; table: from simulated sites' rows.",
+        "File of the classes' names and each column's public range, an absolute path; table: of simulated sites' rows.",
     )
 
     def __post_init__(self) -> None:

@@ -6,7 +6,7 @@ They are the keys of Flower's run config (``[tool.flwr.app.config]``, ``flwr run
 
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
-from typing import Any, ClassVar, Self
+from typing import Any, Self
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
@@ -44,9 +44,6 @@ class Settings:
     SettingError
         If a value cannot work.
     """
-
-    promise: ClassVar[Promise] = "defended"
-    """What the hospitals are promised of all that the strategy asks, at the least, with preset=private."""
 
     data: str = setting(
         "breast_cancer", text(), "Data set or file of the simulated sites; a hospital names its own table."
@@ -86,6 +83,11 @@ class Settings:
         """Return the run config with these settings, and all that other strategies have at their defaults."""
         own = _config_of(self) | _config_of(self.protocol)
         return {**default_config(), **own, "aggregation": self.aggregation}
+
+    @property
+    def promise(self) -> Promise:
+        """What the hospitals are promised of all that the strategy asks, at the least, with preset=private."""
+        return "defended"
 
     @property
     def aggregation(self) -> str:

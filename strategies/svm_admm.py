@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 from logging import WARNING
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from flwr.common.logger import log
@@ -39,8 +39,6 @@ from strategies.strategy import PhasedStrategy
 class SvmAdmmSettings(NystroemSettings):
     """Penalty and tolerances of ADMM, besides those of a Nyström map; with ``private`` only landmarks have noise."""
 
-    promise: ClassVar[Promise] = "exact"
-
     rho: float = setting(1.0, number(above=0), "ADMM's penalty, at the beginning.")
     adaptive_rho: bool = setting(
         True, flag(), "Whether rho follows the residuals (Boyd et al. 2011, equation 3.13)."
@@ -55,6 +53,11 @@ class SvmAdmmSettings(NystroemSettings):
                 "C or gamma is 'auto', but svm-admm does not choose them. Give numbers, or gamma='scale'; "
                 "'pansvm tune' chooses them with pan-svm."
             )
+
+    @property
+    def promise(self) -> Promise:
+        """See :attr:`strategies.settings.Settings.promise`."""
+        return "exact"
 
 
 @strategies.register("svm-admm")

@@ -7,6 +7,10 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+# As many tests run at a time as there are processors: further threads of the libraries would only wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 import hypothesis
 import numpy as np
 import pandas as pd
@@ -14,6 +18,7 @@ import pytest
 from sklearn.datasets import make_moons
 
 from clients.app import app
+from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.settings import Settings
@@ -63,8 +68,18 @@ def hospital_files(tmp_path: Path) -> list[Path]:
 
 
 @pytest.fixture
-def hospitals() -> MakeGrid:
-    """Return a function that makes a grid of hospitals, each with a table and a name in its node config."""
+def hospitals(tmp_path_factory: pytest.TempPathFactory) -> MakeGrid:
+    """Return a function that makes a grid of hospitals, each with a table and a name in its node config.
+
+    Those with a budget have an identity and a roster, too, as they have to.
+    """
+
+    def identities(names: Sequence[str]) -> list[dict[str, Scalar]]:
+        folder = tmp_path_factory.mktemp("identities")
+        lines = [f'"{name}": "{create_identity(folder / name)}"' for name in names]
+        roster = folder / "roster.json"
+        roster.write_text("{" + ", ".join(lines) + "}")
+        return [{"identity": str(folder / name), "roster": str(roster)} for name in names]
 
     def make(
         settings: Settings, files: Sequence[Path], nodes: dict[str, Scalar] | None = None, run_id: int = 1
@@ -74,6 +89,9 @@ def hospitals() -> MakeGrid:
             # Most tests are about sums without differential privacy, which hospitals give only if they agree.
             pins = {"exact-sums": "defended", **pins}
         configs: list[dict[str, Scalar]] = [{"data": str(file), "name": file.stem, **pins} for file in files]
+        if "epsilon" in pins:
+            known = identities([file.stem for file in files])
+            configs = [{**own, **config} for own, config in zip(known, configs, strict=True)]
         return InProcessGrid(app, configs, settings.to_config(), run_id)
 
     return make

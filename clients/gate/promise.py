@@ -46,12 +46,18 @@ def check_promise(context: Context, task: Task[Any, Any], question: object) -> N
     SettingError
         If it does not; or if there is no such promise.
     BudgetError
-        If the answer would be charged, and there is no budget or ledger; or the classes' names are not public.
+        If the answer would be charged, and there is no budget, ledger or roster; or the classes' names are not public.
     """
     preset, name = agreed_terms(context).preset, site_name(context)
-    check_consents(context, task.consents)
     if is_simulated(context):
         return
+    if task.promise == "simulated":
+        raise SettingError(
+            f"Site '{name}' does not answer task '{task.name}', which is for simulated sites. Write into files what is "
+            "public of the columns, or rows that nobody has to protect; and name them in the run's settings, as "
+            "'ranges' and 'public'."
+        )
+    check_consents(context, task.consents)
     promise = question.promise if isinstance(question, JoinQuestion) else task.promise
     if promise == "charged":
         _check_budget(context, question)
@@ -83,6 +89,12 @@ def _check_budget(context: Context, question: object) -> None:
         raise BudgetError(
             f"Site '{name}' has no budget for differential privacy. Write epsilon=1.0 and delta=1e-5 into its node "
             "config, or what else the hospital agrees to spend on this table in all runs together."
+        )
+    if not {"identity", "roster"} <= context.node_config.keys():
+        raise BudgetError(
+            f"Site '{name}' shares the noise of private answers with hospitals that it knows only: without a roster "
+            "the coordinator could invent most of them. Write identity and roster into its node config "
+            "(docs/deployment.md)."
         )
     budget_terms(context)
     read_ledger(state_folder(context) or Path())

@@ -6,7 +6,6 @@ from clients.gate.answering import answers
 from clients.gate.blur import draw_for
 from clients.gate.lasting_split import lasting_split
 from clients.gate.requests import check_size
-from clients.gate.terms import is_simulated
 from clients.local.consensus import solve
 from clients.rows import Rows
 from clients.site import Site
@@ -23,11 +22,6 @@ PUBLIC_STREAM = 3
 @answers(tasks.PUBLIC_ROWS)
 def public_rows(site: Site, question: tasks.PublicRowsQuestion) -> tasks.PublicRowsAnswer:
     """Disclose some training rows of a simulated site: of each class its share."""
-    if not is_simulated(site.context):
-        raise SettingError(
-            f"Site '{site.name}' has no public rows: a number of them is for simulated sites. Write rows that nobody "
-            "has to protect into a file, and name it as 'public' in the run's settings."
-        )
     train = site.train()
     if not 1 <= question.rows <= len(train.X):
         raise SettingError(f"Site '{site.name}' was asked for more public rows than it has, or none.")

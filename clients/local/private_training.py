@@ -7,7 +7,6 @@ import numpy as np
 from clients.gate.answering import answers
 from clients.gate.lasting_split import lasting_split
 from clients.gate.requests import check_size
-from clients.gate.terms import is_simulated
 from clients.rows import Rows
 from clients.site import Site
 from flower_pansvm.arrays import Floats, Ints
@@ -39,11 +38,6 @@ from flower_pansvm.tasks.task import Nothing
 @answers(RANGES)
 def ranges(site: Site, question: Nothing) -> ExtremesAnswer:  # noqa: ARG001
     """Disclose the ends of a simulated site's columns."""
-    if not is_simulated(site.context):
-        raise SettingError(
-            f"Site '{site.name}' does not disclose the ends of its columns: with ranges=table only simulated sites "
-            "take part. Write the columns' public ends into a file, and name it as 'ranges' in the run's settings."
-        )
     X = np.vstack([part.X for part in lasting_split(site)])
     low, high = np.where(np.isnan(X), np.inf, X), np.where(np.isnan(X), -np.inf, X)
     return ExtremesAnswer(

@@ -16,9 +16,10 @@ class Consent:
 
 AGREED = "agreed"  # the only value of such a key
 
-Promise = Literal["charged", "defended", "exact"]
+Promise = Literal["charged", "defended", "exact", "simulated"]
 """What a hospital is promised of an answer: *charged*, differential privacy, counted in its ledger; *defended*, secret
-noise in the sums that rows could be computed from, which is a measurement and no proof; or *exact*, nothing.
+noise in the sums that rows could be computed from, which is a measurement and no proof; *exact*, nothing; or
+*simulated*, that no hospital gives it, whatever it agrees to.
 """
 
 EXACT_SUMS = "exact-sums"

@@ -35,9 +35,8 @@ class PublicRowsAnswer:
 
 
 PUBLIC_ROWS = Task(
-    "public_rows", "query", PublicRowsQuestion, PublicRowsAnswer, since="0.1.0", promise="exact"
+    "public_rows", "query", PublicRowsQuestion, PublicRowsAnswer, since="0.1.0", promise="simulated"
 )
-"""Answered by simulated sites only."""
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,8 @@ from flower_pansvm.fourier_map import FourierMap
 from flower_pansvm.tasks.scaling import ExtremesAnswer
 from flower_pansvm.tasks.task import Broadcast, Nothing, Task, private
 
-RANGES = Task("ranges", "query", Nothing, ExtremesAnswer, since="0.1.0")
-"""Answered by simulated sites only: a researcher's table stands for its own public description."""
+RANGES = Task("ranges", "query", Nothing, ExtremesAnswer, since="0.1.0", promise="simulated")
+"""A researcher's table stands for its own public description."""
 
 
 @dataclass(frozen=True)

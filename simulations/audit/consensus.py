@@ -19,7 +19,8 @@ from strategies.federation.transcript import TranscriptSum
 class ConsensusAudit(Phase):
     """What a site sends is z + sum_i alpha_i / rho y_i (f_i, 1), with alpha_i from 0 to C: a cut with fractions for c.
 
-    So sums of all steps can be combined, like cuts. Squared lengths are not looked at, but are among the numbers.
+    So sums of all steps can be combined, like cuts. Squared lengths are not looked at, but are among the numbers. That
+    few sums leave no row alone does not hide it: see :mod:`simulations.attack.differences_of_models`.
     """
 
     tasks = (CONSENSUS.name,)

@@ -19,7 +19,7 @@ from flower_pansvm.setting_values import near_matches
 from simulations.benchmarks import private_tables
 from simulations.benchmarks.private_methods import DIFFPRIVLIB, EXACT, MAJORITY, SETS, measure
 from simulations.benchmarks.private_tables import PrivateRun
-from simulations.engines.running import FLOWER_LOGGER
+from simulations.engines.flower_log import quieter
 
 RUNS = "runs.csv"
 
@@ -112,5 +112,6 @@ def _show(line: str) -> None:
 
 
 if __name__ == "__main__":
-    logging.getLogger(FLOWER_LOGGER).setLevel(logging.WARNING)
-    typer.run(main)
+    # private-svm warns in each run that its coordinator is trusted.
+    with quieter(logging.ERROR):
+        typer.run(main)

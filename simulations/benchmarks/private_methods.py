@@ -3,7 +3,7 @@
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -13,8 +13,13 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
+from clients.table.table import align
 from flower_pansvm.errors import SettingError
-from simulations.data.pooling import Pooled, fit_scaling, pooled
+from flower_pansvm.schema import class_names
+from flower_pansvm.terms import Scalar
+from simulations.cli.assignments import assignments
+from simulations.data.datasets import load_dataset
+from simulations.data.pooling import Pooled, PooledRows, fit_scaling, pooled
 from simulations.data.sites import join_data
 from simulations.engines.running import train_in_process, with_sites_of_data
 from strategies.settings import Settings, settings_from
@@ -38,12 +43,15 @@ class DataSet:
         Of the exact SVM.
     gamma : float or 'scale'
         Of the exact SVM's RBF kernel.
+    test : str
+        Data set to test on, of which nothing is trained on; else a fifth of the rows is left out.
     """
 
     sources: tuple[str, ...]
     positive: str = ""
     C: float = 1.0
     gamma: float | str = "scale"
+    test: str = ""
 
 
 HOSPITALS = ("heart-cleveland", "heart-hungarian", "heart-switzerland", "heart-va")
@@ -56,7 +64,7 @@ SETS: Mapping[str, DataSet] = {
     "spambase": DataSet(("spambase",), C=10.0),
     "cod-rna.scaled": DataSet(("cod-rna.scaled",), C=32.0, gamma=0.5),
     "a9a": DataSet(("a9a",)),
-    "letter": DataSet(("letter",), C=10.0),
+    "letter": DataSet(("letter",), C=10.0, test="letter.t"),
 }
 
 
@@ -88,7 +96,8 @@ def measure(name: str, data_dir: Path, method: str, epsilon: float, seed: int) -
     data_dir : Path
         Folder of data sets.
     method : str
-        A strategy, or one of `DIFFPRIVLIB`, `EXACT` and `MAJORITY`.
+        A strategy, with settings after it if they are not the default (``dp-svm steps=0``), or one of `DIFFPRIVLIB`,
+        `EXACT` and `MAJORITY`.
     epsilon : float
         The promise; without meaning for the last two.
     seed : int
@@ -107,7 +116,9 @@ def measure(name: str, data_dir: Path, method: str, epsilon: float, seed: int) -
     }
     if method in central:
         return Measured(float(np.mean(central[method]() == rows.test.classes)))
-    strategy = train_in_process(_settings(name, data_dir, seed, strategy=method, epsilon=epsilon))
+    kind, *pairs = method.split()
+    own: dict[str, Scalar] = {"strategy": kind, "epsilon": epsilon, **dict(assignments(pairs))}
+    strategy = train_in_process(_settings(name, data_dir, seed, own))
     model, costs = strategy.outcome.model, strategy.federation.costs
     if model is None:
         raise SettingError(f"The strategy {method} makes no model, so that there is nothing to measure.")
@@ -117,7 +128,7 @@ def measure(name: str, data_dir: Path, method: str, epsilon: float, seed: int) -
     return Measured(float(np.mean(model.predict(X).astype(str) == true)), sent, costs.round_trips)
 
 
-def _settings(name: str, data_dir: Path, seed: int, **more: str | float) -> Settings:
+def _settings(name: str, data_dir: Path, seed: int, own: Mapping[str, Scalar]) -> Settings:
     one = SETS[name]
     return with_sites_of_data(
         settings_from(
@@ -126,8 +137,9 @@ def _settings(name: str, data_dir: Path, seed: int, **more: str | float) -> Sett
                 "data-dir": str(data_dir),
                 "positive": one.positive,
                 "sites": SITES,
+                "test-fraction": 0.0 if one.test else 0.2,
                 "seed": seed,
-                **more,
+                **own,
             }
         )
     )
@@ -135,7 +147,13 @@ def _settings(name: str, data_dir: Path, seed: int, **more: str | float) -> Sett
 
 @lru_cache(maxsize=1)
 def _pooled(name: str, data_dir: Path, seed: int) -> Pooled:
-    return pooled(_settings(name, data_dir, seed))
+    rows, test = pooled(_settings(name, data_dir, seed, {})), SETS[name].test
+    if not test:
+        return rows
+    table = load_dataset(test, "", data_dir)
+    classes = rows.schema.indices(class_names(() if table.labels is None else table.labels, ()))
+    nobody = np.full(len(classes), -1)
+    return replace(rows, test=PooledRows(align(table, rows.schema.columns).X, classes, nobody, nobody))
 
 
 def _exact(one: DataSet, rows: Pooled) -> NDArray[np.int64]:

@@ -14,7 +14,7 @@ from simulations.benchmarks.tables import markdown
 
 OURS = "dp-svm"
 COLOURS = {OURS: "#1f77b4", "hybrid-svm": "#2ca02c", "private-svm": "#9467bd", "diffprivlib": "#ff7f0e"}
-PLOTTED = ("heart", "diabetes", "breast_cancer", "spambase", "a9a", "letter")
+PLOTTED = ("heart", "diabetes", "breast_cancer", "australian", "spambase", "letter")
 
 
 class PrivateRun(NamedTuple):
@@ -95,7 +95,8 @@ def _draw(axes: Axes, runs: Sequence[PrivateRun], epsilons: Sequence[float]) -> 
         own = [100 * run.accuracy for run in runs if run.method == method]
         if own:
             axes.axhline(fmean(own), color="black", linewidth=1, linestyle=style, label=method)
-    for method, colour in COLOURS.items():
+    for method in _unique(run.method for run in runs if run.epsilon):
+        kind = method.split()[0]  # without its settings
         by_epsilon = {
             epsilon: [100 * run.accuracy for run in runs if (run.method, run.epsilon) == (method, epsilon)]
             for epsilon in epsilons
@@ -106,11 +107,11 @@ def _draw(axes: Axes, runs: Sequence[PrivateRun], epsilons: Sequence[float]) -> 
                 there,
                 [fmean(by_epsilon[epsilon]) for epsilon in there],
                 yerr=[_error(by_epsilon[epsilon]) for epsilon in there],
-                color=colour,
+                color=COLOURS.get(kind),
                 marker="o",
                 markersize=4,
                 capsize=2,
-                label=method,
+                label=kind,
             )
     axes.set_xscale("log")
     axes.set_xticks(list(epsilons), labels=[f"{epsilon:g}" for epsilon in epsilons])

@@ -3,13 +3,16 @@
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import jinja2
-from matplotlib.figure import Figure
 
 from flower_pansvm.folder import import_modules
 from flower_pansvm.registry import Registry
+
+if TYPE_CHECKING:
+    # It takes as long to import as a short run, and a run that is not yet over draws nothing.
+    from matplotlib.figure import Figure
 
 Result = Mapping[str, Any]
 """The content of a ``result.json``."""
@@ -62,7 +65,7 @@ def render(template: str, **values: Any) -> str:
     return environment.from_string(template).render(**values)
 
 
-def svg(figure: Figure | None) -> str:
+def svg(figure: "Figure | None") -> str:
     """Return a plot as part of a page; nothing without a plot."""
     if figure is None:
         return ""

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.tasks.task import Task
 
 ROUNDING = 1e-9
 """Relative error that sums of many numbers may have."""
-
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -32,7 +30,7 @@ class KnownRows:
         The sites whose rows they are; later sums may be over fewer.
     """
 
-    train: Numbers
+    train: Floats
     test: float
     columns: int
     train_sites: tuple[str, ...]
@@ -65,7 +63,7 @@ class Opened:
 
     task: Task[Any, Any]
     question: Any
-    sums: Mapping[str, Numbers]
+    sums: Mapping[str, Floats]
     bounds: Mapping[str, float]
     sites: tuple[str, ...]
     slack: Mapping[str, float]
@@ -98,7 +96,7 @@ class Opened:
             self.slack.get(name, 0.0) for name in names
         )
 
-    def exceeds(self, name: str, most: Numbers | float, *others: str) -> bool:
+    def exceeds(self, name: str, most: Floats | float, *others: str) -> bool:
         """Tell whether any number of a result is above what it can be; ``others`` are results that went into that."""
         largest = np.asarray(most, dtype=np.float64)
         return bool((self.sums[name] > largest + ROUNDING * np.abs(largest) + self.off(name, *others)).any())

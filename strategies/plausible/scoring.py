@@ -2,10 +2,11 @@
 
 import numpy as np
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.tasks.scoring import SCORES
 from strategies.plausible.check import CHECKS, Problems
-from strategies.plausible.opened import Numbers, Opened
+from strategies.plausible.opened import Opened
 
 
 @CHECKS.register(SCORES.name)
@@ -38,7 +39,7 @@ def scores(opened: Opened) -> Problems:
 
 
 def _miscounted(
-    counts: Numbers, expected: Numbers | float, opened: Opened, sites_then: tuple[str, ...]
+    counts: Floats, expected: Floats | float, opened: Opened, sites_then: tuple[str, ...]
 ) -> bool:
     """Tell whether counts are not what was counted before, or more than that if it was over other sites."""
     wrong = counts != expected if opened.sites == sites_then else counts > expected

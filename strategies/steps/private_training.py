@@ -79,12 +79,13 @@ class Budget:
         return admits(self._costs, rho, self.rho / (1 - ROUNDING))
 
     def deviation(self, task: Task[Any, A], part: str, rho: float, answer: A | None = None) -> float:
-        """Return the standard deviation of the noise in a part of a sum of this cost, over the sites that are left."""
+        """Return the standard deviation of the noise in a part of a sum of this cost, over the sites that are left.
+
+        Infinite where too few are left to share it; then they refuse.
+        """
         sites, sensitivity = len(self.federation.sites), task.declared[part].sensitivity(answer)
-        if sites <= self.colluders:
-            # The sites refuse to answer, and say why.
-            return math.inf
-        return sensitivity * math.sqrt(sites / ((sites - self.colluders) * 2 * rho))
+        honest = sites - self.colluders
+        return sensitivity * math.sqrt(sites / (honest * 2 * rho)) if honest > 0 else math.inf
 
     def ask(self, task: Task[Q, A], question: Q, **shapes: tuple[int, ...]) -> A:
         """Ask for a private sum and count its cost, once more for each site that was lost: then it was repeated.

@@ -16,7 +16,9 @@ from flower_pansvm.setting_values import near_matches
 from flower_pansvm.tasks.private_training import RANGES
 from flower_pansvm.tasks.task import Nothing
 from strategies.federation.federation import Federation
+from strategies.promise_settings import TABLE, PromiseSettings
 from strategies.steps.join_replies import check_extremes
+from strategies.steps.joining import join
 
 HEADER, CLASSES = ["column", "low", "high"], "classes"
 FORM = "Write a line 'column,low,high' into it, then one for each column, such as 'age,0,120'"
@@ -86,6 +88,24 @@ class PublicFile:
             )
         low, high = np.array([self.ends[column] for column in schema.columns]).T
         return low, high
+
+
+def join_with_ranges(federation: Federation, settings: PromiseSettings) -> tuple[Schema, Floats, Floats]:
+    """Have the sites join, and return the schema with the low and the high end of each column, shape (columns,).
+
+    Raises
+    ------
+    SettingError
+        If the file of public ranges cannot be read or lacks a column, or a site that is to tell its own is a hospital.
+    FederationError, TableError
+        As :func:`strategies.steps.joining.join`.
+    """
+    if settings.ranges == TABLE:
+        schema = join(federation, settings)
+        return schema, *ranges_of_tables(federation, len(schema.columns))
+    public = PublicFile.read(Path(settings.ranges))
+    schema = join(federation, settings, public.names(settings.positive_labels))
+    return schema, *public.ranges(schema)
 
 
 def ranges_of_tables(federation: Federation, columns: int) -> tuple[Floats, Floats]:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from flower_pansvm.errors import SumError
-from simulations.benchmarks import flower_app, parts, secagg_plus, sum_costs, tables, turns
+from simulations.benchmarks import flower_app, noise, parts, secagg_plus, sum_costs, tables, turns
 from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Bench, Cost, Variant
 from strategies.settings import make_settings
 
@@ -122,3 +122,14 @@ def test_legacy_secagg_plus_and_ours_add_up_the_same_vectors() -> None:
     assert all(len(seconds) == flower_app.SUMS for seconds in figures["seconds"].values())
     assert figures["errors"][flower_app.OURS] < 1e-14
     assert figures["errors"][flower_app.THEIRS] < 1e-3
+
+
+def test_noise_is_timed_and_as_wide_as_it_is_said_to_be(capsys: pytest.CaptureFixture[str]) -> None:
+    noise.main(draws=20_000)
+    rows = [
+        line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines() if "discrete" in line
+    ]
+    assert len(rows) == len(noise.SAMPLERS) * len(noise.SCALES)
+    for _, _, microseconds, found, exact in rows:
+        assert float(microseconds) >= 0
+        assert float(found) == pytest.approx(float(exact), rel=0.05)

@@ -354,12 +354,12 @@ def test_local_answers_are_charged_and_then_no_more(
 @pytest.mark.parametrize(
     ("node", "values", "told"),
     [
-        (NODE, {"guarantee": "release"}, "does not take part in sums without noise"),
+        (NODE, {"guarantee": "release"}, "exact-sums='agreed'"),
+        ({}, {"guarantee": "release"}, "exact-sums='agreed'"),
+        ({}, {}, "no budget for differential privacy"),
+        (NODE, {"ranges": "table"}, "'ranges', which is for simulated sites"),
+        (NODE, {"strategy": "hybrid-svm"}, "'public_rows', which is for simulated sites"),
         ({"exact-sums": "defended"}, {"guarantee": "release"}, "exact-sums='agreed'"),
-        ({"exact-sums": "agreed"}, {}, "no budget for differential privacy"),
-        (NODE, {"ranges": "table"}, "does not disclose the smallest and largest"),
-        (NODE, {"strategy": "hybrid-svm"}, "does not take part in sums without noise"),
-        ({"exact-sums": "agreed"}, {"strategy": "hybrid-svm", "guarantee": "release"}, "has no public rows"),
         ({**NODE, "epsilon": 0.5}, {}, "not enough is left"),
         (NODE, {"exactness": 1e30}, None),
     ],

@@ -31,7 +31,7 @@ CENTRAL = {
         ("two classes", {}),
         ("two classes", {"class_weight": "balanced", "cv_folds": 3}),
         ("ovr", {"data": "wine"}),
-        ("ovo", {"data": "wine", "multi_class": "ovo", "cv_folds": 3}),
+        ("ovo", {"data": "wine", "multi_class": "ovo"}),
     ],
     ids=str,
 )

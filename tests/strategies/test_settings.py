@@ -49,21 +49,20 @@ BAD: list[tuple[str, Scalar]] = [
     ("multi-class", "ova"),
     ("class-weight", "even"),
     ("landmark-method", "kmeans"),
-    ("guarantee", "sites"),
-    ("frequencies", 0),
+    ("guarantee", "global"),
     *[
         (name, value)
         for name in (
             "C",
+            "C-total",
             "tol",
+            "exactness",
             "timeout",
             "gamma",
+            "sigma",
             "rho",
             "abs-tol",
             "rel-tol",
-            "C-total",
-            "sigma",
-            "exactness",
         )
         for value in (0, -1, "nan", "inf", "much")
     ],
@@ -92,7 +91,7 @@ BAD: list[tuple[str, Scalar]] = [
     ],
     *[(name, -1) for name in ("sites", "min-sites", "min-cluster", "points", "degree", "seed", "k")],
     *[(name, value) for name in ("epsilon", "delta") for value in (0, -1, "nan", "inf", "much", 21)],
-    *[(name, -1) for name in ("colluders", "steps")],
+    *[(name, -1) for name in ("colluders", "steps", "frequencies")],
     ("sites", 1),
     ("min-sites", 1),
     ("min-cluster", 0),
@@ -102,8 +101,7 @@ BAD: list[tuple[str, Scalar]] = [
     ("seed", 2**32),
     *[("curvature", value) for value in (-0.5, "nan", "inf", "none")],
     *[("blur", value) for value in (-1, 2.5, "nan", "inf", "all")],
-    *[("intercept", value) for value in (-0.5, "nan", "inf", "none")],
-    *[("coef0", value) for value in (-0.5, "nan", "inf", "none")],
+    *[(name, value) for name in ("coef0", "intercept") for value in (-0.5, "nan", "inf", "none")],
     *[("test-fraction", value) for value in (-0.1, 1, 1.5, "nan", "inf", "half")],
     *[("landmarks", value) for value in (0, -3, 2.5, -0.5, "nan", "inf", "all")],
     *[

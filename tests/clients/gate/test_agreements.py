@@ -23,7 +23,8 @@ from strategies.registry import all_strategies
 from strategies.settings import make_settings
 
 MakeGrid = Callable[..., InProcessGrid]
-BUDGET: dict[str, Scalar] = {"epsilon": 1.0}
+KNOWN: dict[str, Scalar] = {"identity": "north.pem", "roster": "roster.json"}
+BUDGET: dict[str, Scalar] = {"epsilon": 1.0, **KNOWN}
 NO_LABELS = JoinQuestion((), ("0", "1"), "charged")
 DEFENDED = JoinQuestion(())
 EXACT = JoinQuestion((), (), "exact")
@@ -114,6 +115,14 @@ def test_the_refusal_says_what_such_sums_give_away_and_how_to_agree(folder: Path
 )
 def test_budgets_that_cannot_be_are_refused(folder: Path, node: dict[str, Scalar], told: str) -> None:
     with pytest.raises(SettingError, match=told):
+        check_promise(context(folder, {**KNOWN, **node}), JOIN, NO_LABELS)
+
+
+@pytest.mark.parametrize("missing", ["identity", "roster"])
+def test_noise_is_shared_with_known_hospitals_only(folder: Path, missing: str) -> None:
+    """Of a hundred sites that the coordinator has invented, each adds a hundredth of the noise, or none."""
+    node = {key: value for key, value in BUDGET.items() if key != missing}
+    with pytest.raises(BudgetError, match="could invent most of them"):
         check_promise(context(folder, node), JOIN, NO_LABELS)
 
 
@@ -150,7 +159,7 @@ def test_a_coordinator_that_says_another_promise_is_refused_at_the_task(
         new_ledger(state_home / f"site-hospital{number}", 0.2)
     settings = make_settings(sites=3)
     monkeypatch.setattr(type(settings), "promise", "charged")
-    grid = hospitals(settings, hospital_files, {**BUDGET, "classes": "0,1"})
+    grid = hospitals(settings, hospital_files, {"epsilon": 1.0, "classes": "0,1"})
     with pytest.raises(SettingError, match="does not take part in sums without differential privacy"):
         all_strategies()["pan-svm"](settings).start(grid)
     answered = {reply.metadata.message_type for reply in grid.replies if reply.has_content()}

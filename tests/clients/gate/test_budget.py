@@ -24,12 +24,16 @@ from strategies.settings import make_settings
 WHOLE = rho_of(1.0, 1e-5)
 
 
+KNOWN: dict[str, Scalar] = {"identity": "north.pem", "roster": "roster.json"}
+
+
 def context(folder: Path, run: int = 1, **node: Scalar) -> Context:
     config: dict[str, Scalar] = {
         "name": "north",
         "state": str(folder),
         "classes": "0,1",
         "epsilon": 1.0,
+        **KNOWN,
         **node,
     }
     return Context(run, 7, config, RecordDict(), make_settings().to_config())

@@ -154,9 +154,3 @@ def test_a_map_that_does_not_fit_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
         answers(
             Fake(Rows(np.zeros((2, COLUMNS)), np.array([0, 1])), wrong, 2), np.zeros((12, 1)), PRIVATE_MOMENTS
         )
-
-
-def test_the_ends_of_a_hospitals_columns_are_not_disclosed() -> None:
-    site = Fake(Rows(np.zeros((2, COLUMNS)), np.array([0, 1])), feature_map(np.random.default_rng(0), 1.0), 2)
-    with pytest.raises(SettingError, match="only simulated sites"):
-        private_training.ranges(cast(Site, site), None)  # type: ignore[arg-type]

@@ -242,8 +242,9 @@ def test_align_fills_the_zeros_that_libsvm_text_leaves_out():
         ("ionosphere", 351, 34, ["b", "g"], 0),
         ("lung-cancer", 32, 56, ["1", "2", "3"], 5),
         ("arrhythmia", 452, 279, [str(number) for number in [*range(1, 11), 14, 15, 16]], 408),
-        ("leukemia", 72, 7129, ["ALL", "AML"], 0),
         ("dlbcl", 47, 4026, ["activated", "germinal"], 5978),
+        # Takes seconds to read.
+        pytest.param("leukemia", 72, 7129, ["ALL", "AML"], 0, marks=pytest.mark.slow),
     ],
 )
 def test_benchmark_files_are_as_their_manifest_says(name, rows, features, classes, missing):

@@ -17,7 +17,7 @@ from rich.console import Console
 
 from simulations.comparison.plan import Plan
 from simulations.comparison.progress import ProgressDisplay
-from simulations.comparison.run import Finished
+from simulations.comparison.run import Finished, run_case
 from simulations.comparison.workers import run_all
 
 Run = Callable[..., tuple[int, str, str]]
@@ -66,7 +66,11 @@ def test_compare_leaves_a_table_and_goes_on_to_the_same_one(pansvm: Run, tmp_pat
     assert {name: (tmp_path / "out" / name).read_bytes() for name in FILES} == written
 
 
-def test_a_failed_run_is_reported_and_the_others_go_on(pansvm: Run, tmp_path: Path) -> None:
+def test_a_failed_run_is_reported_and_the_others_go_on(
+    pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # A process of its own takes seconds to start.
+    monkeypatch.setattr("simulations.comparison.comparing.run_all", lambda cases, _: map(run_case, cases))
     code, out, err = pansvm(
         "compare", "--data", "iris", "--strategies", "pan-svm,central:tree", "--repeats", 1, "--jobs", 1,
         "--set", "kernel=poly", "--set", "gamma=1e200", "--out", "out",
