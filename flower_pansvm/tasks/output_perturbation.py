@@ -7,10 +7,15 @@ adds the noise itself; then what leaves is charged to its budget.
 from dataclasses import dataclass
 
 from flower_pansvm.arrays import Floats
+from flower_pansvm.cutting_planes.cuts import EVERYWHERE, LARGEST_JITTER
 from flower_pansvm.privacy.output_perturbation import Perturbation
 from flower_pansvm.random_fourier import RandomFourierMap
-from flower_pansvm.tasks.limits import COUNT
+from flower_pansvm.tasks.limits import COUNT, MOST_ROWS, UNKNOWN
 from flower_pansvm.tasks.task import Broadcast, Task, disclosed, perturbed, private, summed
+from flower_pansvm.terms import Terms
+
+LARGEST = 2.0 * MOST_ROWS
+"""Bound of sums over rows of length 1, which rounding may make a little longer."""
 
 RFF = Broadcast("rff", RandomFourierMap)
 
@@ -43,14 +48,19 @@ class RffCutsQuestion:
     width: float
 
 
+def _curvature(question: RffCutsQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
+    """Bound a sum of products of rows of length 1; of a width that each site refuses, nothing."""
+    return LARGEST * LARGEST_JITTER * (1 / question.width + EVERYWHERE) if question.width > 0 else UNKNOWN
+
+
 @dataclass(frozen=True)
 class RffCutsAnswer:
     """Exact sums, see :class:`flower_pansvm.cutting_planes.cuts.Cuts` and `Answer`."""
 
-    a: Floats = summed()  # (T, coordinates)
-    m: Floats = summed()  # (T,), as the next
+    a: Floats = summed(LARGEST)  # (T, coordinates)
+    m: Floats = summed(LARGEST)  # (T,), as the next
     loss: Floats = summed()
-    curvature: Floats = summed()  # (coordinates * (coordinates + 1) / 2,)
+    curvature: Floats = summed(_curvature)  # (coordinates * (coordinates + 1) / 2,)
 
 
 RFF_CUTS = Task("rff_cuts", "train", RffCutsQuestion, RffCutsAnswer, since="0.1.0", promise="exact")
