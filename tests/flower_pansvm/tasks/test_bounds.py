@@ -22,6 +22,7 @@ from flower_pansvm.tasks.consensus import CONSENSUS, ConsensusQuestion
 from flower_pansvm.tasks.cutting_planes import CUTS, CutsQuestion
 from flower_pansvm.tasks.landmarks import ASSIGN, LANDMARKS, AssignQuestion, BoxQuestion, LandmarksQuestion
 from flower_pansvm.tasks.limits import LARGEST_CELL, MOST_ROWS, UNKNOWN
+from flower_pansvm.tasks.output_perturbation import RffCutsQuestion
 from flower_pansvm.tasks.selection import SUPPORT, SupportQuestion
 from flower_pansvm.tasks.task import Nothing, Task, bounds_of, summed
 from flower_pansvm.terms import Terms
@@ -56,6 +57,7 @@ QUESTIONS: dict[str, Any] = {
     "cuts": cuts_asked(),
     "support": support_asked(),
     "consensus": consensus_asked(),
+    "rff_cuts": RffCutsQuestion(np.zeros((1, 2)), np.zeros(2), 1.0),
     "scores": None,
 }
 """A question of each task that asks for something; none of a task whose bounds do not look at it."""
