@@ -29,6 +29,7 @@ from clients.gate.budget import new_ledger
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
+from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.setting_values import key_of
 from flower_pansvm.tasks.consents import AGREED, CONSENTS
 from flower_pansvm.terms import Scalar
@@ -56,6 +57,8 @@ RUNS: dict[str, dict[str, Any]] = {
     "selection": {"strategy": "svm-t", "cv_folds": 2},
     # What is nothing like PAN-SVM may have tasks of its own.
     **{name: {"strategy": name} for name, kind in all_strategies().items() if not issubclass(kind, PanSVM)},
+    # private-svm has the tasks of a release.
+    "hybrid-svm": {"strategy": "hybrid-svm", "guarantee": "local"},
 }
 SMALL: dict[str, Any] = {
     "sites": 3,
@@ -128,6 +131,12 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         y = np.where(X[:, 0] + X[:, 1] > 2 * CELL, "FEVER", "0")
         paths.append(folder / f"hospital{number}.csv")
         pd.DataFrame(X, columns=["age", "dose", "pulse"]).assign(label=y).to_csv(paths[-1], index=False)
+    (folder / "ranges.csv").write_text("column,low,high\nage,50,70\ndose,50,70\npulse,50,70\n")
+    (folder / "public.csv").write_text(
+        "age,dose,pulse\n" + "".join(f"{n},{n * n % 13},{n % 5}\n" for n in range(9))
+    )
+    lines = [f'"{path.stem}": "{create_identity(path.with_suffix(".identity"))}"' for path in paths]
+    (folder / "roster.json").write_text("{" + ", ".join(lines) + "}")
     return paths
 
 
@@ -156,11 +165,16 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
         small = {name: value for name, value in SMALL.items() if key_of(name) in own}
         private: dict[str, Scalar] = {}
         if "ranges" in own:
-            private = {"epsilon": 20.0, "classes": "0,FEVER"}
+            private = {
+                "epsilon": 20.0,
+                "classes": "0,FEVER",
+                "roster": str(tables[0].with_name("roster.json")),
+            }
             small["ranges"] = str(tables[0].with_name("ranges.csv"))
-            Path(small["ranges"]).write_text("column,low,high\nage,50,70\ndose,50,70\npulse,50,70\n")
             for path in tables:
                 new_ledger(_state(path), 0.2)
+        if "public" in own:
+            small["public"] = str(tables[0].with_name("public.csv"))
         settings = make_settings(**{**small, **config})
         agreement = {"charged": {}, "defended": {"exact-sums": "defended"}, "exact": {"exact-sums": AGREED}}
         nodes: list[dict[str, Scalar]] = [
@@ -171,6 +185,7 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
                 "scaling": settings.terms.scaling,
                 "state": str(_state(path)),
                 **private,
+                **({"identity": str(path.with_suffix(".identity"))} if private else {}),
                 # What a strategy's own task discloses, too, and no more than it says that it needs.
                 **dict.fromkeys(CONSENTS, AGREED),
                 **agreement[settings.promise],
@@ -307,7 +322,9 @@ def test_large_answers_are_refused_before_there_is_room_for_them(
 
 def test_the_runs_have_every_task(record: Any) -> None:
     asked = {one.message_type for run in RUNS for one in record(run)[1].recorded[3]}
-    assert asked == {task.message_type for task in TASKS if task.name not in ("rows", "ranges")}
+    assert asked == {
+        task.message_type for task in TASKS if task.name != "rows" and task.promise != "simulated"
+    }
 
 
 @pytest.mark.usefixtures("_bounded")

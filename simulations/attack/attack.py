@@ -124,6 +124,7 @@ def attack(settings: Settings, folder: Path, minutes: float, show: Callable[[str
             "out."
         )
     record = read_transcript(folder)
+    knowledge = None if isinstance(settings, SvmAdmmSettings) else knowledge_of(settings, record)
     # BLAS threads on a busy machine wait for each other.
     with threadpool_limits(limits=1):
         pool = pooled(settings)
@@ -131,9 +132,8 @@ def attack(settings: Settings, folder: Path, minutes: float, show: Callable[[str
         site = SimulatedSites(settings).before(record[-1])[0]
         truth, test = site.scaled(pool.train.X), site.scaled(pool.test.X)
         attacker = _Attacker(truth, test, numbers_received(record), 60.0 * minutes, show)
-        if isinstance(settings, SvmAdmmSettings):
+        if knowledge is None:
             return attacker.on_models(record, settings.terms)
-        knowledge = knowledge_of(settings, record)
         return attacker.on_cuts(knowledge, signs(pool.train.classes, knowledge.pair), settings.sites)
 
 
