@@ -34,9 +34,8 @@ from simulations.attack.linearised import determined
 from simulations.audit.sites import SimulatedSites
 from simulations.data.pooling import pooled
 from strategies.federation.transcript import TranscriptSum, read_transcript
-from strategies.pan_svm_settings import PanSvmSettings
+from strategies.nystroem_settings import NystroemSettings
 from strategies.settings import Settings
-from strategies.svm_admm import SvmAdmmSettings
 
 SHARES = {
     "curvature": 0.45,
@@ -118,13 +117,13 @@ def attack(settings: Settings, folder: Path, minutes: float, show: Callable[[str
     SettingError
         If the run is none that the attacker knows how to read.
     """
-    if not isinstance(settings, PanSvmSettings | SvmAdmmSettings) or settings.kernel != "rbf":
+    if not isinstance(settings, NystroemSettings) or settings.kernel != "rbf":
         raise SettingError(
-            "The attacker fits rows to sums of PAN-SVM and svm-admm with the rbf kernel only. Leave the setting kernel "
-            "out."
+            "The attacker fits rows to sums over a Nyström map with the rbf kernel only. Leave the setting kernel out."
         )
     record = read_transcript(folder)
-    knowledge = None if isinstance(settings, SvmAdmmSettings) else knowledge_of(settings, record)
+    of_models = any(one.task == CONSENSUS.name for one in record)
+    knowledge = None if of_models else knowledge_of(settings, record)
     # BLAS threads on a busy machine wait for each other.
     with threadpool_limits(limits=1):
         pool = pooled(settings)

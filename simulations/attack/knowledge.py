@@ -22,7 +22,7 @@ from flower_pansvm.tasks.landmarks import LANDMARK_SET
 from flower_pansvm.tasks.scaling import MOMENTS, SCALING
 from strategies.federation.transcript import TranscriptSum
 from strategies.master.curvature import curvature_matrix
-from strategies.pan_svm_settings import PanSvmSettings
+from strategies.nystroem_settings import NystroemSettings
 from strategies.steps.packing import unpack_answers
 
 Floats = NDArray[np.float64]
@@ -89,7 +89,7 @@ class Knowledge:
         return int(self.class_rows[side > 0].sum()), int(self.class_rows[side < 0].sum())
 
 
-def knowledge_of(settings: PanSvmSettings, record: Sequence[TranscriptSum]) -> Knowledge:
+def knowledge_of(settings: NystroemSettings, record: Sequence[TranscriptSum]) -> Knowledge:
     """Return what a coordinator with the record of a run knows.
 
     Raises
