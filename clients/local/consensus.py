@@ -137,6 +137,11 @@ def _check(site: Site, question: ConsensusQuestion, problems: list[Problem]) -> 
             f"Site '{site.name}' refuses to train consensus models without a point and a rho for each of them, of one "
             f"feature map. {NOT_FOLLOWED}"
         )
+    if len({problem.pair for problem in problems}) < len(problems):
+        raise SettingError(
+            f"Site '{site.name}' refuses a step that asks for the same classes more than once: it would be several "
+            f"steps, and only so many are taken in a run. {NOT_FOLLOWED}"
+        )
     if question.first + steps > MOST_STEPS:
         raise SettingError(
             f"Site '{site.name}' takes at most {MOST_STEPS} steps of consensus models in a run, and is asked for more: "

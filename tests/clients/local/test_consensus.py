@@ -254,27 +254,10 @@ def test_a_coordinator_of_its_own_mind_reads_slopes_of_the_loss(
     assert slopes[0] - slopes[1] == pytest.approx(sign * sides[row], abs=1e-3)
 
 
-def test_a_coordinator_of_its_own_mind_reads_every_row_by_one_message(
-    joined: Ask, hospital_files: list[Path]
-) -> None:
-    """A step may hold the same class as often as it likes; here at points between which one row comes to the margin.
-
-    Where these are it finds by halving, which are some messages more.
-    """
-    rho = 1e9
-    sides = np.vstack(_sides(hospital_files))
-    point, direction = np.array([0.7, -0.9, 0.3]), np.array([0.2, 0.1, 1.0])
-    times = (1 - sides @ point) / (sides @ direction)
-    order = np.argsort(times)
-    between = np.concatenate(
-        [[times.min() - 1], np.convolve(times[order], [0.5, 0.5], "valid"), [times.max() + 1]]
-    )
-    points = point + between[:, None] * direction
-    many = [PROBLEM] * len(points)
-    asked = ConsensusQuestion(
-        **vars(pack_problems(many)), first=0, points=points[None] / 2, rho=np.full((1, len(points)), rho)
-    )
-    models = joined().secure_sum(CONSENSUS, asked).models
-    read = np.diff((models - len(hospital_files) * points / 2) * rho / C, axis=0)
-    # The label of a row is the sign of the last number.
-    np.testing.assert_allclose(read * np.sign(read[:, 2:]), sides[order] * sides[order, 2:], atol=1e-2)
+def test_a_step_is_not_several(joined: Ask) -> None:
+    """One message with the same class at many points would read a row with each."""
+    points = np.zeros((1, 2, 3))
+    twice = pack_problems([PROBLEM, replace(PROBLEM, C=2 * PROBLEM.C)])
+    asked = ConsensusQuestion(**vars(twice), first=0, points=points, rho=np.ones((1, 2)))
+    with pytest.raises(SettingError, match="the same classes more than once"):
+        joined().secure_sum(CONSENSUS, asked)
