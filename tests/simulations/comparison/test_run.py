@@ -80,7 +80,9 @@ def test_an_error_that_nobody_foresaw_is_one_of_its_run(monkeypatch: pytest.Monk
 @pytest.mark.parametrize("strategy", list(all_strategies()))
 def test_every_strategy_can_be_compared(strategy: str) -> None:
     known = all_strategies()[strategy].settings_class
-    quick = {key: str(value) for key, value in QUICK.items() if hasattr(known, key.replace("-", "_"))}
+    # The width is one for two moons, not for 30 columns.
+    keys = {key for key in QUICK if hasattr(known, key.replace("-", "_"))} - {"sigma"}
+    quick = {key: str(QUICK[key]) for key in keys}
     line: Finished = run_case(case_of(strategy, **quick))
     assert line.error == ""
     assert line.accuracy is not None
