@@ -34,7 +34,7 @@ from flower_pansvm.tasks.private_training import (
 )
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
-from strategies.promise_settings import TABLE, PromiseSettings
+from strategies.promise_settings import PromiseSettings
 from strategies.registry import strategies
 from strategies.steps.private_fit import NoisyRidge, fitted_map, shares, symmetric
 from strategies.steps.private_training import Budget, evaluated, warn_of_early_end
@@ -197,10 +197,7 @@ class DpSvm(PhasedStrategy):
     def _privacy(self, federation: Federation) -> dict[str, Any]:
         """Return what was promised, what was spent, and what the promise does not cover, for ``result.json``."""
         settings, delta = self.settings, self.settings.delta
-        not_covered = []
-        if settings.ranges == TABLE:
-            not_covered.append("the ends of the columns, which were taken from the simulated sites' rows")
-            not_covered.append("the names of the classes, which were taken from the simulated sites' rows")
+        not_covered = settings.from_simulated_rows
         if not federation.protocol.protected:
             not_covered.append("anything: the sums were open to the coordinator, site by site")
         return {

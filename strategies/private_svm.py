@@ -81,7 +81,7 @@ class PrivateSvmSettings(PromiseSettings):
     )
     exactness: float = setting(
         1e-7,
-        number(above=0),
+        number(least=1e-9),
         "Gap of the weights' objective, in shares of C-total, that the noise allows for.",
     )
 
@@ -214,12 +214,11 @@ class PrivateSvm(PhasedStrategy):
         ]
         if settings.guarantee == "release" and settings.test_fraction > 0:
             not_covered.append("the test rows, which were counted exactly")
+        not_covered += settings.from_simulated_rows
         if settings.ranges == TABLE:
-            not_covered += [
-                "the ends of the columns, which were taken from the simulated sites' rows",
-                "the names of the classes, which were taken from the simulated sites' rows",
-                "a coordinator or reader that knows the seed, from which simulated noise follows",
-            ]
+            not_covered.append(
+                "a coordinator or reader that knows the seed, from which simulated noise follows"
+            )
         if len(self.public_rows) and Path(settings.public).name == settings.public:
             not_covered.append(
                 f"{len(self.public_rows)} rows of simulated sites, which were disclosed as public"

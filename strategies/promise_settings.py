@@ -42,3 +42,13 @@ class PromiseSettings(Settings):
             )
         if self.delta > LARGEST_DELTA:
             raise SettingError(f"delta is {self.delta:g}, but it must be at most {LARGEST_DELTA:g}.")
+
+    @property
+    def from_simulated_rows(self) -> list[str]:
+        """What is taken for public and comes from simulated sites' rows, so that no promise covers it."""
+        if self.ranges != TABLE:
+            return []
+        return [
+            f"the {what}, which were taken from the simulated sites' rows"
+            for what in ("ends of the columns", "names of the classes")
+        ]
