@@ -12,7 +12,7 @@ from clients.site import Site
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import confusion_counts, decision_histogram
 from flower_pansvm.cutting_planes.cuts import Draw, Labels, Question, cuts_at
-from flower_pansvm.errors import NOT_FOLLOWED, SettingError
+from flower_pansvm.errors import NOT_FOLLOWED, SettingError, ValueRefusedError
 from flower_pansvm.tasks import output_perturbation as tasks
 
 PUBLIC_STREAM = 3
@@ -73,8 +73,8 @@ def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.Loc
 
     Raises
     ------
-    SettingError
-        If they cannot be found as exactly as the noise was sized for.
+    ValueRefusedError
+        If they are not found as exactly as the noise was sized for, which depends on the rows.
     """
     sound = 0 < question.C < np.inf and question.epsilon > 0 and question.tol > 0
     if not sound or question.size != site.told(tasks.RFF).size:
@@ -86,7 +86,7 @@ def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.Loc
     weights = duals @ signed
     loss = cost @ np.maximum(0.0, 1.0 - signed @ weights)
     if not weights @ weights + loss - duals.sum() <= question.tol * question.C:
-        raise SettingError(
+        raise ValueRefusedError(
             f"Site '{site.name}' has not found its weights as exactly as the noise was sized for, and keeps them. "
             "Raise exactness, or lower C-total."
         )

@@ -298,12 +298,12 @@ NODE: dict[str, Scalar] = {"epsilon": 4.0, "delta": 1e-5, "classes": "0,1"}
 
 @pytest.fixture
 def files(tmp_path: Path, state_home: Path) -> list[Path]:
-    X, y = make_moons(1500, noise=0.15, random_state=0)
+    X, y = make_moons(6000, noise=0.15, random_state=0)
     frame = pd.DataFrame({"age": 50 + 10 * X[:, 0], "dose": X[:, 1] / 100, "label": y})
     (tmp_path / "ranges.csv").write_text("column,low,high\ndose,-0.02,0.02\nage,30,90\n")
     frame.iloc[:20].to_csv(tmp_path / "public.csv", index=False)
     found = []
-    for number, part in enumerate(np.array_split(np.arange(20, 1500), 3)):
+    for number, part in enumerate(np.array_split(np.arange(20, 6000), 3)):
         new_ledger(state_home / f"site-hospital{number}", 0.2)
         found.append(tmp_path / f"hospital{number}.csv")
         frame.iloc[part].to_csv(found[-1], index=False)
@@ -378,6 +378,21 @@ def test_hospitals_refuse(
         trained(settings, hospitals(settings, files, node))
     if told is not None:
         assert all(read_ledger(state_home / f"site-hospital{number}").charges == () for number in range(3))
+
+
+def test_hospitals_that_do_not_find_their_weights_say_so_three_times_at_most(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whether they are found depends on the rows: a coordinator could ask one bit after the other."""
+    monkeypatch.setattr(
+        "clients.local.output_perturbation.solve", lambda rows, cost, margin, tol: np.zeros(len(cost))
+    )
+    settings = of_hospitals(tmp_path, epsilon=0.5)
+    for number in range(3):
+        with pytest.raises(PanSVMError, match="has not found its weights as exactly"):
+            trained(settings, hospitals(settings, files, NODE, run_id=1 + number))
+    with pytest.raises(PanSVMError, match="takes part in no run"):
+        trained(settings, hospitals(settings, files, NODE, run_id=4))
 
 
 def test_hospitals_that_agree_to_exact_sums_train_for_a_release(
