@@ -64,7 +64,7 @@ def _safely(task: Task[Any, Any], reply: Callable[[RecordDict, Context], RecordD
             with turn(context):
                 return Message(reply(message.content, context), reply_to=message)
         except PanSVMError as error:
-            if error.detail and not is_simulated(context):
+            if not is_simulated(context):
                 log(logging.ERROR, "%s", printable(error.with_detail()))
             text = error.with_detail() if is_simulated(context) else str(error)
             return Message(Error(error.code, printable(text)), reply_to=message)

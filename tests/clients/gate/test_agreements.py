@@ -136,15 +136,18 @@ def test_class_names_are_not_taken_from_the_rows(folder: Path) -> None:
 
 @pytest.mark.parametrize("strategy", sorted(all_strategies()))
 def test_nothing_leaves_a_hospital_that_has_agreed_to_nothing(
-    strategy: str, hospital_files: list[Path], hospitals: MakeGrid
+    strategy: str, hospital_files: list[Path], hospitals: MakeGrid, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Not even its name or keys: the run ends at the first question."""
+    """Not even its name or keys: the run ends at the first question, and the hospital's own log says why."""
     settings = make_settings(strategy=strategy, sites=3)
     grid = hospitals(settings, hospital_files)
     for site in grid._contexts.values():
         del site.node_config["exact-sums"]
-    with pytest.raises(PanSVMError, match=r"does not take part|has no budget"):
+    refused = r"does not take part|has no budget"
+    with caplog.at_level("ERROR", logger="flwr"), pytest.raises(PanSVMError, match=refused):
         all_strategies()[strategy](settings).start(grid)
+    for number in range(3):
+        assert sum(f"Site 'hospital{number}'" in line for line in caplog.messages) == 1
     assert len(grid.replies) == 3
     assert not any(reply.has_content() for reply in grid.replies)
 
