@@ -9,6 +9,7 @@ from clients.gate.answering import HANDLERS
 from clients.local import (
     consensus,
     cutting_planes,
+    distortion,
     ensemble_voting,
     joining,
     landmarks,
@@ -32,6 +33,7 @@ LOCAL = (
     consensus,
     private_training,
     output_perturbation,
+    distortion,
 )
 """All that a hospital computes on its rows is in these modules; each enters its work in `HANDLERS`."""
 

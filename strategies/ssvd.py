@@ -1,0 +1,208 @@
+"""Distorted rows by sparsified singular value decomposition, with feature selection (Lin et al. 2011)."""
+
+from dataclasses import dataclass, replace
+from logging import WARNING
+
+import numpy as np
+from flwr.common.logger import log
+from numpy.typing import NDArray
+from sklearn.svm import SVC
+
+from flower_pansvm.class_pairs import one_versus_one
+from flower_pansvm.correlation_selection import select
+from flower_pansvm.counts import BINS, confusion_counts, winners
+from flower_pansvm.cutting_planes.problem import NO_FOLD
+from flower_pansvm.errors import SettingError
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.metrics import Evaluation
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.multiclass import class_decisions
+from flower_pansvm.scaling import Scaling, moments
+from flower_pansvm.schema import Schema
+from flower_pansvm.setting_values import one_of, setting
+from flower_pansvm.tasks.consents import Promise
+from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
+from strategies.federation.federation import Federation
+from strategies.outcome import Outcome
+from strategies.registry import strategies
+from strategies.steps import fitted_scaling
+from strategies.steps.binary_problems import scale_gamma, tell_feature_map, tell_landmarks
+from strategies.steps.distortion import PublishedRows, gather_rows, vote_on_columns
+from strategies.steps.fitted_map import fit_map
+from strategies.steps.joining import join
+from strategies.steps.scoring import Trial, frame, score
+from strategies.strategy import PhasedStrategy
+from strategies.svm_settings import SvmSettings
+
+MOST_STEPS = 10_000_000
+"""Steps of the solver, libsvm's own limit, which scikit-learn leaves out: some settings would never come to an end."""
+
+
+@dataclass(frozen=True)
+class SsvdSettings(SvmSettings):
+    """Those of an SVM, which scales and separates the published rows; and the order of work.
+
+    The sites distort their rows in the tables' own units, whatever ``scaling`` is: which singular values are kept
+    depends on the units.
+    """
+
+    order: str = setting(
+        "select-first",
+        one_of("select-first", "perturb-first"),
+        "Whether columns are selected by votes of the sites before rows are distorted, or among the published rows.",
+    )
+    test: str = setting(
+        "original",
+        one_of("original", "distorted"),
+        "What the model is tried on: test rows as they are at the sites, or published ones, as in the paper.",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.tunes:
+            raise SettingError(
+                "C or gamma is 'auto', but ssvd does not choose them. Give numbers, or gamma='scale'; 'pansvm tune' "
+                "chooses them with pan-svm."
+            )
+
+    @property
+    def promise(self) -> Promise:
+        """See :attr:`strategies.settings.Settings.promise`."""
+        return "exact"
+
+
+@strategies.register("ssvd")
+class Ssvd(PhasedStrategy):
+    """Every site publishes a distorted copy of its rows; scikit-learn's SVC is trained on all of them.
+
+    The paper has one data owner. That each site distorts its own rows by its own decomposition, and that columns are
+    selected first by a vote, is ours.
+    """
+
+    settings_class = SsvdSettings
+    settings: SsvdSettings
+
+    def fit(self, federation: Federation) -> Outcome:
+        """Select columns and have rows distorted, in the order of the settings; train, and try the model."""
+        chosen, phase = self.settings, federation.costs.phase
+        log(
+            WARNING,
+            "ssvd publishes the sites' rows, distorted: many can be told whose they are, see docs/rivals.md",
+        )
+        with phase("join"):
+            schema = join(federation, chosen)
+        columns = np.ones(len(schema.columns), dtype=np.bool_)
+        if chosen.order == "select-first":
+            with phase("votes"):
+                columns = vote_on_columns(federation, schema)
+        with phase("distorted rows"):
+            train, test = gather_rows(federation, schema, columns, test=chosen.test == "distorted")
+        if chosen.order == "perturb-first":
+            with phase("selection"):
+                kept = select(train.X, train.classes)
+                if not kept.any():
+                    raise SettingError(
+                        "No column of the published rows tells anything of the classes. Is the label column the right "
+                        "one at every site? Else use another strategy."
+                    )
+                columns[columns] = kept
+                train, test = of_columns(train, kept), of_columns(test, kept)
+        with phase("training"):
+            model, converged = train_svc(chosen, of_schema(schema, columns), train)
+        with phase("evaluation"):
+            if chosen.test == "distorted":
+                evaluation = evaluate_on(model, test)
+            else:
+                evaluation = evaluate_at_sites(federation, model, columns)
+        figures = {
+            "rows_train": len(train.X),
+            "columns_kept": list(model.schema_.columns),
+            "support_vectors": len(model.feature_map_.landmarks),
+            "converged": converged,
+        }
+        return Outcome(model, evaluation, figures)
+
+
+def of_schema(schema: Schema, columns: NDArray[np.bool_]) -> Schema:
+    """Return a schema with some of its columns only."""
+    return replace(schema, columns=tuple(np.array(schema.columns)[columns].tolist()))
+
+
+def of_columns(rows: PublishedRows, kept: NDArray[np.bool_]) -> PublishedRows:
+    """Return rows with some of their columns only."""
+    return PublishedRows(rows.X[:, kept], rows.classes)
+
+
+def train_svc(settings: SsvdSettings, schema: Schema, train: PublishedRows) -> tuple[PanSVC, bool]:
+    """Return scikit-learn's SVC as a model made of its support vectors, and whether its solver has converged.
+
+    A Nyström map whose landmarks are all support vectors is exact, but for rounding: decisions are those of the SVC.
+    """
+    scaling = fit_scaling(settings.scaling, train.X)
+    X = scaling.transform(train.X)
+    gamma = settings.gamma if isinstance(settings.gamma, float) else scale_gamma(X.shape[1], float(X.var()))
+    kernel = Kernel(settings.kernel, gamma, settings.degree, settings.coef0)  # type: ignore[arg-type]
+    svc = SVC(
+        C=float(settings.C or 0),
+        kernel=kernel.name,
+        gamma=gamma,
+        degree=kernel.degree,
+        coef0=kernel.coef0,
+        class_weight=None if settings.class_weight == "none" else settings.class_weight,
+        decision_function_shape="ovo",
+        max_iter=MOST_STEPS,
+    ).fit(X, train.classes)
+    # Of several classes libsvm has the earlier of a pair positive, a PanSVC the later.
+    sign = 1.0 if len(schema.classes) == 2 else -1.0
+    feature_map = fit_map(kernel, X[svc.support_])
+    decisions = sign * svc.decision_function(X[svc.support_]).reshape(len(svc.support_), -1)
+    bias = sign * svc.intercept_
+    weights = np.column_stack([(decisions - bias).T @ feature_map.normalization, bias])
+    pairs = one_versus_one(len(schema.classes)) if len(schema.classes) > 2 else None
+    return PanSVC.from_parts(schema, scaling, feature_map, weights, pairs), svc.fit_status_ == 0
+
+
+def fit_scaling(kind: str, X: NDArray[np.float64]) -> Scaling:
+    """Return the scaling of a kind that published rows ask for."""
+    sums = moments(X)
+    if kind == "minmax":
+        return fitted_scaling.minmax(X.mean(axis=0), X.min(axis=0), X.max(axis=0))
+    return {"standard": fitted_scaling.standard, "none": fitted_scaling.none}[kind](**sums)
+
+
+def evaluate_on(model: PanSVC, test: PublishedRows) -> Evaluation:
+    """Return how good a model is on published rows; AUC is not measured."""
+    classes = len(model.classes_)
+    counts = np.zeros((classes, classes))
+    if len(test.X) > 0:
+        decisions = class_decisions(model.binary_decisions(test.X), model.pairs_, classes)
+        counts = confusion_counts(test.classes, winners(decisions), classes)
+    return Evaluation.from_counts(counts, np.empty((0, 2, BINS)))
+
+
+def evaluate_at_sites(federation: Federation, model: PanSVC, columns: NDArray[np.bool_]) -> Evaluation:
+    """Return how good a model is on the test rows as they are: every site is told the model, and counts its own.
+
+    Parameters
+    ----------
+    federation : Federation
+        The sites.
+    model : PanSVC
+        The model.
+    columns : ndarray of shape (all columns,)
+        Which columns it needs.
+    """
+
+    def spread(values: NDArray[np.float64], elsewhere: float) -> NDArray[np.float64]:
+        wide = np.full((*values.shape[:-1], len(columns)), elsewhere)
+        wide[..., columns] = values
+        return wide
+
+    scaling, feature_map = model.scaling_, model.feature_map_
+    scalings = spread(scaling.fill, 0.0), spread(scaling.shift, 0.0), spread(scaling.scale, 1.0)
+    federation.broadcast(SCALING, ScalingBroadcast(*(part[None, :] for part in scalings)))
+    tell_landmarks(federation, 0, spread(feature_map.landmarks, 0.0), scaling=0)
+    tell_feature_map(federation, 0, feature_map, landmark_set=0, features=columns)
+    weights = np.column_stack([model.coef_, model.intercept_])
+    confusion, histograms = score(federation, [Trial(0, NO_FOLD, weights, *frame(model))], model.pairs_)
+    return Evaluation.from_counts(confusion[0], histograms[0])
