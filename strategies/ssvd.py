@@ -173,11 +173,11 @@ def fit_scaling(kind: str, X: NDArray[np.float64]) -> Scaling:
 def evaluate_on(model: PanSVC, test: PublishedRows) -> Evaluation:
     """Return how good a model is on published rows; AUC is not measured."""
     classes = len(model.classes_)
-    counts = np.zeros((classes, classes))
-    if len(test.X) > 0:
-        decisions = class_decisions(model.binary_decisions(test.X), model.pairs_, classes)
-        counts = confusion_counts(test.classes, winners(decisions), classes)
-    return Evaluation.from_counts(counts, np.empty((0, 2, BINS)))
+    mapped = model.feature_map_.transform(model.scaling_.transform(test.X))
+    decisions = class_decisions(mapped @ model.coef_.T + model.intercept_, model.pairs_, classes)
+    return Evaluation.from_counts(
+        confusion_counts(test.classes, winners(decisions), classes), np.empty((0, 2, BINS))
+    )
 
 
 def evaluate_at_sites(federation: Federation, model: PanSVC, columns: NDArray[np.bool_]) -> Evaluation:

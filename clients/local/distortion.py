@@ -20,7 +20,7 @@ from flower_pansvm.tasks.task import Nothing
 ROUNDING = 1e-9
 """A row whose cells differ from their copies by less than this share of the largest cell has left as it is."""
 
-IDENTITY_SHARE = 0.9
+IDENTITY_SHARE = 0.95
 """A column of whole numbers that has so many different ones, as a share of the rows, may be patients' numbers."""
 
 
@@ -36,21 +36,26 @@ def distorted_rows(site: Site, question: tasks.DistortedRowsQuestion) -> tasks.D
     """Disclose a distorted copy of the site's rows, if the hospital has agreed to that and no row is left as it is."""
     refusal = "to distort its rows twice in this run: of two copies, each tells what the other hides"
     site.settle(tasks.DISTORTED_ROWS.name, records.digest(records.values_of(question)), refusal)
-    rows = [site.train(), *([site.test()] if question.test else [])]
-    if question.columns.shape != (rows[0].X.shape[1],) or not question.columns.any():
-        raise FederationError(
-            f"Site '{site.name}' was not told which of its columns are to be distorted. {NOT_FOLLOWED}"
-        )
-    X = filled(np.vstack([part.X for part in rows])[:, question.columns])
+    X = cells_to_distort(site, question)
     check_size(site, X.size)
     _warn_of_identities(site, question, X)
     distorted = distort(X)
     _check_distortion(site, X, distorted)
-    classes = np.concatenate([part.classes for part in rows])
-    test = np.arange(len(X)) >= len(rows[0].X)
+    classes = np.concatenate([site.train().classes, site.test().classes])[: len(X)]
+    test = np.arange(len(X)) >= len(site.train().X)
     # Sorted by their own cells: the table's order could tell whose they are.
     order = np.lexsort(distorted.T)
     return tasks.DistortedRowsAnswer(distorted[order], classes[order], test[order])
+
+
+def cells_to_distort(site: Site, question: tasks.DistortedRowsQuestion) -> Floats:
+    """Return the cells that are to be distorted: training rows and, if they are wanted, test rows after them."""
+    X = np.vstack([site.train().X, site.test().X]) if question.test else site.train().X
+    if question.columns.shape != (X.shape[1],) or not question.columns.any():
+        raise FederationError(
+            f"Site '{site.name}' was not told which of its columns are to be distorted. {NOT_FOLLOWED}"
+        )
+    return filled(X[:, question.columns])
 
 
 def filled(X: Floats) -> Floats:

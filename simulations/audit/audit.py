@@ -38,7 +38,7 @@ class Audit:
         themselves, at most the last 3000.
     sums : dict of str to int
         How many sums of each kind were looked at: cuts, curvatures, and sums about the rows themselves (``row``).
-    figures : dict of str to int or None
+    figures : dict of str to float or None
         What else the phases say (:attr:`simulations.audit.phase.Phase.texts`).
     numbers : dict of str to int
         How many numbers each result has brought the coordinator: each is an equation about the rows.
@@ -52,7 +52,7 @@ class Audit:
     isolated_by_quads: int | None
     looked_at_by_quads: int
     sums: dict[str, int]
-    figures: dict[str, int | None] = field(default_factory=dict)
+    figures: dict[str, float | None] = field(default_factory=dict)
     numbers: dict[str, int] = field(default_factory=dict)
     unknown: int = 0
     not_examined: list[str] = field(default_factory=list)
@@ -129,7 +129,7 @@ def audit(settings: Settings, folder: Path) -> Audit:
     sites = SimulatedSites(settings)
     found = _Findings(protocol_of(settings.terms).protected)
     sums: Counter[str] = Counter()
-    figures: dict[str, int | None] = {}
+    figures: dict[str, float | None] = {}
     about_rows = []
     # One thread, as at the sites: the same numbers to the last bit.
     with threadpool_limits(limits=1):

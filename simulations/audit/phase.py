@@ -51,7 +51,11 @@ class Phase:
         """Yield the factors of the phase's sums; those of one yield are looked at together."""
         return ()
 
-    def figures(self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> dict[str, int | None]:  # noqa: ARG002
+    def figures(
+        self,
+        sites: SimulatedSites,  # noqa: ARG002
+        transcript: Sequence[TranscriptSum],  # noqa: ARG002
+    ) -> Mapping[str, float | None]:
         """Return what else is worth knowing of the phase's sums, by name; None for nothing there."""
         return {}
 

@@ -211,6 +211,8 @@ class Federation:
         first = next(iter(results.values()))
         for name in task.disclosed:
             self.costs.note_departure(task, "disclosed", name, np.size(getattr(first, name)))
+        if self.transcript and self.schema:
+            self.transcript.add_sum(task, question, tuple(self.sites), {})
         return results
 
     def broadcast(self, broadcast: Broadcast[M], message: M) -> None:

@@ -1,5 +1,7 @@
 """What the coordinator asked and told its sites and the sums it learned, in order, for ``pansvm run --audit``.
 
+What sites have disclosed one by one is not in it, only that they were asked.
+
 The coordinator knows all of it anyway. An audit puts the same questions to the simulated sites again, and so finds out
 which rows were in which sum; an attack tries to find the rows from the sums.
 """
@@ -33,7 +35,7 @@ LEARNED = "learned."
 
 @dataclass(frozen=True)
 class TranscriptSum:
-    """A sum that the coordinator has learned.
+    """A sum that the coordinator has learned; one of nothing stands for a question whose answers are disclosed.
 
     Parameters
     ----------

@@ -46,7 +46,8 @@ def vote_on_columns(federation: Federation, schema: Schema) -> NDArray[np.bool_]
         If what came back are no votes.
     """
     votes, sites = federation.secure_sum(COLUMN_VOTES, Nothing()).votes, len(federation.sites)
-    if votes.shape != (len(schema.columns),) or (votes != np.rint(votes)).any() or (votes < 0).any():
+    whole = votes == np.rint(votes)
+    if votes.shape != (len(schema.columns),) or not (whole & (votes >= 0) & (votes <= sites)).all():
         raise FederationError(
             "The sites' votes are not a whole number for each column. One of the sites runs another version of "
             "flower-pansvm, or a changed one."

@@ -1,0 +1,59 @@
+"""Distortion: how many published rows can be told whose they are, and how much of a column is left in its copy."""
+
+from collections.abc import Mapping, Sequence
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from clients.local.distortion import cells_to_distort
+from clients.site import Site
+from flower_pansvm.ssvd import distort
+from flower_pansvm.tasks.distortion import COLUMN_VOTES, DISTORTED_ROWS, DistortedRowsQuestion
+from simulations.audit.phase import PHASES, Phase
+from simulations.audit.sites import SimulatedSites
+from simulations.distortion import column_correlation, linked_rows
+from strategies.federation.transcript import TranscriptSum
+
+
+@PHASES.register("distortion")
+class DistortionAudit(Phase):
+    """Each row is published as a row of its own, without anything random in it.
+
+    It is linked if it is nearest to its own original, among all of the site's. The votes on columns are numbers of
+    sites.
+    """
+
+    tasks = (DISTORTED_ROWS.name, COLUMN_VOTES.name)
+    texts: ClassVar[Mapping[str, tuple[str, str]]] = {
+        "rows_published": ("{} distorted rows published with their labels", "no distorted row published"),
+        "linked": ("{:.1%} of them nearest to their own original", "none of them near an original"),
+        "correlation": (
+            "columns correlate with their originals by {:.2f}",
+            "no column left that is not constant",
+        ),
+    }
+
+    def figures(
+        self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]
+    ) -> Mapping[str, float | None]:
+        """Return how many rows are published, the share that is linked, and the sites' mean correlation."""
+        asked = [one for one in transcript if one.task == DISTORTED_ROWS.name]
+        if not asked:
+            return {}
+        question = asked[0].question(DISTORTED_ROWS)
+        tables = [_tables(site, question) for site in sites.before(asked[0]) if site.name in asked[0].sites]
+        rows = sum(len(original) for original, _ in tables)
+        correlations = np.array([column_correlation(*pair) for pair in tables])
+        known = correlations[np.isfinite(correlations)]
+        return {
+            "rows_published": rows,
+            "linked": sum(linked_rows(*pair) for pair in tables) / rows,
+            "correlation": float(known.mean()) if len(known) else None,
+        }
+
+
+def _tables(site: Site, question: DistortedRowsQuestion) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return a site's cells and their distorted copies, rows in the same order."""
+    cells = cells_to_distort(site, question)
+    return cells, distort(cells)

@@ -1,0 +1,453 @@
+"""Distorted rows: the same model as in one place, what is published and what is not, and what each site refuses."""
+
+import json
+import logging
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from numpy.typing import NDArray
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, StandardScaler
+from sklearn.svm import SVC
+
+from flower_pansvm import records
+from flower_pansvm.correlation_selection import select
+from flower_pansvm.errors import FederationError, PanSVMError, SettingError, TableError
+from flower_pansvm.models.model import load_model
+from flower_pansvm.ssvd import distort
+from flower_pansvm.tasks.distortion import COLUMN_VOTES, DISTORTED_ROWS, DistortedRowsQuestion
+from simulations.audit.audit import audit
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import in_process_grid
+from strategies.app import run
+from strategies.federation.federation import Federation
+from strategies.settings import Settings, make_settings
+from strategies.ssvd import Ssvd
+from strategies.steps.joining import join
+
+Floats = NDArray[np.float64]
+AGREED = {"distorted-rows": "agreed", "exact-sums": "agreed"}
+
+
+def settings_of(**values: Any) -> Settings:
+    return make_settings(**{"strategy": "ssvd", "data": "wine", "sites": 3, **values})
+
+
+def trained(settings: Settings, grid: InProcessGrid | None = None) -> Ssvd:
+    strategy = Ssvd(settings)
+    strategy.start(grid or in_process_grid(settings))
+    return strategy
+
+
+def joined(settings: Settings) -> Federation:
+    """Return a federation that has joined."""
+    strategy = Ssvd(settings)
+    federation = strategy.federation = Federation(in_process_grid(settings), settings, strategy)
+    join(federation, settings)
+    return federation
+
+
+def files_of(write_table: Callable[..., str], tables: list[tuple[Floats, Any]]) -> dict[str, Any]:
+    """Return the settings of a run whose sites have these tables."""
+    files = [write_table(X, np.asarray(y), f"site{number}") for number, (X, y) in enumerate(tables)]
+    return {"data": "|".join(files), "sites": len(files), "min_sites": 2}
+
+
+def noisy(seed: int, rows: int = 60, columns: int = 4) -> tuple[Floats, NDArray[np.int64]]:
+    generator, y = np.random.default_rng(seed), np.arange(rows) % 2
+    return 3 * generator.normal(size=(rows, columns)) + 6.0 * y[:, None], y
+
+
+def published(grid: InProcessGrid) -> Iterator[dict[str, Any]]:
+    """Yield what each site has published."""
+    for reply in grid.replies:
+        if DISTORTED_ROWS.name in reply.metadata.message_type:
+            yield dict(records.get(reply.content, "disclosed"))
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {},
+        {"order": "perturb-first", "kernel": "linear"},
+        {"test": "distorted", "scaling": "minmax"},
+        {"data": "breast_cancer", "order": "perturb-first", "test": "distorted", "kernel": "linear"},
+        {"data": "breast_cancer", "split": "dirichlet:2", "class_weight": "balanced", "C": 3.0},
+        {"kernel": "poly", "degree": 2, "coef0": 1.0, "gamma": 0.3, "aggregation": "k-secure"},
+    ],
+    ids=str,
+)
+def test_the_model_is_scikit_learns_on_rows_that_each_site_has_distorted(
+    pool: Callable[..., Any], changes: dict[str, Any]
+) -> None:
+    settings: Any = settings_of(**changes)
+    strategy = trained(settings)
+    schema, model, found = strategy.federation.schema, strategy.outcome.model, strategy.outcome.evaluation
+    assert schema is not None
+    assert model is not None
+    assert found is not None
+    train, test = pool(settings, schema), pool(settings, schema, test=True)
+    sites = range(settings.sites)
+    columns = np.ones(train.X.shape[1], dtype=bool)
+    if settings.order == "select-first":
+        votes = sum(select(train.X[train.sites == one], train.classes[train.sites == one]) for one in sites)
+        columns = votes > settings.sites / 2
+    y, rows, tried = [], [], []
+    for one in sites:
+        own, others = train.X[train.sites == one][:, columns], test.X[test.sites == one][:, columns]
+        both = distort(np.vstack([own, others])) if settings.test == "distorted" else distort(own)
+        order = np.lexsort(both[: len(own)].T)
+        rows.append(both[: len(own)][order])
+        y.append(train.classes[train.sites == one][order])
+        tried.append(both[len(own) :] if settings.test == "distorted" else others)
+    X = np.vstack(rows)
+    if settings.order == "perturb-first":
+        kept = select(X, np.concatenate(y))
+        X, tried = X[:, kept], [part[:, kept] for part in tried]
+        columns[columns] = kept
+    svc = SVC(
+        C=settings.C,
+        kernel=settings.kernel,
+        gamma=settings.gamma,
+        degree=settings.degree,
+        coef0=settings.coef0,
+        class_weight="balanced" if settings.class_weight == "balanced" else None,
+    )
+    scaler = StandardScaler() if settings.scaling == "standard" else MinMaxScaler((-1, 1))
+    central = make_pipeline(scaler, svc).fit(X, np.concatenate(y))
+    predicted = central.predict(np.vstack(tried))
+    assert strategy.outcome.figures["columns_kept"] == [
+        name for name, kept in zip(schema.columns, columns, strict=True) if kept
+    ]
+    assert found.rows == len(test.X)
+    assert found.accuracy == pytest.approx((predicted == test.classes).mean())
+    assert strategy.outcome.figures["rows_train"] == len(X)
+    grid = np.vstack([X, np.vstack(tried)])
+    names = np.array(schema.classes)[central.predict(grid)]
+    assert (
+        model.predict(pd.DataFrame(grid, columns=model.schema_.columns)).astype(str) == names
+    ).mean() > 0.99
+
+
+def test_the_model_is_saved_and_read_again(tmp_path: Path) -> None:
+    settings = settings_of()
+    run(in_process_grid(settings), settings, tmp_path)
+    result = json.loads((tmp_path / "result.json").read_text())
+    model = load_model(tmp_path / "model.npz")
+    assert list(model.schema_.columns) == result["columns_kept"]
+    assert model.sha256() == result["model_sha256"]
+
+
+@pytest.mark.parametrize("changes", [{"C": "auto"}, {"gamma": "auto"}])
+def test_nothing_is_chosen_by_cross_validation(changes: dict[str, Any]) -> None:
+    with pytest.raises(SettingError, match="'auto', but ssvd does not choose"):
+        settings_of(**changes)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "near"), [("order", "select", "select-first"), ("test", "distort", "distorted")]
+)
+def test_misspelt_words_are_answered_with_the_near_ones(key: str, value: str, near: str) -> None:
+    with pytest.raises(SettingError, match=near):
+        settings_of(**{key: value})
+
+
+@pytest.mark.parametrize(
+    ("agreed", "told"),
+    [
+        (
+            {"exact-sums": "agreed"},
+            r"does not disclose a distorted copy of its rows.*distorted-rows='agreed'",
+        ),
+        ({"distorted-rows": "agreed"}, r"does not take part in sums without noise"),
+    ],
+    ids=str,
+)
+def test_rows_do_not_leave_a_hospital_that_has_not_agreed_to_both(
+    hospitals: Callable[..., InProcessGrid], hospital_files: list[Path], agreed: dict[str, str], told: str
+) -> None:
+    settings = settings_of(data="")
+    grid = hospitals(settings, hospital_files, agreed)
+    with pytest.raises(PanSVMError, match=told):
+        trained(settings, grid)
+    assert {reply.metadata.message_type for reply in grid.replies if reply.has_content()} <= {"query.join"}
+    both = trained(settings, hospitals(settings, hospital_files, AGREED, run_id=2))
+    assert both.outcome.figures["rows_train"] == 144
+
+
+@pytest.mark.parametrize("order", ["select-first", "perturb-first"])
+@pytest.mark.parametrize("test", ["original", "distorted"])
+@pytest.mark.parametrize("data", ["wine", "breast_cancer"])
+def test_no_undistorted_row_leaves(pool: Callable[..., Any], data: str, order: str, test: str) -> None:
+    settings = settings_of(data=data, order=order, test=test)
+    grid = in_process_grid(settings)
+    strategy = trained(settings, grid)
+    schema = strategy.federation.schema
+    own = [pool(settings, schema, test=False).X, pool(settings, schema, test=True).X]
+    original = np.vstack(own)
+    answers = list(published(grid))
+    columns = answers[0]["rows"].shape[1]
+    assert len(answers) == 3
+    if order == "select-first":
+        original = original[:, np.isin(schema.columns, strategy.outcome.figures["columns_kept"])]  # type: ignore[union-attr]
+    assert columns == original.shape[1]
+    sent = np.vstack([answer["rows"] for answer in answers])
+    assert len(sent) == (len(original) if test == "distorted" else len(own[0]))
+    for row in original:
+        assert np.abs(sent - row).max(axis=1).min() > 1e-6 * np.abs(row).max()
+    # No other answer is as long as a site's rows, and what else is disclosed is names and keys.
+    told = {(one["task"], one["how"]) for one in strategy.federation.costs.disclosed()}
+    assert {task for task, how in told if how == "disclosed"} == {"join", "distorted_rows"}
+    assert {task for task, how in told if how == "summed"} <= {"column_votes", "scores"}
+
+
+def test_test_rows_stay_unless_they_are_asked_for_and_have_no_part_in_what_is_published() -> None:
+    parts = []
+    for seed in range(2):
+        grid = in_process_grid(settings_of(data="breast_cancer", seed=0))
+        federation = Federation(
+            grid, settings_of(data="breast_cancer", seed=0), Ssvd(settings_of(data="breast_cancer"))
+        )
+        join(federation, settings_of(data="breast_cancer", seed=0))
+        federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(np.ones(30, dtype=bool), seed))
+        parts.append(list(published(grid)))
+    for without, whole in zip(*parts, strict=True):
+        assert not without["test"].any()
+        assert whole["test"].sum() == len(whole["rows"]) - len(without["rows"]) > 0
+        # Distorted together with test rows, training rows have other copies.
+        assert not np.isin(without["rows"][:, 0].round(6), whole["rows"][:, 0].round(6)).all()
+
+
+def test_the_order_of_the_published_rows_is_not_the_tables(write_table: Callable[..., str]) -> None:
+    X, y = noisy(0)
+    runs = []
+    for order in (np.arange(60), np.random.default_rng(1).permutation(60)):
+        settings = settings_of(
+            **files_of(write_table, [(X[order], y[order]), noisy(1)]),
+            test_fraction=0.0,
+            order="perturb-first",
+        )
+        grid = in_process_grid(settings)
+        trained(settings, grid)
+        runs.append(next(published(grid)))
+    assert runs[0]["rows"] == pytest.approx(runs[1]["rows"])
+    assert runs[0]["classes"].tolist() == runs[1]["classes"].tolist()
+
+
+def test_a_site_distorts_its_rows_once_a_run() -> None:
+    federation = joined(settings_of())
+    whole = np.ones(13, dtype=bool)
+    federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(whole, 0))
+    federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(whole, 0))
+    for columns, test in ((whole, 1), (np.arange(13) < 12, 0)):
+        with pytest.raises(FederationError, match="refuses to distort its rows twice in this run"):
+            federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(columns, test))
+
+
+def test_a_single_column_does_not_leave() -> None:
+    """Of it nothing but the small cells would go."""
+    with pytest.raises(
+        TableError, match=r"leaves rows of site 'site-00.' as they are, and these are not disclosed"
+    ):
+        joined(settings_of()).collect(DISTORTED_ROWS, DistortedRowsQuestion(np.arange(13) == 4, 0))
+
+
+@pytest.mark.parametrize("columns", [np.zeros(13, dtype=bool), np.ones(12, dtype=bool)], ids=len)
+def test_columns_that_cannot_be_are_refused(columns: Any) -> None:
+    with pytest.raises(FederationError, match="not told which of its columns"):
+        joined(settings_of()).collect(DISTORTED_ROWS, DistortedRowsQuestion(columns, 0))
+
+
+def test_rows_that_would_leave_as_they_are_stay(write_table: Callable[..., str]) -> None:
+    """A column that is repeated brings a singular value of 0, which goes, and no other does."""
+    generator = np.random.default_rng(0)
+    tables = []
+    for _ in range(2):
+        X = generator.uniform(9, 10, size=(40, 1))
+        tables.append((np.hstack([X, X]), (X[:, 0] > 9.5).astype(np.int64)))
+    with pytest.raises(TableError, match=r"leaves rows of site 'site-00.' as they are.*order=perturb-first"):
+        trained(settings_of(**files_of(write_table, tables)))
+
+
+def test_a_rule_that_keeps_nothing_asks_for_larger_numbers(write_table: Callable[..., str]) -> None:
+    tables = [(X / 1000, y) for X, y in (noisy(0), noisy(1))]
+    with pytest.raises(TableError, match=r"no singular value is above 1.*Scale the table up"):
+        trained(settings_of(**files_of(write_table, tables)))
+
+
+def test_a_constant_column_is_never_selected_and_can_be_distorted(write_table: Callable[..., str]) -> None:
+    tables = [(np.column_stack([np.full(60, 7.0), X]), y) for X, y in (noisy(0), noisy(1))]
+    for order in ("select-first", "perturb-first"):
+        found = trained(settings_of(**files_of(write_table, tables), order=order))
+        if order == "select-first":
+            assert "x0" not in found.outcome.figures["columns_kept"]
+        assert found.outcome.evaluation is not None
+        assert found.outcome.evaluation.rows == 24
+
+
+def test_a_column_of_numbers_of_patients_warns_in_the_hospitals_log(
+    write_table: Callable[..., str], caplog: pytest.LogCaptureFixture
+) -> None:
+    numbered = [(np.column_stack([842300 + 17 * np.arange(60), X]), y) for X, y in (noisy(0), noisy(1))]
+    settings = settings_of(**files_of(write_table, numbered), order="perturb-first")
+    logger = logging.getLogger("flwr")
+    logger.addHandler(caplog.handler)
+    try:
+        # And it is so large that it hides all other columns.
+        with pytest.raises(SettingError, match="No column of the published rows tells anything"):
+            trained(settings)
+    finally:
+        logger.removeHandler(caplog.handler)
+    warned = [
+        record.getMessage()
+        for record in caplog.records
+        if "nearly all different whole numbers" in record.getMessage()
+    ]
+    assert ["'x0'" in text for text in warned] == [True, True]
+    assert "8423" not in "".join(warned)
+
+
+def test_a_class_at_one_site_only_takes_part(write_table: Callable[..., str]) -> None:
+    generator = np.random.default_rng(0)
+    tables = []
+    for classes in ([0, 1], [0, 1], [0, 2]):
+        y = np.array(classes * 30)
+        tables.append((generator.normal(size=(60, 3)) + 12.0 * np.eye(3)[y] + 1, y))
+    found = trained(settings_of(**files_of(write_table, tables), order="perturb-first"))
+    assert found.outcome.model is not None
+    assert found.outcome.evaluation is not None
+    assert found.outcome.evaluation.accuracy > 0.9
+
+
+def test_sites_of_one_class_vote_for_nothing_and_the_run_says_what_to_do(
+    write_table: Callable[..., str],
+) -> None:
+    tables = [(X[y == one], y[y == one]) for one in (0, 1) for X, y in (noisy(0, 120),)]
+    with pytest.raises(SettingError, match=r"No column has the votes of more than half.*order=perturb-first"):
+        trained(settings_of(**files_of(write_table, tables)))
+    found = trained(settings_of(**files_of(write_table, tables), order="perturb-first"))
+    assert found.outcome.evaluation is not None
+
+
+def test_published_rows_that_tell_nothing_end_the_run(write_table: Callable[..., str]) -> None:
+    generator = np.random.default_rng(0)
+    tables = [(generator.normal(size=(40, 3)), np.arange(40) % 2) for _ in range(2)]
+    with pytest.raises(SettingError, match="No column of the published rows tells anything"):
+        trained(settings_of(**files_of(write_table, tables), order="perturb-first"))
+
+
+def test_a_class_without_a_training_row_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        Federation, "collect", changing(lambda one: replace(one, classes=np.minimum(one.classes, 1)))
+    )
+    with pytest.raises(SettingError, match="training row of the class 'class_2'"):
+        trained(settings_of())
+
+
+def test_missing_cells_are_filled_with_the_sites_own_mean(write_table: Callable[..., str]) -> None:
+    tables = [noisy(0), noisy(1)]
+    (X, y), _ = tables
+    holes, filled = X.copy(), X.copy()
+    holes[:5, 0] = np.nan
+    filled[:5, 0] = np.nanmean(holes[:, 0])
+    grids = []
+    for own in (holes, filled):
+        settings = settings_of(
+            **files_of(write_table, [(own, y), tables[1]]), order="perturb-first", test_fraction=0.0
+        )
+        grids.append(in_process_grid(settings))
+        trained(settings, grids[-1])
+    first, second = (next(published(grid))["rows"] for grid in grids)
+    assert first == pytest.approx(second)
+
+
+def test_without_test_rows_nothing_is_measured() -> None:
+    for test in ("original", "distorted"):
+        found = trained(settings_of(test_fraction=0.0, test=test)).outcome.evaluation
+        assert found is not None
+        assert (found.rows, found.accuracy) == (0, None)
+
+
+def changing(change: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Return a `Federation.collect` that has the sites publish something else."""
+    collect = Federation.collect
+
+    def changed(self: Federation, task: Any, question: Any) -> Any:
+        answers = collect(self, task, question)
+        return {node: change(one) for node, one in answers.items()} if task is DISTORTED_ROWS else answers
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda one: replace(one, rows=one.rows[:, 1:]),
+        lambda one: replace(one, rows=one.rows[1:]),
+        lambda one: replace(one, rows=np.where(one.rows == one.rows.max(), np.nan, one.rows)),
+        lambda one: replace(one, classes=one.classes + 3),
+        lambda one: replace(one, classes=one.classes - 1),
+        lambda one: replace(one, test=one.test[1:]),
+    ],
+    ids=["a column less", "a row less", "no number", "an unknown class", "no class", "a mark less"],
+)
+def test_rows_that_cannot_be_end_the_run(change: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Federation, "collect", changing(change))
+    with pytest.raises(FederationError, match="'site-000' published as its distorted rows is no table of"):
+        trained(settings_of())
+
+
+@pytest.mark.parametrize("factor", [0.5, -1.0, 2.0])
+def test_votes_that_cannot_be_end_the_run(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened = Federation.open
+    monkeypatch.setattr(
+        Federation, "open", lambda *given: {name: factor * part for name, part in opened(*given).items()}
+    )
+    with pytest.raises(FederationError, match="votes are not a whole number"):
+        trained(settings_of())
+
+
+def test_votes_are_numbers_of_sites() -> None:
+    federation = joined(settings_of(data="breast_cancer"))
+    votes = federation.secure_sum(COLUMN_VOTES, records_nothing()).votes
+    assert set(votes) <= {0.0, 1.0, 2.0, 3.0}
+    assert votes.max() == 3
+
+
+def records_nothing() -> Any:
+    return COLUMN_VOTES.question()
+
+
+@pytest.mark.parametrize("changes", [{}, {"order": "perturb-first", "test": "distorted"}], ids=str)
+def test_the_audit_says_how_many_rows_are_linked(
+    changes: dict[str, Any], pool: Callable[..., Any], tmp_path: Path
+) -> None:
+    settings = settings_of(audit=True, **changes)
+    run(in_process_grid(settings), settings, tmp_path)
+    result = json.loads((tmp_path / "result.json").read_text())
+    found = audit(settings, tmp_path)
+    wanted = 178 if changes else result["rows_train"]
+    assert found.entries["rows_published"] == wanted
+    assert found.not_examined == ([] if changes else ["scores"])
+    assert f"{wanted} distorted rows published with their labels" in str(found)
+    schema = trained(settings_of(**changes)).federation.schema
+    parts = [pool(settings, schema), *([pool(settings, schema, test=True)] if changes else [])]
+    X, sites = (np.concatenate([getattr(part, name) for part in parts]) for name in ("X", "sites"))
+    if not changes:
+        X = X[:, np.isin(schema.columns, result["columns_kept"])]  # type: ignore[union-attr]
+    linked, correlations = 0, []
+    for site in range(3):
+        original = pd.DataFrame(X[sites == site])
+        copies = pd.DataFrame(distort(original.to_numpy()))
+        correlations.append(original.corrwith(copies).mean())
+        a, b = (((one - one.mean()) / one.std(ddof=0)).fillna(0.0).to_numpy() for one in (original, copies))
+        nearest = np.linalg.norm(b[:, None] - a[None], axis=2).argmin(axis=1)
+        linked += int((nearest == np.arange(len(a))).sum())
+    assert found.entries["linked"] == pytest.approx(linked / wanted)
+    assert found.entries["correlation"] == pytest.approx(np.mean(correlations))
+    assert f"{linked / wanted:.1%} of them nearest to their own original" in str(found)
