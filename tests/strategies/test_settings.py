@@ -50,6 +50,8 @@ BAD: list[tuple[str, Scalar]] = [
     ("class-weight", "even"),
     ("landmark-method", "kmeans"),
     ("guarantee", "global"),
+    ("order", "first"),
+    ("test", "rows"),
     *[
         (name, value)
         for name in (
