@@ -15,6 +15,7 @@ from simulations.baselines.registry import all_baselines
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
 from simulations.papers.data import source
+from simulations.papers.one_owner import one_owner
 from strategies.elimination import SelectionSettings
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import all_strategies
@@ -33,6 +34,9 @@ LIBSVM = "libsvm:"
 
 PUBLIC = "public:"
 """Before the number of training rows that a LIBSVM is trained on, as if only they were public."""
+
+OWNER = "owner:"
+"""Before an experiment of a table whose one owner distorts and publishes it (:mod:`simulations.papers.one_owner`)."""
 
 KEPT = (
     "auc",
@@ -92,7 +96,7 @@ class Run:
     @property
     def command(self) -> str:
         """The command that makes a federated run again; empty for what runs in one place."""
-        if self.strategy.startswith((CENTRAL, FOLDS, LIBSVM, PUBLIC)):
+        if self.strategy.startswith((CENTRAL, FOLDS, LIBSVM, PUBLIC, OWNER)):
             return ""
         options = {"data", "sites", "split", "seed", "strategy"}
         own = [f"--{key} {value}" for key, value in self.items if key in options]
@@ -101,7 +105,9 @@ class Run:
 
 
 def trained_as(strategy: str) -> str:
-    """Return the strategy whose settings a central classifier or selection has."""
+    """Return the strategy whose settings a central classifier, selection or distortion has."""
+    if strategy.startswith(OWNER):
+        return "ssvd"
     return "pan-svm" if strategy.startswith((CENTRAL, FOLDS, PUBLIC)) else strategy.removeprefix(LIBSVM)
 
 
@@ -136,16 +142,19 @@ def execute(run: Run, data_dir: Path, folder: Path) -> Result:
     """
     settings = run.settings(source(str(run.config["data"]), data_dir, folder))
     started = time.perf_counter()
+    found: dict[str, Any]
     if run.strategy.startswith(CENTRAL):
         assert isinstance(settings, PanSvmSettings)
         rows = pooled(settings)
         figures = all_baselines()[run.strategy](settings, rows.train, rows.test)
         evaluation = figures.evaluation
-        found: dict[str, Any] = {
+        found = {
             "accuracy": evaluation.accuracy,
             "auc": evaluation.auc,
             "converged": figures.converged,
         }
+    elif run.strategy.startswith(OWNER):
+        found = one_owner(run.strategy.removeprefix(OWNER), settings.data, settings.seed)
     elif run.strategy.startswith(PUBLIC):
         assert isinstance(settings, PanSvmSettings)
         found = {"auc": on_few_rows(int(run.strategy.removeprefix(PUBLIC)), settings)}
