@@ -12,8 +12,11 @@ from flower_pansvm.ssvd import distort
 from flower_pansvm.tasks.distortion import COLUMN_VOTES, DISTORTED_ROWS, DistortedRowsQuestion
 from simulations.audit.phase import PHASES, Phase
 from simulations.audit.sites import SimulatedSites
-from simulations.distortion import column_correlation, linked_rows
+from simulations.distortion import column_correlation, linked_rows, matched_rows
 from strategies.federation.transcript import TranscriptSum
+
+MOST_MATCHED = 3000
+"""Rows of a site that are matched one to one; the time grows with the third power."""
 
 
 @PHASES.register("distortion")
@@ -28,6 +31,10 @@ class DistortionAudit(Phase):
     texts: ClassVar[Mapping[str, tuple[str, str]]] = {
         "rows_published": ("{} distorted rows published with their labels", "no distorted row published"),
         "linked": ("{:.1%} of them nearest to their own original", "none of them near an original"),
+        "matched": (
+            "{:.1%} if all originals are known and each is given to one of them",
+            "not matched one to one, there are too many rows",
+        ),
         "correlation": (
             "columns correlate with their originals by {:.2f}",
             "no column left that is not constant",
@@ -46,9 +53,11 @@ class DistortionAudit(Phase):
         rows = sum(len(original) for original, _ in tables)
         correlations = np.array([column_correlation(*pair) for pair in tables])
         known = correlations[np.isfinite(correlations)]
+        few = max(len(original) for original, _ in tables) <= MOST_MATCHED
         return {
             "rows_published": rows,
             "linked": sum(linked_rows(*pair) for pair in tables) / rows,
+            "matched": sum(matched_rows(*pair) for pair in tables) / rows if few else None,
             "correlation": float(known.mean()) if len(known) else None,
         }
 

@@ -14,7 +14,7 @@ from clients.local.distortion import filled
 from flower_pansvm.correlation_selection import select
 from flower_pansvm.ssvd import distort, sparsified, values_kept
 from simulations.data.datasets import load_dataset
-from simulations.distortion import column_correlation, distortion, linked_rows
+from simulations.distortion import column_correlation, distortion, linked_rows, matched_rows
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -68,10 +68,11 @@ def accuracy(X: Floats, y: Ints, seed: int) -> float:
 
 def metrics(original: Floats, distorted: Floats) -> dict[str, float]:
     """Return the paper's metrics, the share of rows that are linked, and the correlation of columns."""
-    linked = linked_rows(original, distorted) / len(original)
+    rows = len(original)
     return {
         **asdict(distortion(original, distorted)),
-        "linked": linked,
+        "linked": linked_rows(original, distorted) / rows,
+        "matched": matched_rows(original, distorted) / rows,
         "correlation": column_correlation(original, distorted),
     }
 

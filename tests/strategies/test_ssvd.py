@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from scipy.optimize import linear_sum_assignment
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
@@ -21,6 +22,7 @@ from flower_pansvm.models.model import load_model
 from flower_pansvm.ssvd import distort
 from flower_pansvm.tasks.distortion import COLUMN_VOTES, DISTORTED_ROWS, DistortedRowsQuestion
 from simulations.audit.audit import audit
+from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.app import run
@@ -430,14 +432,61 @@ def test_the_audit_says_how_many_rows_are_linked(
     X, sites = (np.concatenate([getattr(part, name) for part in parts]) for name in ("X", "sites"))
     if not changes:
         X = X[:, np.isin(schema.columns, result["columns_kept"])]  # type: ignore[union-attr]
-    linked, correlations = 0, []
+    linked, matched, correlations = 0, 0, []
     for site in range(3):
         original = pd.DataFrame(X[sites == site])
         copies = pd.DataFrame(distort(original.to_numpy()))
         correlations.append(original.corrwith(copies).mean())
         a, b = (((one - one.mean()) / one.std(ddof=0)).fillna(0.0).to_numpy() for one in (original, copies))
-        nearest = np.linalg.norm(b[:, None] - a[None], axis=2).argmin(axis=1)
+        distances = np.linalg.norm(b[:, None] - a[None], axis=2)
+        nearest = distances.argmin(axis=1)
+        matched += int((linear_sum_assignment(distances)[1] == np.arange(len(a))).sum())
         linked += int((nearest == np.arange(len(a))).sum())
     assert found.entries["linked"] == pytest.approx(linked / wanted)
+    # Several matchings may have nearly the same sum, and rounding decides.
+    assert found.entries["matched"] == pytest.approx(matched / wanted, abs=0.02)
     assert found.entries["correlation"] == pytest.approx(np.mean(correlations))
     assert f"{linked / wanted:.1%} of them nearest to their own original" in str(found)
+
+
+# What somebody with some of the rows can do; docs/rivals.md has the figures
+
+
+def test_whoever_knows_patients_finds_them_and_reads_their_class(shared_data: Path) -> None:
+    """Thirty patients of ionosphere, known by their cells: most are the nearest published row."""
+    settings = settings_of(
+        data="ionosphere",
+        data_dir=str(shared_data),
+        order="perturb-first",
+        test_fraction=0.0,
+        sites=2,
+        min_sites=2,
+    )
+    grid = in_process_grid(settings)
+    trained(settings, grid)
+    answer = next(published(grid))
+    victims = table_of(settings, 0)
+    known = np.random.default_rng(0).permutation(len(victims.X))[:30]
+    scale = np.where(answer["rows"].std(axis=0) > 0, answer["rows"].std(axis=0), 1.0)
+    distances = np.linalg.norm((victims.X[known][:, None] - answer["rows"][None]) / scale, axis=2)
+    nearest = distances.argmin(axis=1)
+    copies = distort(victims.X)
+    found = [np.allclose(answer["rows"][one], copies[own]) for one, own in zip(nearest, known, strict=True)]
+    assert np.mean(found) > 0.6
+    assert victims.labels is not None
+    read = np.array(["b", "g"])[answer["classes"][nearest]]
+    assert (read == victims.labels[known]).mean() > 0.9
+
+
+def test_a_coordinator_that_asks_for_two_columns_has_most_cells_of_one_nearly_as_they_are() -> None:
+    """A site answers one question a run, but the coordinator chooses the columns, and runs are not counted."""
+    settings = settings_of(data="breast_cancer", test_fraction=0.0)
+    federation = joined(settings)
+    radius_and_area = np.isin(np.arange(30), [0, 3])
+    answers = federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(radius_and_area, 0))
+    for name, contact in federation.sites.items():
+        original = table_of(settings, int(name.removeprefix("site-"))).X[:, radius_and_area]
+        copies = distort(original)
+        order = np.lexsort(copies.T)
+        assert answers[contact.node_id].rows == pytest.approx(copies[order])
+        assert (np.abs(copies - original) <= 0.1 * original.std(axis=0)).mean(axis=0).max() > 0.7

@@ -8,7 +8,7 @@ from simulations.papers.reproduction import Place, Plan, Reproduction
 from simulations.papers.run import Result
 
 METRICS = ("VD", "RP", "RM", "CP", "CK", "SK", "NSV")
-OURS = ("linked", "correlation")
+OURS = ("linked", "matched", "correlation")
 """What the paper does not measure: see :mod:`simulations.distortion`."""
 
 PREFIXES = {
