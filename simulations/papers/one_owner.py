@@ -48,8 +48,7 @@ def one_owner(experiment: str, data: str, seed: int) -> dict[str, Any]:
         return {"accuracy": accuracy(X[:, columns], y, seed), "features": int(columns.sum())}
     original = X[:, columns] if experiment == "select-first" else X
     distorted = distort(original)
-    values = np.linalg.svd(original, compute_uv=False).astype(np.float64)
-    found: dict[str, Any] = {"SK": values_kept(values), "NSV": len(values)}
+    found: dict[str, Any] = errors(original, distorted)
     found |= renamed(ALL, metrics(original, distorted))
     found |= renamed(LARGER_R, metrics(original, with_larger_r(original)))
     if experiment == "perturb-first":
@@ -74,6 +73,22 @@ def metrics(original: Floats, distorted: Floats) -> dict[str, float]:
         "linked": linked_rows(original, distorted) / rows,
         "matched": matched_rows(original, distorted) / rows,
         "correlation": column_correlation(original, distorted),
+    }
+
+
+def errors(A: Floats, distorted: Floats) -> dict[str, float]:
+    """Return how many singular values are kept, SK of NSV, and the Frobenius norms of both errors, as shares of A's.
+
+    E1 is that of the values that go, E2 that of the small entries of singular vectors (section II).
+    """
+    U, sigma, Vt = np.linalg.svd(A, full_matrices=False)
+    kept, whole = values_kept(sigma), float(np.linalg.norm(A))
+    lower_rank = (U[:, :kept] * sigma[:kept]) @ Vt[:kept]
+    return {
+        "SK": kept,
+        "NSV": len(sigma),
+        "E1": float(np.linalg.norm(A - lower_rank)) / whole,
+        "E2": float(np.linalg.norm(lower_rank - distorted)) / whole,
     }
 
 

@@ -8,8 +8,11 @@ from simulations.papers.reproduction import Place, Plan, Reproduction
 from simulations.papers.run import Result
 
 METRICS = ("VD", "RP", "RM", "CP", "CK", "SK", "NSV")
-OURS = ("linked", "matched", "correlation")
-"""What the paper does not measure: see :mod:`simulations.distortion`."""
+OURS = ("E1", "E2", "linked", "matched", "correlation")
+"""What the paper does not measure: see :mod:`simulations.papers.one_owner` and :mod:`simulations.distortion`."""
+
+OF_TABLE = ("SK", "NSV", "E1", "E2")
+"""Of the whole table that is distorted, whichever columns are looked at."""
 
 PREFIXES = {
     "Ep2": "",
@@ -46,7 +49,7 @@ class LevelsTable(Reproduction):
     def measure(self, place: Place, result: Result) -> float:
         """Return a metric."""
         row, column = place
-        return float(result[column if column in ("SK", "NSV") else PREFIXES[row] + column])
+        return float(result[column if column in OF_TABLE else PREFIXES[row] + column])
 
 
 def printed(ep2: tuple[float, ...], ep3: tuple[float, ...]) -> dict[Place, float]:

@@ -2,10 +2,14 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from matplotlib.figure import Figure
 
+from flower_pansvm.ssvd import distort
+from simulations.distortion import distortion
 from simulations.papers.lin2011.sets import SETS, decision_list
+from simulations.papers.one_owner import errors
 from simulations.papers.reproduction import all_reproductions
 from simulations.papers.run import execute, make_run
 
@@ -82,6 +86,17 @@ def test_a_run_without_distortion_measures_none_and_one_with_it_does(tmp_path: P
     assert "VD" not in found["original"]
     assert 0 < found["select-first"]["VD"] < 1
     assert found["select-first"]["SK"] <= found["select-first"]["NSV"] == found["select-first"]["features"]
+
+
+def test_both_errors_by_hand() -> None:
+    """The second singular value, 1.8435, goes; ||A|| is the root of 34, VD .352."""
+    A = np.array([[3.0, 1.0], [0.0, 2.0], [4.0, 2.0]])
+    found = errors(A, distort(A))
+    assert (found["SK"], found["NSV"]) == (1, 2)
+    assert found["E1"] == pytest.approx(1.8435 / 34**0.5, abs=1e-4)
+    # The errors are orthogonal here: one has the rows v_2, the other v_1, which stays whole.
+    assert pytest.approx(np.hypot(found["E1"], found["E2"]), abs=1e-3) == distortion(A, distort(A)).VD
+    assert pytest.approx(0.352, abs=1e-3) == distortion(A, distort(A)).VD
 
 
 def test_the_decision_list_makes_rows_that_a_few_columns_tell() -> None:
