@@ -8,7 +8,16 @@ import numpy as np
 import pytest
 
 from flower_pansvm.errors import SumError
-from simulations.benchmarks import flower_app, noise, parts, secagg_plus, sum_costs, tables, turns
+from simulations.benchmarks import (
+    distorted_rows,
+    flower_app,
+    noise,
+    parts,
+    secagg_plus,
+    sum_costs,
+    tables,
+    turns,
+)
 from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Bench, Cost, Variant
 from strategies.settings import make_settings
 
@@ -133,3 +142,15 @@ def test_noise_is_timed_and_as_wide_as_it_is_said_to_be(capsys: pytest.CaptureFi
     for _, _, microseconds, found, exact in rows:
         assert float(microseconds) >= 0
         assert float(found) == pytest.approx(float(exact), rel=0.05)
+
+
+def test_what_distorted_rows_give_away_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+    distorted_rows.main(["iris"])
+    lines = capsys.readouterr().out.strip().splitlines()
+    assert len(lines) == 4
+    assert lines[-1].startswith("| iris | all |")
+    # Undistorted rows are all found, and the map learned from a hundred of them is exact.
+    X, y = np.random.default_rng(0).normal(size=(300, 4)), np.arange(300) % 2
+    assert distorted_rows.known_patients(X, X, y, 0) == (1.0, 1.0)
+    assert distorted_rows.near_by_pairs(X, 2.0 * X, 0) == 1.0
+    assert distorted_rows.known_patients(X, X[::-1], y, 0)[0] < 0.5

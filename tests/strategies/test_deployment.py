@@ -172,6 +172,32 @@ def test_three_supernodes_train_together(coordinator: dict[str, str], tmp_path: 
 
 
 @pytest.mark.slow
+def test_three_supernodes_that_agree_publish_distorted_rows(
+    coordinator: dict[str, str], tmp_path: Path
+) -> None:
+    write_tables(tmp_path, HOSPITALS[:3])
+    agreed = "exact-sums='agreed' distorted-rows='agreed'"
+    with contextlib.ExitStack() as supernodes:
+        for name in HOSPITALS[:3]:
+            supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"], agreed))
+        settings = f"sites=3 out='{tmp_path / 'results'}' strategy='ssvd' kernel='linear'"
+        command = ["flwr", "run", str(APP), "--stream", "--run-config", settings]
+        subprocess.run(command, env=coordinator, check=True, timeout=600)
+        assert outcome(coordinator) == ["finished:completed"]
+    result = json.loads((tmp_path / "results" / "result.json").read_text())
+    assert (result["sites"], result["round_trips"]) == (3, 4)
+    assert result["rows_train"] + result["rows_test"] == ROWS
+    # The same tables in one process give the same model: nothing is random.
+    data = join_data([str(tmp_path / f"{name}.csv") for name in HOSPITALS[:3]])
+    same = make_settings(data=data, label="target", sites=3, strategy="ssvd", kernel="linear")
+    here = train_in_process(same).outcome.model
+    assert isinstance(here, PanSVC)
+    there = PanSVC.load(tmp_path / "results" / "model.npz")
+    X = load_breast_cancer(as_frame=True).data[result["columns_kept"]]
+    assert np.abs(there.decision_function(X) - here.decision_function(X)).max() < 1e-6
+
+
+@pytest.mark.slow
 def test_a_killed_supernode_is_left_out(coordinator: dict[str, str], tmp_path: Path) -> None:
     write_tables(tmp_path, HOSPITALS)
     with contextlib.ExitStack() as supernodes:
