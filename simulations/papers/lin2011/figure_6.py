@@ -11,7 +11,7 @@ from simulations.papers.reproduction import REPRODUCTIONS, Cell, Plan, Reproduct
 
 
 @REPRODUCTIONS.register("lin-figure-6")
-class Figure6(Reproduction):
+class LinFigure6(Reproduction):
     """The runs of Table II."""
 
     title = "Figure 6, accuracy of the experiments"

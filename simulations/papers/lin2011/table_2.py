@@ -15,7 +15,7 @@ PRINTED = {
 
 
 @REPRODUCTIONS.register("lin-table-2")
-class Table2(Reproduction):
+class LinTable2(Reproduction):
     """Four experiments on four sets."""
 
     title = "Table II, accuracy and features"

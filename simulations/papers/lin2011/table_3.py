@@ -6,7 +6,7 @@ from simulations.papers.reproduction import REPRODUCTIONS
 
 
 @REPRODUCTIONS.register("lin-table-3")
-class Table3(LevelsTable):
+class LinTable3(LevelsTable):
     """WBC."""
 
     title = "Table III, level of distortion, WBC"

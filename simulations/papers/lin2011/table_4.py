@@ -5,7 +5,7 @@ from simulations.papers.reproduction import REPRODUCTIONS
 
 
 @REPRODUCTIONS.register("lin-table-4")
-class Table4(LevelsTable):
+class LinTable4(LevelsTable):
     """Sonar."""
 
     title = "Table IV, level of distortion, Sonar"

@@ -5,7 +5,7 @@ from simulations.papers.reproduction import REPRODUCTIONS
 
 
 @REPRODUCTIONS.register("lin-table-5")
-class Table5(LevelsTable):
+class LinTable5(LevelsTable):
     """Ionosphere."""
 
     title = "Table V, level of distortion, Ionosphere"

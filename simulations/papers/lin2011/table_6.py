@@ -6,7 +6,7 @@ from simulations.papers.reproduction import REPRODUCTIONS
 
 
 @REPRODUCTIONS.register("lin-table-6")
-class Table6(LevelsTable):
+class LinTable6(LevelsTable):
     """Synthetic."""
 
     title = "Table VI, level of distortion, Synthetic"
