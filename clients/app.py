@@ -15,6 +15,7 @@ from clients.local import (
     local_training,
     output_perturbation,
     private_training,
+    random_kernel,
     scaling,
     scoring,
     selection,
@@ -32,6 +33,7 @@ LOCAL = (
     consensus,
     private_training,
     output_perturbation,
+    random_kernel,
 )
 """All that a hospital computes on its rows is in these modules; each enters its work in `HANDLERS`."""
 

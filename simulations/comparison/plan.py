@@ -128,7 +128,8 @@ class Plan:
                     running.check_classes(strategy, pool.schema.classes)
         except PanSVMError as error:
             raise type(error)(f"{where}: {error}", error.detail) from None
-        classes = [np.unique(pool.train.classes[pool.train.sites == site]) for site in range(settings.sites)]
+        blocks = range(int(max(pool.train.sites.max(), pool.test.sites.max(initial=0))) + 1)
+        classes = [np.unique(pool.train.classes[pool.train.sites == site]) for site in blocks]
         empty = [simulated_name(site) for site, found in enumerate(classes) if len(found) == 0]
         if empty:
             raise SettingError(
