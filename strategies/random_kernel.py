@@ -100,7 +100,7 @@ class RandomKernel(PhasedStrategy):
         if len(set(train.classes.tolist())) < 2:
             raise TableError("The sites' training rows are all of one class. Lower test-fraction.")
         with phase("linear program"):
-            u, threshold = one_norm_svm(train.K, 2.0 * train.classes - 1.0, chosen.nu)
+            u, threshold = one_norm_svm(train.K, np.where(train.classes == 1, 1.0, -1.0), chosen.nu)
         if not u.any():
             log(WARNING, "all weights are 0, so every row gets the same class: nu=%g is too small", chosen.nu)
         kernel = Kernel(chosen.kernel, mu)  # type: ignore[arg-type]

@@ -28,8 +28,8 @@ from strategies.steps.join_replies import check_extremes
 
 A = TypeVar("A")
 
-SHARE_OF_ROWS = 0.1
-"""Largest number of rows of B, in shares of all rows (section 4 of the paper: those of a random tenth of them)."""
+ROWS_EACH = 10
+"""Rows of the data set for each row of B (section 4 of the paper: as many as a random tenth of them)."""
 
 NOT_ITS_OWN = "It runs another version of flower-pansvm, or a changed one."
 
@@ -76,6 +76,11 @@ def count_rows(federation: Federation, layout: LayoutBroadcast) -> int:
     return int(rows[0])
 
 
+def most_rows(rows: int, columns: int) -> int:
+    """Return the number of rows of B in the paper's experiments, for so many rows and columns of the smallest block."""
+    return max(1, min(columns - 1, rows // ROWS_EACH))
+
+
 def rows_of_matrix(asked: int | None, rows: int, layout: LayoutBroadcast) -> int:
     """Return the number of rows of B (2.5): below the number of columns of each block, and a tenth of the rows.
 
@@ -107,7 +112,7 @@ def rows_of_matrix(asked: int | None, rows: int, layout: LayoutBroadcast) -> int
             f"rows is {asked}, but the random matrix has to have fewer rows than any block has columns, and {where}: "
             f"from as many equations as unknowns its rows could be computed. The largest value is {fewest - 1}."
         )
-    found = asked or max(1, min(fewest - 1, int(SHARE_OF_ROWS * rows)))
+    found = asked or most_rows(rows, fewest)
     if 2 * found > fewest:
         log(
             WARNING,
