@@ -10,6 +10,13 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.keys import keystream
+from flower_pansvm.secure_sum.wire import join_fields
+
+
+def block_seed(secret: bytes, columns: Sequence[str]) -> bytes:
+    """Return the seed of a column block's random matrix from a site's lasting secret: the same in each run."""
+    names = (column.encode() for column in columns)
+    return hmac.digest(secret, join_fields(tags.COLUMN_BLOCK, *names), "sha256")
 
 
 def random_matrix(seed: bytes, rows: int, columns: int) -> Floats:

@@ -15,7 +15,7 @@ from clients.site import Site
 from flower_pansvm import records, scaling
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.random_kernel import matrix_digest, random_matrix
+from flower_pansvm.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields
 from flower_pansvm.tasks import random_kernel as tasks
@@ -39,8 +39,7 @@ def cell(site: Site, question: Nothing) -> tasks.CellAnswer:  # noqa: ARG001
         roster = site.participation.this.roster
         deal_seed(site, SLOTS, secrets.token_bytes(32), roster)
         columns = np.array(site.schema().columns, dtype=np.str_)[site.own_columns()]
-        about = join_fields(tags.COLUMN_BLOCK, *(column.encode() for column in columns))
-        seed = hmac.digest(cast(bytes, site.kept(SECRET)), about, "sha256")
+        seed = block_seed(cast(bytes, site.kept(SECRET)), columns.tolist())
         deal_seed(site, COLUMN_BLOCK, seed, [name for name in roster if name in names])
     return tasks.CellAnswer(rows)
 

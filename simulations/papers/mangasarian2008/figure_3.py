@@ -5,7 +5,7 @@ from simulations.papers.reproduction import REPRODUCTIONS
 
 
 @REPRODUCTIONS.register("mangasarian-figure-3")
-class Figure3(Scatter):
+class MangasarianFigure3(Scatter):
     """A point for each data set that has enough columns."""
 
     title = "Figure 3, error with and without sharing, two column blocks"

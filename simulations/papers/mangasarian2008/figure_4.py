@@ -5,7 +5,7 @@ from simulations.papers.reproduction import REPRODUCTIONS
 
 
 @REPRODUCTIONS.register("mangasarian-figure-4")
-class Figure4(Scatter):
+class MangasarianFigure4(Scatter):
     """A point for each data set that has enough columns."""
 
     title = "Figure 4, error with and without sharing, four column blocks"

@@ -20,7 +20,7 @@ MANGASARIAN_ERRORS = (
 
 
 @REPRODUCTIONS.register("mangasarian-table-1")
-class Table1(Reproduction):
+class MangasarianTable1(Reproduction):
     """Seven data sets in up to eight column blocks; ten folds, a run each."""
 
     title = "Table 1, error rates by number of column blocks, Gaussian kernel"
