@@ -72,3 +72,14 @@ def test_blocks_combine_to_the_whole_kernel() -> None:
     for kernel in KERNELS:
         cells = [kernel(X[:, part], B[:, part]) for part in (slice(0, 2), slice(2, 3), slice(3, 7))]
         assert combined(kernel, cells) == pytest.approx(kernel(X, B), abs=1e-12)
+
+
+def test_two_runs_with_other_ranges_give_all_rows_without_a_column_of_zero_and_one() -> None:
+    """B stays the same from run to run, but the units of the columns are the coordinator's and the other sites'."""
+    generator = np.random.default_rng(0)
+    X, B, equations, right = generator.random((30, 6)), random_matrix(bytes(32), 5, 6), [], []
+    for width in (np.ones(6), np.array([1.0, 1.0, 1.5, 1.0, 1.0, 1.0])):
+        equations.append(B / width)
+        right.append(Kernel("linear")(X / width, B))
+    solved = np.linalg.lstsq(np.vstack(equations), np.hstack(right).T, rcond=None)[0].T
+    assert solved == pytest.approx(X, abs=1e-8)
