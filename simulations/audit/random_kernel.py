@@ -16,7 +16,7 @@ from simulations.audit.phase import PHASES, Phase
 from simulations.audit.sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum
 from strategies.random_kernel import RandomKernelSettings
-from strategies.steps.random_kernel import rows_of_matrix
+from strategies.steps.random_kernel import most_rows
 
 CLOSE = 1e-6
 """Largest difference of a cell, in shares of its column's range, of a row that counts as found."""
@@ -46,7 +46,7 @@ class RandomKernelAudit(Phase):
         chosen, layout = sites.settings, asked[0].heard(LAYOUT)
         assert isinstance(chosen, RandomKernelSettings)
         rows = next(one for one in transcript if one.task == CELL.name).answer(CELL).rows
-        size = rows_of_matrix(chosen.rows, int(rows[0]), layout)
+        size = chosen.rows or most_rows(int(rows[0]), int(np.bincount(layout.columns).min()))
         kernel = Kernel(chosen.kernel, chosen.mu or 1.0 / len(layout.columns))  # type: ignore[arg-type]
         blocks: dict[int, list[Site]] = {}
         for site in sites.before(asked[0]):
