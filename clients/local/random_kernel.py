@@ -33,7 +33,9 @@ def cell(site: Site, question: Nothing) -> tasks.CellAnswer:  # noqa: ARG001
     kernel rows of two runs would give whole rows to those who know both matrices.
     """
     block, names = site.block_number(), site.column_block()
-    rows = np.zeros(int(site.layout().blocks.max()) + 1)
+    blocks = int(site.layout().blocks.max()) + 1
+    check_size(site, blocks)
+    rows = np.zeros(blocks)
     rows[block] = len(site.train().classes) + len(site.test().classes)
     if site.participation is not None:
         roster = site.participation.this.roster

@@ -25,6 +25,7 @@ from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.keys import unseal
 from flower_pansvm.secure_sum.wire import keys_digest
 from flower_pansvm.tasks.joining import JoinAnswer
+from flower_pansvm.tasks.limits import COUNT
 from flower_pansvm.tasks.random_kernel import (
     CELL,
     KERNEL,
@@ -43,6 +44,8 @@ from simulations.prediction import predict_file, with_simulated_matrices
 from strategies.app import run
 from strategies.federation.federation import Federation
 from strategies.master.one_norm_svm import one_norm_svm
+from strategies.plausible.check import check_sum
+from strategies.plausible.opened import Opened
 from strategies.random_kernel import RandomKernel
 from strategies.results import RESULT_FILE
 from strategies.settings import Settings, make_settings
@@ -204,6 +207,14 @@ def test_a_matrix_of_a_site_with_other_columns_is_refused(monkeypatch: pytest.Mo
         FederationError, match="refuses a random matrix from site 'site-000', which has other"
     ):
         trained(settings_of(split="checkerboard:2x2"))
+
+
+@pytest.mark.parametrize("rows", [[0.5], [-1.0], [[1.0]]])
+def test_a_number_of_rows_that_cannot_be_is_refused(rows: Any) -> None:
+    sums = {"rows": np.array(rows)}
+    opened = Opened(CELL, Nothing(), sums, {"rows": COUNT}, ("a", "b", "c"), {}, None, 3)
+    with pytest.raises(FederationError, match="task 'cell' over 3 sites cannot be"):
+        check_sum(opened)
 
 
 def test_a_run_has_one_layout() -> None:
