@@ -7,6 +7,9 @@ from scipy.sparse import csc_array, eye_array, hstack
 
 from flower_pansvm.models.errors import TrainingError
 
+METHODS = ("highs", "highs-ipm")
+"""HiGHS' own choice, the simplex method; and its interior points, where that gives up, as in tuning on CH and WD."""
+
 
 def one_norm_svm(
     K: NDArray[np.float64], d: NDArray[np.float64], nu: float
@@ -43,8 +46,11 @@ def one_norm_svm(
     bounds = np.zeros((len(cost), 2))
     bounds[:, 1] = np.inf
     bounds[2 * size, 0] = -np.inf
-    found = linprog(cost, A_ub=left, b_ub=-np.ones(rows), bounds=bounds, method="highs")
-    if found.x is None:
+    for method in METHODS:
+        found = linprog(cost, A_ub=left, b_ub=-np.ones(rows), bounds=bounds, method=method)
+        if found.x is not None:
+            break
+    else:
         raise TrainingError(
             f"HiGHS did not solve the 1-norm SVM of {rows} rows: {found.message} Choose another nu or mu."
         )

@@ -1,12 +1,14 @@
 """The 1-norm SVM: by hand, against its dual, and with a nu that is too small."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.optimize import linprog
+from scipy.optimize import OptimizeResult, linprog
 
-from flower_pansvm.errors import PanSVMError
+from flower_pansvm.models.errors import TrainingError
 from strategies.master.one_norm_svm import one_norm_svm
 
 
@@ -39,6 +41,28 @@ def test_a_small_nu_gives_no_weights() -> None:
     assert not u.any()
 
 
-def test_what_cannot_be_solved_says_so() -> None:
-    with pytest.raises((PanSVMError, ValueError)):
+@pytest.mark.parametrize("failing", [1, 2])
+def test_where_the_simplex_method_gives_up_interior_points_are_tried(
+    failing: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tried = []
+
+    def gives_up(*args: Any, method: str, **more: Any) -> Any:
+        tried.append(method)
+        if len(tried) <= failing:
+            return OptimizeResult(x=None, message="Solve error")
+        return linprog(*args, method=method, **more)
+
+    monkeypatch.setattr("strategies.master.one_norm_svm.linprog", gives_up)
+    if failing == 1:
+        u, gamma = one_norm_svm(np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), 10.0)
+        assert (u, gamma) == (pytest.approx([1.0], abs=1e-6), pytest.approx(0.0, abs=1e-6))
+    else:
+        with pytest.raises(TrainingError, match="did not solve the 1-norm SVM of 2 rows: Solve error"):
+            one_norm_svm(np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), 10.0)
+    assert tried == ["highs", "highs-ipm"]
+
+
+def test_what_is_no_number_is_an_error() -> None:
+    with pytest.raises(ValueError, match="nan"):
         one_norm_svm(np.array([[np.nan], [1.0]]), np.array([1.0, -1.0]), 1.0)
