@@ -16,6 +16,7 @@ from clients.local import (
     local_training,
     output_perturbation,
     private_training,
+    random_kernel,
     scaling,
     scoring,
     selection,
@@ -34,6 +35,7 @@ LOCAL = (
     private_training,
     output_perturbation,
     distortion,
+    random_kernel,
 )
 """All that a hospital computes on its rows is in these modules; each enters its work in `HANDLERS`."""
 

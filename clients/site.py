@@ -13,7 +13,7 @@ from flwr.app import Context
 from numpy.typing import NDArray
 
 from clients.cache import cached
-from clients.gate.broadcasts import digest_of, recall
+from clients.gate.broadcasts import digest_of, recall, was_told
 from clients.gate.classes import log_left_out, rows_with_classes
 from clients.gate.membership import Participation
 from clients.gate.terms import agreed_terms, least_rows, site_name
@@ -35,6 +35,7 @@ from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
 from flower_pansvm.tasks.joining import SCHEMA
 from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
 from flower_pansvm.tasks.limits import MOST_ROWS
+from flower_pansvm.tasks.random_kernel import LAYOUT, LayoutBroadcast
 from flower_pansvm.tasks.scaling import SCALING
 from flower_pansvm.tasks.task import Broadcast
 
@@ -91,6 +92,35 @@ class Site:
         """Return the common columns and classes."""
         told = self.told(SCHEMA)
         return Schema(told.columns, told.classes, told.positive_labels)
+
+    def layout(self) -> LayoutBroadcast:
+        """Return which sites hold which columns; a second layout in a run is a FederationError."""
+        self.settle(
+            LAYOUT.name, self.digest_of(LAYOUT), "a second layout: another site could claim its columns"
+        )
+        return self.told(LAYOUT)
+
+    def block_number(self) -> int:
+        """Return the number of this site's column block; FederationError if the layout does not have the site."""
+        told = self.layout()
+        if self.name not in told.sites or len(told.blocks) != len(told.sites):
+            raise FederationError(f"Site '{self.name}' is missing in the run's layout. {NOT_FOLLOWED}")
+        return int(told.blocks[told.sites.index(self.name)])
+
+    def column_block(self) -> tuple[str, ...]:
+        """Return the names of the sites that hold the same columns as this one, itself among them."""
+        own, told = self.block_number(), self.layout()
+        return tuple(name for name, block in zip(told.sites, told.blocks, strict=True) if block == own)
+
+    def own_columns(self) -> Bools:
+        """Return which of the schema's columns this site has: all of them in a run without a layout."""
+        columns = self.schema().columns
+        if not was_told(self.context, LAYOUT):
+            return np.ones(len(columns), dtype=np.bool_)
+        own: Bools = self.layout().columns == self.block_number()
+        if len(own) != len(columns):
+            raise FederationError(f"Site '{self.name}' was not told the block of each column. {NOT_FOLLOWED}")
+        return own
 
     def train(self) -> Rows:
         """Return the rows the site trains on."""
@@ -177,7 +207,7 @@ class Site:
 
     def _split(self) -> Split:
         told = self.told(SCHEMA)
-        key = ("split", self.digest_of(SCHEMA), least_rows(self.context))
+        key = ("split", self.digest_of(SCHEMA), self.own_columns().tobytes(), least_rows(self.context))
         split = cast(Split, self._cached(key, lambda: self._make_split(told.test_fraction, told.seed)))
         self.log_left_out(split.left_out)
         return split
@@ -191,7 +221,8 @@ class Site:
 
     def _make_split(self, test_fraction: float, seed: int) -> Split:
         schema = self.schema()
-        X = align(self.table(), schema.columns).X
+        own = self.own_columns()
+        X = align(self.table(), [column for column, has in zip(schema.columns, own, strict=True) if has]).X
         labels = self.labels()
         classes = schema.indices(labels)
         known = (classes >= 0) & rows_with_classes(self.context, labels, schema.positive_labels)

@@ -12,8 +12,12 @@ from numpy.typing import NDArray
 from clients.table.reading import read_for_prediction
 from clients.table.table import Table, align
 from flower_pansvm.models.errors import ModelFileError
-from flower_pansvm.models.model import load_model
+from flower_pansvm.models.model import Model, load_model
+from flower_pansvm.models.random_kernel_svc import NEEDS_SITES, RandomKernelSVC
+from flower_pansvm.random_kernel import block_seed, matrix_digest, random_matrix
+from simulations.audit.sites import simulated_secrets
 from strategies.results import RESULT_FILE
+from strategies.settings import settings_from
 
 
 @dataclass(frozen=True)
@@ -57,6 +61,8 @@ def predict_file(model_path: Path, table_path: Path, label: str | None) -> Predi
     """
     _check_model_was_made(model_path)
     model = load_model(model_path)
+    if isinstance(model, RandomKernelSVC):
+        model = with_simulated_matrices(model, model_path.parent / RESULT_FILE)
     schema = model.schema_
     table = read_for_prediction(table_path, label)
     needed, unused = _needed(table, schema.columns)
@@ -77,6 +83,26 @@ def predict_file(model_path: Path, table_path: Path, label: str | None) -> Predi
     said = np.array([place[str(name)] for name in predicted])
     accuracy = float((schema.indices(table.labels) == said).mean())
     return Predictions(frame, accuracy, unused)
+
+
+def with_simulated_matrices(model: RandomKernelSVC, result: Path) -> Model:
+    """Return a model with the random matrices of its run's simulated sites, which follow from the settings.
+
+    Raises
+    ------
+    ModelFileError
+        If the matrices are others, as those of hospitals are, or the run's result is not beside the model.
+    """
+    if not result.exists():
+        raise ModelFileError(NEEDS_SITES)
+    settings = settings_from(json.loads(result.read_text(encoding="utf-8"))["config"])
+    secrets, size = simulated_secrets(settings), len(model.parts_.u)
+    matrices, columns = [], np.array(model.schema_.columns, dtype=np.str_)
+    for number, digest in enumerate(model.parts_.digests):
+        own = columns[model.parts_.blocks == number].tolist()
+        candidates = (random_matrix(block_seed(secret, own), size, len(own)) for secret in secrets)
+        matrices.append(next((B for B in candidates if matrix_digest(B) == digest), np.empty((0, len(own)))))
+    return model.with_matrices(matrices)
 
 
 def _check_model_was_made(path: Path) -> None:

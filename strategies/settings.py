@@ -51,7 +51,9 @@ class Settings:
     label: str = setting("", text(), "Label column; by default 'label'.")
     positive: str = setting("", text(), "Labels that count as positive, by commas.")
     split: str = setting(
-        "iid", text(), "How rows are dealt to simulated sites: iid, dirichlet:A, feature:COLUMN or by:COLUMN."
+        "iid",
+        text(),
+        "How rows are dealt to simulated sites: iid, dirichlet:A, feature:COLUMN, by:COLUMN or checkerboard:RxS.",
     )
     sites: int = setting(5, whole(2), "Number of sites.")
     data_dir: str = setting("", text(), "Folder of data sets; by default $PANSVM_DATA.")

@@ -40,6 +40,8 @@ class PhasedStrategy(Strategy):
         The strategy's settings; a strategy with some of its own has a subclass.
     several_classes : bool
         Whether it tells more than two classes apart.
+    by_columns : bool
+        Whether sites may hold some of the columns only.
     federation : Federation
         The sites, while and after the strategy runs.
     outcome : Outcome
@@ -48,6 +50,7 @@ class PhasedStrategy(Strategy):
 
     settings_class: ClassVar[type[Settings]] = Settings
     several_classes: ClassVar[bool] = True
+    by_columns: ClassVar[bool] = False
 
     def __init__(
         self, settings: Settings, checkpoint: Checkpoint | None = None, transcript: Transcript | None = None

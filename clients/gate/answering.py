@@ -19,7 +19,7 @@ from clients.gate.door import leave, pass_on
 from clients.gate.membership import remember, take_part, take_step, withdraw
 from clients.gate.private import privately
 from clients.gate.promise import check_promise
-from clients.gate.slots import take_seed
+from clients.gate.seeds import take_seeds
 from clients.gate.state_folder import note_value_refusal
 from clients.gate.terms import is_simulated, site_name
 from clients.gate.turns import turn
@@ -90,7 +90,7 @@ def _answer(task: Task[Q, A], work: Work[Q, A], content: RecordDict, context: Co
         broadcasts.keep(context, content)
         if participation is not None:
             sites_of_run(site)
-            take_seed(site, participation, records.read_each(content, "notes", bytes))
+            take_seeds(site, participation, records.read_each(content, "notes", bytes))
         answer = privately(site, task, question, work) if task.private else work(site, question)  # type: ignore[arg-type]
         reply, kept = leave(task, answer, participation, site.outbox)
     except BudgetError:

@@ -49,6 +49,11 @@ def digest_of(context: Context, broadcast: Broadcast[Any]) -> str:
     return digests[broadcast.name]
 
 
+def was_told(context: Context, broadcast: Broadcast[Any]) -> bool:
+    """Return whether this site has received a broadcast."""
+    return broadcast.name in _digests(context)
+
+
 def told(context: Context, content: RecordDict) -> dict[str, str]:
     """Return the digests of all that this site has been told, a message's broadcasts included, by name."""
     new = {name: records.digest(values) for name, values in records.groups(content, PREFIX).items()}

@@ -19,7 +19,7 @@ from flower_pansvm.tasks.consents import AGREED, AGREEMENTS, CONSENTS, EXACT_SUM
 from flower_pansvm.terms import MIN_CLUSTER, Terms
 
 KEYS = (
-    *("data", "label", "classes", "cache", "state", "name", "identity", "roster"),
+    *("data", "label", "row-id", "classes", "cache", "state", "name", "identity", "roster"),
     *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster", "blur"),
     *("epsilon", "delta", "colluders", EXACT_SUMS),
     *("partition-id", "num-partitions"),

@@ -1,9 +1,11 @@
 """What a site's rows add up to, fold by fold."""
 
+import secrets
+
 import numpy as np
 
 from clients.gate.answering import answers
-from clients.gate.slots import deal_seed
+from clients.gate.seeds import SLOTS, deal_seed
 from clients.gate.terms import agreed_terms
 from clients.site import Site
 from flower_pansvm import scaling
@@ -17,7 +19,8 @@ from flower_pansvm.tasks.task import Nothing
 @answers(tasks.MOMENTS)
 def moments(site: Site, question: Nothing) -> tasks.MomentsAnswer:  # noqa: ARG001
     """Add to the federated mean and variance; the first site also deals out the seed of the landmark slots."""
-    deal_seed(site)
+    if site.participation is not None:
+        deal_seed(site, SLOTS, secrets.token_bytes(32), site.participation.this.roster)
     X = site.train().X
     by_fold = [scaling.moments(X[rows]) for rows in _folds(site)]
     return tasks.MomentsAnswer(

@@ -6,6 +6,7 @@ folder), names of columns, row numbers and counts, and never the content of a ce
 
 import difflib
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -21,7 +22,7 @@ CELLS_AT_ONCE = 1_000_000
 """Cells of text that are turned into numbers at a time."""
 
 
-def read_table(path: Path, label: str | None = None) -> Table:
+def read_table(path: Path, label: str | None = None, row_id: str | None = None) -> Table:
     """Read a site's table for training.
 
     Parameters
@@ -31,13 +32,38 @@ def read_table(path: Path, label: str | None = None) -> Table:
         LIBSVM text has its label in the first field and no column names: its columns are f1, f2, ….
     label : str or None
         Name of the label column; None for ``label``.
+    row_id : str or None
+        Name of a column with a text of its own in each row, by which the table is sorted; it is no feature.
 
     Raises
     ------
     TableError
         If the file cannot be read, or its content cannot be used for training.
     """
-    return table_from_frame(read_frame(path), label or LABEL, path.name)
+    frame = read_frame(path)
+    if row_id is None:
+        return table_from_frame(frame, label or LABEL, path.name)
+    ids = _row_ids(frame, row_id, path.name)
+    order = np.argsort(ids, kind="stable")
+    table = table_from_frame(frame.iloc[order].drop(columns=row_id), label or LABEL, path.name)
+    return replace(table, ids=ids[order])
+
+
+def _row_ids(frame: pd.DataFrame, row_id: str, name: str) -> NDArray[np.str_]:
+    """Return the id of each row, a number the same however it is written, after a check that they differ."""
+    if row_id not in frame.columns:
+        raise TableError(
+            f"'{name}' has no column '{row_id}'. Name the column of row ids in the node config as row-id."
+        )
+    ids = canonical_labels(frame[row_id])
+    found = [text for text in ids if text is not None]
+    if len(set(found)) < len(ids):
+        raise TableError(
+            f"In '{name}', a row has no id in column '{row_id}', or two rows have the same. Give each row one of its "
+            "own, the same as in the tables that hold its other columns.",
+            detail=f"Of {len(ids)} rows, {len(set(found))} have an id of their own.",
+        )
+    return np.array(found, dtype=np.str_)
 
 
 def read_for_prediction(path: Path, label: str | None = None) -> Table:

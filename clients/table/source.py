@@ -28,7 +28,12 @@ def table_identity(context: Context) -> Hashable:
     node = context.node_config
     if "data" in node:
         status = Path(str(node["data"])).stat() if Path(str(node["data"])).is_file() else None
-        return str(node["data"]), node.get("label"), status and (status.st_mtime_ns, status.st_size)
+        return (
+            str(node["data"]),
+            node.get("label"),
+            node.get("row-id"),
+            status and (status.st_mtime_ns, status.st_size),
+        )
     run = context.run_config
     choice = tuple(run.get(key) for key in ("data", "label", "split", "seed", "data-dir"))
     return node.get("num-partitions"), node.get("partition-id"), choice
@@ -37,20 +42,22 @@ def table_identity(context: Context) -> Hashable:
 def open_table(context: Context) -> Table:
     """Read the table of the site that a context belongs to.
 
-    Its node config holds ``data``, the path of the table, and optionally ``label``, the name of the label column, and
-    ``cache``, the folder for a copy of a large table; or ``partition-id`` and ``num-partitions`` of a simulated site.
+    Its node config holds ``data``, the path of the table, and optionally ``label``, the name of the label column,
+    ``row-id``, that of a column by which rows are matched, and ``cache``, the folder for a copy of a large table; or
+    ``partition-id`` and ``num-partitions`` of a simulated site.
     """
     node = context.node_config
     if "data" in node:
         path, folder = Path(str(node["data"])), cache_folder(context)
-        label = str(node.get("label") or "") or None
-        if folder is not None and path.is_file() and path.stat().st_size > LARGE:
+        label, row_id = (str(node.get(key) or "") or None for key in ("label", "row-id"))
+        # A copy has no row ids.
+        if folder is not None and not row_id and path.is_file() and path.stat().st_size > LARGE:
             from clients.table.cache import read_through_cache  # noqa: PLC0415 - most tables are small
 
             return read_through_cache(path, label, folder)
         from clients.table.reading import read_table  # noqa: PLC0415 - each message may start a process
 
-        return read_table(path, label)
+        return read_table(path, label, row_id)
     if "partition-id" not in node:
         raise TableError(
             "This site's node config names no table. Start the SuperNode with "

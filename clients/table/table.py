@@ -24,6 +24,9 @@ class Table:
         repr=False
     )  # (rows,): in canonical form; None if read without labels
     absent_is_zero: bool = False  # whether a column f<number> that is not there is all zero, as in LIBSVM
+    ids: NDArray[np.str_] | None = field(
+        default=None, repr=False
+    )  # (rows,): in order; None without a row-id column
 
 
 def align(table: Table, columns: Sequence[str]) -> Table:

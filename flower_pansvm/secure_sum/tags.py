@@ -10,3 +10,8 @@ ORDER = b"flower-pansvm/1/order"  # the rank of a site in an order that looks ra
 RUN_KEYS = b"flower-pansvm/1/run-keys"  # what a site's identity signs when it joins a run
 SLOTS = b"flower-pansvm/1/slots"  # which slots of the landmarks' matrix are whose
 BLUR = b"flower-pansvm/1/blur"  # the secret from which a site makes its noise, and the streams made from it
+ROW_BLOCK = (
+    b"flower-pansvm/1/row-block"  # the mark of the rows of a cell, the same for all cells of a row block
+)
+COLUMN_BLOCK = b"flower-pansvm/1/column-block"  # a site's seed of the random matrix of its column block
+RANDOM_MATRIX = b"flower-pansvm/1/random-matrix"  # the stream of that matrix

@@ -19,7 +19,7 @@ class MomentsAnswer:
     square: Floats = summed()  # (folds, features): the sum of their squares
 
 
-MOMENTS = Task("moments", "train", Nothing, MomentsAnswer, since="0.1.0")
+MOMENTS = Task("moments", "train", Nothing, MomentsAnswer, since="0.1.0", deals=True)
 
 
 @dataclass(frozen=True)

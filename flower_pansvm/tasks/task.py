@@ -114,6 +114,9 @@ class Task(Generic[Q, A]):
     answer: type[A]
     since: str  # first version of this project whose sites have the task
     promise: Promise = "defended"  # with preset=private
+    deals: bool = (
+        False  # whether sites hand each other secrets with it, which a run that is resumed needs anew
+    )
 
     def __post_init__(self) -> None:
         types = get_type_hints(self.answer)

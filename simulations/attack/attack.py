@@ -119,7 +119,8 @@ def attack(settings: Settings, folder: Path, minutes: float, show: Callable[[str
     """
     if not isinstance(settings, NystroemSettings) or settings.kernel != "rbf":
         raise SettingError(
-            "The attacker fits rows to sums over a Nyström map with the rbf kernel only. Leave the setting kernel out."
+            "The attacker fits rows to sums over a Nyström map with the rbf kernel only. Leave the setting kernel out, "
+            "or choose a strategy with such a map; of random-kernel --audit alone says which rows can be computed."
         )
     record = read_transcript(folder)
     of_models = any(one.task == CONSENSUS.name for one in record)

@@ -43,3 +43,13 @@ class SimulatedSites:
         site.first(SECRET, secret_of(site))
         site.first(SITES, self.settings.sites)
         return site
+
+
+def simulated_secrets(settings: Settings) -> list[bytes]:
+    """Return the lasting secret of each simulated site of a run, which follows from the settings."""
+    config, sites = settings.run_config, settings.sites
+    nodes = ({"partition-id": number, "num-partitions": sites} for number in range(sites))
+    return [
+        secret_of(Site(Context(0, number, dict(node), RecordDict(), config)))
+        for number, node in enumerate(nodes)
+    ]

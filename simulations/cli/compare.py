@@ -30,7 +30,7 @@ def compare(
         str, typer.Option(help="Strategies and baselines, by commas.")
     ] = "pan-svm,local-only,central:svc",
     splits: Annotated[
-        str, typer.Option(help="iid, dirichlet:A, feature:COLUMN or by:COLUMN, by commas.")
+        str, typer.Option(help="iid, dirichlet:A, feature:COLUMN, by:COLUMN or checkerboard:RxS, by commas.")
     ] = DEFAULTS.split,
     aggregations: Annotated[
         str, typer.Option(help="Secure-sum protocols, by commas.")

@@ -14,6 +14,9 @@ from simulations.cli.app import cli
 if TYPE_CHECKING:
     from simulations.papers.run import Result, Run
 
+TOLD = ("strategy", "data", "seed", "blocks", "fold")
+"""What is told of a run when it has ended."""
+
 
 @cli.command("reproduce", help="Run the tables and figures of a paper again, ours beside the paper's.")
 def reproduce(
@@ -59,7 +62,7 @@ def reproduce(
         def show(run: "Run", result: "Result", left: int) -> None:
             told = result.get("error") or f"{result['wall']:.1f} s"
             console.print(
-                f"{run.strategy} {run.config['data']} seed {run.config['seed']}: {told}; {left} left"
+                f"{' '.join(str(value) for key, value in run.items if key in TOLD)}: {told}; {left} left"
             )
 
         results = do_runs(runs, _folder(data_dir), out, 1 if what.timed else 2, show)

@@ -51,7 +51,7 @@ def run(
     positive: Positive = "",
     sites: Sites = DEFAULTS.sites,
     split: Annotated[
-        str, typer.Option(help="iid, dirichlet:A, feature:COLUMN or by:COLUMN.")
+        str, typer.Option(help="iid, dirichlet:A, feature:COLUMN, by:COLUMN or checkerboard:RxS.")
     ] = DEFAULTS.split,
     strategy: Annotated[
         str | None,

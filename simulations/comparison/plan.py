@@ -15,7 +15,7 @@ from simulations.baselines.central import check_given
 from simulations.baselines.registry import all_baselines
 from simulations.comparison.run import Case, settings_of
 from simulations.data.pooling import pooled
-from simulations.data.sites import SEPARATOR, join_data
+from simulations.data.sites import SEPARATOR, join_data, whole_rows_of
 from simulations.engines import running
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import all_strategies
@@ -128,7 +128,8 @@ class Plan:
                     running.check_classes(strategy, pool.schema.classes)
         except PanSVMError as error:
             raise type(error)(f"{where}: {error}", error.detail) from None
-        classes = [np.unique(pool.train.classes[pool.train.sites == site]) for site in range(settings.sites)]
+        parts = range(len(whole_rows_of(settings)))
+        classes = [np.unique(pool.train.classes[pool.train.sites == part]) for part in parts]
         empty = [simulated_name(site) for site, found in enumerate(classes) if len(found) == 0]
         if empty:
             raise SettingError(

@@ -2,6 +2,7 @@
 
 import difflib
 import math
+import re
 from collections.abc import Sequence
 
 import numpy as np
@@ -11,7 +12,8 @@ from clients.table.table import Table
 from flower_pansvm.errors import SettingError
 from flower_pansvm.setting_values import near_matches
 
-SPLITS = ("iid", "dirichlet:A", "feature:COLUMN", "by:COLUMN")
+SPLITS = ("iid", "dirichlet:A", "feature:COLUMN", "by:COLUMN", "checkerboard:RxS")
+CHECKERBOARD = "checkerboard:"
 
 Rows = NDArray[np.int64]
 """Numbers of the rows of one site."""
@@ -25,17 +27,20 @@ def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
     table : Table
         All rows, with labels.
     sites : int
-        How many sites, each gets at least one row. Without meaning for ``by:COLUMN``.
+        How many sites, each gets at least one row. Without meaning for ``by:COLUMN`` and ``checkerboard:RxS``.
     split : str
         - ``iid``: shuffled, parts of equal size.
         - ``dirichlet:A``: label skew. The rows of each class are dealt out in shares drawn from a symmetric Dirichlet
           distribution; the smaller A (above 0), the fewer classes a site has.
         - ``feature:COLUMN``: sorted by the column's value, missing ones last, and cut into consecutive segments of
           equal size (Lu 2016, section 3.3.2.3, scenario 2).
+        - ``checkerboard:RxS``: shuffled into R blocks of rows, and the columns into S consecutive blocks; one site for
+          each of the R S cells, row block by row block. Every cell has the labels of its rows, and the rows' numbers
+          as ids. Between R and S may be an x or a multiplication sign.
         - ``by:COLUMN``: one site for each distinct value of the column, in the order of the values. The column is
           no feature then.
     seed : int
-        Seed of numpy's generator, for ``iid`` and ``dirichlet``.
+        Seed of numpy's generator, for ``iid``, ``dirichlet`` and ``checkerboard``.
 
     Returns
     -------
@@ -55,6 +60,8 @@ def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
         raise SettingError(f"The split '{split}' is not written as it must be: {names[kind]}.")
     if kind == "by":
         return _by_column(table, argument)
+    if kind == "checkerboard":
+        return _cells(table, split, seed)
     if not 1 <= sites <= len(table.X):
         raise SettingError(
             f"{len(table.X)} rows cannot be dealt out to {sites} sites: there must be at least one site, and a row "
@@ -69,6 +76,37 @@ def partition(table: Table, sites: int, split: str, seed: int) -> list[Table]:
         values = table.X[:, column_place(table.columns, argument)]
         parts = np.array_split(np.argsort(values, kind="stable"), sites)
     return [_rows(table, np.sort(rows)) for rows in parts]
+
+
+def checkerboard(split: str) -> tuple[int, int]:
+    """Return the numbers of row blocks and of column blocks of a split; SettingError if it is not written so."""
+    found = re.fullmatch(r"([1-9][0-9]{0,5})[x×]([1-9][0-9]{0,5})", split.removeprefix(CHECKERBOARD))
+    if found is None:
+        raise SettingError(
+            f"The split '{split}' is not written as it must be: checkerboard:RxS, such as checkerboard:4x2 for four "
+            "blocks of rows and two of columns."
+        )
+    return int(found[1]), int(found[2])
+
+
+def _cells(table: Table, split: str, seed: int) -> list[Table]:
+    rows, columns = checkerboard(split)
+    if rows > len(table.X) or columns > len(table.columns):
+        raise SettingError(
+            f"A table of {len(table.X)} rows and {len(table.columns)} columns has no {rows} blocks of rows and "
+            f"{columns} of columns. Write smaller numbers into the split."
+        )
+    if rows * columns < 2:
+        raise SettingError("The split 'checkerboard:1x1' is one site. Write larger numbers.")
+    shuffled = np.array_split(np.random.default_rng(seed).permutation(len(table.X)), rows)
+    column_blocks = np.array_split(np.arange(len(table.columns)), columns)
+    cells = []
+    for part in map(np.sort, shuffled):
+        labels = None if table.labels is None else table.labels[part]
+        for block in column_blocks:
+            names = tuple(table.columns[place] for place in block)
+            cells.append(Table(names, table.X[np.ix_(part, block)], labels, ids=part.astype(np.str_)))
+    return cells
 
 
 def _label_skew(table: Table, sites: int, argument: str, generator: np.random.Generator) -> list[Rows]:

@@ -16,7 +16,7 @@ from clients.table.table import align
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema, class_names
-from simulations.data.sites import table_of
+from simulations.data.sites import whole_rows_of
 from strategies.settings import Settings
 from strategies.steps import fitted_scaling
 from strategies.steps.common_schema import common_schema
@@ -35,7 +35,7 @@ class PooledRows:
     folds : ndarray of shape (rows,)
         Fold of each training row; `NO_FOLD` for test rows, and if the run has no folds.
     sites : ndarray of shape (rows,)
-        Number of the site that holds each row.
+        Number of the site that holds each row; of the row block where the cells of a checkerboard hold parts of it.
     """
 
     X: NDArray[np.float64]
@@ -73,12 +73,12 @@ def pooled(settings: Settings) -> Pooled:
     PanSVMError
         If a table cannot be read, or the tables do not fit together.
     """
-    tables = [table_of(settings, site) for site in range(settings.sites)]
+    tables = whole_rows_of(settings)
     names = [
         class_names(() if table.labels is None else table.labels, settings.positive_labels)
         for table in tables
     ]
-    sites = [simulated_name(site) for site in range(settings.sites)]
+    sites = [simulated_name(site) for site in range(len(tables))]
     schema = common_schema(
         {site: table.columns for site, table in zip(sites, tables, strict=True)},
         {site: np.unique(own).tolist() for site, own in zip(sites, names, strict=True)},

@@ -9,11 +9,13 @@ from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
+import numpy as np
+
 from clients.table.table import LABEL, Table
 from flower_pansvm.errors import SettingError
 from flower_pansvm.terms import Scalar
 from simulations.data.datasets import load_dataset, locate
-from simulations.data.partition import partition
+from simulations.data.partition import CHECKERBOARD, checkerboard, partition
 from strategies.settings import Settings
 
 SEPARATOR = "|"
@@ -57,7 +59,8 @@ def join_data(sources: Sequence[str], data_dir: str = "") -> str:
 def number_of_sites(*, data: str, label: str, split: str, sites: int, seed: int, data_dir: str) -> int:
     """Return how many sites a run has; parameters as in `site_table`.
 
-    It is ``sites``, unless ``data`` names several files or the split is ``by:COLUMN``: then the data say it.
+    It is ``sites``, unless ``data`` names several files, or the split is ``by:COLUMN`` or ``checkerboard:RxS``: then
+    these say it.
     """
     sources = data.split(SEPARATOR)
     if len(sources) > 1:
@@ -80,6 +83,20 @@ def table_of(settings: Settings, site: int) -> Table:
         site=site,
         data_dir=settings.data_dir,
     )
+
+
+def whole_rows_of(settings: Settings) -> list[Table]:
+    """Return the tables of the sites of a run; of a checkerboard those of its row blocks, with all columns."""
+    tables = [table_of(settings, site) for site in range(settings.sites)]
+    if not settings.split.startswith(CHECKERBOARD):
+        return tables
+    _, columns = checkerboard(settings.split)
+    return [_side_by_side(tables[start : start + columns]) for start in range(0, len(tables), columns)]
+
+
+def _side_by_side(cells: Sequence[Table]) -> Table:
+    names = tuple(name for cell in cells for name in cell.columns)
+    return replace(cells[0], columns=names, X=np.hstack([cell.X for cell in cells]))
 
 
 def table_of_node(config: Mapping[str, Scalar], site: int, sites: int) -> Table:

@@ -17,7 +17,8 @@ from flower_pansvm.schema import class_names
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
 from simulations.audit.audit import add_to_result, audit
-from simulations.data.sites import label_place, number_of_sites, table_of
+from simulations.data.partition import CHECKERBOARD, checkerboard
+from simulations.data.sites import label_place, number_of_sites, whole_rows_of
 from simulations.engines.flower_engine import run_on_flower
 from simulations.engines.flower_log import lines_to
 from simulations.engines.in_process import InProcessGrid
@@ -60,8 +61,9 @@ def check(settings: Settings) -> None:
     """
     columns, classes, absent_is_zero = {}, {}, []
     positive, by_place = settings.positive_labels, defaultdict(list)
-    for number in range(settings.sites):
-        table = table_of(settings, number)
+    if settings.split.startswith(CHECKERBOARD) and checkerboard(settings.split)[1] > 1:
+        _check_by_columns(settings.strategy)
+    for number, table in enumerate(whole_rows_of(settings)):
         name = simulated_name(number)
         columns[name] = table.columns
         if table.absent_is_zero:
@@ -83,6 +85,16 @@ def check_classes(strategy: str, classes: Sequence[str]) -> None:
             f"The strategy {strategy} tells two classes apart, and there are {len(classes)}: {', '.join(classes)}. "
             "Name the labels that count as positive in the setting 'positive', which makes two classes of them, or "
             "choose another strategy."
+        )
+
+
+def _check_by_columns(strategy: str) -> None:
+    known = all_strategies()
+    if not known[strategy].by_columns:
+        able = [name for name, kind in known.items() if kind.by_columns]
+        raise SettingError(
+            f"The split deals out blocks of columns, and the strategy {strategy} needs all columns at each site. "
+            f"Choose one of {', '.join(able)}; or one block of columns, such as checkerboard:4x1."
         )
 
 

@@ -1,7 +1,7 @@
 """One run of a reproduction: nothing but its settings, so that tables can share it and a stopped one can go on."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.model_selection import StratifiedKFold
 
+from flower_pansvm.registry import Registry
 from flower_pansvm.terms import Scalar
 from simulations import central_selection
 from simulations.baselines.registry import all_baselines
@@ -59,6 +60,10 @@ Result = Mapping[str, Any]
 """What a run has found, ready for JSON: entries of ``result.json``, or ``error`` alone if it failed."""
 
 
+EXPERIMENTS: Registry[Callable[..., dict[str, Any]]] = Registry("experiment")
+"""What a paper has tried that is no training of a strategy, by the name that stands for one."""
+
+
 @dataclass(frozen=True)
 class Run:
     """The settings of a run.
@@ -95,7 +100,7 @@ class Run:
     @property
     def command(self) -> str:
         """The command that makes a federated run again; empty for what runs in one place."""
-        if self.strategy.startswith((CENTRAL, FOLDS, LIBSVM, PUBLIC, OWNER)):
+        if self.strategy.startswith((CENTRAL, FOLDS, LIBSVM, PUBLIC, OWNER)) or self.strategy in EXPERIMENTS:
             return ""
         options = {"data", "sites", "split", "seed", "strategy"}
         own = [f"--{key} {value}" for key, value in self.items if key in options]
@@ -127,6 +132,11 @@ def make_run(strategy: str, data: str, **values: Scalar) -> Run:
     )
 
 
+def make_experiment(name: str, data: str, **values: Scalar) -> Run:
+    """Return a run of one of `EXPERIMENTS` on a data set, with its own arguments."""
+    return Run(tuple(sorted({"strategy": name, "data": data, **values}.items())))
+
+
 def execute(run: Run, data_dir: Path, folder: Path) -> Result:
     """Do a run in this process.
 
@@ -139,8 +149,11 @@ def execute(run: Run, data_dir: Path, folder: Path) -> Result:
     folder : Path
         Where data sets that had to be prepared are kept.
     """
-    settings = run.settings(source(str(run.config["data"]), data_dir, folder))
-    started = time.perf_counter()
+    file, started = source(str(run.config["data"]), data_dir, folder), time.perf_counter()
+    if run.strategy in EXPERIMENTS:
+        own = {key: value for key, value in run.items if key not in ("strategy", "data")}
+        return {**EXPERIMENTS[run.strategy](file, **own), "wall": time.perf_counter() - started}
+    settings = run.settings(file)
     found: dict[str, Any]
     if run.strategy.startswith(CENTRAL):
         assert isinstance(settings, PanSvmSettings)

@@ -21,11 +21,12 @@ from flower_pansvm.tasks.task import Task
 
 @dataclass(frozen=True)
 class Contact:
-    """How to reach a site that has joined, what it has published of its keys for this run, and its version."""
+    """How to reach a site that has joined, what it has published of its keys, its version and its columns."""
 
     node_id: int
     keys: PublicKeys
     version: str
+    columns: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from flower_pansvm.tasks.summing import PublicKeys
 from strategies.federation.envelope import Contact
 from strategies.federation.federation import Federation
 from strategies.settings import Settings
+from strategies.steps.column_blocks import schema_by_columns
 from strategies.steps.common_schema import common_schema
 from strategies.steps.join_replies import check_join
 
@@ -20,7 +21,9 @@ JOIN_SECONDS = 120.0
 """How long the coordinator waits for the sites to connect; a SuperNode may be started after the run."""
 
 
-def join(federation: Federation, settings: Settings, classes: tuple[str, ...] = ()) -> Schema:
+def join(
+    federation: Federation, settings: Settings, classes: tuple[str, ...] = (), *, by_columns: bool = False
+) -> Schema:
     """Wait for the sites, learn their names, keys, columns and classes, and tell them the common schema.
 
     Parameters
@@ -31,6 +34,8 @@ def join(federation: Federation, settings: Settings, classes: tuple[str, ...] = 
         Settings of the run.
     classes : tuple of str
         The classes' names where they are public; no site then looks at its rows for them.
+    by_columns : bool
+        Whether sites may hold some of the columns only.
 
     Raises
     ------
@@ -46,12 +51,13 @@ def join(federation: Federation, settings: Settings, classes: tuple[str, ...] = 
     federation.enrol({name: _contact(node, answers[node]) for name, node in by_name.items()})
     if len(by_name) == 2:
         log(INFO, "only two sites take part: each learns the other's sums by taking its own off the total")
-    schema = common_schema(
-        {name: answers[node].columns for name, node in by_name.items()},
-        {name: answers[node].classes for name, node in by_name.items()},
-        settings.positive_labels,
-        [name for name, node in by_name.items() if answers[node].absent_is_zero],
-    )
+    columns = {name: answers[node].columns for name, node in by_name.items()}
+    named = {name: answers[node].classes for name, node in by_name.items()}
+    if by_columns:
+        schema = schema_by_columns(columns, named, settings.positive_labels)
+    else:
+        absent_is_zero = [name for name, node in by_name.items() if answers[node].absent_is_zero]
+        schema = common_schema(columns, named, settings.positive_labels, absent_is_zero)
     federation.schema = schema
     federation.broadcast(
         SCHEMA,
@@ -68,7 +74,12 @@ def join(federation: Federation, settings: Settings, classes: tuple[str, ...] = 
 
 
 def _contact(node: int, answer: JoinAnswer) -> Contact:
-    return Contact(node, PublicKeys(answer.public_key, answer.published, answer.signature), answer.version)
+    return Contact(
+        node,
+        PublicKeys(answer.public_key, answer.published, answer.signature),
+        answer.version,
+        answer.columns,
+    )
 
 
 def _wait_for_sites(federation: Federation, settings: Settings) -> None:

@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_moons
 
 from clients.gate.membership import Participation
-from clients.gate.slots import SEED, own_slots
+from clients.gate.seeds import SLOTS
+from clients.gate.slots import own_slots
 from clients.rows import test_rows as held_out
 from clients.site import Site
 from flower_pansvm import records
@@ -223,7 +224,7 @@ def test_a_second_seed_of_slots_is_refused(federation: Federation, ask_moments: 
     ask_moments(federation)  # the first sum may be asked again: the seed stays the same
     federation.secure_sum(ROWS, Nothing())
     state = grid_of(federation)._contexts[2].state
-    records.put(state, f"first.{SEED}", {"value": secrets.token_bytes(32)})
+    records.put(state, f"first.{SLOTS}", {"value": secrets.token_bytes(32)})
     ask_moments(federation)
     with pytest.raises(FederationError, match="refuses a second seed for landmark slots"):
         federation.secure_sum(ROWS, Nothing())

@@ -59,6 +59,8 @@ BAD: list[tuple[str, Scalar]] = [
             "C-total",
             "tol",
             "exactness",
+            "mu",
+            "nu",
             "timeout",
             "gamma",
             "sigma",
@@ -88,6 +90,7 @@ BAD: list[tuple[str, Scalar]] = [
             "colluders",
             "steps",
             "frequencies",
+            "rows",
         )
         for value in (2.5, "nan", "inf", "-inf", "two", True, "1e400")
     ],

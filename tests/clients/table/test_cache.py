@@ -34,9 +34,9 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Parse:
     """Have every file count as large; return the list of the files that were really read, as it grows."""
     files: Parse = []
 
-    def read(path: Path, label: str | None = None) -> Table:
+    def read(path: Path, label: str | None = None, row_id: str | None = None) -> Table:
         files.append(path)
-        return read_table(path, label)
+        return read_table(path, label, row_id)
 
     monkeypatch.setattr("clients.table.source.LARGE", 0)
     monkeypatch.setattr("clients.table.reading.read_table", read)

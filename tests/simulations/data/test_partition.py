@@ -133,7 +133,7 @@ def test_iid_is_no_cut_of_the_order():
     [
         (3, "idd", "no split 'idd'. Did you mean 'iid'"),
         (3, "dirichelt:1", "Did you mean 'dirichlet'"),
-        (3, "", "no split ''.*Choose one of: by, dirichlet, feature, iid"),
+        (3, "", "no split ''.*Choose one of: by, checkerboard, dirichlet, feature, iid"),
         (3, "iid:3", "must be: iid"),
         (3, "dirichlet", "must be: dirichlet:A"),
         (3, "feature:", "must be: feature:COLUMN"),
@@ -150,6 +150,11 @@ def test_iid_is_no_cut_of_the_order():
         (5, "dirichlet:1", "4 rows cannot be dealt out to 5 sites"),
         (5, "feature:value", "4 rows cannot be dealt out to 5 sites"),
         (0, "iid", "cannot be dealt out to 0 sites"),
+        (6, "checkerboard:3", "must be: checkerboard:RxS, such as checkerboard:4x2"),
+        (6, "checkerboard:0x2", "must be: checkerboard:RxS"),
+        (5, "checkerboard:5x1", "4 rows and 2 columns has no 5 blocks of rows and 1 of columns"),
+        (3, "checkerboard:1x3", "has no 1 blocks of rows and 3 of columns"),
+        (1, "checkerboard:1x1", "is one site"),
     ],
 )
 def test_splits_that_cannot_be_made(sites, split, text):
@@ -177,3 +182,18 @@ def test_three_value_segments_of_fourclass_as_in_the_paper():
     ]
     assert max(scaled[0]) == pytest.approx(-0.307692, abs=0.02)
     assert max(scaled[1]) == pytest.approx(0.285714, abs=0.02)
+
+
+def test_a_checkerboard_deals_each_cell_once_and_labels_and_ids_to_all_columns():
+    X = np.arange(35.0).reshape(7, 5)
+    table = Table(tuple("abcde"), X, np.array(list("0101101")))
+    cells = partition(table, 2, "checkerboard:3×2", 4)
+    assert [cell.columns for cell in cells] == [tuple("abc"), tuple("de")] * 3
+    for left, right in zip(cells[::2], cells[1::2], strict=True):
+        assert left.ids.tolist() == right.ids.tolist()
+        rows = left.ids.astype(int)
+        assert np.array_equal(np.hstack([left.X, right.X]), X[rows])
+        assert left.labels.tolist() == right.labels.tolist() == table.labels[rows].tolist()
+    assert sorted(int(row) for cell in cells[::2] for row in cell.ids) == list(range(7))
+    again = partition(table, 6, "checkerboard:3x2", 4)
+    assert [cell.ids.tolist() for cell in again] == [cell.ids.tolist() for cell in cells]

@@ -1,0 +1,55 @@
+"""Secret seeds that some sites share: one deals it out, in notes that the coordinator hands on and cannot read."""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from clients.gate.membership import Participation
+from clients.site import Site
+from flower_pansvm.errors import NOT_FOLLOWED, FederationError
+from flower_pansvm.secure_sum.contract import SumRound
+from flower_pansvm.secure_sum.keys import KEY_BYTES, SEAL_BYTES, seal, unseal
+
+SLOTS, COLUMN_BLOCK = "slots", "column-block"
+SECOND = {
+    SLOTS: "a second seed for landmark slots: by two of them, landmarks could be told apart by their site",
+    COLUMN_BLOCK: "a second random matrix: by two of them, its rows could be computed from kernel rows",
+}
+"""What a seed is for (purpose of the notes, and what a site calls it among its secrets), and why a run has only one."""
+
+PURPOSES = tuple(SECOND)
+NOTE_BYTES = 1 + KEY_BYTES + SEAL_BYTES  # a note begins with the place of its purpose
+
+
+def deal_seed(site: Site, purpose: str, seed: bytes, names: Sequence[str]) -> None:
+    """If this site is the first of some sites, write a seed to each of the others; the first seed in a run counts."""
+    participation = site.participation
+    if participation is None or names[0] != site.name:
+        return
+    seed = cast(bytes, site.first(purpose, seed))
+    for name in names[1:]:
+        note = seal(participation.member, name, _label(participation, purpose), purpose, seed)
+        site.outbox[name] = site.outbox.get(name, b"") + bytes([PURPOSES.index(purpose)]) + note
+
+
+def take_seeds(site: Site, participation: Participation, notes: Mapping[str, bytes]) -> None:
+    """Keep the seeds that other sites have written, with whichever task the notes come; refuse a second one."""
+    for sender, note in notes.items():
+        for start in range(0, len(note), NOTE_BYTES):
+            place, sealed = note[start], note[start + 1 : start + NOTE_BYTES]
+            purpose = PURPOSES[min(place, len(PURPOSES) - 1)]  # sealed for another purpose, it does not open
+            seed = unseal(participation.member, sender, _label(participation, purpose), purpose, sealed)
+            if purpose == COLUMN_BLOCK and sender not in site.column_block():
+                raise FederationError(
+                    f"Site '{site.name}' refuses a random matrix from site '{sender}', which has other columns and is "
+                    f"not to know it. {NOT_FOLLOWED}"
+                )
+            site.settle(purpose, seed, SECOND[purpose])
+
+
+def _label(participation: Participation, purpose: str) -> SumRound:
+    """Return the label of notes that are valid for the whole run: they may be read in a later round trip.
+
+    And with fewer sites; so it holds the settings and all sites' keys, but no roster.
+    """
+    this, settings = participation.this, participation.terms.digest
+    return SumRound(this.run, f"{purpose} {settings}", 0, 0, roster=(), keys=this.keys)
