@@ -181,7 +181,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the decision values, as :meth:`flower_pansvm.PanSVC.decision_function` does."""
+        """Return the decision values, as :meth:`flower_pansvm.models.pan_svc.PanSVC.decision_function` does."""
         cells = self._cells(X)
         return self.model_.decision_function(cells)
 
