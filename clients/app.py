@@ -13,6 +13,7 @@ from clients.local import (
     joining,
     landmarks,
     local_training,
+    mixture,
     output_perturbation,
     private_training,
     scaling,
@@ -32,6 +33,7 @@ LOCAL = (
     consensus,
     private_training,
     output_perturbation,
+    mixture,
 )
 """All that a hospital computes on its rows is in these modules; each enters its work in `HANDLERS`."""
 
