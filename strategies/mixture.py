@@ -77,6 +77,12 @@ class MixtureSettings(Settings):
         """See :attr:`strategies.settings.Settings.promise`."""
         return "exact"
 
+    def question(self, features: int) -> WeakModelsQuestion:
+        """Return what the sites are asked."""
+        return WeakModelsQuestion(
+            self.seed, int(self.diagonal(features)), self.min_cluster, np.array(self.risk_bounds)
+        )
+
     def diagonal(self, features: int) -> bool:
         """Return whether covariances are diagonal."""
         return self.covariance == "diagonal" or (self.covariance == "auto" and features > MOST_FULL)
@@ -120,13 +126,7 @@ class WeakMixtures(PhasedStrategy):
             told = ScalingBroadcast(scaling.fill[None], scaling.shift[None], scaling.scale[None])
             federation.broadcast(SCALING, told)
         with phase("weak models"):
-            question = WeakModelsQuestion(
-                chosen.seed,
-                int(chosen.diagonal(features)),
-                chosen.min_cluster,
-                np.array(chosen.risk_bounds),
-            )
-            self.weak = gather_weak_models(federation, question, schema)
+            self.weak = gather_weak_models(federation, chosen.question(features), schema)
         with phase("global model"):
             self.mean = mean_model(self.weak)
             samples = synthetic_samples(self.weak, chosen.seed)

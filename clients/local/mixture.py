@@ -21,7 +21,6 @@ from flower_pansvm.mixtures.adaptive_em import (
     Rivals,
     adaptive_em,
     first_model,
-    floor_of,
 )
 from flower_pansvm.mixtures.class_models import ClassModels
 from flower_pansvm.mixtures.mixture import Mixture, union
@@ -83,9 +82,9 @@ def mixture_scores(site: Site, question: Nothing) -> tasks.MixtureScoresAnswer: 
 
 
 def class_models(X: Floats, classes: Ints, diagonal: bool, least: int, seed: int) -> dict[int, Mixture]:
-    """Return the mixture of each class that has at least so many rows, not all of them the same."""
+    """Return the mixture of each class that has at least so many different rows; of few it would give these away."""
     rows = {number: X[classes == number] for number in np.unique(classes).tolist()}
-    rows = {number: own for number, own in rows.items() if len(own) >= least and floor_of(own) > 0}
+    rows = {number: own for number, own in rows.items() if len(np.unique(own, axis=0)) >= max(least, 2)}
     first = {number: first_model(own, diagonal, seed) for number, own in rows.items()}
     return {
         number: adaptive_em(

@@ -7,7 +7,6 @@ benefit move with the number of shared components as its figures say. Nothing of
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
 from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.mixtures.divergence import DRAWS, LARGEST, divergence
@@ -119,10 +118,10 @@ def benefits(model: Mixture, count: int, logs: Floats, others: Floats, members: 
     members : ndarray of shape (rows,)
         Rows of the class.
     """
-    whole = _accuracy(logsumexp(logs, axis=1) > others, members)
+    whole = _accuracy(np.logaddexp.reduce(logs, axis=1) > others, members)
     sizes = np.log(np.cumsum(model.weights))
     shared = [
-        _accuracy(logsumexp(logs[:, : end + 1], axis=1) - sizes[end] > others, members)
+        _accuracy(np.logaddexp.reduce(logs[:, : end + 1], axis=1) - sizes[end] > others, members)
         for end in range(count)
     ]
     return 1 - np.abs(np.array(shared) - whole)

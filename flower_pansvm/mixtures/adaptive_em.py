@@ -6,7 +6,6 @@ Formulas that the text has lost are reconstructed from the sentences around them
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import logsumexp
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.mixtures.divergence import DRAWS, divergence, local_divergence
@@ -31,7 +30,7 @@ class Rivals:
 
 
 def floor_of(X: Floats) -> float:
-    """Return what is added to each variance; 0 if all rows are the same, of which no mixture is made."""
+    """Return what is added to each variance; of rows that are not all the same."""
     return FLOOR * float(X.var(axis=0).mean())
 
 
@@ -65,7 +64,7 @@ def em(mixture: Mixture, X: Floats) -> Mixture:
     before = -np.inf
     for _ in range(MOST_STEPS):
         logs = mixture.log_components(X)
-        total = logsumexp(logs, axis=1)
+        total = np.logaddexp.reduce(logs, axis=1)
         if total.sum() - before < LEAST_GAIN * len(X):
             break
         before, shares = float(total.sum()), np.exp(logs - total[:, None])
@@ -143,7 +142,7 @@ class Proposals:
     ) -> None:
         self.mixture, self.X = mixture, X
         logs = mixture.log_components(X)
-        self.shares = np.exp(logs - logsumexp(logs, axis=1, keepdims=True))
+        self.shares = np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
         components = range(len(mixture.weights))
         several = len(components) > 1
         local = np.array([local_divergence(self.shares[:, i], logs[:, i]) for i in components])

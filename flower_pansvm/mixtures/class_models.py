@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from scipy.special import logsumexp
 
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.mixtures.mixture import Mixture
@@ -84,6 +83,9 @@ class ClassModels:
         for number, model in self.by_class().items():
             logs[:, number] = model.log_density(X) + np.log(self.rows[number])
         columns = range(len(self.rows)) if len(self.rows) > 2 else [1]
-        odds = [logs[:, number] - logsumexp(np.delete(logs, number, axis=1), axis=1) for number in columns]
+        odds = [
+            logs[:, number] - np.logaddexp.reduce(np.delete(logs, number, axis=1), axis=1)
+            for number in columns
+        ]
         found: Floats = np.clip(np.stack(odds, axis=1), -LARGEST_ODDS, LARGEST_ODDS)
         return found

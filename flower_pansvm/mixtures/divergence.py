@@ -1,7 +1,7 @@
 """Jensen-Shannon divergences (Luo et al. 2009, equations 3 and 4), natural logarithms: from 0 to log 2."""
 
 import numpy as np
-from scipy.special import logsumexp, rel_entr
+from scipy.special import rel_entr
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.mixtures.mixture import Mixture
@@ -21,8 +21,8 @@ def divergence(one: Mixture, other: Mixture, normals: Floats, share: float = 0.5
     for pi, mixture in ((share, one), (1 - share, other)):
         points = mixture.points(normals)
         flat = points.reshape(-1, points.shape[2])
-        logs = np.stack([one.log_density(flat), other.log_density(flat)])
-        middle = logsumexp(logs, axis=0, b=np.array([[share], [1 - share]]))
+        logs = one.log_density(flat), other.log_density(flat)
+        middle = np.logaddexp(np.log(share) + logs[0], np.log(1 - share) + logs[1])
         own = logs[0] if mixture is one else logs[1]
         found += pi * float(mixture.weights @ (own - middle).reshape(points.shape[:2]).mean(axis=1))
     return min(max(found, 0.0), LARGEST)
@@ -38,6 +38,6 @@ def local_divergence(posterior: Floats, log_density: Floats) -> float:
     posterior, log_density : ndarray of shape (rows,)
         Of the component.
     """
-    rows, model = posterior / posterior.sum(), np.exp(log_density - logsumexp(log_density))
+    rows, model = posterior / posterior.sum(), np.exp(log_density - np.logaddexp.reduce(log_density))
     middle = np.maximum((rows + model) / 2, TINY)
     return float(rel_entr(rows, middle).sum() + rel_entr(model, middle).sum()) / 2

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.linalg import solve_triangular
-from scipy.special import logsumexp
 
 from flower_pansvm.arrays import Floats, Ints
 
@@ -40,7 +39,7 @@ class Mixture:
 
     def log_density(self, X: Floats) -> Floats:
         """Return log P(x) of each row, shape (rows,) (equation 1)."""
-        found: Floats = logsumexp(self.log_components(X), axis=1)
+        found: Floats = np.logaddexp.reduce(self.log_components(X), axis=1)
         return found
 
     def points(self, normals: Floats) -> Floats:

@@ -132,7 +132,7 @@ def by_place(columns: Sequence[str], rows: Mapping[str, Sequence[float]]) -> dic
 REPRODUCTIONS: Registry[type[Reproduction]] = Registry("table or figure")
 """What has entered itself so far; its ``register`` is the decorator for a class."""
 
-PAPERS = ("simulations.papers.lu2016", "simulations.papers.li2014")
+PAPERS = ("simulations.papers.lu2016", "simulations.papers.li2014", "simulations.papers.luo2009")
 """Packages of one paper each."""
 
 

@@ -15,7 +15,9 @@ from simulations.baselines.registry import all_baselines
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
 from simulations.papers.data import source
+from simulations.papers.luo2009.experiments import do
 from strategies.elimination import SelectionSettings
+from strategies.mixture import MixtureSettings
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import all_strategies
 from strategies.results import describe
@@ -33,6 +35,9 @@ LIBSVM = "libsvm:"
 
 PUBLIC = "public:"
 """Before the number of training rows that a LIBSVM is trained on, as if only they were public."""
+
+WEAK_MIXTURES = "mixture:"
+"""Before the name of an experiment with weak mixture models, of which this project has no strategy of its own."""
 
 KEPT = (
     "auc",
@@ -64,7 +69,8 @@ class Run:
     ----------
     items : tuple of (str, scalar)
         Run config, sorted by name. ``data`` is a name of `simulations.papers.data`; ``strategy`` may also be that of a
-        central baseline, or of a selection after `LIBSVM`, or a number of rows after `PUBLIC`.
+        central baseline, or of a selection after `LIBSVM`, or a number of rows after `PUBLIC`, or
+        an experiment after `WEAK_MIXTURES`.
     """
 
     items: tuple[tuple[str, Scalar], ...]
@@ -92,7 +98,7 @@ class Run:
     @property
     def command(self) -> str:
         """The command that makes a federated run again; empty for what runs in one place."""
-        if self.strategy.startswith((CENTRAL, FOLDS, LIBSVM, PUBLIC)):
+        if self.strategy.startswith((CENTRAL, FOLDS, LIBSVM, PUBLIC, WEAK_MIXTURES)):
             return ""
         options = {"data", "sites", "split", "seed", "strategy"}
         own = [f"--{key} {value}" for key, value in self.items if key in options]
@@ -102,6 +108,8 @@ class Run:
 
 def trained_as(strategy: str) -> str:
     """Return the strategy whose settings a central classifier or selection has."""
+    if strategy.startswith(WEAK_MIXTURES):
+        return WEAK_MIXTURES.removesuffix(":")
     return "pan-svm" if strategy.startswith((CENTRAL, FOLDS, PUBLIC)) else strategy.removeprefix(LIBSVM)
 
 
@@ -152,6 +160,9 @@ def execute(run: Run, data_dir: Path, folder: Path) -> Result:
     elif run.strategy.startswith(FOLDS):
         assert isinstance(settings, PanSvmSettings)
         found = {"accuracy": over_folds(run.strategy.removeprefix(FOLDS), settings)}
+    elif run.strategy.startswith(WEAK_MIXTURES):
+        assert isinstance(settings, MixtureSettings)
+        found = do(run.strategy.removeprefix(WEAK_MIXTURES), settings)
     elif run.strategy.startswith(LIBSVM):
         assert isinstance(settings, SelectionSettings)
         selection = central_selection.select(settings)

@@ -66,8 +66,8 @@ def gather_weak_models(
             )
     if sum(map(bool, shared)) < 2:
         raise SettingError(
-            "The sites share models of fewer than two classes: of the others they have fewer than min-cluster rows, "
-            "all of these are the same, or none of the components is within a site's bound of risk. Raise risk-bounds "
+            "The sites share models of fewer than two classes: of the others they have fewer than min-cluster "
+            "rows that differ, or none of the components is within a site's bound of risk. Raise risk-bounds "
             "(a hospital's risk-bound is in its node config), or lower min-cluster if the hospitals agree."
         )
     return found
