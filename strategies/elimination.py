@@ -20,7 +20,7 @@ from strategies.federation.federation import Federation
 from strategies.pan_svm import PanSVM
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.selection.class_moments import ClassMoments
-from strategies.selection.outcome import Selection, tied
+from strategies.selection.outcome import Selection
 from strategies.selection.schedule import Schedule, parse_schedule, schedules
 from strategies.setting_kinds import number, or_word
 from strategies.steps.carry_over import carry_over
@@ -88,7 +88,6 @@ class Elimination(PanSVM):
             return [columns[one] for one in features]
 
         screening = found.screening
-        tried = [step for step in found.steps if step.accuracies]
         return {
             **super().figures(),
             "ranking": names(found.ranking),
@@ -102,8 +101,7 @@ class Elimination(PanSVM):
                 }
                 for step in found.steps
             ],
-            "steps_by_accuracy": len(tried),
-            "steps_tied": sum(tied(step.candidates, step.accuracies, step.removed) for step in tried),
+            **found.ties(),
             "filters": None
             if screening is None
             else {

@@ -26,7 +26,9 @@ def start_from_landmarks(knowledge: Knowledge, equations: Equations, seed: int) 
     cluster = np.arange(knowledge.rows) % len(knowledge.landmarks)
     X = knowledge.landmarks[cluster]
     X = X + 0.3 * equations.spread * generator.standard_normal(X.shape)
-    best = knowledge.asked[-1].question.centre
+    last = knowledge.asked[-1].question
+    # Where no curvature was asked for, there is no point that it was asked at.
+    best = last.centre if len(last.centre) else last.points[-1]
     decisions = equations.mapped(X) @ best[:-1] + best[-1]
     positive, _ = knowledge.sides()
     y = -np.ones(knowledge.rows)

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from flower_pansvm.errors import PanSVMError
+from flower_pansvm.version import VERSION
 
 cli = typer.Typer(
     help="Train one non-linear SVM over the rows of several hospitals; no row leaves its hospital.",
@@ -21,8 +22,18 @@ TestFraction = Annotated[float, typer.Option(help="Share of each site's rows kep
 DataDir = Annotated[str, typer.Option(help="Folder of data sets.", show_default="$PANSVM_DATA")]
 
 
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"pansvm {VERSION}")
+        raise typer.Exit
+
+
 @cli.callback()
-def _group() -> None:
+def _group(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_show_version, is_eager=True)
+    ] = False,
+) -> None:
     """Make each command go by its name."""
 
 

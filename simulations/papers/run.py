@@ -21,7 +21,6 @@ from strategies.mixture import MixtureSettings
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import all_strategies
 from strategies.results import describe
-from strategies.selection.outcome import tied
 from strategies.settings import Settings, setting_fields, settings_from
 
 CENTRAL = "central:"
@@ -169,12 +168,7 @@ def execute(run: Run, data_dir: Path, folder: Path) -> Result:
         found = {
             "accuracy_by_count": [asdict(point) for point in selection.points],
             "selected": len(selection.selected),
-            "steps_by_accuracy": sum(bool(step.accuracies) for step in selection.steps),
-            "steps_tied": sum(
-                tied(step.candidates, step.accuracies, step.removed)
-                for step in selection.steps
-                if step.accuracies
-            ),
+            **selection.ties(),
         }
     else:
         described = describe(train_in_process(settings), settings)

@@ -135,3 +135,9 @@ class Selection:
     steps: tuple[Step, ...]
     selected: tuple[int, ...]
     screening: Screening | None = None
+
+    def ties(self) -> dict[str, int]:
+        """Return in how many steps accuracy was to decide, and in how many of these it could not."""
+        by_accuracy = [step for step in self.steps if step.accuracies]
+        equal = sum(tied(step.candidates, step.accuracies, step.removed) for step in by_accuracy)
+        return {"steps_by_accuracy": len(by_accuracy), "steps_tied": equal}

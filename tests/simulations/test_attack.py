@@ -188,6 +188,14 @@ def test_the_whole_attack_reports_all_it_tried(runs: dict[str, tuple[Settings, P
     assert "numbers" in str(report)
 
 
+def test_the_published_sums_which_have_no_curvature_are_attacked_too(tmp_path: Path) -> None:
+    report = attack(*run(tmp_path, "paper", min_cluster=1), 0.01, lambda _: None)
+    assert {"fitted, jointly", "differences of cuts"} <= set(report.attempts)
+    assert report.numbers["cuts: curvature"] == 0
+    assert report.determined_10 is not None
+    assert report.determined_10 > 5
+
+
 def test_rows_that_had_no_part_are_counted_beside(tmp_path: Path) -> None:
     """What is found of them is found by chance."""
     report = attack(*run(tmp_path, "exact", test_fraction=0.2), 0.05, lambda _: None)

@@ -1,0 +1,214 @@
+"""A federation as an estimator of scikit-learn: ``fit`` deals the rows to simulated sites and trains a PAN-SVM."""
+
+import logging
+import tempfile
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from clients.table.table import LABEL
+from flower_pansvm.labels import MOST_CLASSES
+from flower_pansvm.models.pan_svc import PanSVC
+from simulations.data.sites import join_data
+from simulations.engines.flower_log import quieter
+from simulations.engines.running import check, train_in_process, with_sites_of_data
+from strategies.settings import Settings, make_settings
+
+LARGEST_SEED = 2**31 - 1
+
+
+class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """PAN-SVM, trained by simulated sites in this process, as a classifier like scikit-learn's ``SVC``.
+
+    Parameters
+    ----------
+    C : float
+        Penalty of rows on the wrong side.
+    kernel : {'rbf', 'linear', 'poly'}
+        The kernel.
+    gamma : float, 'scale' or 'auto'
+        Of the kernel; 'scale' as in ``SVC``, 'auto' is chosen by cross-validation.
+    landmarks : float, int or 'auto'
+        A share of all rows, or how many.
+    class_weight : {'balanced', None}
+        'balanced': both sides of each binary problem weigh as much.
+    probability : bool
+        Whether there is ``predict_proba``.
+    aggregation : str
+        The secure sum; the model is the same with each.
+    preset : {'private', 'exact', 'paper'}
+        How much noise the sums have; with 'private', the default, the model depends on it.
+    sites : int
+        Number of sites that rows are dealt to where ``fit`` is not told whose they are.
+    min_cluster : int
+        Fewest rows behind a landmark.
+    random_state : int, RandomState or None
+        Of the split and of k-means.
+    settings : dict or None
+        Any other settings of ``pan-svm`` by their names in Python, such as ``{'min_sites': 2}``.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (classes,)
+        The labels.
+    n_features_in_, feature_names_in_
+        As in scikit-learn.
+    model_ : PanSVC
+        The trained model; its columns are ``x0``, ``x1``, …, its classes the places in ``classes_``.
+    round_trips_ : int
+        Round trips of the federation.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> X, y = load_wine(return_X_y=True)
+    >>> bool(FederatedSVC(sites=3, random_state=0).fit(X, y).score(X, y) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        *,
+        C: float = 1.0,
+        kernel: str = "rbf",
+        gamma: float | str = "scale",
+        landmarks: float | str = "auto",
+        class_weight: str | None = None,
+        probability: bool = False,
+        aggregation: str = "ring",
+        preset: str = "private",
+        sites: int = 5,
+        min_cluster: int = 5,
+        random_state: Any = None,
+        settings: dict[str, Any] | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.landmarks = landmarks
+        self.class_weight = class_weight
+        self.probability = probability
+        self.aggregation = aggregation
+        self.preset = preset
+        self.sites = sites
+        self.min_cluster = min_cluster
+        self.random_state = random_state
+        self.settings = settings
+
+    def fit(self, X: ArrayLike, y: ArrayLike, sites: ArrayLike | None = None) -> Self:
+        """Train.
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, features)
+            The rows; NaN is a missing cell.
+        y : array-like of shape (rows,)
+            The labels.
+        sites : array-like of shape (rows,), optional
+            Whose each row is: equal values are one site's. By default rows are dealt to ``self.sites``.
+
+        Raises
+        ------
+        PanSVMError
+            If a setting cannot be, a site has too few rows, or the training fails.
+        """
+        cells, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
+        check_classification_targets(labels)
+        self.classes_, places = np.unique(labels, return_inverse=True)
+        if not 2 <= len(self.classes_) <= MOST_CLASSES:
+            raise ValueError(
+                f"There have to be 2 to {MOST_CLASSES} classes to tell apart, and y has {len(self.classes_)} "
+                f"class{'' if len(self.classes_) == 1 else 'es'}."
+            )
+        frame = _frame(cells)
+        frame[LABEL] = places.astype(str)
+        with tempfile.TemporaryDirectory() as folder, quieter(logging.WARNING):
+            files = self._write(frame, sites, Path(folder))
+            settings = self._settings(files)
+            check(settings)
+            strategy = train_in_process(settings)
+        self.model_: PanSVC = strategy.outcome.model  # type: ignore[assignment]
+        self.round_trips_ = strategy.federation.costs.round_trips
+        return self
+
+    def _write(self, frame: pd.DataFrame, sites: ArrayLike | None, folder: Path) -> list[str]:
+        """Write a file for each site, or one that is dealt out; names of sites are no names of files."""
+        whose = np.zeros(len(frame)) if sites is None else column_or_1d(sites)
+        if len(whose) != len(frame):
+            raise ValueError(
+                f"sites says of {len(whose)} rows whose they are, and X has {len(frame)}. Give one value for each row."
+            )
+        if sites is not None and len(np.unique(whose)) < 2:
+            raise ValueError(
+                "All rows are one site's. Leave sites out, and rows are dealt to simulated sites."
+            )
+        files = []
+        for number, site in enumerate(np.unique(whose)):
+            files.append(str(folder / f"site-{number:04d}.parquet"))
+            frame[whose == site].to_parquet(files[-1], index=False)
+        return files
+
+    def _settings(self, files: list[str]) -> Settings:
+        seed = check_random_state(self.random_state).randint(LARGEST_SEED)
+        return with_sites_of_data(
+            make_settings(
+                **{
+                    "strategy": "pan-svm",
+                    "data": join_data(files),
+                    "sites": self.sites,
+                    "C": self.C,
+                    "kernel": self.kernel,
+                    "gamma": self.gamma,
+                    "landmarks": self.landmarks,
+                    "class_weight": self.class_weight or "none",
+                    "probability": self.probability,
+                    "aggregation": self.aggregation,
+                    "preset": self.preset,
+                    "min_cluster": self.min_cluster,
+                    "seed": int(seed),
+                    "test_fraction": 0.0,
+                    **(self.settings or {}),
+                }
+            )
+        )
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the decision values, as :meth:`flower_pansvm.PanSVC.decision_function` does."""
+        cells = self._cells(X)
+        return self.model_.decision_function(cells)
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the label of each row, shape (rows,)."""
+        cells = self._cells(X)
+        labels: NDArray[Any] = self.classes_[np.asarray(self.model_.predict(cells), dtype=np.int64)]
+        return labels
+
+    @available_if(lambda self: self.probability)  # type: ignore[untyped-decorator]
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the probability of each class, shape (rows, classes); only with ``probability=True``."""
+        cells = self._cells(X)
+        probabilities: NDArray[np.float64] = self.model_.predict_proba(cells)
+        return probabilities
+
+    def _cells(self, X: ArrayLike) -> pd.DataFrame:
+        check_is_fitted(self, "model_")
+        return _frame(validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan"))
+
+    def __sklearn_tags__(self) -> Any:
+        """Tell scikit-learn that missing cells are allowed."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        return tags
+
+
+def _frame(cells: NDArray[np.float64]) -> pd.DataFrame:
+    """Return rows as a table whose columns are called after their places."""
+    return pd.DataFrame(cells, columns=[f"x{number}" for number in range(cells.shape[1])])

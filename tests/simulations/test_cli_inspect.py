@@ -1,0 +1,45 @@
+"""``pansvm inspect`` and ``pansvm --version``."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.scaling import Scaling
+from flower_pansvm.schema import Schema
+from flower_pansvm.version import VERSION
+from strategies.steps.fitted_map import fit_map
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def test_inspect_shows_what_a_model_is_made_of(pansvm: Run, tmp_path: Path) -> None:
+    model = PanSVC.from_parts(
+        Schema(("age", "[red]"), ("benign", "malignant")),
+        Scaling(np.zeros(2), np.zeros(2), np.ones(2)),
+        fit_map(Kernel("rbf", 0.5), np.array([[0.0, 1.0], [2.0, 3.0], [5.0, 8.0]])),
+        np.arange(1.0, 5.0)[None],
+    )
+    model.save(tmp_path / "model.npz")
+    code, out, err = pansvm("inspect", tmp_path / "model.npz")
+    assert (code, err) == (0, "")
+    shown = {line[:30].strip().split("  ")[0]: line for line in out.splitlines()}
+    assert "pan-svc" in shown["kind"]
+    assert "benign, malignant" in shown["classes"]
+    assert "age, [red]" in shown["2 columns"]
+    assert "3 x 2" in shown["landmarks"]
+    assert model.sha256() in out.replace("\n", "").replace(" ", "")
+
+
+def test_a_file_that_is_no_model_is_an_error(pansvm: Run, tmp_path: Path) -> None:
+    (tmp_path / "model.npz").write_bytes(b"something else")
+    code, _, err = pansvm("inspect", tmp_path / "model.npz")
+    assert code == 1
+    assert "model.npz cannot be read as a model" in err
+    assert "Traceback" not in err
+
+
+def test_version(pansvm: Run) -> None:
+    assert pansvm("--version") == (0, f"pansvm {VERSION}\n", "")
