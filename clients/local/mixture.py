@@ -10,7 +10,7 @@ from flwr.common.logger import log
 from clients.gate.answering import answers
 from clients.gate.requests import check_size
 from clients.gate.terms import is_simulated, least_rows
-from clients.local.mixture_risks import Preference, Tradeoff, benefits, tradeoff
+from clients.mixture_risks import Preference, Tradeoff, benefits, tradeoff
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats, Ints
@@ -35,7 +35,7 @@ def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.WeakMod
     """Fit a mixture to each class, and share of each as many components as the hospital's bound of risk allows."""
     least, train, classes = least_rows(site.context), site.train(), len(site.schema().classes)
     features = train.X.shape[1]
-    check_size(site, float(classes) * MOST_COMPONENTS * (features + 1) ** 2)
+    check_size(site, float(classes) * MOST_COMPONENTS * features * (1 if question.diagonal else features))
     if question.min_cluster < least:
         raise SettingError(
             f"Site '{site.name}' refuses min-cluster={question.min_cluster}: a component could be the mean of fewer "

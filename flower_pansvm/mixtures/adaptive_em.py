@@ -52,7 +52,7 @@ def first_model(X: Floats, diagonal: bool, seed: int, most: int = MOST_COMPONENT
     rows, features = X.shape
     clusters = max(1, min(most, rows // (4 * features), len(np.unique(X, axis=0))))
     assigned = KMeans(clusters, n_init=4, random_state=seed).fit_predict(X)
-    shares = np.eye(clusters)[assigned]
+    shares = np.eye(clusters)[:, np.unique(assigned)][assigned]
     return em(_maximised(X, shares, diagonal or rows < 4 * (features + 1)), X)
 
 

@@ -8,7 +8,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import pairwise_distances_argmin_min
 
 from clients.local.mixture import class_models, rivals_of, tradeoff_of
-from clients.local.mixture_risks import Preference, Tradeoff, tradeoff
+from clients.mixture_risks import Preference, Tradeoff, tradeoff
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.mixtures.adaptive_em import OPERATIONS, adaptive_em, first_model, floor_of
 from flower_pansvm.mixtures.class_models import ClassModels

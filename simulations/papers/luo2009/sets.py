@@ -13,7 +13,7 @@ SHARES = (0.5, 0.3, 0.2)
 MOST_ROWS = 6000
 SUBSTITUTED: tuple[str, ...] = (
     "All formulas and numbers of the paper's text are lost, Table 1 with its test environments too: what is said of a "
-    "figure is what the sentences around it say. Formulas are reconstructed (flower_pansvm/mixtures, clients/local).",
+    "figure is what the sentences around it say. Formulas are reconstructed, as their docstrings say.",
     f"Three sites with 50, 30 and 20 % of the rows (no shares are stated), at most {MOST_ROWS} rows, a quarter of them "
     "for the test. Covariances are full with 16 features or fewer, else diagonal.",
     "The two private sets of images (blood, regions of faces) are not to be had.",

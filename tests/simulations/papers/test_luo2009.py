@@ -39,7 +39,15 @@ def test_the_sites_have_half_three_tenths_and_a_fifth_of_the_rows() -> None:
     np.testing.assert_allclose(shares[[0, 1, 2]], (0.5, 0.3, 0.2), atol=0.03)
 
 
-@pytest.mark.parametrize("kind", ["luo-table-2", "luo-figure-4", "luo-figure-7", "luo-figure-10"])
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "luo-table-2",
+        pytest.param("luo-figure-4", marks=pytest.mark.slow),
+        "luo-figure-7",
+        "luo-figure-10",
+    ],
+)
 def test_an_experiment_finds_what_the_cells_name(kind: str, tmp_path: Path) -> None:
     """On small clouds in place of the paper's data."""
     generator = np.random.default_rng(0)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from clients.local.mixture import class_models, tradeoff_of
-from clients.local.mixture_risks import Preference, Tradeoff, tradeoff
+from clients.mixture_risks import Preference, Tradeoff, tradeoff
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.mixtures.divergence import LARGEST
 from flower_pansvm.mixtures.mixture import Mixture
