@@ -25,6 +25,7 @@ from flower_pansvm.mixtures.adaptive_em import (
 from flower_pansvm.mixtures.class_models import ClassModels
 from flower_pansvm.mixtures.mixture import Mixture, union
 from flower_pansvm.tasks import mixture as tasks
+from flower_pansvm.tasks.scaling import SCALING
 from flower_pansvm.tasks.task import Nothing
 
 WIDTH = 4.0  # of the histogram: log odds of a row for each feature
@@ -43,7 +44,8 @@ def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.WeakMod
             "hospital agrees."
         )
     refusal = "to share a second set of models in this run: means of two could differ in one row"
-    site.settle(tasks.WEAK_MODELS.name, records.digest(records.values_of(question)), refusal)
+    asked = f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
+    site.settle(tasks.WEAK_MODELS.name, asked, refusal)
     X, preference = site.scaled(train.X), preference_of(site, question.risk_bounds)
     models = class_models(X, train.classes, bool(question.diagonal), question.min_cluster, question.seed)
     shared = {}

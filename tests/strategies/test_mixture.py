@@ -18,7 +18,8 @@ from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.models.model import load_model
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from flower_pansvm.tasks.mixture import GLOBAL_MIXTURE, MIXTURE_SCORES, WEAK_MODELS, WeakModelsQuestion
+from flower_pansvm.tasks.mixture import GLOBAL_MIXTURE, MIXTURE_SCORES, WEAK_MODELS
+from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
 from flower_pansvm.tasks.task import Broadcast, Nothing
 from simulations.audit.audit import audit
 from simulations.data.pooling import pooled
@@ -26,11 +27,10 @@ from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.app import run
 from strategies.federation.federation import Federation
-from strategies.mixture import WeakMixtures
+from strategies.mixture import MixtureSettings, WeakMixtures
 from strategies.settings import Settings, make_settings
 
 WriteTable = Callable[..., str]
-QUESTION = WeakModelsQuestion(0, 0, 5, np.array([1.0]))
 AGREED = {"exact-sums": "agreed", "weak-models": "agreed"}
 
 
@@ -244,10 +244,18 @@ def test_no_row_and_nothing_else_is_in_what_a_site_discloses(table: str) -> None
         assert (told["weights"] * np.repeat(told["rows"], told["components"]) >= 4.9).all()
 
 
-def test_a_site_shares_once_a_run(table: str) -> None:
-    federation = trained(settings_of(data=table)).federation
+@pytest.mark.parametrize("scaling", [False, True])
+def test_a_site_shares_once_a_run(scaling: bool, table: str) -> None:
+    """In other units the same question would be about other groups of the same rows."""
+    settings = settings_of(data=table)
+    assert isinstance(settings, MixtureSettings)
+    federation, question = trained(settings).federation, settings.question(2)
+    if scaling:
+        federation.broadcast(SCALING, ScalingBroadcast(np.zeros((1, 2)), np.zeros((1, 2)), np.ones((1, 2))))
+    else:
+        question = replace(question, seed=1)
     with pytest.raises(FederationError, match="refuses to share a second set of models"):
-        federation.collect(WEAK_MODELS, replace(QUESTION, seed=1))
+        federation.collect(WEAK_MODELS, question)
 
 
 def test_a_site_scores_one_model_a_run(table: str) -> None:
