@@ -46,7 +46,7 @@ class Dishonest(LuoReproduction):
 
 
 @REPRODUCTIONS.register("luo-figure-7")
-class Figure7(Dishonest):
+class LuoFigure7(Dishonest):
     """Letter."""
 
     title = "Figure 7, gain of a dishonest site, Letter"
@@ -54,7 +54,7 @@ class Figure7(Dishonest):
 
 
 @REPRODUCTIONS.register("luo-figure-8")
-class Figure8(Dishonest):
+class LuoFigure8(Dishonest):
     """Pen."""
 
     title = "Figure 8, gain of a dishonest site, Pen"
@@ -62,7 +62,7 @@ class Figure8(Dishonest):
 
 
 @REPRODUCTIONS.register("luo-figure-9")
-class Figure9(Dishonest):
+class LuoFigure9(Dishonest):
     """Satimage."""
 
     title = "Figure 9, gain of a dishonest site, Satimage"

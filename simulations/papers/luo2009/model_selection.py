@@ -36,7 +36,7 @@ class ModelSelection(LuoReproduction):
 
 
 @REPRODUCTIONS.register("luo-figure-4")
-class Figure4(ModelSelection):
+class LuoFigure4(ModelSelection):
     """Letter."""
 
     title = "Figure 4, accuracy by model selection, Letter"
@@ -44,7 +44,7 @@ class Figure4(ModelSelection):
 
 
 @REPRODUCTIONS.register("luo-figure-5")
-class Figure5(ModelSelection):
+class LuoFigure5(ModelSelection):
     """Pen."""
 
     title = "Figure 5, accuracy by model selection, Pen"
@@ -52,7 +52,7 @@ class Figure5(ModelSelection):
 
 
 @REPRODUCTIONS.register("luo-figure-6")
-class Figure6(ModelSelection):
+class LuoFigure6(ModelSelection):
     """Satimage."""
 
     title = "Figure 6, accuracy by model selection, Satimage"

@@ -35,7 +35,7 @@ class Quality(LuoReproduction):
 
 
 @REPRODUCTIONS.register("luo-figure-14")
-class Figure14(Quality):
+class LuoFigure14(Quality):
     """Of 16 features."""
 
     title = "Figure 14, loss of quality by perturbation, Letter and Pen"
@@ -43,7 +43,7 @@ class Figure14(Quality):
 
 
 @REPRODUCTIONS.register("luo-figure-15")
-class Figure15(Quality):
+class LuoFigure15(Quality):
     """Of 36 and 57 features."""
 
     title = "Figure 15, loss of quality by perturbation, Satimage and Spam"

@@ -49,7 +49,7 @@ class RisksFigure(LuoReproduction):
 
 
 @REPRODUCTIONS.register("luo-figure-10")
-class Figure10(RisksFigure):
+class LuoFigure10(RisksFigure):
     """The four risks and the total."""
 
     title = "Figure 10, risks by number of shared components"
@@ -59,7 +59,7 @@ class Figure10(RisksFigure):
 
 
 @REPRODUCTIONS.register("luo-figure-11")
-class Figure11(RisksFigure):
+class LuoFigure11(RisksFigure):
     """Utility and benefit."""
 
     title = "Figure 11, utility and benefit by number of shared components"
@@ -70,7 +70,7 @@ class Figure11(RisksFigure):
 
 
 @REPRODUCTIONS.register("luo-figure-12")
-class Figure12(RisksFigure):
+class LuoFigure12(RisksFigure):
     """Of all components."""
 
     title = "Figure 12, risks by number of draws from all components"
@@ -84,7 +84,7 @@ class Figure12(RisksFigure):
 
 
 @REPRODUCTIONS.register("luo-figure-13")
-class Figure13(RisksFigure):
+class LuoFigure13(RisksFigure):
     """Mean distances, in standard deviations of the columns."""
 
     title = "Figure 13, distance of another site's rows from the nearest of 2,000 draws, by perturbation"

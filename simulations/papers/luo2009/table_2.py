@@ -18,7 +18,7 @@ def runs_of(data: str, split: str, repeats: int) -> list[Run]:
 
 
 @REPRODUCTIONS.register("luo-table-2")
-class Table2(LuoReproduction):
+class LuoTable2(LuoReproduction):
     """Sites of equal classes and of skewed ones."""
 
     title = "Table 2, accuracy of combined classifiers"
@@ -43,7 +43,7 @@ class Table2(LuoReproduction):
 
 
 @REPRODUCTIONS.register("luo-figure-16")
-class Figure16(LuoReproduction):
+class LuoFigure16(LuoReproduction):
     """Numbers, whatever bytes they take."""
 
     title = "Figure 16, numbers that leave the sites for training"
