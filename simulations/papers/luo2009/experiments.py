@@ -10,6 +10,7 @@ from sklearn.metrics import pairwise_distances_argmin_min
 from clients.local.mixture import class_models, rivals_of, tradeoff_of
 from clients.mixture_risks import Preference, Tradeoff, tradeoff
 from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.counts import winners
 from flower_pansvm.mixtures.adaptive_em import OPERATIONS, adaptive_em, first_model, floor_of
 from flower_pansvm.mixtures.class_models import ClassModels
 from flower_pansvm.mixtures.mixture import Mixture
@@ -184,9 +185,7 @@ def _figures(by_count: Tradeoff) -> dict[str, Floats]:
 
 
 def _accuracy(models: ClassModels, X: Floats, classes: Ints) -> float:
-    odds = models.decisions(X)
-    said = odds.argmax(axis=1) if odds.shape[1] > 1 else (odds[:, 0] > 0).astype(np.int64)
-    return 100 * float((said == classes).mean())
+    return 100 * float((winners(models.decisions(X)) == classes).mean())
 
 
 def _outputs(weak: list[ClassModels], X: Floats) -> Floats:
