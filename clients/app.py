@@ -14,6 +14,7 @@ from clients.local import (
     joining,
     landmarks,
     local_training,
+    mixture,
     output_perturbation,
     private_training,
     random_kernel,
@@ -36,6 +37,7 @@ LOCAL = (
     output_perturbation,
     distortion,
     random_kernel,
+    mixture,
 )
 """All that a hospital computes on its rows is in these modules; each enters its work in `HANDLERS`."""
 

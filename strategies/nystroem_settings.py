@@ -19,7 +19,9 @@ class NystroemSettings(SvmSettings):
         or_word("auto", share_or_count()),
         "A share of all rows, or how many; auto: a quarter, at most 500.",
     )
-    min_cluster: int = setting(terms.MIN_CLUSTER, whole(1), "Fewest rows behind a landmark.")
+    min_cluster: int = setting(
+        terms.MIN_CLUSTER, whole(1), "Fewest rows behind a landmark or a mixture's component."
+    )
     landmark_method: str = setting(
         "k-means",
         one_of("k-means", "federated-k-means", "random"),

@@ -20,9 +20,9 @@ from strategies.registry import all_strategies
 from strategies.setting_kinds import flag, number, number_text
 
 
-def term(name: str) -> Any:
-    """Return the field of a setting that the sites read too: it is that of their terms."""
-    (found,) = (one for one in fields(Terms) if one.name == name)
+def term(name: str, owner: type = Terms) -> Any:
+    """Return the field of a setting that the sites read too, or another owner's: it is the same one."""
+    (found,) = (one for one in fields(owner) if one.name == name)
     return field(default=found.default, metadata=found.metadata)
 
 

@@ -22,6 +22,7 @@ KEYS = (
     *("data", "label", "row-id", "classes", "cache", "state", "name", "identity", "roster"),
     *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster", "blur"),
     *("epsilon", "delta", "colluders", EXACT_SUMS),
+    *("risk-bound", "utility-share", "risk-weights"),
     *("partition-id", "num-partitions"),
 )
 """What a node config may hold besides consents; the last two are those of a node of Flower's simulation engine."""

@@ -132,7 +132,9 @@ def by_place(columns: Sequence[str], rows: Mapping[str, Sequence[float]]) -> dic
 REPRODUCTIONS: Registry[type[Reproduction]] = Registry("table or figure")
 """What has entered itself so far; its ``register`` is the decorator for a class."""
 
-PAPERS = tuple(f"simulations.papers.{name}" for name in ("lu2016", "li2014", "lin2011", "mangasarian2008"))
+PAPERS = tuple(
+    f"simulations.papers.{name}" for name in ("lu2016", "li2014", "lin2011", "mangasarian2008", "luo2009")
+)
 """Packages of one paper each."""
 
 

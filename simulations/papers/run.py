@@ -16,8 +16,10 @@ from simulations.baselines.registry import all_baselines
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
 from simulations.papers.data import source
+from simulations.papers.luo2009.experiments import do
 from simulations.papers.one_owner import one_owner
 from strategies.elimination import SelectionSettings
+from strategies.mixture import MixtureSettings
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import all_strategies
 from strategies.results import describe
@@ -37,6 +39,9 @@ PUBLIC = "public:"
 
 OWNER = "owner:"
 """Before an experiment of a table whose one owner distorts and publishes it (:mod:`simulations.papers.one_owner`)."""
+
+WEAK_MIXTURES = "mixture:"
+"""Before the name of an experiment with weak mixture models, of which this project has no strategy of its own."""
 
 KEPT = (
     "auc",
@@ -72,7 +77,8 @@ class Run:
     ----------
     items : tuple of (str, scalar)
         Run config, sorted by name. ``data`` is a name of `simulations.papers.data`; ``strategy`` may also be that of a
-        central baseline, or of a selection after `LIBSVM`, or a number of rows after `PUBLIC`.
+        central baseline, or of a selection after `LIBSVM`, or a number of rows after `PUBLIC`, or
+        an experiment after `WEAK_MIXTURES`.
     """
 
     items: tuple[tuple[str, Scalar], ...]
@@ -100,7 +106,8 @@ class Run:
     @property
     def command(self) -> str:
         """The command that makes a federated run again; empty for what runs in one place."""
-        if self.strategy.startswith((CENTRAL, FOLDS, LIBSVM, PUBLIC, OWNER)) or self.strategy in EXPERIMENTS:
+        central = (CENTRAL, FOLDS, LIBSVM, PUBLIC, OWNER, WEAK_MIXTURES)
+        if self.strategy.startswith(central) or self.strategy in EXPERIMENTS:
             return ""
         options = {"data", "sites", "split", "seed", "strategy"}
         own = [f"--{key} {value}" for key, value in self.items if key in options]
@@ -109,9 +116,11 @@ class Run:
 
 
 def trained_as(strategy: str) -> str:
-    """Return the strategy whose settings a central classifier, selection or distortion has."""
+    """Return the strategy whose settings a central classifier, selection or experiment has."""
     if strategy.startswith(OWNER):
         return "ssvd"
+    if strategy.startswith(WEAK_MIXTURES):
+        return WEAK_MIXTURES.removesuffix(":")
     return "pan-svm" if strategy.startswith((CENTRAL, FOLDS, PUBLIC)) else strategy.removeprefix(LIBSVM)
 
 
@@ -173,6 +182,9 @@ def execute(run: Run, data_dir: Path, folder: Path) -> Result:
     elif run.strategy.startswith(FOLDS):
         assert isinstance(settings, PanSvmSettings)
         found = {"accuracy": over_folds(run.strategy.removeprefix(FOLDS), settings)}
+    elif run.strategy.startswith(WEAK_MIXTURES):
+        assert isinstance(settings, MixtureSettings)
+        found = do(run.strategy.removeprefix(WEAK_MIXTURES), settings)
     elif run.strategy.startswith(LIBSVM):
         assert isinstance(settings, SelectionSettings)
         selection = central_selection.select(settings)

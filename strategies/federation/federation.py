@@ -208,9 +208,9 @@ class Federation:
             node: records.read(reply.content, "disclosed", task.answer, senders[node])
             for node, reply in replies.items()
         }
-        first = next(iter(results.values()))
         for name in task.disclosed:
-            self.costs.note_departure(task, "disclosed", name, np.size(getattr(first, name)))
+            most = max(np.size(getattr(result, name)) for result in results.values())
+            self.costs.note_departure(task, "disclosed", name, most)
         if self.transcript and self.schema:
             self.transcript.add_sum(task, question, tuple(self.sites), {})
         return results

@@ -107,6 +107,9 @@ BAD: list[tuple[str, Scalar]] = [
     *[("curvature", value) for value in (-0.5, "nan", "inf", "none")],
     *[("blur", value) for value in (-1, 2.5, "nan", "inf", "all")],
     *[(name, value) for name in ("coef0", "intercept") for value in (-0.5, "nan", "inf", "none")],
+    *[("perturbation", value) for value in (-0.1, "nan", "inf", "some")],
+    *[("risk-bounds", value) for value in (-0.1, 1.1, "nan", "0.5,2", "0.5;0.4", "")],
+    *[("covariance", value) for value in ("spherical", "", 2)],
     *[("test-fraction", value) for value in (-0.1, 1, 1.5, "nan", "inf", "half")],
     *[("landmarks", value) for value in (0, -3, 2.5, -0.5, "nan", "inf", "all")],
     *[
