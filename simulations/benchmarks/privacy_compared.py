@@ -1,0 +1,217 @@
+"""What published systems give away on the same data: ``python -m simulations.benchmarks.privacy_compared --out DIR``.
+
+Every system is run on simulated sites and attacked by who it tells most: a coordinator that looks at what it receives,
+one that asks what it likes, or another hospital. Rows that the attack has found are counted in the same way for all.
+"""
+
+import logging
+import sys
+import tempfile
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Annotated, NamedTuple
+
+import numpy as np
+import typer
+from numpy.typing import NDArray
+
+from flower_pansvm import records
+from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
+from flower_pansvm.privacy.accountant import rho_of
+from flower_pansvm.terms import Scalar
+from simulations.attack.attack import attack
+from simulations.attack.findings import Found, found
+from simulations.attack.slopes import rows_read
+from simulations.audit.audit import audit
+from simulations.benchmarks.tables import markdown
+from simulations.comparison.run import disclosed_text
+from simulations.data.pooling import Pooled, pooled
+from simulations.engines.flower_log import quieter
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import in_process_grid
+from strategies.app import run
+from strategies.mixture import WeakMixtures
+from strategies.settings import Settings, settings_from
+from strategies.strategy import PhasedStrategy
+
+Floats = NDArray[np.float64]
+
+LOOKS, ASKS, NEIGHBOUR = "a coordinator that looks", "a coordinator that asks", "another hospital"
+UPPER_LIMIT = "upper limit"
+PLANES = 200
+
+
+class Ran(NamedTuple):
+    """A run that is over, and what its coordinator has received."""
+
+    settings: Settings
+    folder: Path
+    pool: Pooled
+    strategy: PhasedStrategy
+    grid: InProcessGrid
+    minutes: float
+
+
+class Read(NamedTuple):
+    """Rows that an attack has found, of those that were trained on and of those that were not."""
+
+    attacker: str
+    how: str
+    train: Found
+    test: Found | None
+
+
+class System(NamedTuple):
+    """A published system: its settings, and how it is attacked."""
+
+    settings: dict[str, Scalar]
+    attacks: tuple[Callable[[Ran], Read], ...]
+    paper: str
+
+
+def by_sums(ran: Ran) -> Read:
+    """Fit rows to all sums, and solve differences; of all ways the one that finds most."""
+    tried = attack(ran.settings, ran.folder, ran.minutes, lambda _: None)
+    ways = {name: one for name, one in tried.attempts.items() if not name.startswith(UPPER_LIMIT)}
+    best = max(ways, key=lambda name: (ways[name].exact, ways[name].within_10))
+    return Read(LOOKS, best, ways[best], tried.by_chance[best])
+
+
+def by_slopes(ran: Ran) -> Read:
+    """Ask for the loss, or for private steps, at planes of one's own choice."""
+    rho = None
+    own: dict[str, Scalar] = {
+        "strategy": ran.settings.strategy,
+        "data": ran.settings.data,
+        "data-dir": ran.settings.data_dir,
+        "seed": ran.settings.seed,
+    }
+    if ran.settings.promise == "charged":
+        rho = rho_of(1.0, 1e-5)
+    else:
+        own |= {"kernel": "linear", "preset": ran.settings.terms.preset}
+    return Read(ASKS, "slopes of the loss", rows_read(settings_from(own), PLANES, rho), None)
+
+
+def published(task: str, part: str, how: str) -> Callable[[Ran], Read]:
+    """Return an attack that takes rows as they were disclosed for guesses."""
+
+    def read(ran: Ran) -> Read:
+        rows = np.vstack(disclosed(ran.grid, task, part))
+        return _counted(ran.pool, rows, LOOKS, how)
+
+    return read
+
+
+def by_copies(ran: Ran) -> Read:
+    """Take the distorted rows for guesses; and give each original, if one had them all, the copy that is its own."""
+    copies = np.vstack(disclosed(ran.grid, "distorted_rows", "rows"))
+    matched = audit(ran.settings, ran.folder).figures["matched"]
+    return _counted(
+        ran.pool, copies, LOOKS, f"the copies; {100 * (matched or 0):.0f} % matched to their originals"
+    )
+
+
+def by_means(ran: Ran) -> Read:
+    """Take the means of all components for guesses."""
+    model = ran.strategy.outcome.model
+    assert isinstance(ran.strategy, WeakMixtures)
+    assert isinstance(model, GaussianMixtures)
+    means = np.vstack([weak.means for weak in ran.strategy.weak.values()])
+    scaling = model.scaling_
+    return _counted(ran.pool, means * scaling.scale + scaling.shift, LOOKS, "the means of shared components")
+
+
+def by_matrix(ran: Ran) -> Read:
+    """Solve for the rows behind kernel values, as a site of the same columns can."""
+    rows = int(audit(ran.settings, ran.folder).figures["rows_from_kernel"] or 0)
+    return Read(NEIGHBOUR, "equations, with the random matrix", Found(rows, rows, rows), None)
+
+
+def nothing_about_rows(ran: Ran) -> Read:  # noqa: ARG001
+    """Return that there is no number to fit a row to."""
+    return Read(LOOKS, "counts only", Found(0, 0, 0), Found(0, 0, 0))
+
+
+def disclosed(grid: InProcessGrid, task: str, part: str) -> list[Floats]:
+    """Return what each site has disclosed as a part of its answers to a task."""
+    replies = [one for one in grid.replies if one.metadata.message_type.split(".")[-1] == task]
+    return [records.get(one.content, "disclosed")[part] for one in replies if one.has_content()]
+
+
+def _counted(pool: Pooled, guesses: Floats, attacker: str, how: str) -> Read:
+    """Count rows, in the table's units, that guesses have found."""
+    spread = pool.train.X.std(axis=0)
+    train, test = (found(rows.X, guesses, spread) for rows in (pool.train, pool.test))
+    return Read(attacker, how, train, test)
+
+
+SYSTEMS = {
+    "pan-svm, as published": System({"preset": "paper"}, (by_sums, by_slopes), "Lu 2016"),
+    "pan-svm, exact": System({"preset": "exact"}, (by_sums,), "this project"),
+    "pan-svm, private": System({}, (by_sums, by_slopes), "this project"),
+    "svm-admm": System({"strategy": "svm-admm"}, (by_sums,), "Forero et al. 2010"),
+    "svm-ensemble": System(
+        {"strategy": "svm-ensemble"},
+        (published("held_out", "rows", "the test rows as they are"),),
+        "Lu 2016",
+    ),
+    "random-kernel": System({"strategy": "random-kernel"}, (by_matrix,), "Mangasarian & Wild 2008"),
+    "ssvd": System({"strategy": "ssvd", "order": "perturb-first"}, (by_copies,), "Lin et al. 2011"),
+    "mixture": System({"strategy": "mixture"}, (by_means,), "Luo et al. 2009"),
+    "local-only": System({"strategy": "local-only"}, (nothing_about_rows,), ""),
+    "dp-svm, ε = 1": System({"strategy": "dp-svm"}, (by_slopes,), "this project"),
+}
+
+
+def main(
+    out: Annotated[Path, typer.Option(help="Folder for the table.")],
+    data: Annotated[str, typer.Option(help="Data sets, by commas.")] = "breast_cancer",
+    data_dir: Annotated[str, typer.Option(help="Folder of data sets.")] = "",
+    minutes: Annotated[float, typer.Option(help="How long an attack on sums tries.")] = 5.0,
+    systems: Annotated[str, typer.Option(help="Systems, by semicolons.")] = ";".join(SYSTEMS),
+) -> None:
+    """Run every system on the data, attack it, and write a table."""
+    out.mkdir(parents=True, exist_ok=True)
+    parts = []
+    for one in data.split(","):
+        lines = [line for name in systems.split(";") for line in lines_of(name, one, data_dir, minutes)]
+        header = ["system", "accuracy", "attacker", "how", "training rows", "test rows", "disclosed"]
+        parts.append(f"{one}: rows found exactly / within 10 %\n\n{markdown(header, lines)}")
+        (out / "privacy-compared.md").write_text("\n".join(parts), encoding="utf-8")
+    sys.stderr.write(f"The table is {out / 'privacy-compared.md'}\n")
+
+
+def lines_of(name: str, data: str, data_dir: str, minutes: float) -> Iterable[list[str]]:
+    """Run a system, attack it, and yield a line for each attack."""
+    system = SYSTEMS[name]
+    with tempfile.TemporaryDirectory() as folder:
+        common: dict[str, Scalar] = {"data": data, "data-dir": data_dir, "audit": True, "out": folder}
+        settings = settings_from({**common, **system.settings})
+        grid = in_process_grid(settings)
+        strategy = run(grid, settings, Path(folder))
+        ran = Ran(settings, Path(folder), pooled(settings), strategy, grid, minutes)
+        evaluation = strategy.outcome.evaluation
+        accuracy = (
+            "" if evaluation is None or evaluation.accuracy is None else f"{100 * evaluation.accuracy:.1f}"
+        )
+        told = disclosed_text(strategy.federation.costs.disclosed())
+        for attacked in system.attacks:
+            read = attacked(ran)
+            sys.stderr.write(f"{data}, {name}, {read.attacker}: {read.train}\n")
+            yield [
+                name,
+                accuracy,
+                read.attacker,
+                read.how,
+                f"{read.train.exact} / {read.train.within_10} of {len(ran.pool.train.X)}",
+                ""
+                if read.test is None
+                else f"{read.test.exact} / {read.test.within_10} of {len(ran.pool.test.X)}",
+                told,
+            ]
+
+
+if __name__ == "__main__":
+    with quieter(logging.ERROR):
+        typer.run(main)
