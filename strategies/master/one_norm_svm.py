@@ -8,7 +8,7 @@ from scipy.sparse import csc_array, eye_array, hstack
 from flower_pansvm.models.errors import TrainingError
 
 METHODS = ("highs", "highs-ipm")
-"""HiGHS' own choice, the simplex method; and its interior points, where that gives up, as in tuning on CH and WD."""
+"""HiGHS' own choice, the simplex method; and its interior points, where that gives up (on ionosphere it has)."""
 
 
 def one_norm_svm(
