@@ -182,6 +182,7 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
                 "data": str(path),
                 "name": path.stem,
                 "min-cluster": 2,
+                "risk-bound": 1,
                 "scaling": settings.terms.scaling,
                 "state": str(_state(path)),
                 **private,
