@@ -172,6 +172,7 @@ def test_a_start_at_the_landmarks_knows_nothing_of_the_rows(runs: dict[str, tupl
     assert (guess.y > 0).sum() == knowledge.sides()[0]
 
 
+@pytest.mark.slow
 def test_the_whole_attack_reports_all_it_tried(runs: dict[str, tuple[Settings, Path]]) -> None:
     lines: list[str] = []
     report = attack(*runs["private"], 0.01, lines.append)
@@ -196,6 +197,7 @@ def test_the_published_sums_which_have_no_curvature_are_attacked_too(tmp_path: P
     assert report.determined_10 > 5
 
 
+@pytest.mark.slow
 def test_rows_that_had_no_part_are_counted_beside(tmp_path: Path) -> None:
     """What is found of them is found by chance."""
     report = attack(*run(tmp_path, "exact", test_fraction=0.2), 0.05, lambda _: None)
@@ -251,6 +253,7 @@ def test_other_kernels_are_refused_before_anything_is_tried(tmp_path: Path) -> N
         attack(make_settings(kernel="linear"), tmp_path, 1.0, lambda _: None)
 
 
+@pytest.mark.slow
 def test_the_command_line_writes_it_into_the_result(
     tmp_path: Path, runs: dict[str, tuple[Settings, Path]]
 ) -> None:

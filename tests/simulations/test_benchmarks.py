@@ -112,6 +112,7 @@ def test_masking_and_packing_are_timed() -> None:
     assert "a contribution of 20 values" in tables.packing_markdown(packing)
 
 
+@pytest.mark.slow
 def test_whole_runs_give_one_model_with_every_protocol(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(turns, "ONCE_SECONDS", 0.0)
     settings = make_settings(sites=3, tol=0.1, landmarks=10)

@@ -31,6 +31,7 @@ def test_it_behaves_as_scikit_learn_asks() -> None:
     assert sum(check["status"] == "passed" for check in found) > 50
 
 
+@pytest.mark.slow
 def test_it_is_nearly_as_accurate_as_an_svc() -> None:
     X, y = make_moons(600, noise=0.2, random_state=0)
     ours = FederatedSVC(C=10, gamma=2.0, random_state=0).fit(X[:400], y[:400])
@@ -65,6 +66,7 @@ def test_rows_stay_with_the_sites_that_they_are_said_to_be_of() -> None:
         FederatedSVC().fit(X, y, sites=np.arange(len(y)) % 2)
 
 
+@pytest.mark.slow
 def test_pipelines_searches_and_clones() -> None:
     X, y = load_wine(return_X_y=True)
     search = GridSearchCV(

@@ -115,6 +115,7 @@ def test_five_sites_remove_the_same_features_of_breast_cancer(
     "strategy",
     ["voted-wrapper", "filter-wrapper", *(pytest.param(name, marks=pytest.mark.slow) for name in SINGLE)],
 )
+@pytest.mark.slow
 def test_five_sites_remove_the_same_features_of_a_small_table(
     strategy: str, select: Callable[..., Any], write_table: Callable[..., str]
 ) -> None:

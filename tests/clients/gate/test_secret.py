@@ -53,6 +53,7 @@ def test_it_is_the_same_in_every_run_whatever_its_settings(node: Node) -> None:
     assert secret(node, seed=1, C=7.0, gamma="0.1", test_fraction=0.4, aggregation="k-secure") == first
 
 
+@pytest.mark.slow
 def test_it_is_the_same_after_a_restart(node: Node, forget: Callable[[], None]) -> None:
     first = secret(node)
     forget()

@@ -40,6 +40,7 @@ def without_seconds(folder: Path) -> list[list[str]]:
     return [list(frame.columns), *frame.to_numpy().tolist()]
 
 
+@pytest.mark.slow
 def test_compare_leaves_a_table_and_goes_on_to_the_same_one(pansvm: Run, tmp_path: Path) -> None:
     command = (*COMPARE, *STRATEGIES, "--out", "out")
     code, out, err = pansvm(*command, "--jobs", 2)

@@ -41,6 +41,7 @@ def test_the_small_public_sets_are_the_same_at_each_epsilon() -> None:
     assert census("adult-14", HYBRID, 0).config["strategy"] == "hybrid-svm"
 
 
+@pytest.mark.slow
 def test_the_stand_in_has_the_papers_rows_and_columns(shared_data: Path, tmp_path: Path) -> None:
     whole = pd.read_csv(source("adult-14", shared_data, tmp_path))
     assert whole.shape == (30_000, 14)

@@ -100,6 +100,7 @@ def test_runs_on_file_are_not_done_again(invented: str, pansvm: Pansvm, tmp_path
     assert 0.125 in [one["accuracy"] for one in read_runs(tmp_path / "out").values()]
 
 
+@pytest.mark.slow
 def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     load_wine(as_frame=True).frame.rename(columns={"target": "label"}).to_csv(
         tmp_path / "colon.csv.gz", index=False
