@@ -62,6 +62,7 @@ def test_a_comment_in_a_plot_does_not_change_the_hash_and_one_at_the_hospital_do
     assert sha256(checkout) != audited
 
 
+@pytest.mark.slow
 def test_both_apps_run_from_the_bundle_alone(checkout: Path, tmp_path: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(build_fab_from_disk(checkout))) as bundle:
         bundle.extractall(tmp_path / "app")

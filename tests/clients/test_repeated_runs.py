@@ -187,6 +187,7 @@ class Openings:
     [("training", (1, 1, 1)), ("training", (4, 1, 1)), ("voted wrapper", (5, 1, 2))],
     ids=str,
 )
+@pytest.mark.slow
 def test_a_run_resumed_three_times_tells_nothing_new(
     job: str,
     stops: tuple[int, ...],

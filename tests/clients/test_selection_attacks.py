@@ -77,6 +77,7 @@ def found_between_ages(federation: Federation, blur: int) -> dict[str, Floats]:
     return {name: values * SCALE + SHIFT for name, values in found.items()}
 
 
+@pytest.mark.slow
 def test_sums_over_support_vectors_differ_in_one_row_only_if_the_hospital_allows_it(
     settings: Settings,
     hospital_files: list[Path],
@@ -149,6 +150,7 @@ def wide(tmp_path: Path) -> tuple[Settings, Floats]:
 @pytest.mark.parametrize(
     ("weights", "preset"), [("of each cell", "private"), ("of each cell", "exact"), ("of each row", "exact")]
 )
+@pytest.mark.slow
 def test_many_more_features_than_rows_tell_the_rows_if_a_row_has_one_weight(
     weights: str, preset: str, wide: tuple[Settings, Floats], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -117,6 +117,7 @@ def test_the_step_is_made_of_the_derivatives_of_what_is_missed(
         assert (costs[0] - costs[1]) / 2e-5 == pytest.approx(-2.0 * gradient[row, column], rel=1e-4, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_a_fit_to_exact_sums_finds_rows_again_and_one_to_noisy_sums_does_not(
     runs: dict[str, tuple[Settings, Path]],
 ) -> None:
@@ -157,6 +158,7 @@ def test_rows_that_have_come_to_rest_are_not_replaced(runs: dict[str, tuple[Sett
         assert (guess.v[changed] >= 0).all()
 
 
+@pytest.mark.slow
 def test_exact_sums_determine_rows_and_noisy_ones_hardly_any(tmp_path: Path) -> None:
     """With landmarks as by default; many of them, means of two rows each, would say nearly as much as the rows."""
     _, exact = determined(*facts(*run(tmp_path, "exact")), SITES)
@@ -189,6 +191,7 @@ def test_the_whole_attack_reports_all_it_tried(runs: dict[str, tuple[Settings, P
     assert "numbers" in str(report)
 
 
+@pytest.mark.slow
 def test_the_published_sums_which_have_no_curvature_are_attacked_too(tmp_path: Path) -> None:
     report = attack(*run(tmp_path, "paper", min_cluster=1), 0.01, lambda _: None)
     assert {"fitted, jointly", "differences of cuts"} <= set(report.attempts)
@@ -218,6 +221,7 @@ def consensus_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Settings, P
     return run(tmp_path_factory.mktemp("consensus"), "private", **chosen)
 
 
+@pytest.mark.slow
 def test_sums_of_models_are_sums_of_rows_and_their_differences_give_rows_away(
     consensus_run: tuple[Settings, Path],
 ) -> None:
@@ -239,6 +243,7 @@ def test_sums_of_models_are_sums_of_rows_and_their_differences_give_rows_away(
     assert found(changing, rows, truth.std(axis=0)).exact == len(rows) >= 0.8 * len(changing)
 
 
+@pytest.mark.slow
 def test_an_attack_on_consensus_is_counted_beside_chance(consensus_run: tuple[Settings, Path]) -> None:
     report = attack(*consensus_run, 0.02, lambda _: None)
     assert report.attempts["differences of models"].exact >= 5

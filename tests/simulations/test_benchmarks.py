@@ -103,6 +103,7 @@ def test_tables_have_every_combination_and_say_what_was_not_run(costs: list[Cost
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.slow
 def test_masking_and_packing_are_timed() -> None:
     seconds = parts.masking(values=1000, sites=3, repeats=2)
     assert set(seconds) == {"encode", "plain", "ring, one-shot", "k-secure, one-shot"}

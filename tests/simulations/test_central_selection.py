@@ -126,6 +126,7 @@ def test_several_classes_and_missing_cells(tmp_path: Path) -> None:
         assert found.points[-1].accuracy > 0.85
 
 
+@pytest.mark.slow
 def test_federated_run_with_a_landmark_for_each_row_selects_the_same(
     settings_of: Callable[..., Settings],
 ) -> None:

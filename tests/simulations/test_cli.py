@@ -237,6 +237,7 @@ def test_run_selects_with_a_strategy_that_selects(pansvm: Run, tmp_path: Path) -
     assert "pansvm predict" not in out
 
 
+@pytest.mark.slow
 def test_a_selection_that_was_stopped_goes_on(
     pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -329,6 +330,7 @@ def test_predict_with_a_calibrated_model_writes_a_probability_per_class(
     assert frame[probabilities].to_numpy() == pytest.approx(model.predict_proba(rows))
 
 
+@pytest.mark.slow
 def test_one_versus_one_reports_every_pair_of_classes(pansvm: Run, tmp_path: Path) -> None:
     table = pd.DataFrame({"age": range(120), "label": np.repeat(list("abcd"), 30)})
     table.to_csv("four.csv", index=False)

@@ -72,6 +72,7 @@ def rows_in_the_space(directions: Matrix, received: Received, starts: int) -> se
 
 
 @pytest.mark.parametrize("everywhere", [0.0, cuts.EVERYWHERE])
+@pytest.mark.slow
 def test_rows_next_to_the_margin_are_not_found_in_a_curvature(
     everywhere: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

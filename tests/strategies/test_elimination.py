@@ -212,6 +212,7 @@ def test_a_share_of_the_features_goes_at_a_time(write_table: Write) -> None:
 
 
 @pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+@pytest.mark.slow
 def test_several_classes(strategy: str) -> None:
     found = select(strategy=strategy, data="wine", step="0.3")
     assert found.evaluation.accuracy is not None

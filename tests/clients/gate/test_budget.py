@@ -193,6 +193,7 @@ for steps in itertools.takewhile(lambda _: ended, itertools.count()):
 """
 
 
+@pytest.mark.slow
 def test_killed_at_any_write_the_ledger_shows_all_that_was_answered(tmp_path: Path) -> None:
     """An answer leaves after `charge`: as many charges are there as answers, or one more, and never a damaged file."""
     done = subprocess.run(

@@ -409,6 +409,7 @@ def test_a_damaged_or_foreign_copy_is_made_again(
 
 @hypothesis.settings(max_examples=100)
 @given(data=st.data())
+@pytest.mark.slow
 def test_no_changed_byte_changes_the_table(
     data: st.DataObject, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

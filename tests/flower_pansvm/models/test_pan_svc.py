@@ -385,6 +385,7 @@ def test_a_truncated_file_is_a_model_file_error(saved: bytes, folder: Path, data
 
 @settings(deadline=None, max_examples=400)
 @given(data=st.data())
+@pytest.mark.slow
 def test_flipped_bits_never_change_a_model_unnoticed(saved: bytes, folder: Path, data: st.DataObject) -> None:
     content = bytearray(saved)
     flips = st.tuples(st.integers(0, len(saved) - 1), st.integers(1, 255))

@@ -520,6 +520,7 @@ def test_a_selection_isolates_nobody(settings: dict[str, str], small_table: str,
         assert found.looked_at_by_quads == sum(found.sums.values())
 
 
+@pytest.mark.slow
 def test_without_random_weights_support_vectors_give_rows_away(tmp_path: Path) -> None:
     settings = make_settings(
         data=write_tables(tmp_path, 12, 2.5), sites=3, strategy="svm-rfe", kernel="linear", cv_folds=2, tol=0.1,

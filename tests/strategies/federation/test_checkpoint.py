@@ -81,6 +81,7 @@ JOBS: dict[str, dict[str, Any]] = {
         *(pytest.param(job, 20, marks=pytest.mark.slow) for job in JOBS),
     ],
 )
+@pytest.mark.slow
 def test_a_run_killed_at_any_time_is_resumed_to_the_same_model(job: str, stops: int, tmp_path: Path) -> None:
     settings = make_settings(**{**QUICK, **JOBS[job]})
     whole = run(in_process_grid(settings), settings, tmp_path / "whole")

@@ -121,6 +121,7 @@ def test_a_class_that_exists_at_one_site_only_is_learned(
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.slow
 def test_a_site_may_have_fewer_rows_than_there_are_classes(
     multi_class: str, write_table: Callable[..., str]
 ) -> None:
