@@ -65,7 +65,7 @@ def em(mixture: Mixture, X: Floats) -> Mixture:
     for _ in range(MOST_STEPS):
         logs = mixture.log_components(X)
         total = np.logaddexp.reduce(logs, axis=1)
-        if total.sum() - before < LEAST_GAIN * len(X):
+        if not total.sum() - before >= LEAST_GAIN * len(X):  # nor where it is no number
             break
         before, shares = float(total.sum()), np.exp(logs - total[:, None])
         rows = shares.sum(axis=0)
@@ -122,7 +122,7 @@ def adaptive_em(
             break
         new = em(proposed, X)
         new_value, since = objective(new, X), since + 1
-        if generator.random() < np.exp(min(0.0, (new_value - value) / TEMPERATURE)):
+        if generator.random() < np.exp(np.minimum(0.0, (new_value - value) / TEMPERATURE)):
             now, value = new, new_value
             proposals = Proposals(now, X, rivals, normals, operations)
         if new_value > best_value:

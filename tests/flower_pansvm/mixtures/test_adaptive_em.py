@@ -119,3 +119,10 @@ def test_the_papers_other_ways_to_select_are_some_of_the_operations(
     X = clouds(0)
     start = first_model(X, False, 0, components)
     assert len(adaptive_em(start, X, None, np.random.default_rng(0), operations).weights) == expected
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_mixture_that_is_nowhere_near_the_rows_is_left_as_it_is() -> None:
+    """What a site shares may be anything; such rows have no likelihood that is a number."""
+    far = Mixture(np.ones(1), np.full((1, 2), 1e200), np.ones((1, 2)))
+    assert em(far, np.zeros((9, 2))) == far
