@@ -124,7 +124,7 @@ def test_cells_of_a_support_vector_have_weights_of_their_own(
     for name in ("total", "square"):
         exact, found = sums(blur=0)[name], sums(blur=1)[name]
         np.testing.assert_allclose(exact[..., 0], exact[..., 1])
-        assert not np.isclose(found[..., 0], found[..., 1], rtol=1e-5).any()
+        assert not np.isclose(found[..., 0], found[..., 1], rtol=1e-8).any()
 
 
 FEATURES = 600
