@@ -155,7 +155,7 @@ def membership(ran: Ran) -> str:
         model = ran.strategy.outcome.model
         if isinstance(model, RandomKernelSVC):
             model = with_simulated_matrices(model, ran.folder / RESULT_FILE)
-        if not hasattr(model, "decision_function"):
+        if model is None or not hasattr(model, "decision_function"):
             return ""
         columns, needed = list(ran.pool.schema.columns), list(model.schema_.columns)
         scores = [
