@@ -37,7 +37,7 @@ def not_better_than_the_largest_class(result: Result) -> str:
     known = "is not" if right.value <= always else "may not be"
     return (
         f"The model {known} better than no model: who always says “{largest.name}” is right for "
-        f"{percent(always)} of the test patients, the model for {percent(right.value)} (95 % interval: "
+        f"{percent(always)} of the test patients, the model for {percent(right.value)} (95% confidence interval "
         f"{percent(right.low)} to {percent(right.high)})."
     )
 

@@ -105,7 +105,7 @@ def calibration_figure(bands: Sequence[Band]) -> Figure:
         capsize=3,
         markersize=4,
         linewidth=1.0,
-        label="patients, 95 % interval",
+        label="patients, 95% interval",
     )
     axes.set_xlabel("probability that the model gives")
     axes.set_ylabel("share that has the class")

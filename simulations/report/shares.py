@@ -149,15 +149,15 @@ def percent(value: float) -> str:
     Examples
     --------
     >>> percent(0.953), percent(0.996), percent(1.0)
-    ('95 %', '99.6 %', '100 %')
+    ('95%', '99.6%', '100%')
     """
     digits = 1 if 0 < value < 0.01 or 0.99 < value < 1 else 0
     text = f"{100 * value:.{digits}f}"
-    return f"{'> 99.9' if text == '100.0' else '< 0.1' if text == '0.0' else text} %"
+    return f"{'> 99.9' if text == '100.0' else '< 0.1' if text == '0.0' else text}%"
 
 
 def interval(found: Share) -> str:
-    """Return the confidence interval as text, such as ``84 % to 99.2 %``."""
+    """Return the confidence interval as text, such as ``84% to 99.2%``."""
     return f"{percent(found.low)} to {percent(found.high)}"
 
 

@@ -1,31 +1,42 @@
 """Sensitivity, specificity and predictive values of each class, with confidence intervals."""
 
-from simulations.report.section import SECTIONS, Result, Section, render
-from simulations.report.shares import Share, all_right, class_figures, interval, percent
+from simulations.report.section import SECTIONS, Result, Section, quoted, render
+from simulations.report.shares import ClassFigures, Share, all_right, class_figures, count, interval, percent
 
-TEMPLATE = """\
+OF_ONE = """\
 <div class="scroll" tabindex="0" role="region" aria-label="Sensitivity, specificity and predictive values"><table>
-<thead><tr><th scope="col">class</th>{% for name, _ in columns %}<th scope="col">{{ name }}</th>{% endfor %}</tr></thead>
-<tbody>{% for one in classes %}<tr><th scope="row">{{ one.name }}</th>
+<thead><tr><th scope="col">figure</th><th scope="col">patients</th><th scope="col" class="n">share</th>
+<th scope="col">95% confidence interval</th></tr></thead>
+<tbody>{% for name, meaning, found in figures %}<tr><th scope="row">{{ name }}<br><span class="meaning">{{ meaning }}</span></th>
+<td>{% if found %}{{ count(found.right) }} of {{ count(found.of) }}{% else %}none to count{% endif %}</td>
+<td class="n">{{ percent(found.value) if found }}</td><td>{{ interval(found) if found }}</td></tr>
+{% endfor %}</tbody></table></div>"""
+
+OF_EACH = """\
+<div class="scroll" tabindex="0" role="region" aria-label="Sensitivity, specificity and predictive values of each class">
+<table class="counts"><thead><tr><th scope="col">class</th><th scope="col">patients</th>
+{% for name, _ in columns %}<th scope="col">{{ name }}</th>{% endfor %}</tr></thead>
+<tbody>{% for one in classes %}<tr><th scope="row">{{ one.name }}</th><td class="n">{{ count(one.patients) }}</td>
 {% for _, part in columns %}<td>{{ text(one[part]) }}</td>{% endfor %}</tr>
 {% endfor %}</tbody></table></div>
+<ul class="note"><li>Sensitivity: of the patients with the class, the share that the model finds.</li>
+{% if columns | length > 1 %}<li>Specificity: of all others, the share that it does not take for the class.</li>
+<li>Positive predictive value: of those of whom it says the class, the share that has it. Negative: of those of whom it says
+another, the share that has another.</li>
+{% else %}<li>Specificity and predictive values are not known: as which class a patient was taken was not counted, because
+every count would have needed noise of its own.</li>
+{% endif %}<li>In brackets is the 95% confidence interval.</li></ul>"""
+
+NOTES = """\
 <ul class="note">
-<li><strong>Sensitivity</strong>: of the patients of the class, how many the model finds.
-{% if several %}<strong>Specificity</strong>: of all others, how many it does not take for the class.{% endif %}</li>
-{% if several %}<li><strong>Positive predictive value</strong>: of those of whom the model says the class, how many have it.
-<strong>Negative predictive value</strong>: of those of whom it says another, how many have another. Both hold where the
-classes are as frequent as among these patients. Where a class is rarer, fewer of those of whom the model says it have
-it.</li>
-{% else %}<li>For specificity and predictive values one has to know as what the others were classified. That was not
-counted: each count would have needed noise.</li>
-{% endif %}<li>In brackets is the 95 % interval: if other patients of the same kind had been drawn for the test, such an
-interval would hold the true share in 95 of 100 cases. It does not cover that patients elsewhere may differ.</li>
-{% if noisy %}<li>The counts carry noise. The intervals are made wide enough for that: they hold in 95 of 100 cases or
-more.</li>
-{% endif %}</ul>
-<p>Of all patients together the model is right about {{ text(overall) }}.
-{% if result.balanced_accuracy is not none %}The mean of the classes’ sensitivities, in which each class counts the same, is
-{{ percent(result.balanced_accuracy) }}.{% endif %}</p>"""
+{% if values %}<li>Predictive values hold where the classes are as frequent as among these patients. Where a class is
+rarer, fewer of those of whom the model says it have it.</li>
+{% endif %}<li>A confidence interval tells what chance may do with so few patients: had others of the same kind been drawn for the
+test, such an interval would hold the true share in 95 of 100 cases. It does not cover that patients elsewhere differ.
+{% if noisy %}The counts carry noise, and the intervals are made wide enough for that, too.{% endif %}</li></ul>
+<p>Of all patients together, {{ text(overall) }} are put into the right class.
+{% if result.balanced_accuracy is not none %}The mean of the classes’ sensitivities, in which each class counts the same
+(balanced accuracy), is {{ percent(result.balanced_accuracy) }}.{% endif %}</p>"""
 
 COLUMNS = [
     ("sensitivity", "sensitivity"),
@@ -37,7 +48,7 @@ COLUMNS = [
 
 @SECTIONS.register("accuracy")
 class AccuracySection(Section):
-    """A line a class."""
+    """Of two classes the four figures of the positive one, of more a line a class."""
 
     title = "How often the model is right"
     place = 20
@@ -47,16 +58,18 @@ class AccuracySection(Section):
     def html(self, result: Result) -> str:
         """Return the table, and what its columns mean."""
         classes = class_figures(result)
-        if not classes:
-            right = all_right(result)
-            template = "<p>Of all patients together the model is right about {{ text }}. Older runs wrote down no more.</p>"
-            return render(template, text=_text(right))
-        several = any(one.specificity for one in classes)
-        return render(
-            TEMPLATE,
-            classes=classes[::-1] if len(classes) == 2 else classes,
-            columns=COLUMNS if several else COLUMNS[:1],
-            several=several,
+        known = bool(classes) and classes[0].ppv is not None
+        if len(classes) == 2 and result.get("confusion") is not None:
+            figures = _of_positive(classes[1], classes[0].name)
+            table = render(OF_ONE, figures=figures, count=count, percent=percent, interval=interval)
+        elif classes:
+            columns = COLUMNS if result.get("confusion") is not None else COLUMNS[:1]
+            table = render(OF_EACH, classes=classes, columns=columns, count=count, text=_text)
+        else:
+            table = "<p>This run has written down nothing of single classes.</p>"
+        return table + render(
+            NOTES,
+            values=known,
             noisy=bool(result.get("count_noise")),
             overall=all_right(result),
             result=result,
@@ -65,5 +78,16 @@ class AccuracySection(Section):
         )
 
 
+def _of_positive(one: ClassFigures, other: str) -> list[tuple[str, str, Share | None]]:
+    """Return of a class of two each figure's name, what it says in words, and its share."""
+    name, others = quoted(one.name), quoted(other)
+    return [
+        ("Sensitivity", f"of those with {name}, found", one.sensitivity),
+        ("Specificity", f"of those with {others}, recognised as such", one.specificity),
+        ("Positive predictive value", f"of those called {name}, right", one.ppv),
+        ("Negative predictive value", f"of those called {others}, right", one.npv),
+    ]
+
+
 def _text(found: Share | None) -> str:
-    return "nobody to count" if found is None else f"{percent(found.value)} ({interval(found)})"
+    return "none to count" if found is None else f"{percent(found.value)} ({interval(found)})"

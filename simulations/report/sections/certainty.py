@@ -9,19 +9,19 @@ TEMPLATE = """\
 {% if given %}<p>The model gives each patient a probability of {{ name }}. Of patients with about the same probability, as many
 should have it as it says. Where the interval does not hold the probability, do not trust the number.</p>
 {% else %}<p>This model gives no probabilities, only values whose order counts. Here are the patients in the order of
-their values, and how many of each group have {{ name }}. The surer the model, the nearer to 0 % or 100 % it should be.
+their values, and how many of each group have {{ name }}. The surer the model, the nearer to 0% or 100% it should be.
 <code>--set probability=true</code> makes a model with probabilities.</p>
 {% endif %}<div class="scroll" tabindex="0" role="region" aria-label="How many of each group have the class"><table>
 <thead><tr><th scope="col" class="n">patients</th>{% if given %}<th scope="col" class="n">the model says</th>{% else %}
-<th scope="col">the model’s value</th>{% endif %}<th scope="col" class="n">have it</th><th scope="col">95 % interval</th></tr></thead>
+<th scope="col">the model’s value</th>{% endif %}<th scope="col" class="n">have it</th><th scope="col">95% confidence interval</th></tr></thead>
 <tbody>{% for band in bands %}<tr><td class="n">{{ band.rows }}</td>
 {% if given %}<td class="n">{{ percent(band.probability) }}</td>{% else %}
 <td>{{ "smallest" if loop.first else "largest" if loop.last else "" }}</td>{% endif %}
 <td class="n">{{ percent(band.share.value) }}</td><td>{{ interval(band.share) }}</td></tr>
 {% endfor %}</tbody></table></div>
 {{ plot | safe }}
-<p class="note">Made from the same counts as the curve above. The probability of a group is the mean over its patients, each
-taken for the middle of its bin.</p>"""
+<p class="note">Made from the same counts as the curve above. {% if given %}The probability of a group is the mean over
+its patients, each taken for the middle of its bin.{% endif %}</p>"""
 
 
 @SECTIONS.register("certainty")

@@ -55,9 +55,11 @@ def _cost(result: Result) -> str:
     """Return how often models with all columns, and with the chosen ones, are right."""
     chosen, every = chosen_point(result), points_by_count(result).get(len(result["ranking"]))
     if every is None or every["features"] == chosen["features"]:
-        return f"In trials, models with these columns were right about {percent(chosen['accuracy'])}."
+        return (
+            f"In trials, models with these columns were right for {percent(chosen['accuracy'])} of patients."
+        )
     return (
-        f"In trials, models with all columns were right about {percent(every['accuracy'])} of patients, with the chosen "
-        f"ones about {percent(chosen['accuracy'])}. The second number is a little too good, because the same trials "
+        f"In trials, models with all columns were right for {percent(every['accuracy'])} of patients, with the chosen "
+        f"ones for {percent(chosen['accuracy'])}. The second number is a little too good, because the same trials "
         "have chosen the columns."
     )

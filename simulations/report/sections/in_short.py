@@ -26,7 +26,7 @@ class InShortSection(Section):
         if right is None:
             return render(TEMPLATE, sentences=["The model was not tried on patients that it had not seen."])
         sentences = [
-            f"Of {count(right.of)} patients that the model had not seen, it was right about {_times(right)}."
+            f"Of {count(right.of)} patients that the model had not seen, it put {_times(right)} into the right class."
         ]
         classes = class_figures(result)
         if len(classes) == MOST_CLASSES:
@@ -38,19 +38,19 @@ class InShortSection(Section):
 
 def _times(found: Share) -> str:
     """Return how many, which share that is and how sure it is."""
-    return f"{count(found.right)}, that is {percent(found.value)} (95 % interval: {interval(found)})"
+    return f"{count(found.right)}, {percent(found.value)} (95% confidence interval {interval(found)}),"
 
 
 def _of_two(classes: list[ClassFigures]) -> list[str]:
     """Return what it finds of each class, that of the positive patients first, and what its word is worth."""
     found = [
-        f"Of {count(one.sensitivity.of)} patients with {quoted(one.name)}, it finds {_times(one.sensitivity)}."
+        f"Of the patients with {quoted(one.name)}, it finds {_of(one.sensitivity)}."
         for one in reversed(classes)
         if one.sensitivity
     ]
     worth = [
-        f"When it says {quoted(one.name)}, it is right in {count(one.ppv.right)} of {count(one.ppv.of)} cases, "
-        f"{percent(one.ppv.value)} (95 % interval: {interval(one.ppv)})."
+        f"When it says {quoted(one.name)}, it is right {count(one.ppv.right)} of {count(one.ppv.of)} times, "
+        f"{percent(one.ppv.value)} ({interval(one.ppv)})."
         for one in reversed(classes)
         if one.ppv
     ]
@@ -71,4 +71,5 @@ def _of_many(classes: list[ClassFigures]) -> list[str]:
 
 
 def _of(found: Share) -> str:
-    return f"{count(found.right)} of {count(found.of)}, {percent(found.value)} (95 % interval: {interval(found)})"
+    """Return how many of how many, which share that is and how sure it is."""
+    return f"{count(found.right)} of {count(found.of)}, {percent(found.value)} ({interval(found)})"

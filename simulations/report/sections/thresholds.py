@@ -12,7 +12,7 @@ choice; the cross is the model’s own.{% else %}For each class, how many of its
 for that class would find, and how many others it would take for it.{% endif %}
 {% if result.auc is not none %}The area under the curve{% if not two %}, in the mean of the classes,{% endif %} is
 {{ "%.3f" | format(result.auc) }}: of a patient with the class and one without it, the model gives the first the larger value
-in {{ percent(result.auc) }} of cases. 50 % is chance.{% endif %}</p>
+in {{ percent(result.auc) }} of cases. 50% is chance.{% endif %}</p>
 {{ plot | safe }}
 {% if areas %}<p>Smallest areas: {% for name, area in areas %}{{ quoted(name) }} {{ "%.3f" | format(area) }}{{ "" if loop.last else ", " }}{% endfor %}.</p>
 {% endif %}<p class="note">Sites count values in 512 bins and the counts leave as sums: nobody’s own value does. The curve is drawn from

@@ -17,7 +17,7 @@ TEMPLATE = """\
 class TimeSection(Section):
     """Seconds, round trips and bytes of each phase; of older runs the seconds."""
 
-    title = "Time and bytes of each phase"
+    title = "Time"
     place = 80
     figures = ("seconds",)
 
