@@ -53,7 +53,7 @@ def never_named(result: Result) -> str:
         for name, times, row in zip(result["classes"], said, confusion, strict=True)
         if times == 0 and sum(row) > 0
     ]
-    return f"The model said {some(names)} of no test patient, though some have it." if names else ""
+    return f"The model never says {some(names)}, though some test patients have it." if names else ""
 
 
 def few_patients(result: Result) -> str:

@@ -133,14 +133,11 @@ def all_right(result: Mapping[str, Any]) -> Share | None:
         return None
     counts, noise = result.get("confusion") or result.get("wrong_and_right"), result.get("count_noise") or 0.0
     if counts is None or noise == 0:
-        right = result["accuracy"] * result["rows_test"]
-        return share(round(right), round(result["rows_test"] - right))
-    # Each of the two numbers is a sum of as many noisy counts as there are classes.
-    return share(
-        result["accuracy"] * result["rows_test"],
-        (1 - result["accuracy"]) * result["rows_test"],
-        noise * math.sqrt(len(counts)),
-    )
+        right = round(result["accuracy"] * result["rows_test"])
+        return share(right, result["rows_test"] - right)
+    total = sum(map(sum, counts))
+    # Right ones, and wrong ones, are a sum of as many noisy counts as there are classes.
+    return share(result["accuracy"] * total, (1 - result["accuracy"]) * total, noise * math.sqrt(len(counts)))
 
 
 def percent(value: float) -> str:

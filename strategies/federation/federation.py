@@ -123,7 +123,10 @@ class Federation:
     @property
     def rows_train_by_class(self) -> list[int] | None:
         """Training rows of each class over all sites, as far as they have been counted."""
-        return None if self._rows is None else self._rows.train.sum(axis=0).astype(int).tolist()
+        if self._rows is None:
+            return None
+        counts: list[int] = self._rows.train.sum(axis=0).astype(int).tolist()
+        return counts
 
     @property
     def sites_with_one_class(self) -> list[str]:

@@ -4,9 +4,10 @@ from simulations.report.section import SECTIONS, Result, Section, quoted, render
 from simulations.report.shares import ClassFigures, Share, all_right, class_figures, count, interval, percent
 
 OF_ONE = """\
-<div class="scroll" tabindex="0" role="region" aria-label="Sensitivity, specificity and predictive values"><table>
+<div class="scroll" tabindex="0" role="region" aria-label="Sensitivity, specificity and predictive values">
+<table class="shares">
 <thead><tr><th scope="col">figure</th><th scope="col">patients</th><th scope="col" class="n">share</th>
-<th scope="col">95% confidence interval</th></tr></thead>
+<th scope="col">95% interval</th></tr></thead>
 <tbody>{% for name, meaning, found in figures %}<tr><th scope="row">{{ name }}<br><span class="meaning">{{ meaning }}</span></th>
 <td>{% if found %}{{ count(found.right) }} of {{ count(found.of) }}{% else %}none to count{% endif %}</td>
 <td class="n">{{ percent(found.value) if found }}</td><td>{{ interval(found) if found }}</td></tr>
@@ -14,7 +15,7 @@ OF_ONE = """\
 
 OF_EACH = """\
 <div class="scroll" tabindex="0" role="region" aria-label="Sensitivity, specificity and predictive values of each class">
-<table class="counts"><thead><tr><th scope="col">class</th><th scope="col">patients</th>
+<table class="counts shares"><thead><tr><th scope="col">class</th><th scope="col">patients</th>
 {% for name, _ in columns %}<th scope="col">{{ name }}</th>{% endfor %}</tr></thead>
 <tbody>{% for one in classes %}<tr><th scope="row">{{ one.name }}</th><td class="n">{{ count(one.patients) }}</td>
 {% for _, part in columns %}<td>{{ text(one[part]) }}</td>{% endfor %}</tr>
@@ -31,7 +32,7 @@ NOTES = """\
 <ul class="note">
 {% if values %}<li>Predictive values hold where the classes are as frequent as among these patients. Where a class is
 rarer, fewer of those of whom the model says it have it.</li>
-{% endif %}<li>A confidence interval tells what chance may do with so few patients: had others of the same kind been drawn for the
+{% endif %}<li>A 95% confidence interval tells what chance may do with so few patients: had others of the same kind been drawn for the
 test, such an interval would hold the true share in 95 of 100 cases. It does not cover that patients elsewhere differ.
 {% if noisy %}The counts carry noise, and the intervals are made wide enough for that, too.{% endif %}</li></ul>
 <p>Of all patients together, {{ text(overall) }} are put into the right class.

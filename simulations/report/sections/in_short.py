@@ -26,7 +26,8 @@ class InShortSection(Section):
         if right is None:
             return render(TEMPLATE, sentences=["The model was not tried on patients that it had not seen."])
         sentences = [
-            f"Of {count(right.of)} patients that the model had not seen, it put {_times(right)} into the right class."
+            f"Of {count(right.of)} patients that the model had not seen, {count(right.right)} were put into the right "
+            f"class: {percent(right.value)} (95% confidence interval {interval(right)})."
         ]
         classes = class_figures(result)
         if len(classes) == MOST_CLASSES:
@@ -36,21 +37,16 @@ class InShortSection(Section):
         return render(TEMPLATE, sentences=sentences)
 
 
-def _times(found: Share) -> str:
-    """Return how many, which share that is and how sure it is."""
-    return f"{count(found.right)}, {percent(found.value)} (95% confidence interval {interval(found)}),"
-
-
 def _of_two(classes: list[ClassFigures]) -> list[str]:
     """Return what it finds of each class, that of the positive patients first, and what its word is worth."""
     found = [
-        f"Of the patients with {quoted(one.name)}, it finds {_of(one.sensitivity)}."
+        f"Of {count(one.sensitivity.of)} patients with {quoted(one.name)}, it finds {_shares(one.sensitivity)}."
         for one in reversed(classes)
         if one.sensitivity
     ]
     worth = [
-        f"When it says {quoted(one.name)}, it is right {count(one.ppv.right)} of {count(one.ppv.of)} times, "
-        f"{percent(one.ppv.value)} ({interval(one.ppv)})."
+        f"When it says {quoted(one.name)}, which it did {count(one.ppv.of)} times, it is right in "
+        f"{percent(one.ppv.value)} of cases ({interval(one.ppv)})."
         for one in reversed(classes)
         if one.ppv
     ]
@@ -64,12 +60,12 @@ def _of_many(classes: list[ClassFigures]) -> list[str]:
         return []
     best, worst = max(known, key=lambda pair: pair[0])[1], min(known, key=lambda pair: pair[0])[1]
     return [
-        f"It finds the {end} share of those with {quoted(one.name)}: {_of(one.sensitivity)}."
-        for end, one in (("largest", best), ("smallest", worst))
+        f"It finds {quoted(one.name)} {how}: of {count(one.sensitivity.of)} patients {_shares(one.sensitivity)}."
+        for how, one in (("best", best), ("worst", worst))
         if one.sensitivity
     ]
 
 
-def _of(found: Share) -> str:
-    """Return how many of how many, which share that is and how sure it is."""
-    return f"{count(found.right)} of {count(found.of)}, {percent(found.value)} ({interval(found)})"
+def _shares(found: Share) -> str:
+    """Return how many, which share that is and how sure it is."""
+    return f"{count(found.right)}, {percent(found.value)} ({interval(found)})"

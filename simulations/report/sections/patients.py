@@ -5,7 +5,7 @@ from itertools import zip_longest
 
 from clients.gate.terms import simulated_name
 from simulations.report.section import SECTIONS, Result, Section, render, some
-from simulations.report.shares import class_figures, count
+from simulations.report.shares import all_right, class_figures, count
 
 TEMPLATE = """\
 <table>
@@ -47,6 +47,7 @@ class PatientsSection(Section):
 
 def _lines(result: Result) -> dict[str, str]:
     """Return what is known of the run, by name."""
+    tried = all_right(result)
     about, names = (result.get("privacy") or {}).get("rows"), result.get("site_names")
     lines = {
         "method": result["strategy"],
@@ -57,7 +58,7 @@ def _lines(result: Result) -> dict[str, str]:
         else "",
         "what is told apart": some(result["classes"] or []),
         "patients to learn from": _number(result["rows_train"]) or (f"about {about:,}" if about else ""),
-        "patients to try it on": _number(result["rows_test"] or None) or "none",
+        "patients to try it on": "none" if tried is None else count(tried.of),
         "columns per patient": _number(result["features"]),
     }
     return {name: text for name, text in lines.items() if text}

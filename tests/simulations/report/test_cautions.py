@@ -32,8 +32,11 @@ def test_a_good_run_has_none() -> None:
         ({"accuracy": None, "confusion": None, "rows_test": 0}, "it was tried on no patient"),
         ({"confusion": [[180, 0], [20, 0]], "accuracy": 0.9}, "is not better than no model"),
         ({"confusion": [[175, 5], [10, 10]], "accuracy": 0.925}, "may not be better than no model"),
-        ({"confusion": [[180, 0], [20, 0]], "accuracy": 0.9}, "The model said “ill” of no test patient"),
-        ({"confusion": [[95, 5], [1, 18]], "accuracy": 113 / 119, "rows_test": 119}, "“ill” (19 to try it on)"),
+        ({"confusion": [[180, 0], [20, 0]], "accuracy": 0.9}, "The model never says “ill”"),
+        (
+            {"confusion": [[95, 5], [1, 18]], "accuracy": 113 / 119, "rows_test": 119},
+            "“ill” (19 to try it on)",
+        ),
         ({"rows_train_by_class": [400, 7]}, "“ill” (7 to learn from)"),
         ({"dropped_sites": ["Ulm"]}, "Sites stopped answering and were left out: Ulm"),
         ({"sites_with_one_class": ["Ulm"]}, "Sites that named one class only: Ulm"),
@@ -63,5 +66,10 @@ def test_older_results_have_the_cautions_that_their_figures_allow() -> None:
 
 
 def test_the_model_is_not_blamed_for_classes_that_no_test_patient_has() -> None:
-    result = {**GOOD, "classes": ["a", "b", "c"], "confusion": [[90, 5, 0], [5, 90, 0], [0, 0, 0]], "accuracy": 0.947}
-    assert not [text for text in cautions(result) if "of no test patient" in text]
+    result = {
+        **GOOD,
+        "classes": ["a", "b", "c"],
+        "confusion": [[90, 5, 0], [5, 90, 0], [0, 0, 0]],
+        "accuracy": 0.947,
+    }
+    assert not [text for text in cautions(result) if "never says" in text]

@@ -68,7 +68,9 @@ def test_the_models_own_threshold_is_marked_on_the_curve() -> None:
 def test_the_picture_of_mistakes_shows_the_shares_of_each_line() -> None:
     axes = confusion_figure({"classes": list("abc"), "confusion": [[3, 1, 0], [0, 0, 0], [0, 5, 5]]}).axes[0]
     (image,) = axes.images
-    assert np.asarray(image.get_array()) == pytest.approx(np.array([[0.75, 0.25, 0], [0, 0, 0], [0, 0.5, 0.5]]))
+    assert np.asarray(image.get_array()) == pytest.approx(
+        np.array([[0.75, 0.25, 0], [0, 0, 0], [0, 0.5, 0.5]])
+    )
 
 
 def test_calibration_is_drawn_with_its_intervals() -> None:

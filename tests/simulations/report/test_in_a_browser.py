@@ -35,7 +35,13 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def in_browser(page: Path, *options: str) -> str:
     """Open a page in a browser without network and return what it writes."""
     assert BROWSER is not None
-    command = [BROWSER, "--headless", "--no-sandbox", "--disable-gpu", "--host-resolver-rules=MAP * ~NOTFOUND"]
+    command = [
+        BROWSER,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+    ]
     command += [f"--user-data-dir={page.parent / 'profile'}", *options, page.as_uri()]
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
 

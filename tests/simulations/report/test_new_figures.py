@@ -46,7 +46,9 @@ def test_counts_add_up(result: dict[str, Any]) -> None:
 def test_groups_hold_all_test_patients_and_are_not_small(result: dict[str, Any]) -> None:
     (groups,) = result["decision_groups"]
     confusion = np.array(result["confusion"])
-    assert [sum(group[part] for group in groups) for part in ("others", "of_class")] == confusion.sum(axis=1).tolist()
+    assert [sum(group[part] for group in groups) for part in ("others", "of_class")] == confusion.sum(
+        axis=1
+    ).tolist()
     assert min(group["others"] + group["of_class"] for group in groups) >= SMALLEST
     probabilities = [group["probability"] for group in groups]
     assert probabilities == sorted(probabilities)

@@ -43,7 +43,10 @@ def test_figures_of_two_classes_by_hand() -> None:
 def test_figures_of_three_classes_by_hand() -> None:
     result = {"classes": ["a", "b", "c"], "confusion": [[5, 1, 0], [2, 6, 1], [0, 0, 9]]}
     b = class_figures(result)[1]
-    assert b.sensitivity is not None and b.specificity is not None and b.ppv is not None and b.npv is not None
+    assert b.sensitivity is not None
+    assert b.specificity is not None
+    assert b.ppv is not None
+    assert b.npv is not None
     assert (b.sensitivity.right, b.sensitivity.of) == (6, 9)
     assert (b.specificity.right, b.specificity.of) == (14, 15)
     assert (b.ppv.right, b.ppv.of) == (6, 7)
@@ -58,7 +61,11 @@ def test_nobody_to_count_is_no_share() -> None:
 
 
 def test_wrong_and_right_give_sensitivities_only() -> None:
-    result = {"classes": ["a", "b", "c"], "wrong_and_right": [[1.5, 9.0], [0.0, 3.0], [2.0, 2.0]], "count_noise": 1.0}
+    result = {
+        "classes": ["a", "b", "c"],
+        "wrong_and_right": [[1.5, 9.0], [0.0, 3.0], [2.0, 2.0]],
+        "count_noise": 1.0,
+    }
     a = class_figures(result)[0]
     assert a.sensitivity is not None
     assert (a.sensitivity.right, a.sensitivity.of) == (9.0, 10.5)
@@ -111,7 +118,8 @@ def test_without_room_for_the_noise_the_intervals_would_miss_the_share_too_often
 
 def test_accuracy_of_noisy_counts_has_room_for_the_noise_of_all_of_them() -> None:
     exact, noisy = all_right(TWO), all_right({**TWO, "count_noise": 4.0})
-    assert exact is not None and noisy is not None
+    assert exact is not None
+    assert noisy is not None
     assert noisy.low < exact.low < exact.high < noisy.high
 
 

@@ -1,5 +1,7 @@
 """What leaves a site is told in words, for every task that there is."""
 
+import sys
+
 import flower_pansvm.tasks
 from flower_pansvm.folder import import_modules
 from flower_pansvm.tasks.task import Task
@@ -9,8 +11,6 @@ from simulations.report.words import WAYS, WORDS
 
 def every_task() -> list[Task]:
     """Return the tasks whose answers hold anything."""
-    import sys
-
     import_modules(flower_pansvm.tasks.__name__)
     modules = [module for name, module in sys.modules.items() if name.startswith("flower_pansvm.tasks.")]
     found = {one.name: one for module in modules for one in vars(module).values() if isinstance(one, Task)}
