@@ -25,6 +25,13 @@ def not_tried(result: Result) -> str:
     return "Nobody knows how good the model is: it was tried on no patient."
 
 
+def no_model(result: Result) -> str:
+    """Tell that there is nothing to use."""
+    if result["model_sha256"] is not None:
+        return ""
+    return "This run leaves no model: its figures say how good a method is, and there is nothing to use for patients."
+
+
 def not_better_than_the_largest_class(result: Result) -> str:
     """Tell that who always names the most frequent class is as often right, or may be."""
     right, classes = all_right(result), class_figures(result)
@@ -142,6 +149,7 @@ def unprotected(result: Result) -> str:
 
 
 CAUTIONS = (
+    no_model,
     not_tried,
     not_better_than_the_largest_class,
     tried_on_distorted_rows,

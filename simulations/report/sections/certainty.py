@@ -4,13 +4,14 @@ from simulations.report.curves import bands_of
 from simulations.report.plots import calibration_figure
 from simulations.report.section import SECTIONS, Result, Section, quoted, render, svg
 from simulations.report.shares import interval, percent
+from strategies.settings import owners
 
 TEMPLATE = """\
 {% if given %}<p>The model gives each patient a probability of {{ name }}. Of patients with about the same probability, as many
 should have it as it says. Where the interval does not hold the probability, do not trust the number.</p>
 {% else %}<p>This model gives no probabilities, only values whose order counts. Here are the patients in the order of
 their values, and how many of each group have {{ name }}. The surer the model, the nearer to 0% or 100% it should be.
-<code>--set probability=true</code> makes a model with probabilities.</p>
+{% if able %}<code>--set probability=true</code> makes a model with probabilities.{% endif %}</p>
 {% endif %}<div class="scroll" tabindex="0" role="region" aria-label="How many of each group have the class"><table>
 <thead><tr><th scope="col" class="n">patients</th>{% if given %}<th scope="col" class="n">the model says</th>{% else %}
 <th scope="col">the model’s value</th>{% endif %}<th scope="col" class="n">have it</th><th scope="col">95% confidence interval</th></tr></thead>
@@ -47,5 +48,12 @@ class CertaintySection(Section):
         plot = svg(calibration_figure(bands), says) if given else ""
         name = quoted(result["classes"][1])
         return render(
-            TEMPLATE, bands=bands, given=given, plot=plot, name=name, percent=percent, interval=interval
+            TEMPLATE,
+            able=result["strategy"] in owners("probability"),
+            bands=bands,
+            given=given,
+            plot=plot,
+            name=name,
+            percent=percent,
+            interval=interval,
         )

@@ -15,8 +15,8 @@ for that class would find, and how many others it would take for it.{% endif %}
 in {{ percent(result.auc) }} of cases. 50% is chance.{% endif %}</p>
 {{ plot | safe }}
 {% if areas %}<p>Smallest areas: {% for name, area in areas %}{{ quoted(name) }} {{ "%.3f" | format(area) }}{{ "" if loop.last else ", " }}{% endfor %}.</p>
-{% endif %}<p class="note">Sites count values in 512 bins and the counts leave as sums: nobody’s own value does. The curve is drawn from
-groups of at least five patients with similar values, so that its corners are cut a little; the area is from all
+{% endif %}<p class="note">{% if summed %}Sites count values in 512 bins and the counts leave as sums: nobody’s own value does. {% endif %}The
+curve is drawn from groups of at least five patients with similar values, so that its corners are cut a little; the area is from all
 bins.</p>"""
 
 MOST_LISTED = 5
@@ -41,6 +41,8 @@ class ThresholdsSection(Section):
         return render(
             TEMPLATE,
             result=result,
+            # Some strategies show the coordinator what it computes every patient's value from.
+            summed=any(entry["result"] == "histogram" for entry in result["disclosed"]),
             two=two,
             positive=result["classes"][-1],
             areas=[(name, area) for area, name in areas],

@@ -8,6 +8,7 @@ from simulations.report.cautions import cautions
 
 GOOD: dict[str, Any] = {
     "aggregation": "ring",
+    "model_sha256": "ab" * 32,
     "classes": ["healthy", "ill"],
     "accuracy": 0.95,
     "rows_test": 200,
@@ -38,6 +39,7 @@ def test_a_good_run_has_none() -> None:
             "“ill” (19 to try it on)",
         ),
         ({"rows_train_by_class": [400, 7]}, "“ill” (7 to learn from)"),
+        ({"model_sha256": None}, "This run leaves no model"),
         ({"dropped_sites": ["Ulm"]}, "Sites stopped answering and were left out: Ulm"),
         ({"sites_with_one_class": ["Ulm"]}, "Sites that named one class only: Ulm"),
         ({"converged": False}, "Training ended before"),

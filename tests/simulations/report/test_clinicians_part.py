@@ -142,8 +142,21 @@ def test_calibration_compares_what_the_model_says_with_what_is_there() -> None:
     assert "38 60% 47% 32% to 63%" in text
     without = [[{**group, "probability": None} for group in TWO["decision_groups"][0]]]
     assert "gives no probabilities" in text_of("certainty", decision_groups=without)
+    assert "probability=true" in text_of("certainty", decision_groups=without)
+    assert "probability=true" not in text_of("certainty", decision_groups=without, strategy="random-kernel")
     several = text_of("certainty", classes=["a", "b", "c"])
     assert "cannot show whether these hold" in several
+
+
+def test_that_no_value_of_a_patient_leaves_is_said_only_where_it_is_true() -> None:
+    counted = [
+        {"task": "scores", "result": "histogram", "how": "summed", "numbers_per_site": 1024, "times": 1}
+    ]
+    assert "nobody’s own value does" in text_of("thresholds", disclosed=counted)
+    shown = [
+        {"task": "kernel_points", "result": "kernel", "how": "disclosed", "numbers_per_site": 9, "times": 1}
+    ]
+    assert "nobody’s own value does" not in text_of("thresholds", disclosed=shown)
 
 
 @pytest.mark.parametrize(
