@@ -94,7 +94,7 @@ def calibration_figure(bands: Sequence[Band]) -> Figure:
     figure = Figure(figsize=(4.6, 4.2), layout="constrained")
     axes = figure.subplots()
     axes.plot([0, 1], [0, 1], color="0.5", linewidth=0.9, linestyle="--", label="as it should be")
-    given = [band.probability for band in bands]
+    given = np.array([band.probability for band in bands], dtype=np.float64)
     values = np.array([band.share.value for band in bands])
     ends = np.array([(band.share.low, band.share.high) for band in bands]).T
     axes.errorbar(
