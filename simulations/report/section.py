@@ -1,12 +1,12 @@
 """What a section of the report is. One file in ``sections`` holds one, and no other file has to know of it."""
 
+import html
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import jinja2
-from markupsafe import escape
 
 from flower_pansvm.folder import import_modules
 from flower_pansvm.registry import Registry
@@ -90,7 +90,9 @@ def svg(figure: "Figure | None", says: str = "") -> str:
     with mpl.rc_context({"svg.fonttype": "none"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
-    drawing = text[text.index("<svg") :].replace("<svg ", f'<svg role="img" aria-label="{escape(says)}" ', 1)
+    drawing = text[text.index("<svg") :].replace(
+        "<svg ", f'<svg role="img" aria-label="{html.escape(says)}" ', 1
+    )
     return f'<div class="plot">{drawing}</div>'
 
 
