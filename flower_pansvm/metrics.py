@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.counts import BINS
+from flower_pansvm.decision_groups import DecisionGroup, decision_groups
 
 
 def histogram_middles(centre: float = 0.0, scale: float = 1.0) -> NDArray[np.float64]:
@@ -66,6 +67,14 @@ class Evaluation:
         F1 of the positive class; with more than two classes the mean over those that occur, as in scikit-learn.
     auc : float or None
         Area under the ROC curve; with more than two classes the mean over classes, each against all others.
+    confusion : tuple of tuple of float, or None
+        Rows of class i predicted as class j.
+    wrong_and_right : tuple of tuple of float, or None
+        Of each class the rows predicted wrong, and right, where it is not known as which class.
+    count_noise : float
+        Standard deviation of the noise in each of these counts; 0 if they are exact.
+    groups : tuple of tuple of DecisionGroup
+        Rows by decision value, as many as there are histograms (:mod:`flower_pansvm.decision_groups`).
     """
 
     rows: int
@@ -73,9 +82,24 @@ class Evaluation:
     balanced_accuracy: float | None
     f1: float | None
     auc: float | None
+    confusion: tuple[tuple[float, ...], ...] | None = None
+    wrong_and_right: tuple[tuple[float, ...], ...] | None = None
+    count_noise: float = 0.0
+    groups: tuple[tuple[DecisionGroup, ...], ...] = ()
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """The figures that are single numbers, as far as they are known, by name."""
+        names = ("rows", "accuracy", "balanced_accuracy", "f1", "auc")
+        return {name: getattr(self, name) for name in names if getattr(self, name) is not None}
 
     @classmethod
-    def from_counts(cls, confusion: NDArray[np.float64], histograms: NDArray[np.float64]) -> "Evaluation":
+    def from_counts(
+        cls,
+        confusion: NDArray[np.float64],
+        histograms: NDArray[np.float64],
+        probabilities: NDArray[np.float64] | None = None,
+    ) -> "Evaluation":
         """Compute the figures from summed counts.
 
         Parameters
@@ -85,6 +109,8 @@ class Evaluation:
         histograms : ndarray of shape (columns, 2, BINS)
             Class decisions by whether the row is of the class: one column, for class 1, with two classes, else
             one per class, whether the classes were told apart one versus all or one versus one.
+        probabilities : ndarray of shape (BINS,), optional
+            With two classes, the probability of class 1 that the model gives in the middle of each bin.
         """
         rows = int(confusion.sum())
         if rows == 0:
@@ -100,4 +126,6 @@ class Evaluation:
             balanced_accuracy=float(np.mean(right[seen] / truth[seen])),
             f1=float(f1[1] if len(f1) == 2 else f1[occurs].mean()),
             auc=float(np.mean(areas)) if areas else None,
+            confusion=tuple(map(tuple, confusion.tolist())),
+            groups=tuple(decision_groups(histogram, probabilities) for histogram in histograms),
         )

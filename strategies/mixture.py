@@ -120,9 +120,8 @@ class WeakMixtures(PhasedStrategy):
                     f"The sites' {int(rows.sum())} training rows are all of one class. Lower test-fraction, or check "
                     "the label column."
                 )
-            scaling = fitted_scaling.standard(
-                *(part.sum(axis=0) for part in (sums.count, sums.total, sums.square))
-            )
+            columns = [part.sum(axis=0) for part in (sums.count, sums.total, sums.square)]
+            scaling = fitted_scaling.standard(*columns)
             told = ScalingBroadcast(scaling.fill[None], scaling.shift[None], scaling.scale[None])
             federation.broadcast(SCALING, told)
         with phase("weak models"):
@@ -138,6 +137,7 @@ class WeakMixtures(PhasedStrategy):
         model = GaussianMixtures.from_parts(schema, scaling, mixtures)
         figures = {
             "confusion": confusion.astype(int).tolist(),
+            "constant_columns": fitted_scaling.constant_columns(schema.columns, *columns),
             **self._figures(schema, given_out, rows),
         }
         return Outcome(model, evaluation, figures)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
-from flower_pansvm.metrics import Evaluation
+from flower_pansvm.metrics import Evaluation, histogram_middles
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.nystroem import NystromMap
@@ -58,6 +58,8 @@ class PanSVM(PhasedStrategy):
         What cross-validation has found, if C or gamma were to be chosen.
     landmarks_used : int
         Number of landmarks, once they are gathered.
+    constant_columns : list of str
+        Columns that are the same in all training rows, once the sums behind the scaling are known.
 
     Examples
     --------
@@ -75,6 +77,7 @@ class PanSVM(PhasedStrategy):
     training: CuttingPlanes
     choice: Choice | None = None
     landmarks_used: int = 0
+    constant_columns: list[str]
 
     def summary(self) -> None:
         """Log what is about to run; with the preset ``paper`` also which other settings are not as published."""
@@ -109,6 +112,7 @@ class PanSVM(PhasedStrategy):
             schema = self.join(federation)
         with phase("scaling"):
             moments = learn_moments(federation, self.settings)
+            self.constant_columns = moments.constant_columns(schema.columns)
         if self.settings.tunes:
             with phase("model choice"):
                 self.choose(federation, schema, moments)
@@ -248,6 +252,7 @@ class PanSVM(PhasedStrategy):
             for fold, start in enumerate(range(0, len(weights), len(pairs)), start=NO_FOLD)
         ]
         confusion, histograms = score(federation, trials, pairs)
+        probabilities = None
         if self.settings.probability:
             calibration = Calibration.from_histograms(
                 histograms[1:].sum(axis=0), centres.tolist(), scales.tolist()
@@ -255,7 +260,11 @@ class PanSVM(PhasedStrategy):
             self.model = PanSVC.from_parts(
                 model.schema_, model.scaling_, model.feature_map_, weights[: len(pairs)], pairs, calibration
             )
-        return Evaluation.from_counts(confusion[0], histograms[0])
+            if len(model.classes_) == 2:
+                # Of several classes the probabilities depend on all decision values of a row together.
+                middles = histogram_middles(float(centres[0]), float(scales[0]))
+                probabilities = calibration.probabilities(middles[:, None])[:, 1]
+        return Evaluation.from_counts(confusion[0], histograms[0], probabilities)
 
     def figures(self) -> dict[str, Any]:
         """Return landmarks, bounds of each binary problem, and what cross-validation has found."""
@@ -272,6 +281,7 @@ class PanSVM(PhasedStrategy):
             for state in solved
         ]
         return {
+            "constant_columns": self.constant_columns,
             "landmarks": self.landmarks_used,
             "rank": self.model.feature_map_.rank,
             "objective": objectives[0] if len(objectives) == 1 else objectives,

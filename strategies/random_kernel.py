@@ -123,6 +123,7 @@ def tried(decisions: Floats, classes: Ints) -> tuple[Evaluation, list[list[int]]
 def _figures(train: KernelRows, model: RandomKernelSVC) -> dict[str, Any]:
     return {
         "rows_train": len(train.classes),
+        "rows_train_by_class": np.bincount(train.classes, minlength=2).tolist(),
         "rows_of_matrix": train.K.shape[1],
         "row_blocks": len(train.row_blocks),
         "column_blocks": len(train.digests),

@@ -3,6 +3,8 @@
 import csv
 import json
 import platform
+from dataclasses import asdict
+from datetime import UTC, datetime
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
@@ -43,17 +45,26 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         "balanced_accuracy": tried.balanced_accuracy,
         "f1": tried.f1,
         "auc": tried.auc,
+        "confusion": tried.confusion and [list(map(_whole, counts)) for counts in tried.confusion],
+        "wrong_and_right": tried.wrong_and_right and [list(counts) for counts in tried.wrong_and_right],
+        "count_noise": tried.count_noise,
+        "decision_groups": [[asdict(group) for group in groups] for groups in tried.groups] or None,
+        "rows_train_by_class": federation.rows_train_by_class,
         **outcome.figures,
         "round_trips": costs.round_trips,
         "bytes_up": costs.bytes_up,
         "bytes_down": costs.bytes_down,
         "seconds": {phase: round(seconds, 3) for phase, seconds in costs.seconds.items()},
+        "phases": costs.phases(),
         "disclosed": costs.disclosed(),
+        "site_names": list(federation.sites),
+        "sites_with_one_class": federation.sites_with_one_class,
         "dropped_sites": costs.dropped,
         "model_sha256": None if model is None else model.sha256(),
         "model_kind": None if model is None else model.kind,
         "versions": {"python": platform.python_version(), **versions()},
         "config": settings.to_config(),
+        "finished": datetime.now(UTC).isoformat(timespec="seconds"),
     }
 
 
@@ -74,6 +85,11 @@ def write(folder: Path, strategy: PhasedStrategy, settings: Settings) -> None:
             lines = csv.DictWriter(file, grid[0])
             lines.writeheader()
             lines.writerows(grid)
+
+
+def _whole(count: float) -> float:
+    """Return a count as a whole number unless noise has made it another."""
+    return int(count) if float(count).is_integer() else count
 
 
 def versions() -> dict[str, str]:

@@ -116,6 +116,8 @@ class Ssvd(PhasedStrategy):
                 evaluation = evaluate_at_sites(federation, model, columns)
         figures = {
             "rows_train": len(train.X),
+            "rows_train_by_class": np.bincount(train.classes, minlength=len(schema.classes)).tolist(),
+            "tested_on_distorted_rows": chosen.test == "distorted",
             "columns_kept": list(model.schema_.columns),
             "support_vectors": len(model.feature_map_.landmarks),
             "converged": converged,

@@ -110,8 +110,7 @@ class PhasedStrategy(Strategy):
         )
         if evaluation is not None:
             # Without test rows there is no accuracy.
-            known = {name: value for name, value in vars(evaluation).items() if value is not None}
-            result.evaluate_metrics_clientapp[trips] = MetricRecord(known)
+            result.evaluate_metrics_clientapp[trips] = MetricRecord({**evaluation.figures})
         if evaluate_fn is not None:
             own = evaluate_fn(trips, result.arrays)
             if own is not None:

@@ -111,7 +111,14 @@ class SvmAdmm(PhasedStrategy):
         with phase("evaluation"):
             confusion, histograms = score(federation, [Trial(0, NO_FOLD, weights, *frame(model))], pairs)
         evaluation = Evaluation.from_counts(confusion[0], histograms[0])
-        return Outcome(model, evaluation, _figures(consensus, len(landmarks), feature_map.rank))
+        return Outcome(
+            model,
+            evaluation,
+            {
+                "constant_columns": moments.constant_columns(schema.columns),
+                **_figures(consensus, len(landmarks), feature_map.rank),
+            },
+        )
 
 
 def _figures(consensus: Consensus, landmarks: int, rank: int) -> dict[str, Any]:

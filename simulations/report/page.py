@@ -1,16 +1,21 @@
 """The page of the report: one HTML file without anything from the network, made from ``result.json``."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import jinja2
 
 from flower_pansvm.errors import SettingError
-from simulations.report.section import sections_of, some
+from simulations.report.cautions import cautions
+from simulations.report.section import quoted, sections_of, some
 from strategies.results import RESULT_FILE
 
 REPORT_FILE = "report.html"
+
+MOST_NAMED = 3
+"""Classes that the title names."""
 
 
 def read_result(folder: Path) -> dict[str, Any]:
@@ -38,12 +43,28 @@ def write_report(folder: Path) -> Path:
         autoescape=True,
         undefined=jinja2.StrictUndefined,
     )
+    sections = sections_of(result)
     page = environment.get_template("page.html.j2").render(
-        result=result, figures=headline(result), sections=sections_of(result)
+        result=result,
+        heading=heading(result),
+        cautions=cautions(result),
+        figures=headline(result),
+        clinicians=[one for one in sections if one.for_clinicians],
+        engineers=[one for one in sections if not one.for_clinicians],
     )
     path = folder / REPORT_FILE
     path.write_text(page, encoding="utf-8")
     return path
+
+
+def heading(result: Mapping[str, Any]) -> str:
+    """Return the page's title: what the model tells apart."""
+    classes = result["classes"] or []
+    if not classes:
+        return f"Report of a {result['strategy']} run"
+    if len(classes) > MOST_NAMED:
+        return f"A model that tells {len(classes)} classes apart"
+    return f"A model that tells {', '.join(map(quoted, classes[:-1]))} and {quoted(classes[-1])} apart"
 
 
 def headline(result: dict[str, Any]) -> dict[str, str]:

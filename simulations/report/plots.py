@@ -10,6 +10,7 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 from numpy.typing import NDArray
 
+from simulations.report.curves import Band, RocCurve
 from simulations.selecting import chosen_point
 from strategies.setting_kinds import number_text
 
@@ -28,13 +29,95 @@ MOST_TEXTS = 120
 MOST_LINEAR = 100
 """Numbers of features up to which their axis is linear."""
 
+MOST_TICKS = 30
+"""Classes that have room for a name each on an axis."""
+
+SHORT = 2
+"""Characters of names that fit next to each other on an axis."""
+
 MOST_MARKERS = 60
 """Points of a line that are marked one by one."""
 
 
+def confusion_figure(result: Mapping[str, Any]) -> Figure:
+    """Draw which share of the test rows of each class was taken for each class."""
+    counts = np.array(result["confusion"], dtype=np.float64)
+    shares = counts / np.maximum(counts.sum(axis=1, keepdims=True), 1)
+    figure = Figure(figsize=(6.0, 5.2), layout="constrained")
+    axes = figure.subplots()
+    image = axes.imshow(shares, cmap="Blues", vmin=0, vmax=1)
+    step = -(-len(shares) // MOST_TICKS)
+    ticks = range(0, len(shares), step)
+    names = [result["classes"][tick] for tick in ticks]
+    axes.set_xticks(ticks, names, rotation=90 if max(map(len, names)) > SHORT else 0)
+    axes.set_yticks(ticks, names)
+    axes.set_xlabel("the model says")
+    axes.set_ylabel("the patient has")
+    figure.colorbar(image, label="share of the line")
+    return figure
+
+
+def roc_figure(result: Mapping[str, Any], curves: Sequence[RocCurve]) -> Figure:
+    """Draw ROC curves, of few classes one by one; of two classes also where the model is."""
+    figure = Figure(figsize=(4.6, 4.2), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], color="0.5", linewidth=0.9, linestyle="--", label="chance")
+    several = len(curves) > 1
+    for curve in curves:
+        few = len(curves) <= MOST_LINES
+        label = curve.name if few and several else None
+        axes.plot(
+            curve.alarms, curve.found, linewidth=1.4 if few else 0.7, color=None if few else "C0", label=label
+        )
+    confusion = result.get("confusion")
+    if confusion is not None and len(confusion) == 2 and curves:
+        (spared, alarms), (missed, found) = confusion
+        axes.plot(
+            alarms / (spared + alarms),
+            found / (missed + found),
+            "x",
+            color="C3",
+            markersize=9,
+            markeredgewidth=2,
+            label="the model",
+        )
+    axes.set_xlabel("share of the others taken for the class")
+    axes.set_ylabel("share of the class that is found")
+    axes.grid(visible=True, color="0.9")
+    axes.set_aspect("equal")
+    axes.legend(fontsize=8, frameon=False, loc="lower right")
+    return figure
+
+
+def calibration_figure(bands: Sequence[Band]) -> Figure:
+    """Draw which share of patients has the class, with its interval, against the probability that the model gives."""
+    figure = Figure(figsize=(4.6, 4.2), layout="constrained")
+    axes = figure.subplots()
+    axes.plot([0, 1], [0, 1], color="0.5", linewidth=0.9, linestyle="--", label="as it should be")
+    given = np.array([band.probability for band in bands], dtype=np.float64)
+    values = np.array([band.share.value for band in bands])
+    ends = np.array([(band.share.low, band.share.high) for band in bands]).T
+    axes.errorbar(
+        given,
+        values,
+        yerr=np.abs(ends - values),
+        fmt="o",
+        capsize=3,
+        markersize=4,
+        linewidth=1.0,
+        label="patients, 95% interval",
+    )
+    axes.set_xlabel("probability that the model gives")
+    axes.set_ylabel("share that has the class")
+    axes.grid(visible=True, color="0.9")
+    axes.set_aspect("equal")
+    axes.legend(fontsize=8, frameon=False, loc="upper left")
+    return figure
+
+
 def convergence_figure(result: Mapping[str, Any]) -> Figure:
     """Draw the relative gap of every problem against cutting-plane round trips."""
-    figure = Figure(figsize=(7.0, 3.6), layout="constrained")
+    figure = Figure(figsize=(6.2, 3.6), layout="constrained")
     axes = figure.subplots()
     gaps = [_gaps(history) for history in result["convergence"]]
     if len(gaps) == 1:
@@ -74,7 +157,7 @@ def grid_figure(chosen: Mapping[str, Any]) -> Figure | None:
     several = [name for name in ("gamma", "C") if len({point[name] for point in chosen["grid"]}) > 1]
     if not several:
         return None
-    figure = Figure(figsize=(7.0, 3.6), layout="constrained")
+    figure = Figure(figsize=(6.2, 3.6), layout="constrained")
     axes = figure.subplots()
     if len(several) == 2:
         _draw_heat_map(figure, axes, chosen)
@@ -94,7 +177,7 @@ def selection_figure(result: Mapping[str, Any]) -> Figure | None:
     points = sorted(result["accuracy_by_count"], key=lambda point: point["features"])
     if len(points) < 2:
         return None
-    figure = Figure(figsize=(7.0, 3.6), layout="constrained")
+    figure = Figure(figsize=(6.2, 3.6), layout="constrained")
     axes = figure.subplots()
     # What lies between all features and those that the filters left was not tried.
     filtered = result["filters"] is not None and len(result["filters"]["kept"]) < points[-1]["features"]

@@ -1,5 +1,6 @@
 """What a section of the report is. One file in ``sections`` holds one, and no other file has to know of it."""
 
+import html
 import io
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
@@ -26,13 +27,16 @@ class Section(ABC):
     title : str
         Heading of the section.
     place : int
-        Where on the page: smaller numbers first.
+        Where on the page, or in its part of the page: smaller numbers first.
+    for_clinicians : bool
+        Whether it belongs to the first part of the page, in which a clinician reads what the model is good for.
     figures : tuple of str
         Entries of ``result.json``; without one of them, or with a null, the section is left out.
     """
 
     title: ClassVar[str]
     place: ClassVar[int]
+    for_clinicians: ClassVar[bool] = False
     figures: ClassVar[tuple[str, ...]]
 
     @abstractmethod
@@ -55,7 +59,9 @@ SECTIONS: Registry[type[Section]] = Registry("section")
 def sections_of(result: Result) -> list[Section]:
     """Return the sections for which a result has the figures, in the order of the page."""
     import_modules("simulations.report.sections")
-    every = sorted((kind() for kind in SECTIONS.values()), key=lambda section: section.place)
+    every = sorted(
+        (kind() for kind in SECTIONS.values()), key=lambda one: (not one.for_clinicians, one.place)
+    )
     return [one for one in every if all(result.get(name) is not None for name in one.figures)]
 
 
@@ -65,16 +71,36 @@ def render(template: str, **values: Any) -> str:
     return environment.from_string(template).render(**values)
 
 
-def svg(figure: "Figure | None") -> str:
-    """Return a plot as part of a page; nothing without a plot."""
+def svg(figure: "Figure | None", says: str = "") -> str:
+    """Return a plot as part of a page; nothing without a plot.
+
+    Parameters
+    ----------
+    figure : Figure or None
+        The plot.
+    says : str
+        What it shows, for who cannot see it.
+    """
     if figure is None:
         return ""
+    import matplotlib as mpl  # noqa: PLC0415
+
     buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None})
+    # Text that is text can be searched, and is read at any size.
+    with mpl.rc_context({"svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
-    return text[text.index("<svg") :]
+    drawing = text[text.index("<svg") :].replace(
+        "<svg ", f'<svg role="img" aria-label="{html.escape(says)}" ', 1
+    )
+    return f'<div class="plot">{drawing}</div>'
 
 
 def some(names: Sequence[str]) -> str:
     """Return the first names of a list as text, and how many more there are."""
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "")
+
+
+def quoted(name: str) -> str:
+    """Return the name of a class in quotation marks."""
+    return f"“{name}”"

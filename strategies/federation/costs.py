@@ -24,6 +24,8 @@ class Costs:
         Bytes of all records from the sites to the coordinator, and back.
     seconds : dict of str to float
         Wall-clock seconds of each phase.
+    traffic : dict of str to dict
+        Round trips and bytes, up and down, of each phase.
     departures : dict
         For each task and result, whether it was summed, summed with the sites' secret noise in it, or disclosed,
         how many numbers left each site, and how often.
@@ -35,19 +37,33 @@ class Costs:
     bytes_up: int = 0
     bytes_down: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
+    traffic: dict[str, dict[str, int]] = field(default_factory=dict)
     departures: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Measure a phase and write one line about it when it is over."""
-        started, trips = time.monotonic(), self.round_trips
+        started, before = time.monotonic(), self._traffic()
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
-        trips = self.round_trips - trips
+        added = {kind: count - before[kind] for kind, count in self._traffic().items()}
+        earlier = self.traffic.get(name, {})
+        self.traffic[name] = {kind: earlier.get(kind, 0) + count for kind, count in added.items()}
+        trips = added["round_trips"]
         log(
             INFO, "%-16s %5.1f s  %d round trip%s", name, self.seconds[name], trips, "" if trips == 1 else "s"
         )
+
+    def _traffic(self) -> dict[str, int]:
+        return {kind: getattr(self, kind) for kind in ("round_trips", "bytes_up", "bytes_down")}
+
+    def phases(self) -> dict[str, dict[str, float]]:
+        """Return seconds, round trips and bytes of each phase for ``result.json``."""
+        return {
+            name: {"seconds": round(seconds, 3), **self.traffic[name]}
+            for name, seconds in self.seconds.items()
+        }
 
     def note_departure(self, task: Task[Any, Any], how: str, result: str, numbers: int) -> None:
         """Count a result that has left every site, of ``numbers`` values at one site."""

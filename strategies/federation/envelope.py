@@ -21,12 +21,13 @@ from flower_pansvm.tasks.task import Task
 
 @dataclass(frozen=True)
 class Contact:
-    """How to reach a site that has joined, what it has published of its keys, its version and its columns."""
+    """How to reach a site that has joined, what it has published of its keys, its version, columns and classes."""
 
     node_id: int
     keys: PublicKeys
     version: str
     columns: tuple[str, ...] = ()
+    classes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,19 @@ class Federation:
         """Training rows of all sites, as far as they have been counted."""
         return None if self._rows is None else int(self._rows.train.sum())
 
+    @property
+    def rows_train_by_class(self) -> list[int] | None:
+        """Training rows of each class over all sites, as far as they have been counted."""
+        if self._rows is None:
+            return None
+        counts: list[int] = self._rows.train.sum(axis=0).astype(int).tolist()
+        return counts
+
+    @property
+    def sites_with_one_class(self) -> list[str]:
+        """Sites that have named a single class when they joined; one with too few rows of a class does not name it."""
+        return [name for name, site in self.sites.items() if len(site.classes) == 1]
+
     def secure_sum(self, task: Task[Q, A], question: Q, slack: Mapping[str, float] | None = None) -> A:
         """Have every site run ``task`` on its rows and learn the sum over the sites of each result.
 

@@ -1,5 +1,7 @@
 """Scalings from what the sites' rows add up to."""
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -36,6 +38,17 @@ def minmax(mean: NDArray[np.float64], low: NDArray[np.float64], high: NDArray[np
     """
     half = (high - low) / 2
     return Scaling(mean, (low + high) / 2, np.where(half > 0, half, 1.0))
+
+
+def constant_columns(
+    columns: Sequence[str],
+    count: NDArray[np.float64],
+    total: NDArray[np.float64],
+    square: NDArray[np.float64],
+) -> list[str]:
+    """Return the names of the columns in which all cells of all sites are equal, or missing."""
+    _, variance = mean_and_variance(count, total, square)
+    return [name for name, spread in zip(columns, variance, strict=True) if spread == 0]
 
 
 def mean_and_variance(

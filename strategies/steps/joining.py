@@ -79,6 +79,7 @@ def _contact(node: int, answer: JoinAnswer) -> Contact:
         PublicKeys(answer.public_key, answer.published, answer.signature),
         answer.version,
         answer.columns,
+        answer.classes,
     )
 
 

@@ -157,4 +157,8 @@ def evaluated(cells: Floats, deviation: float) -> tuple[Evaluation, float | None
         else None
     )
     noise = deviation * math.sqrt(classes * (accuracy**2 + (1 - accuracy) ** 2)) / total
-    return Evaluation(round(total), accuracy, balanced, f1, None), noise
+    evaluation = Evaluation(round(total), accuracy, balanced, f1, None, count_noise=deviation)
+    known = tuple(map(tuple, counts.tolist()))
+    if classes == 2:
+        return replace(evaluation, confusion=known), noise
+    return replace(evaluation, wrong_and_right=known), noise

@@ -92,6 +92,11 @@ class Moments:
         """Return the training rows of each class without those of a fold, shape (classes,)."""
         return cast("NDArray[np.float64]", self.rows[self._others(fold)].sum(axis=0))
 
+    def constant_columns(self, columns: Sequence[str]) -> list[str]:
+        """Return which of the columns are the same in all training rows of all sites."""
+        sums = (part.sum(axis=0) for part in (self.count, self.total, self.square))
+        return fitted_scaling.constant_columns(columns, *sums)
+
     def scaled(self, fold: int = NO_FOLD) -> ScaledFeatures:
         """Return the scaling that the rows outside of a fold give."""
         others = self._others(fold)

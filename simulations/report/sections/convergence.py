@@ -19,7 +19,8 @@ class ConvergenceSection(Section):
 
     def html(self, result: Result) -> str:
         """Return the plot of the gaps."""
-        return TEXT + svg(convergence_figure(result))
+        says = f"Gap between the bounds after each of {result['cut_rounds']} round trips"
+        return TEXT + svg(convergence_figure(result), says)
 
     def headline(self, result: Result) -> dict[str, str]:
         """Return the number of landmarks, and the gap of the problem that has come least far."""

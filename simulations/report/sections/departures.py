@@ -1,25 +1,43 @@
-"""All that left the sites, and how."""
+"""All that left the sites, what for, and how."""
+
+from itertools import groupby
+from typing import Any
 
 from simulations.report.section import SECTIONS, Result, Section, render
+from simulations.report.words import WAYS, WORDS
 
 TEMPLATE = """\
-<p>A <em>summed</em> result left the site only as its share of a secure sum, a <em>noised</em> one so and with the site's
-secret noise in it, a <em>private</em> one so and with noise for differential privacy; a <em>disclosed</em> one as it is.</p>
-<table>
-<tr><th>task</th><th>result</th><th>how</th><th>values per site</th><th>times</th></tr>
-{% for entry in disclosed %}<tr><td>{{ entry.task }}</td><td>{{ entry.result }}</td><td>{{ entry.how }}</td>
-<td class="n">{{ entry.numbers_per_site }}</td><td class="n">{{ entry.times }}</td></tr>
-{% endfor %}</table>"""
+<p>In the order in which it was asked for. No row of a table left a site unless it says so here.</p>
+<dl>{% for task, what, why, ways in tasks %}<dt><strong>{{ what }}</strong> (<code>{{ task }}</code>)</dt>
+<dd>{% if why %}What for: {{ why }}. {% endif %}How: {{ ways | join("; ") }}.</dd>
+{% endfor %}</dl>
+<h3>In numbers</h3>
+<div class="scroll" tabindex="0" role="region" aria-label="What left each site, in numbers"><table class="small">
+<thead><tr><th scope="col">task</th><th scope="col">result</th><th scope="col">how</th>
+<th scope="col" class="n">values per site</th><th scope="col" class="n">times</th></tr></thead>
+<tbody>{% for entry in disclosed %}<tr><td>{{ entry.task }}</td><td>{{ entry.result }}</td><td>{{ entry.how }}</td>
+<td class="n">{{ "{:,}".format(entry.numbers_per_site) }}</td><td class="n">{{ entry.times }}</td></tr>
+{% endfor %}</tbody></table></div>"""
 
 
 @SECTIONS.register("departures")
 class DeparturesSection(Section):
-    """Each result of each task, whether it was summed, noised, private or disclosed, and how many numbers it had."""
+    """Each task in words; each of its results, whether it was summed, noised, private or disclosed, and its numbers."""
 
     title = "What left each site"
     place = 70
     figures = ("disclosed",)
 
     def html(self, result: Result) -> str:
-        """Return the table."""
-        return render(TEMPLATE, disclosed=result["disclosed"])
+        """Return words and table."""
+        return render(TEMPLATE, disclosed=result["disclosed"], tasks=_in_words(result["disclosed"]))
+
+
+def _in_words(disclosed: list[dict[str, Any]]) -> list[tuple[str, str, str, list[str]]]:
+    """Return of each task its name, what left, what for, and the ways in which it left."""
+    told = []
+    for task, entries in groupby(disclosed, key=lambda entry: entry["task"]):
+        what, why = WORDS.get(task, ("What a task of its own has asked for", ""))
+        ways = dict.fromkeys(entry["how"] for entry in entries)
+        told.append((task, what, why, [WAYS.get(way, way) for way in ways]))
+    return told

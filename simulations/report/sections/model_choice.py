@@ -10,12 +10,12 @@ fold: accuracy, mean ± standard deviation over the folds, and the gap between t
 has left; models that are only compared need no small one. The model of this run was then trained on all training rows
 with the best setting, {{ tuning.point_name(result.chosen) }}.</p>
 {{ plot | safe }}
-<table>
+<div class="scroll" tabindex="0" role="region" aria-label="Settings that were tried"><table>
 <tr><th>C</th>{% if result.chosen.gamma is not none %}<th>gamma</th>{% endif %}<th>accuracy</th><th>gap</th><th></th></tr>
 {% for point in result.chosen.grid %}<tr><td class="n">{{ tuning.number_text(point.C) }}</td>
 {% if point.gamma is not none %}<td class="n">{{ tuning.number_text(point.gamma) }}</td>{% endif %}
 <td class="n">{{ tuning.accuracy(point) }}</td><td class="n">{{ tuning.gap(point) }}</td><td>{{ point.failure }}</td></tr>
-{% endfor %}</table>"""
+{% endfor %}</table></div>"""
 
 
 @SECTIONS.register("model-choice")
@@ -28,7 +28,15 @@ class ModelChoiceSection(Section):
 
     def html(self, result: Result) -> str:
         """Return plot and table of the grid."""
-        return render(TEMPLATE, result=result, tuning=tuning, plot=svg(grid_figure(result["chosen"])))
+        return render(
+            TEMPLATE,
+            result=result,
+            tuning=tuning,
+            plot=svg(
+                grid_figure(result["chosen"]),
+                "Accuracy of each setting that was tried, as in the table below",
+            ),
+        )
 
     def headline(self, result: Result) -> dict[str, str]:
         """Return the best setting."""

@@ -6,8 +6,9 @@ from simulations.report.section import SECTIONS, Result, Section, render, some, 
 
 TEMPLATE = """\
 <p>{{ result.selected | length }} of {{ result.ranking | length }} features were chosen, {{ selecting.why_so_many(result) }}.
-Accuracy is the mean ± standard deviation over {{ result.config["cv-folds"] }} folds of the training rows. The number
-of features was chosen by it, which makes it a little too good; test rows had no part in the selection.
+Accuracy is the mean ± standard deviation over {{ result.config["cv-folds"] }} folds of the training rows.
+{% if result.config.features == "auto" %}The number of features was chosen by it, which{% else %}Which features go was in
+part decided on the same rows, which{% endif %} makes it a little too good; test rows had no part in the selection.
 {{ selecting.ties(result) }} {{ selecting.cost(result) }} {{ selecting.advice(result) }}</p>
 {{ plot | safe }}
 {% if result.filters %}<h3>Filters</h3>
@@ -35,7 +36,7 @@ feature and all above it.{% if result.filters %} Those that the filters removed 
 every candidate was left out in turn; those were removed without which the models are best over the folds.{% else %}What each
 criterion held for least important and, where votes did not decide, how good the models without it are over the
 folds.{% endif %}</p>
-<table class="small">
+<div class="scroll" tabindex="0" role="region" aria-label="Steps of the elimination"><table class="small">
 <tr><th>features</th><th>removed</th>{% if selecting.leaves_one_out(result) %}<th>tried</th><th>accuracy without</th>
 {% else %}<th>decided by</th>{% for name in selecting.criteria(result) %}<th>{{ name }}</th>{% endfor %}{% endif %}
 <th>round trips</th><th>sent</th></tr>
@@ -44,7 +45,7 @@ folds.{% endif %}</p>
 <td class="n">{{ selecting.accuracy_without(step) }}</td>{% else %}<td>{{ selecting.decided_by(step) }}</td>
 {% for name in selecting.criteria(result) %}<td>{{ selecting.proposal(step, name) }}</td>{% endfor %}{% endif %}
 <td class="n">{{ step.round_trips }}</td><td class="n">{{ selecting.size(step.bytes_up) }}</td></tr>
-{% endfor %}</table>
+{% endfor %}</table></div>
 {% endif %}"""
 
 
@@ -58,7 +59,12 @@ class SelectionSection(Section):
 
     def html(self, result: Result) -> str:
         """Return plot and tables of the selection."""
-        return render(TEMPLATE, result=result, selecting=selecting, plot=svg(selection_figure(result)))
+        return render(
+            TEMPLATE,
+            result=result,
+            selecting=selecting,
+            plot=svg(selection_figure(result), "Accuracy against the number of features"),
+        )
 
     def headline(self, result: Result) -> dict[str, str]:
         """Return which features were chosen, and how good the models with all and with these were over the folds."""

@@ -1,15 +1,21 @@
-"""How long each phase took."""
+"""How long each phase took, and what was sent in it."""
 
 from simulations.report.section import SECTIONS, Result, Section, render
 
 TEMPLATE = """\
-<table>{% for phase, seconds in seconds.items() %}<tr><th>{{ phase }}</th><td class="n">{{ "%.2f" | format(seconds) }} s</td></tr>
-{% endfor %}</table>"""
+<div class="scroll" tabindex="0" role="region" aria-label="Time and bytes of each phase"><table>
+<thead><tr><th scope="col">phase</th><th scope="col" class="n">seconds</th>{% if counted %}<th scope="col" class="n">round trips</th>
+<th scope="col" class="n">sent by all sites</th><th scope="col" class="n">sent to them</th>{% endif %}</tr></thead>
+<tbody>{% for name, phase in phases.items() %}<tr><th scope="row">{{ name }}</th><td class="n">{{ "%.2f" | format(phase.seconds) }} s</td>
+{% if counted %}<td class="n">{{ phase.round_trips }}</td><td class="n">{{ "%.2f" | format(phase.bytes_up / 1e6) }} MB</td>
+<td class="n">{{ "%.2f" | format(phase.bytes_down / 1e6) }} MB</td>{% endif %}</tr>
+{% endfor %}</tbody></table></div>
+<p class="note">Seconds are those of the coordinator’s clock, waiting for the sites included.</p>"""
 
 
 @SECTIONS.register("time")
 class TimeSection(Section):
-    """Seconds of each phase."""
+    """Seconds, round trips and bytes of each phase; of older runs the seconds."""
 
     title = "Time"
     place = 80
@@ -17,4 +23,6 @@ class TimeSection(Section):
 
     def html(self, result: Result) -> str:
         """Return the table."""
-        return render(TEMPLATE, seconds=result["seconds"])
+        phases = result.get("phases")
+        seconds = {name: {"seconds": spent} for name, spent in result["seconds"].items()}
+        return render(TEMPLATE, phases=phases or seconds, counted=phases is not None)

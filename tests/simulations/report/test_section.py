@@ -36,7 +36,8 @@ def titles(result: dict[str, Any]) -> list[str]:
 
 
 def test_a_run_without_figures_of_its_own_has_the_sections_that_every_run_has() -> None:
-    assert titles(BARE) == ["What left each site", "Time", "Settings and versions"]
+    of_every_run = ["In short", "The patients", "What left each site", "Time", "Settings and versions"]
+    assert titles(BARE) == of_every_run
     assert titles({**BARE, "chosen": None}) == titles(BARE)
 
 
@@ -49,9 +50,10 @@ def test_every_section_renders_names_as_text() -> None:
         ],
         "seconds": {"<i>": 1.0},
     }
-    for section in sections_of(result):
-        html = section.html(result)
-        assert "&lt;" in html
+    pages = {section.title: section.html(result) for section in sections_of(result)}
+    for title in ("What left each site", "Time", "Settings and versions"):
+        assert "&lt;" in pages[title]
+    for html in pages.values():
         assert "<script>" not in html
         assert "<b>" not in html
         assert "<i>" not in html
@@ -80,8 +82,8 @@ def test_a_section_of_its_own_is_one_class(monkeypatch: pytest.MonkeyPatch) -> N
 
     monkeypatch.setitem(SECTIONS.data, "votes", Votes)
     result = {**BARE, "votes_of_sites": ["yes", "no"]}
-    assert titles(result)[0] == "Votes"
-    assert sections_of(result)[0].html(result) == "<p>yes, no</p>"
+    assert titles(result)[2] == "Votes"
+    assert sections_of(result)[2].html(result) == "<p>yes, no</p>"
     assert headline(result)["votes"] == "2"
     assert headline(result)["round trips"] == "2, of these 1 to vote"
     assert "votes" not in headline(BARE)

@@ -1,0 +1,164 @@
+"""What a reader has to keep in mind before using a model: sentences, each only where it is true of the run."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from simulations.report.section import some
+from simulations.report.shares import all_right, class_figures, count, percent
+
+FEW = 20
+"""Patients of a class below which what is said of it is rough."""
+
+Result = Mapping[str, Any]
+
+
+def cautions(result: Result) -> list[str]:
+    """Return all that is true of a run, the gravest first."""
+    found = (caution(result) for caution in CAUTIONS)
+    return [text for text in found if text]
+
+
+def not_tried(result: Result) -> str:
+    """Tell that nobody knows how good the model is."""
+    if result["accuracy"] is not None:
+        return ""
+    return "Nobody knows how good the model is: it was tried on no patient."
+
+
+def no_model(result: Result) -> str:
+    """Tell that there is nothing to use."""
+    if result["model_sha256"] is not None:
+        return ""
+    return "This run leaves no model: its figures say how good a method is, and there is nothing to use for patients."
+
+
+def not_better_than_the_largest_class(result: Result) -> str:
+    """Tell that who always names the most frequent class is as often right, or may be."""
+    right, classes = all_right(result), class_figures(result)
+    if right is None or not classes:
+        return ""
+    largest = max(classes, key=lambda one: one.patients)
+    always = largest.patients / sum(one.patients for one in classes)
+    if right.low > always:
+        return ""
+    known = "is not" if right.value <= always else "may not be"
+    return (
+        f"The model {known} better than no model: who always says “{largest.name}” is right for "
+        f"{percent(always)} of the test patients, the model for {percent(right.value)} (95% confidence interval "
+        f"{percent(right.low)} to {percent(right.high)})."
+    )
+
+
+def never_named(result: Result) -> str:
+    """Tell which classes the model gives to nobody, though patients have them."""
+    confusion, noise = result.get("confusion"), result.get("count_noise")
+    if not confusion or noise:
+        return ""
+    said = [sum(row[number] for row in confusion) for number in range(len(confusion))]
+    names = [
+        f"“{name}”"
+        for name, times, row in zip(result["classes"], said, confusion, strict=True)
+        if times == 0 and sum(row) > 0
+    ]
+    return f"The model never says {some(names)}, though some test patients have it." if names else ""
+
+
+def few_patients(result: Result) -> str:
+    """Tell of which classes there are few patients, in the test or in training."""
+    tested = {one.name: one.patients for one in class_figures(result)}
+    trained = dict(zip(result["classes"] or [], result.get("rows_train_by_class") or [], strict=False))
+    texts = []
+    for name in result["classes"] or []:
+        parts = [
+            f"{count(numbers[name])} {what}"
+            for numbers, what in ((trained, "to learn from"), (tested, "to try it on"))
+            if name in numbers and numbers[name] < FEW
+        ]
+        if parts:
+            texts.append(f"“{name}” ({' and '.join(parts)})")
+    if not texts:
+        return ""
+    return f"There are few patients of {some(texts)}: what is said of so few can be far off."
+
+
+def noisy_counts(result: Result) -> str:
+    """Tell that the figures are not exact, and by how much."""
+    noise = result.get("count_noise")
+    if not noise or result["accuracy"] is None:
+        return ""
+    return (
+        "To protect the patients, random noise was added to every count of test patients: each is off by about "
+        f"{noise:.2g} (standard deviation). The intervals have room for it."
+    )
+
+
+def tried_on_distorted_rows(result: Result) -> str:
+    """Tell that real patients may be classified otherwise."""
+    if not result.get("tested_on_distorted_rows"):
+        return ""
+    return "The model was tried on distorted data. How good it is for real patients was not measured."
+
+
+def sites_lost(result: Result) -> str:
+    """Name the sites that are missing."""
+    if not result["dropped_sites"]:
+        return ""
+    return (
+        f"Sites stopped answering and were left out: {', '.join(result['dropped_sites'])}. What came after that "
+        "knows nothing of their patients, and the test has none of them."
+    )
+
+
+def one_class_at_a_site(result: Result) -> str:
+    """Name the sites that know one class only."""
+    names = result.get("sites_with_one_class") or []
+    if not names:
+        return ""
+    return (
+        f"Sites that named one class only: {some(names)}. Either all their patients are alike, or the label column is "
+        "not the right one there. The model may then tell sites apart and not patients."
+    )
+
+
+def not_converged(result: Result) -> str:
+    """Tell that training was not at its end."""
+    if result.get("converged") is not False:
+        return ""
+    return "Training ended before it was sure to have found the best model. A better one may exist."
+
+
+def constant_columns(result: Result) -> str:
+    """Name the columns that say nothing."""
+    names = result.get("constant_columns") or []
+    if not names:
+        return ""
+    return (
+        f"These columns are the same for all patients, or empty, and tell the model nothing: {some(names)}. Were they "
+        "filled in?"
+    )
+
+
+def unprotected(result: Result) -> str:
+    """Tell that the sums were open."""
+    if result["aggregation"] != "plain":
+        return ""
+    return (
+        "Nothing was masked in this run: the coordinator saw every site’s sums. Use the secure sum “plain” for "
+        "comparison only."
+    )
+
+
+CAUTIONS = (
+    no_model,
+    not_tried,
+    not_better_than_the_largest_class,
+    tried_on_distorted_rows,
+    never_named,
+    sites_lost,
+    one_class_at_a_site,
+    few_patients,
+    noisy_counts,
+    not_converged,
+    constant_columns,
+    unprotected,
+)

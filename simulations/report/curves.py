@@ -1,0 +1,93 @@
+"""ROC curves and calibration from rows that are grouped by decision value."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from flower_pansvm.arrays import Floats
+from simulations.report.shares import Share, share
+
+BANDS = 10
+"""Groups of about the same size that calibration looks at."""
+
+Group = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class RocCurve:
+    """The ROC curve of a class against all others.
+
+    Parameters
+    ----------
+    name : str
+        The class.
+    alarms, found : ndarray of shape (points,)
+        Share of the others that a threshold takes for the class, and of the class that it finds; the strictest first.
+    """
+
+    name: str
+    alarms: Floats
+    found: Floats
+
+    @property
+    def area(self) -> float:
+        """Area under the curve."""
+        return float(np.trapezoid(self.found, self.alarms))
+
+
+@dataclass(frozen=True)
+class Band:
+    """Patients with similar decision values.
+
+    Parameters
+    ----------
+    rows : int
+        How many.
+    probability : float or None
+        Mean probability that the model gives them.
+    share : Share
+        Share that has the class.
+    """
+
+    rows: int
+    probability: float | None
+    share: Share
+
+
+def roc_curves(result: Mapping[str, Any]) -> list[RocCurve]:
+    """Return the curve of the positive class of two, or of each class that some test patients have and others not."""
+    groups, classes = result["decision_groups"], result["classes"]
+    names = classes[-1:] if len(classes) == 2 else classes
+    curves = []
+    for name, column in zip(names, groups, strict=True):
+        others, own = (np.array([group[part] for group in column[::-1]]) for part in ("others", "of_class"))
+        if others.sum() and own.sum():
+            alarms, found = (
+                np.concatenate([[0.0], counts.cumsum() / counts.sum()]) for counts in (others, own)
+            )
+            curves.append(RocCurve(name, alarms, found))
+    return curves
+
+
+def bands_of(groups: Sequence[Group], bands: int = BANDS) -> list[Band]:
+    """Return neighbouring groups put together to about so many of the same size, the smallest decision values first."""
+    rows = np.array([group["others"] + group["of_class"] for group in groups])
+    # The band in which the middle row of each group lies.
+    places = ((rows.cumsum() - rows / 2) * bands / rows.sum()).astype(int)
+    found = []
+    for place in np.unique(places):
+        own = [group for group, where in zip(groups, places, strict=True) if where == place]
+        of_class, others = (sum(group[part] for group in own) for part in ("of_class", "others"))
+        measured = share(of_class, others)
+        if measured is not None:
+            found.append(Band(of_class + others, _mean_probability(own), measured))
+    return found
+
+
+def _mean_probability(groups: Sequence[Group]) -> float | None:
+    if any(group["probability"] is None for group in groups):
+        return None
+    weights = [group["others"] + group["of_class"] for group in groups]
+    return float(np.average([group["probability"] for group in groups], weights=weights))

@@ -1,0 +1,94 @@
+"""Sensitivity, specificity and predictive values of each class, with confidence intervals."""
+
+from simulations.report.section import SECTIONS, Result, Section, quoted, render
+from simulations.report.shares import ClassFigures, Share, all_right, class_figures, count, interval, percent
+
+OF_ONE = """\
+<div class="scroll" tabindex="0" role="region" aria-label="Sensitivity, specificity and predictive values">
+<table class="shares">
+<thead><tr><th scope="col">figure</th><th scope="col">patients</th><th scope="col" class="n">share</th>
+<th scope="col">95% interval</th></tr></thead>
+<tbody>{% for name, meaning, found in figures %}<tr><th scope="row">{{ name }}<br><span class="meaning">{{ meaning }}</span></th>
+<td>{% if found %}{{ count(found.right) }} of {{ count(found.of) }}{% else %}none to count{% endif %}</td>
+<td class="n">{{ percent(found.value) if found }}</td><td>{{ interval(found) if found }}</td></tr>
+{% endfor %}</tbody></table></div>"""
+
+OF_EACH = """\
+<div class="scroll" tabindex="0" role="region" aria-label="Sensitivity, specificity and predictive values of each class">
+<table class="counts shares"><thead><tr><th scope="col">class</th><th scope="col">patients</th>
+{% for name, _ in columns %}<th scope="col">{{ name }}</th>{% endfor %}</tr></thead>
+<tbody>{% for one in classes %}<tr><th scope="row">{{ one.name }}</th><td class="n">{{ count(one.patients) }}</td>
+{% for _, part in columns %}<td>{{ text(one[part]) }}</td>{% endfor %}</tr>
+{% endfor %}</tbody></table></div>
+<ul class="note"><li>Sensitivity: of the patients with the class, the share that the model finds.</li>
+{% if columns | length > 1 %}<li>Specificity: of all others, the share that it does not take for the class.</li>
+<li>Positive predictive value: of those of whom it says the class, the share that has it. Negative: of those of whom it says
+another, the share that has another.</li>
+{% else %}<li>Specificity and predictive values are not known: as which class a patient was taken was not counted, because
+every count would have needed noise of its own.</li>
+{% endif %}<li>In brackets is the 95% confidence interval.</li></ul>"""
+
+NOTES = """\
+<ul class="note">
+{% if values %}<li>Predictive values hold where the classes are as frequent as among these patients. Where a class is
+rarer, fewer of those of whom the model says it have it.</li>
+{% endif %}<li>A 95% confidence interval tells what chance may do with so few patients: had others of the same kind been drawn for the
+test, such an interval would hold the true share in 95 of 100 cases. It does not cover that patients elsewhere differ.
+{% if noisy %}The counts carry noise, and the intervals are made wide enough for that, too.{% endif %}</li></ul>
+<p>Of all patients together, {{ text(overall) }} are put into the right class.
+{% if result.balanced_accuracy is not none %}The mean of the classes’ sensitivities, in which each class counts the same
+(balanced accuracy), is {{ percent(result.balanced_accuracy) }}.{% endif %}</p>"""
+
+COLUMNS = [
+    ("sensitivity", "sensitivity"),
+    ("specificity", "specificity"),
+    ("positive predictive value", "ppv"),
+    ("negative predictive value", "npv"),
+]
+
+
+@SECTIONS.register("accuracy")
+class AccuracySection(Section):
+    """Of two classes the four figures of the positive one, of more a line a class."""
+
+    title = "How often the model is right"
+    place = 20
+    for_clinicians = True
+    figures = ("accuracy", "classes")
+
+    def html(self, result: Result) -> str:
+        """Return the table, and what its columns mean."""
+        classes = class_figures(result)
+        known = bool(classes) and classes[0].ppv is not None
+        if len(classes) == 2 and result.get("confusion") is not None:
+            figures = _of_positive(classes[1], classes[0].name)
+            table = render(OF_ONE, figures=figures, count=count, percent=percent, interval=interval)
+        elif classes:
+            columns = COLUMNS if result.get("confusion") is not None else COLUMNS[:1]
+            table = render(OF_EACH, classes=classes, columns=columns, count=count, text=_text)
+        else:
+            table = "<p>This run has written down nothing of single classes.</p>"
+        return table + render(
+            NOTES,
+            values=known,
+            noisy=bool(result.get("count_noise")),
+            overall=all_right(result),
+            result=result,
+            text=_text,
+            percent=percent,
+        )
+
+
+def _of_positive(one: ClassFigures, other: str) -> list[tuple[str, str, Share | None]]:
+    """Return of a class of two each figure's name, what it says in words, and its share."""
+    name, others = quoted(one.name), quoted(other)
+    return [
+        ("Sensitivity", f"of those with {name}, found", one.sensitivity),
+        ("Specificity", f"of those with {others}, recognised as such", one.specificity),
+        ("Positive predictive value", f"of those called {name}, right", one.ppv),
+        ("Negative predictive value", f"of those called {others}, right", one.npv),
+    ]
+
+
+def _text(found: Share | None) -> str:
+    return "none to count" if found is None else f"{percent(found.value)} ({interval(found)})"

@@ -1,0 +1,77 @@
+"""What, when, whose data, and how many patients of each class."""
+
+from datetime import datetime
+from itertools import zip_longest
+
+from clients.gate.terms import simulated_name
+from simulations.report.section import SECTIONS, Result, Section, render, some
+from simulations.report.shares import all_right, class_figures, count
+
+TEMPLATE = """\
+<table>
+{% for name, text in lines.items() %}<tr><th scope="row">{{ name }}</th><td>{{ text }}</td></tr>
+{% endfor %}</table>
+{% if classes %}<h3>Patients of each class</h3>
+<div class="scroll" tabindex="0" role="region" aria-label="Patients of each class"><table>
+<thead><tr><th scope="col">class</th>{% if trained %}<th scope="col" class="n">to learn from</th>{% endif %}
+{% if tested %}<th scope="col" class="n">to try it on</th>{% endif %}</tr></thead>
+<tbody>{% for name, learned, tried in classes %}<tr><th scope="row">{{ name }}</th>
+{% if trained %}<td class="n">{{ learned }}</td>{% endif %}{% if tested %}<td class="n">{{ tried }}</td>{% endif %}</tr>
+{% endfor %}</tbody></table></div>
+{% endif %}<p class="note">A row of a hospital’s table counts as a patient. Somebody with several rows is counted several
+times, and may be among both those that the model has learned from and those that it was tried on.</p>"""
+
+
+@SECTIONS.register("patients")
+class PatientsSection(Section):
+    """The run in a table, and the patients of each class."""
+
+    title = "The patients"
+    place = 10
+    for_clinicians = True
+    figures = ()
+
+    def html(self, result: Result) -> str:
+        """Return both tables."""
+        trained, tested = result.get("rows_train_by_class") or [], class_figures(result)
+        numbers = zip_longest(map(count, trained), (count(one.patients) for one in tested), fillvalue="")
+        classes = zip(result["classes"] or [], numbers, strict=False)
+        return render(
+            TEMPLATE,
+            lines=_lines(result),
+            classes=[(name, *both) for name, both in classes] if trained or tested else [],
+            trained=bool(trained),
+            tested=bool(tested),
+        )
+
+
+def _lines(result: Result) -> dict[str, str]:
+    """Return what is known of the run, by name."""
+    tried = all_right(result)
+    about, names = (result.get("privacy") or {}).get("rows"), result.get("site_names")
+    lines = {
+        "method": result["strategy"],
+        "finished": _time(result.get("finished")),
+        "hospitals": f"{result['sites']}" + (f": {some(names)}" if names and not _simulated(names) else ""),
+        "data": f"{result['config'].get('data', '')}, dealt to simulated hospitals"
+        if _simulated(names)
+        else "",
+        "what is told apart": some(result["classes"] or []),
+        "patients to learn from": _number(result["rows_train"]) or (f"about {about:,}" if about else ""),
+        "patients to try it on": "none" if tried is None else count(tried.of),
+        "columns per patient": _number(result["features"]),
+    }
+    return {name: text for name, text in lines.items() if text}
+
+
+def _simulated(names: list[str] | None) -> bool:
+    """Return whether all sites are simulated ones: hospitals have names of their own."""
+    return bool(names) and set(names or []) <= set(map(simulated_name, range(1000)))
+
+
+def _time(text: str | None) -> str:
+    return "" if text is None else f"{datetime.fromisoformat(text):%d %B %Y, %H:%M} UTC"
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else f"{value:,}"

@@ -1,0 +1,100 @@
+"""What each task's results are, and what they are for, in words: `WORDS` has a line for each task."""
+
+WORDS: dict[str, tuple[str, str]] = {
+    "join": (
+        "Name, version and public keys of the site, names of its columns and of its classes",
+        "to agree on common columns and classes, and to mask what follows",
+    ),
+    "moments": (
+        "For each column how many cells are filled, their sum and the sum of their squares; patients of each class",
+        "to bring all columns to the same scale",
+    ),
+    "rows": ("Patients of each class", "to count again after a site was lost"),
+    "extremes": (
+        "Smallest and largest cell of each column",
+        "to bring all columns to the range from -1 to 1",
+    ),
+    "landmarks": (
+        "Centres of groups of similar patients",
+        "to have points to which the model compares patients",
+    ),
+    "assign": ("Sums over the patients nearest to each centre", "to move the centres closer to the patients"),
+    "box": ("Which parts of each column’s range are in use", "to draw points where there are patients"),
+    "warm_start": ("The site’s own weights of the model", "to begin training near the end"),
+    "cuts": (
+        "Sums over patients near the border between classes, for each weights that were asked about",
+        "to find the best weights",
+    ),
+    "class_moments": (
+        "For each column and class how many cells are filled, their sum and the sum of their squares",
+        "to rank the columns",
+    ),
+    "support": ("Sums over patients near the border between classes", "to rank the columns"),
+    "scores": (
+        "Test patients by class and predicted class, and how many decision values lie in each of 512 bins",
+        "to say how good the model is",
+    ),
+    "local_scores": (
+        "Test patients by class and predicted class, by the site’s own model",
+        "to say how good models of single sites are",
+    ),
+    "held_out": ("Test patients as they are, without their class", "to have all sites vote on them"),
+    "votes": (
+        "Class of each test patient by the site’s own model",
+        "to find the class that most sites vote for",
+    ),
+    "ensemble_scores": (
+        "Test patients by class and the class that most sites voted for",
+        "to say how good the votes are",
+    ),
+    "consensus": ("The site’s own weights of the model, step by step", "to draw the sites’ models together"),
+    "column_votes": (
+        "Which columns tell the classes apart at the site",
+        "to keep those that most sites name",
+    ),
+    "distorted_rows": ("A distorted copy of every patient, with the class", "to train on the copies"),
+    "weak_models": (
+        "The site’s own description of each class: means and spreads of groups of similar patients",
+        "to draw invented patients from it, on which the model is trained",
+    ),
+    "mixture_scores": (
+        "Test patients by class and predicted class, and how many decision values lie in each of 512 bins",
+        "to say how good the model is",
+    ),
+    "cell": ("How many patients the site has", "to agree on the size of the random matrix"),
+    "means": ("For each column how many cells are filled, and their sum", "to fill missing cells"),
+    "column_ranges": ("Smallest and largest cell of each column", "to bring all columns to the same range"),
+    "kernel": (
+        "Numbers made of each patient’s row and a secret random matrix, and the class",
+        "to train on these numbers",
+    ),
+    "kernel_points": (
+        "The same numbers of the test patients, and their class",
+        "to say how good the model is",
+    ),
+    "ranges": ("Smallest and largest cell of each column of simulated sites", "to stand for public ranges"),
+    "public_rows": ("Rows that simulated sites call public", "to choose the model’s form"),
+    "private_bins": ("How many patients lie in each part of a column’s range", "to choose the model’s form"),
+    "private_moments": ("Sums of products of the model’s coordinates", "to find the first weights"),
+    "private_step": ("How the loss changes with the weights", "to better the weights"),
+    "private_scores": (
+        "Test patients by class, and by whether the model is right",
+        "to say how good the model is",
+    ),
+    "rff_cuts": ("Sums over patients near the border between classes", "to find the best weights"),
+    "rff_scores": (
+        "Test patients by class and predicted class, and how many decision values lie in each of 512 bins",
+        "to say how good the model is",
+    ),
+    "local_weights": ("The site’s own weights of the model", "to take their mean as the model"),
+    "rff_private_scores": ("Test patients by class and predicted class", "to say how good the model is"),
+}
+"""By task: what leaves a site, and what for."""
+
+WAYS: dict[str, str] = {
+    "summed": "masked: only the sum over all sites can be read",
+    "noised": "masked, with the site’s secret noise in it: only the sum over all sites can be read",
+    "private": "masked, with noise for differential privacy: only the sum over all sites can be read",
+    "disclosed": "as it is: the coordinator reads what each site has sent",
+}
+"""How results leave."""

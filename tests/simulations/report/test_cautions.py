@@ -1,0 +1,77 @@
+"""Each caution is there where it is true, and not elsewhere."""
+
+from typing import Any
+
+import pytest
+
+from simulations.report.cautions import cautions
+
+GOOD: dict[str, Any] = {
+    "aggregation": "ring",
+    "model_sha256": "ab" * 32,
+    "classes": ["healthy", "ill"],
+    "accuracy": 0.95,
+    "rows_test": 200,
+    "confusion": [[95, 5], [5, 95]],
+    "count_noise": 0.0,
+    "rows_train_by_class": [400, 400],
+    "dropped_sites": [],
+    "sites_with_one_class": [],
+    "constant_columns": [],
+    "converged": True,
+    "tested_on_distorted_rows": False,
+}
+
+
+def test_a_good_run_has_none() -> None:
+    assert cautions(GOOD) == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"accuracy": None, "confusion": None, "rows_test": 0}, "it was tried on no patient"),
+        ({"confusion": [[180, 0], [20, 0]], "accuracy": 0.9}, "is not better than no model"),
+        ({"confusion": [[175, 5], [10, 10]], "accuracy": 0.925}, "may not be better than no model"),
+        ({"confusion": [[180, 0], [20, 0]], "accuracy": 0.9}, "The model never says “ill”"),
+        (
+            {"confusion": [[95, 5], [1, 18]], "accuracy": 113 / 119, "rows_test": 119},
+            "“ill” (19 to try it on)",
+        ),
+        ({"rows_train_by_class": [400, 7]}, "“ill” (7 to learn from)"),
+        ({"model_sha256": None}, "This run leaves no model"),
+        ({"dropped_sites": ["Ulm"]}, "Sites stopped answering and were left out: Ulm"),
+        ({"sites_with_one_class": ["Ulm"]}, "Sites that named one class only: Ulm"),
+        ({"converged": False}, "Training ended before"),
+        ({"constant_columns": ["zip code"]}, "tell the model nothing: zip code"),
+        ({"aggregation": "plain"}, "Nothing was masked"),
+        ({"tested_on_distorted_rows": True}, "tried on distorted data"),
+        ({"count_noise": 3.2}, "each is off by about 3.2"),
+    ],
+)
+def test_a_caution_is_there_where_it_is_true(changes: dict[str, Any], words: str) -> None:
+    assert [text for text in cautions({**GOOD, **changes}) if words in text]
+    assert not [text for text in cautions(GOOD) if words in text]
+
+
+def test_as_good_as_naming_the_largest_class_is_told_with_both_shares() -> None:
+    (text, *_) = cautions({**GOOD, "confusion": [[150, 10], [30, 10]], "accuracy": 0.8})
+    assert "always says “healthy” is right for 80%" in text
+    assert "the model for 80%" in text
+
+
+def test_older_results_have_the_cautions_that_their_figures_allow() -> None:
+    new = ("confusion", "count_noise", "rows_train_by_class", "sites_with_one_class", "constant_columns")
+    old = {name: value for name, value in GOOD.items() if name not in new}
+    assert cautions(old) == []
+    assert len(cautions({**old, "dropped_sites": ["Ulm"], "converged": False})) == 2
+
+
+def test_the_model_is_not_blamed_for_classes_that_no_test_patient_has() -> None:
+    result = {
+        **GOOD,
+        "classes": ["a", "b", "c"],
+        "confusion": [[90, 5, 0], [5, 90, 0], [0, 0, 0]],
+        "accuracy": 0.947,
+    }
+    assert not [text for text in cautions(result) if "never says" in text]

@@ -1,0 +1,246 @@
+"""The first part of the report: what a clinician can repeat, from new results and from older ones."""
+
+import html
+import itertools
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulations.report.page import heading, write_report
+from simulations.report.section import SECTIONS, sections_of
+
+TWO: dict[str, Any] = {
+    "strategy": "pan-svm",
+    "aggregation": "ring",
+    "sites": 3,
+    "site_names": ["Ulm", "Kiel", "Bern"],
+    "sites_with_one_class": [],
+    "rows_train": 400,
+    "rows_train_by_class": [300, 100],
+    "rows_test": 120,
+    "classes": ["healthy", "ill"],
+    "features": 13,
+    "accuracy": 0.875,
+    "balanced_accuracy": 0.825,
+    "auc": 0.91,
+    "confusion": [[90, 10], [5, 15]],
+    "wrong_and_right": None,
+    "count_noise": 0.0,
+    "decision_groups": [
+        [
+            {"others": 80, "of_class": 2, "probability": 0.05},
+            {"others": 20, "of_class": 18, "probability": 0.6},
+        ]
+    ],
+    "dropped_sites": [],
+    "model_sha256": "ab" * 32,
+    "round_trips": 2,
+    "bytes_up": 1_000_000,
+    "bytes_down": 0,
+    "seconds": {"join": 1.5},
+    "phases": {"join": {"seconds": 1.5, "round_trips": 1, "bytes_up": 2_500_000, "bytes_down": 0}},
+    "disclosed": [],
+    "config": {"strategy": "pan-svm", "C": 4.0, "seed": 0},
+    "versions": {"python": "3.11"},
+    "finished": "2026-11-23T00:43:44+00:00",
+}
+NEW = (
+    "site_names",
+    "sites_with_one_class",
+    "rows_train_by_class",
+    "confusion",
+    "wrong_and_right",
+    "count_noise",
+    "decision_groups",
+    "phases",
+    "finished",
+)
+
+
+def text_of(name: str, **changes: Any) -> str:
+    """Return what a section says, without its tags."""
+    sections_of({})
+    return plain(SECTIONS[name]().html({**TWO, **changes}))
+
+
+def plain(page: str) -> str:
+    return " ".join(html.unescape(re.sub(r"<[^>]*>", " ", page)).split())
+
+
+def test_sentences_that_can_be_repeated() -> None:
+    text = text_of("in-short")
+    assert "Of 120 patients that the model had not seen, 105 were put into the right class: 88%" in text
+    assert "Of 20 patients with “ill”, it finds 15, 75% (53% to 89%)." in text
+    assert "When it says “ill”, which it did 25 times, it is right in 60% of cases (41% to 77%)." in text
+
+
+def test_of_many_classes_the_best_and_the_worst_are_named() -> None:
+    counts = [[9, 1, 0], [2, 6, 2], [0, 0, 10]]
+    text = text_of("in-short", classes=["a", "b", "c"], confusion=counts, accuracy=25 / 30, rows_test=30)
+    assert "It finds “c” best: of 10 patients 10, 100%" in text
+    assert "It finds “b” worst: of 10 patients 6, 60%" in text
+
+
+def test_a_model_that_was_not_tried_is_not_praised() -> None:
+    nothing = {"accuracy": None, "balanced_accuracy": None, "auc": None, "rows_test": 0}
+    result = {**TWO, **nothing, "confusion": None, "decision_groups": None}
+    assert "not tried on patients" in text_of("in-short", **result)
+    titles = [one.title for one in sections_of(result) if one.for_clinicians]
+    assert titles == ["In short", "The patients"]
+
+
+def test_the_four_figures_with_intervals() -> None:
+    text = text_of("accuracy")
+    for words in (
+        "Sensitivity of those with “ill”, found 15 of 20 75% 53% to 89%",
+        "Specificity of those with “healthy”, recognised as such 90 of 100 90% 83% to 94%",
+        "Positive predictive value of those called “ill”, right 15 of 25 60% 41% to 77%",
+        "Negative predictive value of those called “healthy”, right 90 of 95 95% 88% to 98%",
+        "88% (80% to 92%) are put into the right class",
+    ):
+        assert words in text
+    assert "noise" not in text
+
+
+def test_noise_is_told_and_counts_are_approximate() -> None:
+    text = text_of("accuracy", confusion=[[90.4, 10.2], [5.1, 15.3]], count_noise=2.0)
+    assert "about 15 of about 20" in text
+    assert "The counts carry noise" in text
+    # What single classes were taken for is not known where wrong and right were counted only.
+    several = {"classes": ["a", "b", "c"], "confusion": None, "wrong_and_right": [[1.0, 9.0]] * 3}
+    text = text_of("accuracy", **several, count_noise=2.0)
+    assert "Specificity and predictive values are not known" in text
+    assert "Predictive values hold" not in text
+
+
+def test_patients_of_each_class_and_whose_they_are() -> None:
+    text = text_of("patients")
+    assert "healthy 300 100 ill 100 20" in text
+    assert "hospitals 3: Ulm, Kiel, Bern" in text
+    assert "23 November 2026, 00:43 UTC" in text
+    assert "simulated" not in text
+    simulated = text_of("patients", site_names=["site-000", "site-001", "site-002"], config={"data": "heart"})
+    assert "heart, dealt to simulated hospitals" in simulated
+
+
+def test_mistakes_are_a_table_and_of_many_classes_a_list_and_a_picture() -> None:
+    assert "healthy 90 10 ill 5 15" in text_of("mistakes")
+    classes = [chr(ord("a") + number) for number in range(12)]
+    counts = [[5 if row == column else 0 for column in range(12)] for row in range(12)]
+    counts[2][7], counts[4][1] = 3, 4
+    text = text_of("mistakes", classes=classes, confusion=counts)
+    assert "2 kinds of mistake were made" in text
+    assert "4 “e” “b” 3 “c” “h”" in text
+
+
+def test_calibration_compares_what_the_model_says_with_what_is_there() -> None:
+    text = text_of("certainty")
+    assert "82 5% 2% 0.7% to 8%" in text
+    assert "38 60% 47% 32% to 63%" in text
+    without = [[{**group, "probability": None} for group in TWO["decision_groups"][0]]]
+    assert "gives no probabilities" in text_of("certainty", decision_groups=without)
+    assert "probability=true" in text_of("certainty", decision_groups=without)
+    assert "probability=true" not in text_of("certainty", decision_groups=without, strategy="random-kernel")
+    several = text_of("certainty", classes=["a", "b", "c"])
+    assert "cannot show whether these hold" in several
+
+
+def test_that_no_value_of_a_patient_leaves_is_said_only_where_it_is_true() -> None:
+    counted = [
+        {"task": "scores", "result": "histogram", "how": "summed", "numbers_per_site": 1024, "times": 1}
+    ]
+    assert "nobody’s own value does" in text_of("thresholds", disclosed=counted)
+    shown = [
+        {"task": "kernel_points", "result": "kernel", "how": "disclosed", "numbers_per_site": 9, "times": 1}
+    ]
+    assert "nobody’s own value does" not in text_of("thresholds", disclosed=shown)
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ("auto", "models with fewer were right less often"),
+        ("2", "That number was asked for (features=2)"),
+        (
+            "1",
+            "1 were asked for (features=1), but several columns were removed at a time, and 2 is the next larger",
+        ),
+    ],
+)
+def test_the_number_of_features_has_the_right_reason(asked: str, words: str) -> None:
+    points = [
+        {"features": count, "accuracy": accuracy, "deviation": 0.01, "test_accuracy": None}
+        for count, accuracy in ((3, 0.9), (2, 0.95))
+    ]
+    chosen = {"selected": ["age", "<b>"], "ranking": ["age", "<b>", "sex"], "accuracy_by_count": points}
+    text = text_of("features", **chosen, config={"features": asked})
+    assert words in text
+    assert "age , <b>" in text
+    assert "with all columns were right for 90% of patients, with the chosen ones for 95%" in text
+
+
+def test_titles_say_what_is_told_apart() -> None:
+    assert heading(TWO) == "A model that tells “healthy” and “ill” apart"
+    assert heading({**TWO, "classes": list("abcd")}) == "A model that tells 4 classes apart"
+    assert heading({**TWO, "classes": None}) == "Report of a pan-svm run"
+
+
+def test_phases_have_their_bytes_and_settings_their_defaults() -> None:
+    assert "join 1.50 s 1 2.50 MB 0.00 MB" in text_of("time")
+    assert "join 1.50 s" in text_of("time", phases=None)
+    text = text_of("settings")
+    changed, _ = text.split("All settings, those of other")
+    assert "C 4.0" in changed
+    assert "seed" not in changed
+
+
+def test_names_from_tables_are_never_markup(tmp_path: Path) -> None:
+    evil = "<script>alert(1)</script>"
+    result = {
+        **TWO,
+        "classes": [evil, "ill"],
+        "site_names": [evil, "Kiel", "Bern"],
+        "sites_with_one_class": [evil],
+        "constant_columns": [evil],
+        "dropped_sites": [evil],
+        "rows_train_by_class": [300, 3],
+    }
+    page = page_of(result, tmp_path)
+    assert "<script" not in page
+    assert page.count("&lt;script&gt;") > 5
+
+
+def test_the_page_needs_nothing_from_elsewhere_and_is_read_out(tmp_path: Path) -> None:
+    page = page_of(TWO, tmp_path)
+    links = re.findall(r'(?:src|href|url)\s*[=(]\s*["\']?([^"\')\s>]+)', page)
+    assert all(link.startswith("#") for link in links)
+    assert '<html lang="en">' in page
+    assert 'name="viewport"' in page
+    for drawing in re.findall(r"<svg[^>]*>", page):
+        assert re.search(r'role="img" aria-label="[^"]{10,}"', drawing)
+    assert page.count("<h1>") == 1
+    levels = [int(level) for level in re.findall(r"<h([1-6])", page)]
+    assert all(after - before <= 1 for before, after in itertools.pairwise(levels))
+
+
+def test_the_clinicians_part_comes_first_and_has_no_jargon(tmp_path: Path) -> None:
+    first, second = page_of(TWO, tmp_path).split("For the engineer")
+    for word in ("hyperparameter", "landmark", "cutting plane", "objective", "secure sum", "round trip"):
+        assert word not in plain(first).lower()
+    assert "Settings and versions" in second
+
+
+def test_an_older_result_still_makes_a_page(tmp_path: Path) -> None:
+    old = {name: value for name, value in TWO.items() if name not in NEW}
+    text = plain(page_of(old, tmp_path))
+    assert "105 were put into the right class: 88% (95% confidence interval 80% to 92%)" in text
+    assert "patients to learn from 400" in text
+    assert "written down nothing of single classes" in text
+
+
+def page_of(result: dict[str, Any], folder: Path) -> str:
+    (folder / "result.json").write_text(json.dumps(result))
+    return write_report(folder).read_text()

@@ -1,0 +1,69 @@
+"""The report in a real browser: a picture of it on a wide screen and on a phone, a printed page, nothing cut off."""
+
+import json
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from simulations.engines.running import run
+from simulations.report.page import write_report
+from strategies.settings import make_settings
+
+BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(BROWSER is None, reason="there is no Chromium on this machine"),
+]
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the report of a run with very long names of columns and sites."""
+    folder = tmp_path_factory.mktemp("run")
+    run(make_settings(data="wine", sites=3, out=str(folder)), "in-process", lambda _: None)
+    result = json.loads((folder / "result.json").read_text())
+    long = "a_name_without_any_space_that_somebody_has_made_of_the_whole_question_of_a_questionnaire"
+    result |= {"site_names": [long, "Kiel", "Bern"], "constant_columns": [long], "dropped_sites": [long]}
+    (folder / "result.json").write_text(json.dumps(result))
+    return write_report(folder)
+
+
+def in_browser(page: Path, *options: str) -> str:
+    """Open a page in a browser without network and return what it writes."""
+    assert BROWSER is not None
+    command = [
+        BROWSER,
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+    ]
+    command += [f"--user-data-dir={page.parent / 'profile'}", *options, page.as_uri()]
+    return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_nothing_is_wider_than_the_screen(page: Path, width: int) -> None:
+    framed = page.with_name(f"framed-{width}.html")
+    # A headless window is never as narrow as a phone, a frame is.
+    framed.write_text(
+        f'<iframe id="frame" src="{page.name}" style="width: {width}px; height: 800px; border: 0"></iframe><script>'
+        "document.getElementById('frame').onload = event => { const it = event.target.contentDocument.documentElement;"
+        "document.title = `${it.scrollWidth} of ${it.clientWidth}`; }</script>"
+    )
+    dom = in_browser(framed, "--allow-file-access-from-files", "--virtual-time-budget=5000", "--dump-dom")
+    found = re.search(r"<title>(\d+) of (\d+)</title>", dom)
+    assert found is not None
+    assert int(found[1]) <= int(found[2]) <= width
+
+
+def test_it_can_be_printed(page: Path) -> None:
+    printed = page.with_suffix(".pdf")
+    in_browser(page, "--no-pdf-header-footer", f"--print-to-pdf={printed}")
+    content = printed.read_bytes()
+    assert content.startswith(b"%PDF")
+    assert 2 <= len(re.findall(rb"/Type\s*/Page[^s]", content)) <= 12

@@ -1,0 +1,39 @@
+"""What leaves a site is told in words, for every task that there is."""
+
+import sys
+
+import flower_pansvm.tasks
+from flower_pansvm.folder import import_modules
+from flower_pansvm.tasks.task import Task
+from simulations.report.section import SECTIONS, sections_of
+from simulations.report.words import WAYS, WORDS
+
+
+def every_task() -> list[Task]:
+    """Return the tasks whose answers hold anything."""
+    import_modules(flower_pansvm.tasks.__name__)
+    modules = [module for name, module in sys.modules.items() if name.startswith("flower_pansvm.tasks.")]
+    found = {one.name: one for module in modules for one in vars(module).values() if isinstance(one, Task)}
+    return [one for one in found.values() if one.declared]
+
+
+def test_every_task_has_words_and_no_words_are_without_a_task() -> None:
+    assert {one.name for one in every_task()} == WORDS.keys()
+
+
+def test_every_way_of_leaving_has_words() -> None:
+    assert {part.how for one in every_task() for part in one.declared.values()} == WAYS.keys()
+
+
+def test_a_task_is_told_once_with_all_ways_in_which_it_left() -> None:
+    disclosed = [
+        {"task": "landmarks", "result": "centres", "how": "noised", "numbers_per_site": 9, "times": 1},
+        {"task": "landmarks", "result": "filled", "how": "summed", "numbers_per_site": 3, "times": 1},
+        {"task": "<of their own>", "result": "x", "how": "disclosed", "numbers_per_site": 1200, "times": 1},
+    ]
+    sections_of({})
+    page = SECTIONS["departures"]().html({"disclosed": disclosed})
+    assert page.count("Centres of groups of similar patients") == 1
+    assert f"{WAYS['noised']}; {WAYS['summed']}" in page
+    assert "&lt;of their own&gt;" in page
+    assert "1,200" in page
