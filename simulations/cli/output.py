@@ -2,6 +2,7 @@
 
 import os
 import shlex
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated
 
@@ -24,7 +25,7 @@ def check_file(path: Path, overwrite: bool) -> None:
         raise SettingError(f"--out {path} is a folder. Name a file in it.")
     if path.exists() and not overwrite:
         raise SettingError(f"{path} exists. Choose another --out, or give --overwrite to write over it.")
-    _check_parent(path)
+    _check_writable(path, path.absolute().parents)
     path.parent.mkdir(parents=True, exist_ok=True)
 
 
@@ -39,9 +40,7 @@ def check_folder(path: Path, overwrite: bool) -> None:
     from strategies.federation.checkpoint import sums_in  # noqa: PLC0415 - takes seconds to import
     from strategies.results import MODEL_FILE, RESULT_FILE  # noqa: PLC0415
 
-    if path.exists() and not path.is_dir():
-        raise SettingError(f"--out {path} is a file. Name a folder, which need not exist.")
-    _check_parent(path / RESULT_FILE)
+    check_can_be_folder(path)
     if overwrite:
         return
     again = "Choose another --out, or give --overwrite to write over it"
@@ -53,9 +52,16 @@ def check_folder(path: Path, overwrite: bool) -> None:
         raise SettingError(f"{path} has the results of another run. {again}.")
 
 
-def _check_parent(path: Path) -> None:
-    """Check that the folder of a file can be made and written to."""
-    folder = next(parent for parent in path.absolute().parents if parent.exists())
+def check_can_be_folder(path: Path) -> None:
+    """Check that a path is a folder that can be written to, or can become one; SettingError if not."""
+    if path.exists() and not path.is_dir():
+        raise SettingError(f"--out {path} is a file. Name a folder, which need not exist.")
+    _check_writable(path, [path, *path.absolute().parents])
+
+
+def _check_writable(path: Path, folders: Sequence[Path]) -> None:
+    """Check that the first of some folders that exists can be written to."""
+    folder = next(one for one in folders if one.exists())
     if not folder.is_dir():
         raise SettingError(f"--out {path} cannot be: {folder} is a file, not a folder. Choose another --out.")
     if not os.access(folder, os.W_OK | os.X_OK):

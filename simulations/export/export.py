@@ -83,7 +83,7 @@ def _read_onnx(path: Path) -> Callable[[pd.DataFrame], Floats]:
     import onnxruntime  # noqa: PLC0415
 
     session = onnxruntime.InferenceSession(path, providers=["CPUExecutionProvider"])
-    return lambda cells: session.run(["decision"], {"X": cells.to_numpy()})[0]  # type: ignore[no-any-return]
+    return lambda cells: session.run(["decision"], {"X": cells.to_numpy()})[0]
 
 
 def _write_skops(model: Model, path: Path) -> None:
