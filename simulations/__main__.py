@@ -5,7 +5,10 @@ import sys
 EXTRAS = {
     "jinja2": "report",
     "matplotlib": "report",
+    "onnx": "export",
+    "onnxruntime": "export",
     "rich": "simulation",
+    "skops": "export",
     "tomli_w": "simulation",
     "typer": "simulation",
 }

@@ -7,10 +7,11 @@ from flwr.app import Context
 from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 
-from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.models.errors import TrainingError
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.transcript import Transcript
+from strategies.left_running import left_running
 from strategies.registry import all_strategies
 from strategies.results import write
 from strategies.settings import Settings, settings_from
@@ -24,7 +25,11 @@ def main(grid: Grid, context: Context) -> None:
     """Run one training; an error must leave this function as an exception, or Flower takes the run for completed."""
     settings = settings_from(context.run_config)
     folder = Path(settings.out).absolute() if settings.out else Path.cwd() / "runs" / str(context.run_id)
-    run(grid, settings, folder)
+    try:
+        run(grid, settings, folder)
+    finally:
+        if text := left_running(grid):
+            log(INFO, text)
 
 
 def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
@@ -55,9 +60,9 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
     )
     try:
         strategy.start(grid)
-    except PanSVMError as error:
+    except Exception as error:
         # Settings and sums that lead to an error would lead to it again.
-        again = not isinstance(error, SettingError | TrainingError)
+        again = not isinstance(error, SettingError | SumError | TrainingError)
         if again and (checkpoint.written or settings.resume):
             command = "select" if settings.selects else "tune" if settings.tunes else "run"
             log(INFO, "the run stopped; go on with: pansvm %s --resume %s", command, folder)

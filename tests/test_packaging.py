@@ -7,12 +7,18 @@ import tomllib
 from collections.abc import Callable
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
+from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.errors import EngineError
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.scaling import Scaling
+from flower_pansvm.schema import Schema
 from simulations.__main__ import EXTRAS
 from simulations.engines.flower_engine import run_on_flower
+from strategies.steps.fitted_map import fit_map
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
@@ -20,7 +26,7 @@ ROOMS = {
     "flower_pansvm": [],
     "clients": [],
     "strategies": ["coordinator"],
-    "simulations": ["coordinator", "report", "simulation"],
+    "simulations": ["coordinator", "export", "report", "simulation"],
 }
 """The extras that each room needs besides the core."""
 
@@ -120,6 +126,23 @@ def test_a_command_without_its_extra_names_it(
     assert f"pip install 'flower-pansvm[{extra}]'" in done.stderr
     assert package in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("package", "to"), [("onnx", "onnx"), ("onnxruntime", "onnx"), ("skops", "skops")])
+def test_export_without_its_extra_names_it_and_leaves_no_file(package: str, to: str, tmp_path: Path) -> None:
+    model = PanSVC.from_parts(
+        Schema(("age",), ("no", "yes")),
+        Scaling(np.zeros(1), np.zeros(1), np.ones(1)),
+        fit_map(Kernel("linear"), np.array([[2.0]])),
+        np.ones((1, 2)),
+    )
+    model.save(tmp_path / "model.npz")
+    arguments = ["export", str(tmp_path / "model.npz"), "--to", to, "--out", str(tmp_path / "out")]
+    done = run_without([package], "from simulations.__main__ import main; main()", *arguments)
+    assert done.returncode == 1
+    assert "pip install 'flower-pansvm[export]'" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert [path.name for path in tmp_path.iterdir()] == ["model.npz"]
 
 
 def test_the_engine_without_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch) -> None:

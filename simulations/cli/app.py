@@ -11,7 +11,6 @@ from flower_pansvm.version import VERSION
 cli = typer.Typer(
     help="Train one non-linear SVM over the rows of several hospitals; no row leaves its hospital.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
 )
 
@@ -45,4 +44,10 @@ def main() -> None:
         cli(arguments)
     except PanSVMError as error:
         typer.echo(f"Error: {error.with_detail()}", err=True)
+        sys.exit(1)
+    except OSError as error:
+        typer.echo(
+            f"Error: {error}. See whether the disk is full, and whether this account may read and write there.",
+            err=True,
+        )
         sys.exit(1)

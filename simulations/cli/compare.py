@@ -12,6 +12,7 @@ from rich.console import Console
 from flower_pansvm.terms import Scalar
 from simulations.cli.app import DataDir, Label, Positive, Sites, TestFraction, cli
 from simulations.cli.assignments import assignments
+from simulations.cli.output import check_can_be_folder
 from strategies.settings import Settings
 
 DEFAULTS = Settings()
@@ -89,6 +90,7 @@ def compare(
         varied=varied,
     )
     folder = (out or default_folder()).absolute()
+    check_can_be_folder(folder)
     console = Console(highlight=False, markup=False)
     try:
         with exit_on_signals():

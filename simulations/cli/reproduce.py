@@ -10,6 +10,7 @@ from rich.table import Table
 
 from flower_pansvm.errors import SettingError
 from simulations.cli.app import cli
+from simulations.cli.output import check_can_be_folder
 
 if TYPE_CHECKING:
     from simulations.papers.run import Result, Run
@@ -52,6 +53,7 @@ def reproduce(
             "Say what to reproduce and where the results go: pansvm reproduce lu-table-3.2 --data-dir DIR --out DIR. "
             "'pansvm reproduce --list' lists the tables and figures."
         )
+    check_can_be_folder(out)
     for name, kind in [(name, known[name]) for name in names]:
         what = kind()
         count = repeats or (what.quick_repeats if quick else what.repeats)

@@ -1,5 +1,8 @@
 """``pansvm run``, ``tune`` and ``select``: train with simulated sites, and say what was found."""
 
+import json
+import shlex
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -9,11 +12,14 @@ from rich.console import Console
 from rich.table import Table
 
 from flower_pansvm.errors import SettingError
+from flower_pansvm.models.errors import EngineError
 from flower_pansvm.setting_values import check_choice
 from flower_pansvm.terms import Scalar
 from simulations import selecting
 from simulations.cli.app import DataDir, Label, Positive, Sites, TestFraction, cli
-from simulations.cli.assignments import assignments
+from simulations.cli.assignments import single_assignments
+from simulations.cli.display import RunDisplay
+from simulations.cli.output import Overwrite, check_folder
 from simulations.cli.select import print_selection
 from simulations.cli.tune import print_choice
 from strategies.registry import all_strategies
@@ -23,6 +29,14 @@ DEFAULTS = Settings()
 DEFAULT_ENGINE = "simulation"
 DEFAULT_ATTACK_MINUTES = 60.0
 AUDITS = ("sums", "attack")
+ONLY_AS_OPTIONS = ("out", "resume", "audit")
+"""Settings of which the command has to know."""
+
+NOT_OF_THE_RUN = ("resume", "engine", "set_", "audit", "attack_minutes", "as_json", "quiet")
+"""Options that go with --resume."""
+
+STOPPED_BY_CTRL_C = 130
+"""Exit code, as of any program that a person stops."""
 
 
 @cli.command(
@@ -90,6 +104,11 @@ def run(
     attack_minutes: Annotated[
         float, typer.Option(min=0.1, help="How long --audit=attack tries; hours are worth it.")
     ] = DEFAULT_ATTACK_MINUTES,
+    overwrite: Overwrite = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print result.json, and progress to the standard error output.")
+    ] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", help="Show no progress.")] = False,
 ) -> None:
     """Train and evaluate a model.
 
@@ -99,16 +118,27 @@ def run(
     # Flower and scikit-learn take seconds to import; `pansvm --help` should not wait for them.
     from simulations.data.sites import join_data  # noqa: PLC0415
     from simulations.engines import running  # noqa: PLC0415
+    from simulations.engines.processes import exit_on_signals  # noqa: PLC0415
 
     check_choice("engine", engine, running.ENGINES)
     if audit:
         check_choice("audit", audit, AUDITS)
-    show = Console(highlight=False, soft_wrap=True, markup=False).print
+    if audit != "attack" and _is_given(context, "attack_minutes"):
+        raise SettingError("--attack-minutes says how long --audit=attack tries. Give both, or neither.")
+    assigned = single_assignments(set_ or [])
+    _check_options_are_given_once(context, assigned)
+    if positive and not positive.strip(", "):
+        raise SettingError(
+            "--positive names no label. Write the labels that count as positive by commas: --positive 1,2."
+        )
     tunes, selects = context.info_name == "tune", context.info_name == "select"
     if resume is not None:
-        settings = running.resumed(resume)
+        _check_resumes_only(context)
+        settings = running.resumed(resume, assigned)
         settings = replace(settings, audit=bool(audit) or settings.audit)
     else:
+        folder = (out or running.default_folder()).absolute()
+        check_folder(folder, overwrite)
         options: dict[str, Scalar] = {
             "data": join_data(data or [DEFAULTS.data], data_dir),
             "label": label or "",
@@ -120,21 +150,85 @@ def run(
             "test-fraction": test_fraction,
             "seed": seed,
             "data-dir": str(Path(data_dir).absolute()) if data_dir else "",
-            "out": str((out or running.default_folder()).absolute()),
+            "out": str(folder),
             "audit": bool(audit),
         }
         if tunes:
             options |= {"C": "auto", "gamma": "auto"}
-        settings = settings_from(options | dict(assignments(set_ or [])))
+        settings = settings_from(options | assigned)
         settings = running.with_sites_of_data(settings)
         running.check(settings)
     _check_command(settings, tunes, selects)
-    folder = running.run(settings, engine, show, attack_minutes if audit == "attack" else 0.0)
+    engine_option = "" if engine == DEFAULT_ENGINE else f" --engine {engine}"
+    console = Console(highlight=False, soft_wrap=True, markup=False, stderr=as_json)
+    tol = float(getattr(settings, "tol", 0.0))
+    with RunDisplay(console, tol, quiet, brief=tunes or selects) as display, exit_on_signals():
+        try:
+            folder = running.run(settings, engine, display.show, attack_minutes if audit == "attack" else 0.0)
+        except KeyboardInterrupt:
+            _say_how_to_go_on(settings, f"pansvm {context.info_name}", engine_option)
+            raise typer.Exit(STOPPED_BY_CTRL_C) from None
+        except (EngineError, SystemExit):
+            if not display.offered:
+                _say_how_to_go_on(settings, f"pansvm {context.info_name}", engine_option)
+            raise
+    if as_json:
+        _print_json(folder)
+        return
     if tunes:
-        print_choice(folder, context, "" if engine == DEFAULT_ENGINE else f" --engine {engine}")
+        print_choice(folder, context, engine_option)
     if selects:
         print_selection(folder)
     _print_figures(folder)
+
+
+def _is_given(context: typer.Context, name: str) -> bool:
+    """Return whether an option is on the command line."""
+    source = context.get_parameter_source(name)
+    return source is not None and source.name == "COMMANDLINE"
+
+
+def _check_options_are_given_once(context: typer.Context, assigned: Mapping[str, str]) -> None:
+    """Raise a SettingError if ``--set`` gives what an option has given already, or what only an option may give."""
+    for option in context.command.params:
+        key = option.opts[0].removeprefix("--")
+        if key in assigned and (key in ONLY_AS_OPTIONS or _is_given(context, str(option.name))):
+            raise SettingError(
+                f"--set {key}={assigned[key]} would change what --{key} is for. Give only --{key}."
+            )
+
+
+def _check_resumes_only(context: typer.Context) -> None:
+    """Raise a SettingError if ``--resume`` is given together with an option that would change the run."""
+    given = [
+        option.opts[0]
+        for option in context.command.params
+        if option.name not in NOT_OF_THE_RUN and _is_given(context, str(option.name))
+    ]
+    if given:
+        raise SettingError(
+            "--resume goes on with the settings of the run that was stopped, in its folder. Leave out "
+            f"{', '.join(given)}, or start a new run without --resume."
+        )
+
+
+def _say_how_to_go_on(settings: Settings, command: str, engine_option: str) -> None:
+    """Say how to go on with a run that was stopped, if its checkpoint has anything to go on with."""
+    from strategies.federation.checkpoint import sums_in  # noqa: PLC0415
+
+    folder = Path(settings.out)
+    if sums_in(folder):
+        again = f"{command} --resume {shlex.quote(str(folder))}{engine_option}"
+        typer.echo(f"Stopped. What has been computed is kept; go on with: {again}", err=True)
+    else:
+        typer.echo("Stopped before there was anything to go on with. Start the run again.", err=True)
+
+
+def _print_json(folder: Path) -> None:
+    """Print ``result.json`` and the folder that it is in."""
+    from simulations.report.page import read_result  # noqa: PLC0415
+
+    typer.echo(json.dumps({"folder": str(folder), **read_result(folder)}, indent=2, ensure_ascii=False))
 
 
 def _check_command(settings: Settings, tunes: bool, selects: bool) -> None:

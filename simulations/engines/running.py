@@ -1,11 +1,12 @@
 """One training run on either engine: check the data, run, and leave a folder with everything in it."""
 
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
 from time import time_ns
+from types import MappingProxyType
 
 import numpy as np
 
@@ -13,7 +14,9 @@ from clients.app import app
 from clients.gate.classes import check_labels
 from clients.gate.terms import simulated_name
 from flower_pansvm.errors import SettingError
+from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.schema import class_names
+from flower_pansvm.setting_values import near_matches
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
 from simulations.audit.audit import add_to_result, audit
@@ -32,22 +35,40 @@ from strategies.steps.common_schema import common_schema
 from strategies.strategy import PhasedStrategy
 
 ENGINES = ("simulation", "in-process")
+RESUMED_WITH = ("timeout", "min-sites")
+"""Settings that may be others in a run that goes on than in what it goes on with."""
 
 
 def default_folder() -> Path:
-    """Return a new folder name below ``runs``, after the time of day."""
-    return Path("runs") / datetime.now().strftime("%Y-%m-%d_%H%M%S")
+    """Return a folder below ``runs`` that does not exist yet, named after the time of day."""
+    name = datetime.now().strftime("%Y-%m-%d_%H%M%S")
+    names = (name, *(f"{name}-{number}" for number in range(2, 1000)))
+    return next(folder for one in names if not (folder := Path("runs") / one).exists())
 
 
-def resumed(folder: Path) -> Settings:
+def resumed(folder: Path, changed: Mapping[str, Scalar] = MappingProxyType({})) -> Settings:
     """Return the settings to go on with the stopped run of a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        The run's folder.
+    changed : mapping
+        Settings that may be others than before, of `RESUMED_WITH`.
 
     Raises
     ------
     SettingError
-        If the folder has no checkpoint.
+        If the folder has no checkpoint, or another setting is to change.
     """
-    return settings_from({**config_before(folder), "out": str(folder.absolute()), "resume": True})
+    before = config_before(folder)
+    fixed = [key for key in changed if key not in RESUMED_WITH]
+    if fixed:
+        raise SettingError(
+            f"A run that is resumed keeps its settings, but for {' and '.join(RESUMED_WITH)}. Leave out "
+            f"{', '.join(fixed)}, or start a new run."
+        )
+    return settings_from({**before, **changed, "out": str(folder.absolute()), "resume": True})
 
 
 def check(settings: Settings) -> None:
@@ -59,6 +80,11 @@ def check(settings: Settings) -> None:
         If a table cannot be read, the tables do not fit together, the split cannot be made, or there are more classes
         than the strategy tells apart.
     """
+    if settings.min_sites > settings.sites:
+        raise SettingError(
+            f"min-sites is {settings.min_sites}, but there are {settings.sites} sites. Give more sites, or lower "
+            "min-sites."
+        )
     columns, classes, absent_is_zero = {}, {}, []
     positive, by_place = settings.positive_labels, defaultdict(list)
     if settings.split.startswith(CHECKERBOARD) and checkerboard(settings.split)[1] > 1:
@@ -74,8 +100,22 @@ def check(settings: Settings) -> None:
     for place, parts in by_place.items():
         # Of a data set that is dealt out, a site may hold few enough names of patients for classes.
         check_labels(np.concatenate(parts), positive, place, least=1)
+    _check_positive(
+        positive, np.unique(np.concatenate([part for parts in by_place.values() for part in parts]))
+    )
     schema = common_schema(columns, classes, positive, absent_is_zero)
     check_classes(settings.strategy, schema.classes)
+
+
+def _check_positive(positive: Sequence[str], labels: Iterable[str]) -> None:
+    """Raise a SettingError if a label that is to count as positive is in no table; it may be misspelt."""
+    known = list(map(str, labels))
+    missing = [label for label in positive if label not in known]
+    if missing and len(known) <= MOST_CLASSES:
+        raise SettingError(
+            f"No row of any site has the label '{missing[0]}', which is to count as positive. "
+            f"{near_matches(missing[0], known)}"
+        )
 
 
 def check_classes(strategy: str, classes: Sequence[str]) -> None:

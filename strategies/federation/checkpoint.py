@@ -45,6 +45,16 @@ def config_before(folder: Path) -> dict[str, Scalar]:
     return config
 
 
+def sums_in(folder: Path) -> int:
+    """Return how many sums the checkpoint in a run's folder holds; 0 if it has none."""
+    return len(_files(folder / FOLDER)) if (folder / FOLDER / SETTINGS_FILE).exists() else 0
+
+
+def _files(folder: Path) -> list[Path]:
+    """Return the files of the sums, in their order."""
+    return sorted(folder.glob("*-*.npz"))
+
+
 class Checkpoint:
     """Writes a run's sums to a folder and, for a run that resumes, hands them out again.
 
@@ -99,7 +109,7 @@ class Checkpoint:
 
     def remove(self) -> None:
         """Delete the checkpoint: the run has left its results, or begins anew."""
-        for path in [*self.folder.glob("*-*.npz"), *self.folder.glob("*.part"), self.folder / SETTINGS_FILE]:
+        for path in [*_files(self.folder), *self.folder.glob("*.part"), self.folder / SETTINGS_FILE]:
             path.unlink(missing_ok=True)
         if self.folder.is_dir() and not any(self.folder.iterdir()):
             self.folder.rmdir()
@@ -115,7 +125,7 @@ class Checkpoint:
 
     def _read(self) -> list[tuple[str, tuple[str, ...], Sums]]:
         entries = []
-        for path in sorted(self.folder.glob("*-*.npz")):
+        for path in _files(self.folder):
             try:
                 with np.load(path, allow_pickle=False) as file:
                     sums = {name: file[name] for name in file.files}

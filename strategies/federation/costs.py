@@ -43,7 +43,8 @@ class Costs:
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
-        """Measure a phase and write one line about it when it is over."""
+        """Measure a phase, and write a line when it begins and one about it when it is over."""
+        log(INFO, "%s begins", name)
         started, before = time.monotonic(), self._traffic()
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started

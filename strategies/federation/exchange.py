@@ -1,8 +1,8 @@
 """Messages to nodes and back: send, wait, count, and turn a site's error into an exception."""
 
 import time
-from collections.abc import Iterable
-from logging import WARNING
+from collections.abc import Iterable, Mapping
+from logging import INFO, WARNING
 
 from flwr.app import Message
 from flwr.common.logger import log
@@ -18,8 +18,13 @@ POLL_SECONDS = 0.02
 
 SLOWEST_POLL_SECONDS = 0.25
 
+PATIENCE_SECONDS = 15.0
+"""After each such time without all replies a line says who is waited for."""
 
-def exchange(grid: Grid, messages: Iterable[Message], timeout: float, costs: Costs) -> dict[int, Message]:
+
+def exchange(
+    grid: Grid, messages: Iterable[Message], timeout: float, costs: Costs, names: Mapping[int, str]
+) -> dict[int, Message]:
     """Send messages and return the replies; this is one round trip.
 
     Parameters
@@ -32,6 +37,8 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout: float, costs: Cos
         Seconds to wait. What arrives later, or a second time, is never looked at.
     costs : Costs
         Counts the round trip and its bytes.
+    names : mapping of int to str
+        Names of the sites by node id, as far as they are known.
 
     Returns
     -------
@@ -50,7 +57,8 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout: float, costs: Cos
     replies: dict[int, Message] = {}
     faults: list[tuple[int, str]] = []
     waiting = set(node_of)
-    deadline, pause = time.monotonic() + timeout, POLL_SECONDS
+    begun, pause, told = time.monotonic(), POLL_SECONDS, 1
+    deadline = begun + timeout
     while waiting and time.monotonic() < deadline:
         for reply in grid.pull_messages(waiting):
             # A failed node's reply does not carry its node id, so replies are matched by what they reply to.
@@ -68,6 +76,11 @@ def exchange(grid: Grid, messages: Iterable[Message], timeout: float, costs: Cos
                 faults.append((reply.error.code, printable(reply.error.reason or "")))
             else:
                 log(WARNING, "node %s cannot be reached (Flower's error code %d)", node, reply.error.code)
+        seconds = time.monotonic() - begun
+        if waiting and seconds > told * PATIENCE_SECONDS:
+            late = sorted(names.get(node_of[one], f"node {node_of[one]}") for one in waiting)
+            log(INFO, "waiting for %s since %.0f s", ", ".join(late), seconds)
+            told += 1
         if waiting:
             time.sleep(pause)
             pause = min(1.25 * pause, SLOWEST_POLL_SECONDS)

@@ -255,7 +255,7 @@ def test_a_selection_that_was_stopped_goes_on(
 
     with monkeypatch.context() as patch:
         patch.setattr(Checkpoint, "write", stop)
-        code, _, err = in_process(pansvm, *arguments, command="select")
+        code, _, err = in_process(pansvm, *arguments, "--overwrite", command="select")
     assert (code, err) == (1, "Error: The second step is as far as it goes.\n")
     code, out, err = pansvm("select", "--engine", "in-process", "--resume", "out")
     assert (code, err) == (0, "")
@@ -447,7 +447,7 @@ def assert_refused(found: tuple[int, str, str], words: list[str], out: Path) -> 
         (["--set", "C=1", "--set", "gamma=0.1"], ["nothing to choose", "pansvm run"]),
         (["--set", "C=1", "--set", "kernel=linear"], ["nothing to choose", "linear"]),
         (["--set", "C-grid="], ["C-grid is ''"]),
-        (["--resume", "nowhere"], ["nowhere", "checkpoint"]),
+        (["--resume", "nowhere"], ["Leave out --out"]),
         (
             ["--set", "kernel=poly", "--set", "gamma-grid=1e200", "--set", "C-grid=1", "--set", "cv-folds=2"],
             ["Every point of the grid failed", "too large"],
@@ -465,7 +465,7 @@ def test_bad_input_to_tune_gets_a_clear_error_and_no_traceback(
     [
         (["--strategy", "pan-svm"], ["pan-svm selects no features", "voted-wrapper", "filter-wrapper"]),
         (["--strategy", "voted-wraper"], ["Did you mean 'voted-wrapper'"]),
-        (["--resume", "nowhere"], ["nowhere", "checkpoint"]),
+        (["--resume", "nowhere"], ["Leave out --out"]),
         (["--set", "step=0"], ["step is '0'", "0.1"]),
         (["--set", "step=1.5"], ["step is '1.5'"]),
         (["--set", "features=0"], ["features is '0'"]),

@@ -242,7 +242,7 @@ def test_the_command_line_runs_it(strategy: str, pansvm: Run, tmp_path: Path) ->
     figures = dict(line.split("  ", 1) for line in out.splitlines() if "  " in line)
     assert figures["test accuracy"].strip() == "not measured"
     assert figures["model"].strip() == ("none" if strategy == "counts-only" else strategy)
-    code, _, err = pansvm("select", *arguments)
+    code, _, err = pansvm("select", *arguments, "--overwrite")
     assert code == 1
     assert f"{strategy} selects no features" in err
     assert "voted-wrapper" in err

@@ -1,0 +1,148 @@
+"""What a run shows while it lasts: a line that moves on a terminal, plain lines in a pipe or a file."""
+
+import math
+import re
+import time
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+_BEGINS = re.compile(r"(.+) begins$")
+_ENDED = re.compile(r".+ [\d.]+ s  \d+ round trips?$")
+_ROUND = re.compile(r"cutting planes, round +(\d+): .*?\bgap ([\d.e+-]+)")
+_STEP = re.compile(r" *(\d+) features, accuracy ")
+_WAITING = re.compile(r"waiting for .+")
+_NUMBERS = re.compile(r"[\d.]+(e[+-]?\d+)?")
+
+SHRUNK = 0.75
+"""A selection's step has a line of its own when so small a share of the features is left since the last line."""
+
+LEAST_ROUNDS = 3
+"""Rounds of cutting planes before the time left is guessed."""
+
+
+class RunDisplay:
+    """Shows the lines of a run's log, in a ``with`` block.
+
+    On a terminal the phase, the round, the gap, who is waited for and the time left are in one line that moves, and
+    what stays is a line for each phase. Elsewhere every line stays.
+
+    Parameters
+    ----------
+    console : Console
+        Where to.
+    tol : float
+        The gap at which training ends.
+    quiet : bool
+        Show nothing.
+    brief : bool
+        Leave out rounds, most steps, and lines that differ from an earlier one in numbers only: a selection trains
+        again and again.
+
+    Attributes
+    ----------
+    offered : bool
+        Whether a line has said how to go on with the run.
+    """
+
+    def __init__(self, console: Console, tol: float, quiet: bool = False, brief: bool = False) -> None:
+        self.offered = False
+        self._console, self._tol, self._quiet, self._brief = console, tol, quiet, brief
+        self._live = (
+            Live(self, console=console, transient=True) if console.is_terminal and not quiet else None
+        )
+        self._phase, self._detail, self._waiting, self._left = "", "", "", ""
+        self._begun = time.monotonic()
+        self._rounds: list[tuple[float, float]] = []  # when each round of this phase ended, and its gap
+        self._features = math.inf
+        self._seen: set[str] = set()
+
+    def __enter__(self) -> Self:
+        """Begin to show."""
+        if self._live is not None:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Take the line that moves away."""
+        if self._live is not None:
+            self._live.stop()
+
+    def __rich__(self) -> Text:
+        """Return the line that moves."""
+        seconds = f"{time.monotonic() - self._begun:.0f} s"
+        parts = [self._phase or "starting", self._detail, self._waiting, seconds, self._left]
+        return Text(" · ".join(filter(None, parts)), style="dim", no_wrap=True, overflow="ellipsis")
+
+    def show(self, line: str) -> None:
+        """Show a line of the log."""
+        self.offered |= "--resume" in line
+        moves = self._take_in(line)
+        if _BEGINS.match(line) or (moves and self._live is not None):
+            return
+        if not self._quiet and self._worth_a_line(line):
+            self._console.print(line)
+
+    def _take_in(self, line: str) -> bool:
+        """Take in what the moving line shows; tell whether that is all that a line is for."""
+        self._waiting = ""
+        if begins := _BEGINS.match(line):
+            self._phase, self._detail, self._left = begins[1], "", ""
+            self._begun, self._rounds = time.monotonic(), []
+        elif found := _ROUND.match(line):
+            self._add_round(int(found[1]), float(found[2]))
+        elif _WAITING.match(line):
+            self._waiting = line
+        elif step := _STEP.match(line):
+            self._detail = f"{step[1]} features"
+            return False
+        else:
+            return False
+        return True
+
+    def _worth_a_line(self, line: str) -> bool:
+        if not self._brief or _ENDED.match(line):
+            return True
+        if step := _STEP.match(line):
+            if int(step[1]) > SHRUNK * self._features:
+                return False
+            self._features = int(step[1])
+            return True
+        kind = _NUMBERS.sub("", line)
+        new = kind not in self._seen
+        self._seen.add(kind)
+        return new and not _ROUND.match(line)
+
+    def _add_round(self, number: int, gap: float) -> None:
+        if number == 1:
+            self._rounds = []
+        self._rounds.append((time.monotonic(), gap))
+        self._detail = f"round {number}, gap {gap:.1e} of {self._tol:g}"
+        seconds = seconds_left(self._rounds, self._tol)
+        self._left = "" if seconds is None else f"about {seconds:.0f} s left"
+
+
+def seconds_left(rounds: list[tuple[float, float]], tol: float) -> float | None:
+    """Return how long it takes until the gap is as small as ``tol``, if it goes on shrinking at the same rate.
+
+    Parameters
+    ----------
+    rounds : list of (float, float)
+        Time in seconds and gap of each round so far.
+    tol : float
+        The gap at which training ends.
+
+    Examples
+    --------
+    >>> seconds_left([(0.0, 1e-1), (2.0, 1e-2), (4.0, 1e-3)], tol=1e-5)
+    4.0
+    """
+    (begun, first), (now, last) = rounds[0], rounds[-1]
+    if len(rounds) < LEAST_ROUNDS or not 0 < tol < last < first:
+        return None
+    return (now - begun) * math.log(last / tol) / math.log(first / last)

@@ -1,0 +1,70 @@
+"""Where a command writes: looked at before anything is computed, and never written over unasked."""
+
+import os
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from flower_pansvm.errors import SettingError
+
+Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over what is at --out.")]
+
+
+def check_file(path: Path, overwrite: bool) -> None:
+    """Check that a file can be written, and make its folder.
+
+    Raises
+    ------
+    SettingError
+        If it exists and is not to be written over, is a folder, or its folder cannot be written to.
+    """
+    if path.is_dir():
+        raise SettingError(f"--out {path} is a folder. Name a file in it.")
+    if path.exists() and not overwrite:
+        raise SettingError(f"{path} exists. Choose another --out, or give --overwrite to write over it.")
+    _check_writable(path, path.absolute().parents)
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+
+def check_folder(path: Path, overwrite: bool) -> None:
+    """Check that a folder can hold the results of a new run.
+
+    Raises
+    ------
+    SettingError
+        If it has results or a checkpoint that are not to be written over, or cannot be written to.
+    """
+    from strategies.federation.checkpoint import sums_in  # noqa: PLC0415 - takes seconds to import
+    from strategies.results import MODEL_FILE, RESULT_FILE  # noqa: PLC0415
+
+    check_can_be_folder(path)
+    if overwrite:
+        return
+    again = "Choose another --out, or give --overwrite to write over it"
+    if sums_in(path):
+        raise SettingError(
+            f"{path} has a run that was stopped. {again}; or go on with it: --resume {shlex.quote(str(path))}"
+        )
+    if (path / RESULT_FILE).exists() or (path / MODEL_FILE).exists():
+        raise SettingError(f"{path} has the results of another run. {again}.")
+
+
+def check_can_be_folder(path: Path) -> None:
+    """Check that a path is a folder that can be written to, or can become one; SettingError if not."""
+    if path.exists() and not path.is_dir():
+        raise SettingError(f"--out {path} is a file. Name a folder, which need not exist.")
+    _check_writable(path, [path, *path.absolute().parents])
+
+
+def _check_writable(path: Path, folders: Sequence[Path]) -> None:
+    """Check that the first of some folders that exists can be written to."""
+    folder = next(one for one in folders if one.exists())
+    if not folder.is_dir():
+        raise SettingError(f"--out {path} cannot be: {folder} is a file, not a folder. Choose another --out.")
+    if not os.access(folder, os.W_OK | os.X_OK):
+        raise SettingError(
+            f"The folder {folder} cannot be written to. Choose another --out, or ask for the permission to write there."
+        )

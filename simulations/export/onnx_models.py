@@ -1,0 +1,234 @@
+"""Each kind of model as a graph of ONNX: the table's own cells in, what the model decides out.
+
+The graph computes what the methods of the model's class do, node for node.
+"""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import TensorProto
+
+from flower_pansvm.fourier_map import BINS, CONSTANT, EDGES, FURTHEST, LEAST_LENGTH, MIDDLES
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.mixtures.class_models import LARGEST_ODDS
+from flower_pansvm.models.errors import ModelFileError
+from flower_pansvm.models.fourier_svc import FourierSVC
+from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
+from flower_pansvm.models.model import Model
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.models.random_fourier_svc import RandomFourierSVC
+from flower_pansvm.models.random_kernel_svc import NEEDS_SITES
+from flower_pansvm.multiclass import REST, positive_classes
+from flower_pansvm.privacy.clipping import JUST_BELOW, STEP
+from flower_pansvm.random_fourier import MISSING
+from flower_pansvm.registry import Registry
+from flower_pansvm.scaling import Scaling
+from simulations.export.onnx_graph import Graph
+
+Writer = Callable[[Graph, Any], str]
+"""Adds a model's nodes and returns the name of its class decisions: (rows, 1) for two classes, else (rows, classes)."""
+
+WRITERS: Registry[Writer] = Registry("kind of model that ONNX can hold")
+"""By the kind of the model."""
+
+RIGHT_ANGLE = np.pi / 2
+
+
+def as_onnx(model: Model) -> Any:
+    """Return a model as ``onnx.ModelProto``.
+
+    Its input ``X`` is a table of doubles, shape (rows, columns), in its own units, columns in the order of the entry
+    ``columns`` of its metadata; NaN is a missing cell. Outputs are ``label``, shape (rows,); ``decision``, as
+    ``decision_function`` returns it; ``probabilities``, shape (rows, classes), if the model gives any.
+
+    Raises
+    ------
+    SettingError
+        If it is of a kind that no graph can hold.
+    """
+    graph, schema = Graph(len(model.schema_.columns)), model.schema_
+    decisions = WRITERS[model.kind](graph, model)
+    classes: NDArray[Any] = model.classes_  # type: ignore[attr-defined]
+    count, kind = len(classes), str if classes.dtype.kind == "U" else int
+    if count == 2:
+        decision = graph.add("Squeeze", decisions, np.array([1]))
+        winner = graph.add("Cast", graph.add("Greater", decision, 0.0), to=TensorProto.INT64)
+    else:
+        decision = decisions
+        winner = graph.add("ArgMax", decisions, axis=1, keepdims=0)
+    graph.output("label", graph.add("Gather", classes, winner), kind)
+    graph.output("decision", decision, float, None if count == 2 else count)
+    if hasattr(model, "predict_proba"):
+        graph.output("probabilities", _probabilities(graph, model, decisions), float, count)
+    return graph.finished(
+        {
+            "kind": model.kind,
+            "sha256": model.sha256(),
+            "columns": json.dumps(schema.columns, ensure_ascii=False),
+            "classes": json.dumps(schema.classes, ensure_ascii=False),
+            "positive_labels": json.dumps(schema.positive_labels, ensure_ascii=False),
+        }
+    )
+
+
+@WRITERS.register("pan-svc")
+def _pan_svc(graph: Graph, model: PanSVC) -> str:
+    cells = _scaled(graph, graph.X, model.scaling_)
+    kernel = _kernel(graph, cells, model.feature_map_.kernel, model.feature_map_.landmarks)
+    mapped = graph.add("MatMul", kernel, model.feature_map_.normalization)
+    decisions = graph.add("Add", graph.add("MatMul", mapped, model.coef_.T), model.intercept_)
+    classes = len(model.classes_)
+    if classes == 2 or model.pairs_[0].negative == REST:
+        return decisions
+    positive, negative = np.eye(classes)[np.array(model.pairs_).T]
+    won = graph.add("Cast", graph.add("Greater", decisions, 0.0), to=TensorProto.DOUBLE)
+    votes = graph.add("Add", graph.add("MatMul", won, positive - negative), negative.sum(axis=0))
+    confidence = graph.add("MatMul", decisions, positive - negative)
+    size = graph.add("Mul", graph.add("Add", graph.add("Abs", confidence), 1.0), 3.0)
+    return graph.add("Add", votes, graph.add("Div", confidence, size))
+
+
+@WRITERS.register("fourier-svc")
+def _fourier_svc(graph: Graph, model: FourierSVC) -> str:
+    fourier, columns = model.feature_map_, len(model.schema_.columns)
+    inside = _places(graph, fourier.low, fourier.high)
+    # Cells are compared with all edges of the bins: (rows, columns, edges).
+    places = graph.add("Unsqueeze", inside, np.array([2]))
+    above = graph.add("Cast", graph.add("Greater", places, EDGES), to=TensorProto.INT64)
+    at_end = graph.add("Cast", graph.add("GreaterOrEqual", inside, 1.0), to=TensorProto.INT64)
+    found = graph.add("Add", graph.sum(above, 2), at_end)
+    place = graph.add("Add", found, np.arange(columns) * BINS)
+    risen = graph.add("Sub", inside, graph.add("Gather", MIDDLES, found))
+    rises = graph.add("Mul", graph.add("Gather", fourier.rises.ravel(), place), risen)
+    ranks = graph.add("Add", graph.add("Gather", fourier.ranks.ravel(), place), rises)
+    values = graph.add("Div", graph.add("Sub", inside, fourier.mean), fourier.deviation)
+    both = graph.add("Add", ranks, graph.add("Clip", values, -FURTHEST, FURTHEST))
+    scaled = graph.filled(graph.add("Div", both, 2.0), graph.X, 0.0)
+
+    length = _length(graph, scaled)
+    shortest = LEAST_LENGTH * np.sqrt(columns)
+    linear = graph.add("Mul", graph.add("Div", scaled, graph.add("Max", length, shortest)), fourier.linear)
+    share = np.sqrt((1 - fourier.linear**2) / max(len(fourier.frequencies), 1))
+    angles = graph.add("MatMul", scaled, fourier.frequencies.T)
+    waves = [graph.add("Mul", graph.add("Sin", one), share) for one in (_shifted(graph, angles), angles)]
+    parts = graph.add("Mul", graph.add("Concat", linear, *waves, axis=1), np.sqrt(1 - CONSTANT**2))
+    parts = graph.filled(parts, parts, 0.0)
+    constant = graph.add("Add", graph.add("Mul", length, 0.0), CONSTANT)
+    features = graph.add("Concat", parts, graph.filled(constant, constant, CONSTANT), axis=1)
+    norm = graph.add("Max", _length(graph, features), JUST_BELOW)
+    shrunk = graph.add("Mul", features, graph.add("Div", JUST_BELOW, norm))
+    steps = graph.add(
+        "Cast", graph.add("Cast", graph.add("Div", shrunk, STEP), to=TensorProto.INT64), to=TensorProto.DOUBLE
+    )
+    return graph.add("MatMul", graph.add("Mul", steps, STEP), model.coef_)
+
+
+@WRITERS.register("random-fourier-svc")
+def _random_fourier_svc(graph: Graph, model: RandomFourierSVC) -> str:
+    fourier, count = model.feature_map_, len(model.feature_map_.frequencies)
+    inside = graph.filled(_places(graph, fourier.low, fourier.high), graph.X, MISSING)
+    angles = graph.add("MatMul", inside, fourier.frequencies.T)
+    weights = model.coef_ / np.hypot(1.0, fourier.intercept)
+    # Cosines and sines take turns in the map.
+    cosines, sines = weights[: 2 * count : 2], weights[1 : 2 * count : 2]
+    decisions = graph.add(
+        "Add",
+        graph.add("MatMul", graph.add("Sin", _shifted(graph, angles)), cosines / np.sqrt(count)),
+        graph.add("MatMul", graph.add("Sin", angles), sines / np.sqrt(count)),
+    )
+    return graph.add("Add", decisions, fourier.intercept * weights[-1]) if fourier.intercept else decisions
+
+
+@WRITERS.register("gaussian-mixtures")
+def _gaussian_mixtures(graph: Graph, model: GaussianMixtures) -> str:
+    mixtures = model.mixtures_
+    full = mixtures.covariances.ndim == 3
+    factors = np.linalg.cholesky(mixtures.covariances) if full else np.sqrt(mixtures.covariances)
+    widths = np.diagonal(factors, axis1=1, axis2=2) if full else factors
+    of_class = np.repeat(np.arange(len(mixtures.rows)), mixtures.components)
+    columns = mixtures.means.shape[1]
+    constants = np.log(mixtures.weights * mixtures.rows[of_class]) - np.log(widths).sum(axis=1)
+    constants -= columns / 2 * np.log(2 * np.pi)
+
+    cells = graph.add("Unsqueeze", _scaled(graph, graph.X, model.scaling_), np.array([0]))
+    apart = graph.add("Sub", cells, mixtures.means[:, None, :])  # (components, rows, columns)
+    if full:
+        inverses = np.linalg.solve(factors, np.broadcast_to(np.eye(columns), factors.shape))
+        scaled = graph.add("MatMul", apart, np.ascontiguousarray(np.transpose(inverses, (0, 2, 1))))
+    else:
+        scaled = graph.add("Div", apart, factors[:, None, :])
+    squares = graph.add("Mul", graph.sum(graph.add("Mul", scaled, scaled), 2), -0.5)
+    logs = graph.add("Add", graph.add("Transpose", squares, perm=[1, 0]), constants)
+    odds = []
+    for number in positive_classes(len(mixtures.rows)):
+        others = _log_sum(graph, logs, np.flatnonzero(of_class != number))
+        if mixtures.components[number]:
+            own = _log_sum(graph, logs, np.flatnonzero(of_class == number))
+            odds.append(graph.add("Sub", own, others))
+        else:
+            odds.append(graph.add("Add", graph.add("Mul", others, 0.0), -LARGEST_ODDS))
+    return graph.add("Clip", graph.add("Concat", *odds, axis=1), -LARGEST_ODDS, LARGEST_ODDS)
+
+
+@WRITERS.register("random-kernel-svc")
+def _random_kernel_svc(_graph: Graph, _model: Model) -> str:
+    raise ModelFileError(f"This kind of model cannot be exported. {NEEDS_SITES}")
+
+
+def _probabilities(graph: Graph, model: Any, decisions: str) -> str:
+    """Return the name of the probabilities of the classes."""
+    fit = model.calibration_
+    values = graph.add("Add", graph.add("Mul", decisions, fit.slopes), fit.intercepts)
+    sigmoids = graph.add("Sigmoid", values)
+    if len(fit.slopes) == 1:
+        return graph.add("Concat", graph.add("Sub", 1.0, sigmoids), sigmoids, axis=1)
+    total = graph.sum(sigmoids, 1, keep=True)
+    none = graph.add("Equal", total, 0.0)
+    equal = np.full(len(fit.slopes), 1 / len(fit.slopes))
+    return graph.add("Where", none, equal, graph.add("Div", sigmoids, graph.add("Where", none, 1.0, total)))
+
+
+def _scaled(graph: Graph, cells: str, scaling: Scaling) -> str:
+    filled = graph.filled(cells, cells, scaling.fill)
+    return graph.add("Div", graph.add("Sub", filled, scaling.shift), scaling.scale)
+
+
+def _kernel(graph: Graph, cells: str, kernel: Kernel, landmarks: NDArray[np.float64]) -> str:
+    if kernel.name == "rbf":
+        centre = landmarks.mean(axis=0)
+        X, Z = graph.add("Sub", cells, centre), landmarks - centre
+        squares = graph.add("Add", graph.sum(graph.add("Mul", X, X), 1, keep=True), np.square(Z).sum(axis=1))
+        products = graph.add("MatMul", X, -2.0 * Z.T)
+        distances = graph.add("Max", graph.add("Add", squares, products), 0.0)
+        return graph.add("Exp", graph.add("Mul", distances, -kernel.gamma))
+    products = graph.add("MatMul", cells, landmarks.T)
+    if kernel.name == "linear":
+        return products
+    scaled = graph.add("Add", graph.add("Mul", products, kernel.gamma), kernel.coef0)
+    return graph.add("Pow", scaled, float(kernel.degree))
+
+
+def _places(graph: Graph, low: NDArray[np.float64], high: NDArray[np.float64]) -> str:
+    """Return the name of where cells are between the ends of their columns, 0 to 1; 0 for a missing cell."""
+    apart = graph.add("Div", graph.add("Sub", graph.X, low), high - low)
+    return graph.add("Clip", graph.filled(apart, apart, 0.0), 0.0, 1.0)
+
+
+def _shifted(graph: Graph, angles: str) -> str:
+    """Return the name of angles whose sines are the cosines of the given ones; onnxruntime has no cosine of doubles."""
+    return graph.add("Add", angles, RIGHT_ANGLE)
+
+
+def _length(graph: Graph, rows: str) -> str:
+    return graph.add("Sqrt", graph.sum(graph.add("Mul", rows, rows), 1, keep=True))
+
+
+def _log_sum(graph: Graph, logs: str, columns: NDArray[np.int64]) -> str:
+    """Return the name of the logarithm of the sum of the exponentials of some columns, shape (rows, 1)."""
+    chosen = graph.add("Gather", logs, columns, axis=1)
+    largest = graph.add("ReduceMax", chosen, axes=[1], keepdims=1)
+    total = graph.sum(graph.add("Exp", graph.add("Sub", chosen, largest)), 1, keep=True)
+    return graph.add("Add", largest, graph.add("Log", total))

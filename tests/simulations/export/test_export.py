@@ -1,0 +1,233 @@
+"""Exported models: other runtimes decide as the model does, for each kind, or the export is refused."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from flower_pansvm.calibration import Calibration
+from flower_pansvm.class_pairs import one_versus_one
+from flower_pansvm.errors import PanSVMError
+from flower_pansvm.fourier_map import BINS, FourierMap
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.mixtures.class_models import ClassModels
+from flower_pansvm.models.errors import ModelFileError
+from flower_pansvm.models.fourier_svc import FourierSVC
+from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
+from flower_pansvm.models.model import MODELS, Model, load_model
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.models.random_fourier_svc import RandomFourierSVC
+from flower_pansvm.random_fourier import RandomFourierMap
+from flower_pansvm.scaling import Scaling
+from flower_pansvm.schema import Schema
+from simulations.engines.running import train_in_process, with_sites_of_data
+from simulations.export import export as exporting
+from simulations.export.export import TRUSTED, export, likely_rows
+from strategies.settings import make_settings
+from strategies.steps.fitted_map import fit_map
+
+onnx = pytest.importorskip("onnx", reason="the extra export is not installed")
+onnxruntime = pytest.importorskip("onnxruntime")
+skops_io = pytest.importorskip("skops.io")
+
+from simulations.export.onnx_models import WRITERS  # noqa: E402 - needs onnx
+
+Run = Callable[..., tuple[int, str, str]]
+RNG = np.random.default_rng(0)
+COLUMNS = ("age", "dose", "größe, cm", "[red]")
+THREE = ("1", "2", "10")
+SCALING = Scaling(
+    np.array([50.0, 0.01, 170.0, -1e6]), np.array([50.0, 0.02, 171.0, 0.0]), np.array([10.0, 0.01, 9.0, 1e6])
+)
+
+
+def pan_svc(kernel: Kernel, classes: tuple[str, ...], ovo: bool = False, sigmoids: bool = False) -> PanSVC:
+    pairs = one_versus_one(len(classes)) if ovo else None
+    feature_map = fit_map(kernel, RNG.normal(size=(12, 4)))
+    columns = 1 if len(classes) == 2 else len(classes)
+    problems = len(pairs) if pairs else columns
+    weights = RNG.normal(size=(problems, feature_map.rank + 1))
+    # No class wins everywhere.
+    weights[:, -1] = -(feature_map.transform(feature_map.landmarks) @ weights[:, :-1].T).mean(axis=0)
+    calibration = Calibration(RNG.uniform(0.5, 2, columns), RNG.normal(size=columns)) if sigmoids else None
+    return PanSVC.from_parts(Schema(COLUMNS, classes), SCALING, feature_map, weights, pairs, calibration)
+
+
+def fourier_svc(classes: tuple[str, ...], linear: float) -> FourierSVC:
+    steps = np.cumsum(RNG.uniform(size=(4, BINS)), axis=1)
+    fourier = FourierMap(
+        RNG.normal(size=4) - 5, RNG.normal(size=4) + 5, steps - steps.mean(), RNG.uniform(size=(4, BINS)),
+        RNG.uniform(0.3, 0.7, 4), RNG.uniform(0.1, 0.3, 4), RNG.normal(size=(15, 4)), linear,
+    )  # fmt: skip
+    weights = RNG.normal(size=(fourier.size, 1 if len(classes) == 2 else len(classes)))
+    return FourierSVC.from_parts(Schema(COLUMNS, classes), fourier, weights)
+
+
+def random_fourier_svc(intercept: float) -> RandomFourierSVC:
+    fourier = RandomFourierMap(
+        np.array([0.0, -1.0, 5.0, 2.0]), np.array([1.0, 1.0, 9.0, 2.5]), RNG.normal(size=(8, 4)), intercept
+    )
+    return RandomFourierSVC.from_parts(
+        Schema(COLUMNS, ("no", "yes")),
+        fourier,  # type: ignore[arg-type]
+        RNG.normal(size=(fourier.size, 1)),
+    )
+
+
+def mixtures(components: tuple[int, ...], diagonal: bool) -> GaussianMixtures:
+    total = sum(components)
+    weights = np.concatenate([RNG.dirichlet(np.ones(count)) for count in components if count])
+    factors = RNG.normal(size=(total, 4, 4))
+    wide = (
+        RNG.uniform(0.1, 2, (total, 4))
+        if diagonal
+        else factors @ np.transpose(factors, (0, 2, 1)) + np.eye(4)
+    )
+    models = ClassModels(
+        np.array([30.0, 50.0, 20.0])[: len(components)],
+        np.array(components), weights, RNG.normal(size=(total, 4)), wide,
+    )  # fmt: skip
+    return GaussianMixtures.from_parts(Schema(COLUMNS, THREE[: len(components)]), SCALING, models)
+
+
+OURS: dict[str, Model] = {
+    "rbf, two classes": pan_svc(Kernel("rbf", 0.5), ("no", "yes")),
+    "rbf, two classes, probabilities": pan_svc(Kernel("rbf", 0.5), ("0", "1"), sigmoids=True),
+    "linear, one versus all": pan_svc(Kernel("linear"), THREE),
+    "poly, one versus one": pan_svc(Kernel("poly", 0.5, 3, 1.0), THREE, ovo=True),
+    "rbf, one versus all, probabilities": pan_svc(Kernel("rbf", 0.2), ("a", "b", "c, d"), sigmoids=True),
+    "rbf, one versus one, probabilities": pan_svc(
+        Kernel("rbf", 0.2), (*THREE, "12"), ovo=True, sigmoids=True
+    ),
+}
+OTHERS: dict[str, Model] = {
+    "fourier, two classes": fourier_svc(("no", "yes"), 0.6),
+    "fourier, three classes": fourier_svc(THREE, 0.0),
+    "random Fourier": random_fourier_svc(0.0),
+    "random Fourier, intercept": random_fourier_svc(1.5),
+    "mixtures": mixtures((3, 1), diagonal=False),
+    "mixtures, diagonal, three classes": mixtures((2, 1, 4), diagonal=True),
+    "mixtures, a class without a model": mixtures((2, 0, 1), diagonal=False),
+}
+
+
+def said_by_onnx(file: Path, cells: pd.DataFrame) -> dict[str, Any]:
+    session = onnxruntime.InferenceSession(file, providers=["CPUExecutionProvider"])
+    names = [output.name for output in session.get_outputs()]
+    return dict(zip(names, session.run(names, {"X": cells.to_numpy()}), strict=True))
+
+
+def assert_onnx_decides_the_same(model: Model, file: Path) -> None:
+    export(model, "onnx", file)
+    # Other rows than those that the export has tried; the last has no cell at all.
+    cells = likely_rows(model).sample(frac=0.5, random_state=1) * 1.1
+    cells.iloc[-1] = np.nan
+    said = said_by_onnx(file, cells)
+    expected = model.decision_function(cells)  # type: ignore[attr-defined]
+    assert said["decision"] == pytest.approx(expected, abs=1e-5, rel=1e-5)
+    assert said["label"].tolist() == model.predict(cells).tolist()
+    assert ("probabilities" in said) == hasattr(model, "predict_proba")
+    if "probabilities" in said:
+        assert said["probabilities"] == pytest.approx(model.predict_proba(cells), abs=1e-9)
+    about = {entry.key: entry.value for entry in onnx.load(file).metadata_props}
+    assert json.loads(about["columns"]) == list(model.schema_.columns)
+    assert json.loads(about["classes"]) == list(model.schema_.classes)
+    assert about["sha256"] == model.sha256()
+
+
+@pytest.mark.parametrize("name", [*OURS, *OTHERS])
+def test_onnxruntime_alone_decides_as_the_model(name: str, tmp_path: Path) -> None:
+    assert_onnx_decides_the_same({**OURS, **OTHERS}[name], tmp_path / "model.onnx")
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_rows_of_several_classes_were_compared(name: str) -> None:
+    assert len(set(OURS[name].predict(likely_rows(OURS[name])))) > 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"data": "wine", "sites": 3, "preset": "exact", "tol": 0.1, "probability": True},
+        {"strategy": "dp-svm", "epsilon": 10.0},
+        {"strategy": "hybrid-svm"},
+        {"strategy": "mixture", "data": "wine"},
+    ],
+    ids=lambda one: one.get("strategy", "pan-svm"),
+)
+def test_models_of_runs(settings: dict[str, Any], tmp_path: Path) -> None:
+    model = train_in_process(with_sites_of_data(make_settings(**settings))).outcome.model
+    assert model is not None
+    model.save(tmp_path / "model.npz")
+    assert_onnx_decides_the_same(load_model(tmp_path / "model.npz"), tmp_path / "model.onnx")
+
+
+def test_every_kind_of_model_is_exported_or_refused() -> None:
+    assert set(WRITERS) == {kind for kind, model in MODELS.items() if model.__module__.startswith("flower_")}
+
+
+@pytest.mark.parametrize("name", OURS)
+def test_scikit_learns_own_estimators_decide_as_the_model(name: str, tmp_path: Path) -> None:
+    model, file = OURS[name], tmp_path / "model.skops"
+    export(model, "skops", file)
+    assert skops_io.get_untrusted_types(file=file) == TRUSTED
+    pipeline = skops_io.load(file, trusted=TRUSTED)
+    assert "flower_pansvm" not in {type(step).__module__.split(".")[0] for _, step in pipeline.steps}
+    cells = likely_rows(model).iloc[:50] * 1.1
+    assert pipeline.decision_function(cells) == pytest.approx(model.decision_function(cells))  # type: ignore[attr-defined]
+    assert pipeline.predict(cells).tolist() == model.predict(cells).tolist()
+    assert list(pipeline.feature_names_in_) == list(COLUMNS)
+    with pytest.raises(ValueError, match="feature names"):
+        pipeline.predict(cells[list(COLUMNS[::-1])])
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_models_that_scikit_learn_has_no_parts_of_are_refused(name: str, tmp_path: Path) -> None:
+    with pytest.raises(ModelFileError, match="--to onnx"):
+        export(OTHERS[name], "skops", tmp_path / "model.skops")
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("kind", ["onnx", "skops"])
+def test_a_random_kernel_cannot_leave_its_sites(kind: str, tmp_path: Path) -> None:
+    settings = with_sites_of_data(make_settings(strategy="random-kernel"))
+    model = train_in_process(settings).outcome.model
+    assert model is not None
+    with pytest.raises(PanSVMError, match=r"cannot be exported|no estimator"):
+        export(model, kind, tmp_path / "model")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_file_that_decides_otherwise_is_not_left(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    other = pan_svc(Kernel("rbf", 0.5), ("no", "yes"))
+    write, read = exporting.FORMATS["onnx"]
+    monkeypatch.setitem(exporting.FORMATS, "onnx", (lambda model, path: write(other, path), read))
+    with pytest.raises(ModelFileError, match="decides otherwise"):
+        export(OURS["rbf, two classes"], "onnx", tmp_path / "model.onnx")
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_command_says_how_the_file_is_used_and_writes_over_nothing_unasked(
+    pansvm: Run, tmp_path: Path
+) -> None:
+    OURS["rbf, two classes, probabilities"].save(tmp_path / "model.npz")
+    code, out, err = pansvm("export", "model.npz", "--to", "onnx", "--out", "new/model.onnx")
+    assert (code, err) == (0, "")
+    assert "differ from the model's" in out
+    assert (tmp_path / "new" / "model.onnx").exists()
+    code, out, err = pansvm("export", "model.npz", "--to", "skops", "--out", "model.skops")
+    assert code == 0
+    assert "trusted=['numpy.dtype']" in out
+    assert "no probabilities" in err
+    before = (tmp_path / "model.skops").read_bytes()
+    code, _, err = pansvm("export", "model.npz", "--to", "onnx", "--out", "model.skops")
+    assert (code, err.startswith("Error: model.skops exists. ")) == (1, True)
+    assert (tmp_path / "model.skops").read_bytes() == before
+    code, _, _ = pansvm("export", "model.npz", "--to", "onnx", "--out", "model.skops", "--overwrite")
+    assert code == 0
+    assert (tmp_path / "model.skops").read_bytes() != before

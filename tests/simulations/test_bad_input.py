@@ -1,0 +1,207 @@
+"""What users get wrong at the command line: each ends in a clear error before anything is computed, or is handled.
+
+How a table can be wrong is tried in ``test_cli.py`` and in the tests of ``clients/table/``.
+"""
+
+import json
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from simulations.engines import running
+
+Run = Callable[..., tuple[int, str, str]]
+
+CLEAR_ERROR = {
+    # The commands and their options.
+    "rum": "Did you mean 'run'",
+    "run wine": "unexpected extra argument (wine)",
+    "run --dta x": "--data",
+    "run --sites many": "not a valid integer",
+    "run --seed 1.5": "not a valid integer",
+    "run --test-fraction half": "not a valid float",
+    "run --attack-minutes 0": "x>=0.1",
+    "run --attack-minutes 5": "--audit=attack",
+    "run --audit=atack": "Did you mean 'attack'",
+    "run --engine Simulation": "Did you mean 'simulation'",
+    # Settings that cannot be.
+    "run --sites 0": "sites is '0'",
+    "run --sites 2": "min-sites is 3, but there are 2 sites",
+    "run --sites -3": "sites is '-3'",
+    "run --seed -1": "seed is '-1'",
+    "run --test-fraction nan": "test-fraction is 'nan'",
+    "run --test-fraction -0.1": "below 1",
+    "run --set ''": "KEY=VALUE",
+    "run --set =1": "There is no setting ''",
+    "run --set C=": "C is ''",
+    "run --set C=1e400": "C is '1e400'",
+    "run --set Kernel=rbf": "Did you mean 'kernel'",
+    "run --set kernel=RBF": "rbf",
+    "run --set preset=Private": "Did you mean 'private'",
+    "run --set min-sites=9": "min-sites is 9, but there are 5 sites",
+    "run --set landmarks=0": "landmarks is '0'",
+    "run --set tol=0": "above 0",
+    "run --set blur=-1": "blur is '-1'",
+    "run --set timeout=0": "timeout is '0'",
+    "run --set gamma=0": "gamma is '0'",
+    "run --set degree=0": "degree is '0'",
+    "run --set points=0": "points is '0'",
+    "run --set curvature=-1": "curvature is '-1'",
+    "run --set class-weight=balance": "Did you mean 'balanced'",
+    "run --set multi-class=ovr2": "Did you mean 'ovr'",
+    "run --set probability=maybe": "true or false",
+    "run --set execution=oneshot": "Did you mean 'one-shot'",
+    "run --set scaling=zscore": "standard",
+    "run --set k=1": "'k' is a setting of k-secure",
+    "run --aggregation paillier --set key-bits=100": "2048",
+    "run --strategy dp-svm --set epsilon=0": "epsilon is '0'",
+    "run --strategy dp-svm --set C=auto": "'C' is a setting of",
+    # Two answers to one question.
+    "run --set C=10 --set C=20": "more than once",
+    "run --seed 1 --set seed=2": "Give only --seed",
+    "run --sites 4 --set sites=3": "Give only --sites",
+    "run --set out=elsewhere": "Give only --out",
+    "run --set resume=true": "Give only --resume",
+    "run --set audit=true": "Give only --audit",
+    # Names in upper case.
+    "run --strategy PAN-SVM": "pan-svm",
+    "run --aggregation RING": "ring",
+    "run --split IID": "iid",
+    "run --data Breast_Cancer": "Did you mean 'breast_cancer'",
+    "compare --strategies Central:SVC": "'central:svc'",
+    "settings PAN-SVM": "pan-svm",
+    # Data, labels and splits.
+    "run --data missing.csv": "There is no file 'missing.csv'",
+    "run --data ''": "There is no data set ''",
+    "run --data .": "There is no data set '.'",
+    "run --data wine --data iris --data iris": "All sites need the same columns",
+    "run --data heart --data-dir nowhere": "'nowhere' does not exist",
+    "run --data heart --data-dir good.csv": "'good.csv' does not exist",
+    "run --label target": "no label column 'target'",
+    "run --positive 9": "No row of any site has the label '9'",
+    "run --positive malignant,benine": "No row of any site has the label 'benine'",
+    "run --positive ,": "names no label",
+    "run --data good.csv --positive 0,1": "a classifier needs two",
+    "run --split by:nope": "no feature column 'nope'",
+    "run --split dirichlet:": "dirichlet:A",
+    "run --split feature:": "feature:COLUMN",
+    "run --split checkerboard:0x0": "checkerboard:RxS",
+    "run --split checkerboard:2x2": "random-kernel",
+    "run --strategy private-svm --data wine": "tells two classes apart, and there are 3",
+    # Where results go, and what is gone on with.
+    "run --out good.csv": "is a file",
+    "run --out good.csv/below": "good.csv is a file, not a folder",
+    "run --out done": "has the results of another run",
+    "run --out stopped": "--resume",
+    "run --resume nowhere": "nowhere has no checkpoint",
+    "run --resume done": "done has no checkpoint",
+    "run --resume stopped --seed 3": "Leave out --seed",
+    "run --resume stopped --data wine --label x": "Leave out --data, --label",
+    "run --resume stopped --set C=3": "Leave out C",
+    "compare --out good.csv": "is a file",
+    "reproduce lu-table-3.2 --data-dir . --out good.csv": "is a file",
+    # Commands that do not fit.
+    "tune --strategy local-only": "pan-svm",
+    "tune --strategy dp-svm": "'C' is a setting of",
+    "tune --set C=1 --set gamma=1": "nothing to choose",
+    "select --strategy pan-svm": "selects no features",
+    "select --set features=all": "features is 'all'",
+    "select --set step=-1": "step is '-1'",
+    "compare --strategies ''": "nothing to compare",
+    "compare --strategies pan-svn": "Did you mean 'pan-svm'",
+    "compare --splits idd": "Did you mean 'iid'",
+    "compare --aggregations rong": "Did you mean 'ring'",
+    "compare --repeats 0": "x>=1",
+    "compare --jobs 0": "x>=1",
+    "compare --set gama=1": "Did you mean 'gamma'",
+    "compare --set seed=3": "cannot be given by --set here",
+    "compare --data nope": "There is no data set 'nope'",
+    "reproduce": "pansvm reproduce --list",
+    "reproduce lu-table-9.9 --out x": "Did you mean",
+    "reproduce lu-table-3.2 --data-dir nowhere --out x": "There is no folder nowhere",
+    # Models, reports, identities.
+    "export": "Missing argument 'MODEL'",
+    "export model.npz --to onnx": "Missing option '--out'",
+    "export missing.npz --to onnx --out m.onnx": "no model file at missing.npz",
+    "export model.npz --to onnx --out m.onnx": "cannot be read as a model",
+    "export model.npz --to onx --out m.onnx": "Did you mean 'onnx'",
+    "export model.npz --to onnx --out good.csv": "good.csv exists",
+    "export model.npz --to onnx --out empty": "empty is a folder",
+    "inspect missing.npz": "no model file at missing.npz",
+    "inspect empty": "cannot be read as a model",
+    "inspect good.csv": "cannot be read as a model",
+    "report nowhere": "no result.json",
+    "report damaged": "is damaged",
+    "keygen good.csv": "exists already",
+    "keygen nowhere/id": "cannot be written",
+    "settings svm-rf": "Did you mean 'svm-rfe'",
+    "predict missing.npz good.csv": "no model file at missing.npz",
+    "predict model.npz good.csv": "cannot be read as a model",
+}
+"""What is typed, and what the error says among other things."""
+
+HANDLED: dict[str, dict[str, object]] = {
+    "run --set ' C = 10 '": {"C": 10.0},
+    "run --data good.csv --positive 1.0": {"positive_labels": ("1",)},
+    "run --sites 3 --set gamma=1e-3": {"gamma": 0.001},
+    "run --set probability=TRUE": {"probability": True},
+    "run --out empty": {},
+    "run --out done --overwrite": {},
+    "run --data good.csv --data good.csv --data good.csv --sites 5": {"sites": 3},
+}
+"""What is typed, and what a run begins with."""
+
+
+class BegunError(Exception):
+    """A run would begin now."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return a folder with what the commands are about; a run that begins raises BegunError with its settings."""
+
+    def begin(settings: object, *_: object) -> None:
+        raise BegunError(settings)
+
+    monkeypatch.setattr(running, "run", begin)
+    monkeypatch.delenv("PANSVM_DATA", raising=False)
+    pd.DataFrame({"age": range(20), "dose": range(20), "label": [0, 1] * 10}).to_csv(
+        tmp_path / "good.csv", index=False
+    )
+    for name in ("empty", "done", "damaged", "stopped/checkpoint"):
+        (tmp_path / name).mkdir(parents=True)
+    (tmp_path / "done" / "result.json").write_text("{}")
+    (tmp_path / "damaged" / "result.json").write_text("{no json")
+    (tmp_path / "model.npz").write_bytes(b"no model")
+    (tmp_path / "stopped" / "checkpoint" / "settings.json").write_text(json.dumps({"strategy": "pan-svm"}))
+    (tmp_path / "stopped" / "checkpoint" / "00001-moments.npz").touch()
+    return tmp_path
+
+
+def files(folder: Path) -> dict[Path, bytes]:
+    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("typed", CLEAR_ERROR)
+def test_what_cannot_be_is_a_clear_error_and_changes_nothing(typed: str, folder: Path, pansvm: Run) -> None:
+    before = files(folder)
+    code, out, err = pansvm(*shlex.split(typed))
+    assert code in (1, 2)
+    # Typer puts its own errors into a box, and breaks lines there.
+    text = " ".join(err.replace("│", " ").split())
+    assert "Error" in text
+    assert CLEAR_ERROR[typed] in text
+    assert "Traceback" not in out + err
+    assert files(folder) == before
+
+
+@pytest.mark.parametrize("typed", HANDLED)
+def test_what_can_be_understood_is(typed: str, folder: Path, pansvm: Run) -> None:
+    expected = HANDLED[typed]
+    with pytest.raises(BegunError) as begun:
+        pansvm(*shlex.split(typed))
+    (settings,) = begun.value.args
+    assert {name: getattr(settings, name) for name in expected} == expected

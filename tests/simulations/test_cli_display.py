@@ -1,0 +1,98 @@
+"""What a run shows while it lasts: on a terminal a line that moves, elsewhere plain lines."""
+
+import io
+
+import pytest
+from rich.console import Console
+
+from simulations.cli.display import RunDisplay, seconds_left
+
+LOG = [
+    "pan-svm with secure sum 'ring', 5 sites",
+    "join begins",
+    "waiting for south, west",
+    "join               7.2 s  1 round trip",
+    "cutting planes begins",
+    "cutting planes, round   1: upper bound 70.7369, lower bound 29.0911, gap 6.1e-01, of which 2.1e-02 noise",
+    "cutting planes, round   2: upper bound 68.1402, lower bound 61.8719, gap 6.1e-02 (class 1; 2 of 3 open)",
+    "cutting planes     1.8 s  5 round trips",
+]
+
+
+def shown(lines: list[str], terminal: bool, **options: bool) -> str:
+    console = Console(file=io.StringIO(), force_terminal=terminal, width=120, highlight=False, markup=False)
+    with RunDisplay(console, 1e-3, **options) as display:
+        for line in lines:
+            display.show(line)
+    return console.file.getvalue()  # type: ignore[attr-defined,no-any-return]
+
+
+def test_in_a_pipe_each_line_stays_but_those_that_only_say_what_begins() -> None:
+    lines = shown(LOG, terminal=False).splitlines()
+    assert lines == [line for line in LOG if not line.endswith("begins")]
+
+
+def test_on_a_terminal_the_phases_stay_and_rounds_move() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=120, highlight=False)
+    with RunDisplay(console, 1e-3) as display:
+        for line in LOG[:3]:
+            display.show(line)
+        assert display.__rich__().plain.startswith("join · waiting for south, west · 0 s")
+        for line in LOG[3:7]:
+            display.show(line)
+        assert display.__rich__().plain.startswith("cutting planes · round 2, gap 6.1e-02 of 0.001 · 0 s")
+        display.show(LOG[7])
+    text = console.file.getvalue()  # type: ignore[attr-defined]
+    assert "join               7.2 s" in text
+    assert "cutting planes, round" not in text
+
+
+def test_the_time_left_follows_from_how_fast_the_gap_shrinks(monkeypatch: pytest.MonkeyPatch) -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    display = RunDisplay(console, 1e-3)
+    clock = iter([0.0, 10.0, 20.0, 30.0, 40.0])
+    monkeypatch.setattr("simulations.cli.display.time.monotonic", lambda: next(clock))
+    display.show("cutting planes begins")
+    for number, gap in enumerate(("1.0e-01", "1.0e-01", "1.0e-02"), start=1):
+        display.show(f"cutting planes, round {number:3d}: upper bound 1, lower bound 1, gap {gap}")
+    assert display.__rich__().plain.endswith("40 s · about 20 s left")
+
+
+@pytest.mark.parametrize(
+    "gaps", [[1e-1, 1e-2], [1e-2, 1e-1, 1.0], [1e-1, 1e-2, 1e-4], [1e-1, 1e-1, 1e-1], [0.0, 0.0, 0.0]]
+)
+def test_nothing_is_guessed_from_too_little(gaps: list[float]) -> None:
+    assert seconds_left([(float(place), gap) for place, gap in enumerate(gaps)], 1e-3) is None
+
+
+def test_quiet_shows_nothing() -> None:
+    assert shown(LOG, terminal=False, quiet=True) == ""
+    assert shown(LOG, terminal=True, quiet=True) == ""
+
+
+def test_a_selection_of_a_thousand_features_shows_a_page() -> None:
+    steps, left = [], 1000
+    while left > 1:
+        steps += [f"cutting planes, round {number:3d}: upper bound 1, gap 1e-2" for number in range(1, 9)]
+        steps += [f"class a is left at a gap of {left}e-06, where its bounds stand still"]
+        steps += [
+            f"{left:4d} features, accuracy 0.9000: x removed by rank (2 round trips, 0.10 MB from the sites)"
+        ]
+        left -= max(1, left // 20)
+    lines = shown(
+        [*LOG, *steps, "selection  12.5 s  99 round trips"], terminal=False, brief=True
+    ).splitlines()
+    assert len(steps) > 800
+    assert len(lines) < 40
+    assert sum("bounds stand still" in line for line in lines) == 1
+    assert lines[-1].startswith("selection")
+    assert any(line.startswith("1000 features") for line in lines)
+    assert any(line.startswith("   2 features") for line in lines)
+
+
+def test_it_is_known_whether_somebody_has_said_how_to_go_on() -> None:
+    display = RunDisplay(Console(file=io.StringIO()), 1e-3)
+    display.show("join begins")
+    assert not display.offered
+    display.show("the run stopped; go on with: pansvm run --resume out")
+    assert display.offered

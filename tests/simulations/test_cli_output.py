@@ -1,0 +1,159 @@
+"""Where results go, how a run goes on, and what is printed for programs."""
+
+import json
+import os
+from collections.abc import Callable
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import Self
+
+import pytest
+
+from flower_pansvm.models.errors import EngineError
+from simulations.engines import running
+from strategies.federation.checkpoint import Checkpoint
+
+Run = Callable[..., tuple[int, str, str]]
+QUICK = ("--data", "wine", "--sites", 3, "--set", "landmarks=10", "--set", "tol=0.1", "--set", "preset=exact")
+
+
+def quick(pansvm: Run, *arguments: object, command: str = "run") -> tuple[int, str, str]:
+    return pansvm(command, "--engine", "in-process", *QUICK, *arguments)
+
+
+def assert_nothing_was_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(*_: object, **__: object) -> None:
+        raise AssertionError("--out has to be looked at first")
+
+    monkeypatch.setattr(running, "run", never)
+    monkeypatch.setattr(running, "check", never)
+
+
+def test_results_are_not_written_over_unasked(
+    pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    code, _, err = quick(pansvm, "--out", "out")
+    assert (code, err) == (0, "")
+    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    with monkeypatch.context() as patch:
+        assert_nothing_was_computed(patch)
+        code, out, err = quick(pansvm, "--out", "out")
+    assert (code, out) == (1, "")
+    assert "has the results of another run. Choose another --out, or give --overwrite" in err
+    assert before == {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
+    code, _, _ = quick(pansvm, "--out", "out", "--overwrite", "--set", "C=2")
+    assert code == 0
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["config"]["C"] == 2.0
+
+
+@pytest.mark.parametrize("out", ["file", "file/below", "locked/out"])
+def test_out_is_looked_at_before_anything_is_computed(
+    out: str, pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").write_text("mine")
+    (tmp_path / "locked").mkdir(mode=0o500)
+    if out.startswith("locked") and os.access(tmp_path / "locked", os.W_OK):
+        pytest.skip("this account may write anywhere")
+    assert_nothing_was_computed(monkeypatch)
+    code, printed, err = quick(pansvm, "--out", out)
+    assert (code, printed) == (1, "")
+    assert err.startswith("Error: ")
+    assert out.split("/", maxsplit=1)[0] in err
+    assert (tmp_path / "file").read_text() == "mine"
+
+
+def test_two_runs_in_one_second_have_two_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    class Stopped(datetime):
+        @classmethod
+        def now(cls, tz: tzinfo | None = None) -> Self:
+            return cls(2026, 1, 2, 3, 4, 5)
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(running, "datetime", Stopped)
+    names = []
+    for _ in range(3):
+        folder = running.default_folder()
+        folder.mkdir(parents=True)
+        names.append(folder.name)
+    assert names == ["2026-01-02_030405", "2026-01-02_030405-2", "2026-01-02_030405-3"]
+
+
+def test_json_is_all_that_is_on_the_standard_output(pansvm: Run, tmp_path: Path) -> None:
+    code, out, err = quick(pansvm, "--out", "out", "--json")
+    assert code == 0
+    printed = json.loads(out)
+    assert printed.pop("folder") == str(tmp_path / "out")
+    assert printed == json.loads((tmp_path / "out" / "result.json").read_text())
+    assert any(line.startswith("landmarks ") for line in err.splitlines())
+    code, out, err = quick(pansvm, "--out", "again", "--json", "--quiet")
+    assert json.loads(out)["accuracy"] == printed["accuracy"]
+    assert err == ""
+
+
+def test_quiet_prints_the_figures_only(pansvm: Run) -> None:
+    code, out, err = quick(pansvm, "--out", "out", "--quiet")
+    assert (code, err) == (0, "")
+    assert out.splitlines()[0].startswith("test accuracy ")
+
+
+def stopped_at(task: str, error: BaseException, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a run end with an error once the sums of a task are kept."""
+    write = Checkpoint.write
+
+    def stop(checkpoint: Checkpoint, name: str, *rest: object) -> None:
+        write(checkpoint, name, *rest)  # type: ignore[arg-type]
+        if name == task:
+            raise error
+
+    monkeypatch.setattr(Checkpoint, "write", stop)
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError("No space left on device")], ids=repr)
+def test_a_run_that_is_stopped_says_how_to_go_on_and_does(
+    error: BaseException, pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        stopped_at("landmarks", error, patch)
+        code, out, err = quick(pansvm, "--out", "out")
+    assert code == (130 if isinstance(error, KeyboardInterrupt) else 1)
+    assert "Traceback" not in out + err
+    assert f"--resume {tmp_path / 'out'}" in out + err
+    for option in ("--seed=1", "--set=C=2", "--out=new", "--data=iris", "--overwrite"):
+        code, _, err = pansvm("run", "--engine", "in-process", "--resume", "out", option)
+        assert code == 1
+        assert "Leave out" in err
+    code, _, err = pansvm("run", "--engine", "in-process", "--resume", "out", "--set", "timeout=30")
+    assert (code, err) == (0, "")
+    config = json.loads((tmp_path / "out" / "result.json").read_text())["config"]
+    assert (config["timeout"], config["landmarks"]) == (30.0, "10")
+
+
+def test_nothing_is_offered_where_there_is_nothing_to_go_on_with(
+    pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(running, "run_strategy", stop)
+    code, out, err = quick(pansvm, "--out", "out")
+    assert code == 130
+    assert "Start the run again" in err
+    assert "--resume" not in out + err
+
+
+def test_an_engine_that_ends_says_how_to_go_on(
+    pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        stopped_at("landmarks", EngineError("It was killed."), patch)
+        patch.setattr("strategies.app.log", lambda *_: None)
+        code, _, err = quick(pansvm, "--out", "out")
+    assert code == 1
+    assert f"go on with: pansvm run --resume {tmp_path / 'out'} --engine in-process" in err
+    assert err.splitlines()[-1] == "Error: It was killed."
+
+
+def test_completion_for_shells(pansvm: Run) -> None:
+    code, out, _ = pansvm("--help")
+    assert code == 0
+    assert "--show-completion" in out
