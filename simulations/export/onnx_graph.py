@@ -60,7 +60,7 @@ class Graph:
     def output(self, name: str, value: str, kind: "type[Any]", columns: int | None = None) -> None:
         """Give a value away: of shape (rows,), or (rows, columns)."""
         self._nodes.append(onnx.helper.make_node("Identity", [value], [name]))
-        shape = [ROWS] if columns is None else [ROWS, columns]
+        shape: list[str | int | None] = [ROWS] if columns is None else [ROWS, columns]
         types = {str: onnx.TensorProto.STRING, int: onnx.TensorProto.INT64, float: onnx.TensorProto.DOUBLE}
         self._outputs.append(onnx.helper.make_tensor_value_info(name, types[kind], shape))
 

@@ -208,7 +208,7 @@ class Federation:
             If a site reports an error, or fewer than ``min-sites`` answer.
         """
         self._check_versions(task)
-        names = self._names()
+        names = {contact.node_id: name for name, contact in self.sites.items()}
         nodes = list(names) or list(self.grid.get_node_ids())
         content = RecordDict()
         records.write(content, "inputs", question)
@@ -361,7 +361,7 @@ class Federation:
         messages = list(configure(this.round_trip, arrays, config, self.grid))
         for message in messages:
             self._dress(message.content, self._name_of(message.metadata.dst_node_id))
-        replies = exchange(self.grid, messages, self.settings.timeout, self.costs, self._names())
+        replies = exchange(self.grid, messages, self.settings.timeout, self.costs, self._names)
         self._check_all_answered(this.roster, replies)
         sums = self._aggregate(this.round_trip, list(replies.values()), evaluating)
         self._riders.clear()
@@ -407,11 +407,7 @@ class Federation:
         messages = [
             Message(content, node, task.message_type, ttl=timeout) for node, content in contents.items()
         ]
-        return exchange(self.grid, messages, timeout, self.costs, self._names())
-
-    def _names(self) -> dict[int, str]:
-        """Return the names of the sites by node id; none before they have joined."""
-        return {contact.node_id: name for name, contact in self.sites.items()}
+        return exchange(self.grid, messages, timeout, self.costs, self._names)
 
     def _check_all_answered(self, names: Iterable[str], replies: Mapping[int, Message]) -> None:
         lost = [name for name in names if self.sites[name].node_id not in replies]
