@@ -14,6 +14,7 @@ from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.secure_sum import protocol_of
+from flower_pansvm.secure_sum.mask_graph import FEWEST_ENOUGH
 from flower_pansvm.setting_values import near_matches
 from flower_pansvm.tasks.consents import AGREED, AGREEMENTS, CONSENTS, EXACT_SUMS
 from flower_pansvm.terms import MIN_CLUSTER, Terms
@@ -82,10 +83,10 @@ def agreed_terms(context: Context) -> Terms:
     _insist(context, "execution", getattr(protocol, "execution", "one-shot"))
     least_k = _count(context, "k", 0)
     k = getattr(protocol, "k", 0)
-    if 0 < k < least_k:
+    if (k or FEWEST_ENOUGH) < least_k:
         raise SumError(
             f"Site '{site_name(context)}' refuses k={k}: its node config insists on at least {least_k}. "
-            "Start the run with a larger k, or with k=0 for the number of sites."
+            f"Start the run with a larger k; 0 stands for all sites, but of many for {FEWEST_ENOUGH} or more."
         )
     return terms
 

@@ -10,11 +10,32 @@ round trip, the coordinator could go through the numbers until the circles of tw
 """
 
 import hashlib
+import math
 from functools import lru_cache
 
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.wire import join_fields
+
+COLLUDING = 1 / 3
+"""Share of the sites that may work together with the coordinator where the number of partners is not chosen."""
+
+BROKEN = 2.0**-40
+"""Probability that they separate some other sites then, and so learn a sum over fewer than all of these."""
+
+FEWEST_ENOUGH = 32
+"""Partners that a site has at the least where the number is not chosen, if there are as many sites."""
+
+
+def enough_partners(sites: int) -> int:
+    """Return with how many others each site shares a mask where nobody has chosen: all of a few sites, some of many.
+
+    Sites are separated only if two stretches of the circle, k / 2 places each, are taken. Who colludes does not choose
+    the places: a share c of the sites takes one such pair of stretches with probability c^k at the most, and there are
+    fewer than sites^2 / 2 pairs (the idea of Bell et al. 2020, section 3, for this graph).
+    """
+    k = math.log(sites * sites / (2 * BROKEN)) / math.log(1 / COLLUDING)
+    return min(2 * math.ceil(k / 2), sites)
 
 
 @lru_cache(maxsize=64)  # every relay step of a k-secure sum asks for the orders of all passes

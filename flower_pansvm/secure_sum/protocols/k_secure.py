@@ -23,7 +23,7 @@ import numpy as np
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum.contract import Member, Relay, SumRound, TwoExecutions, Words
 from flower_pansvm.secure_sum.keys import KEY_BYTES, SEAL_BYTES, add_keystream, apply_mask, seal, unseal
-from flower_pansvm.secure_sum.mask_graph import givers, partners, public_order, receivers
+from flower_pansvm.secure_sum.mask_graph import enough_partners, givers, partners, public_order, receivers
 from flower_pansvm.secure_sum.wire import add_all, everyone, from_bytes, hold, same_length, take, to_bytes
 from flower_pansvm.setting_values import setting, whole
 
@@ -37,18 +37,21 @@ class KSecure(TwoExecutions):
     """The k-secure sum.
 
     In one shot, k is how many others each site shares a mask with. In hops, it is into how many segments a vector is
-    split, and how often the sum goes round. All sites of the roster if 0 or more than there are.
+    split, and how often the sum goes round. All sites of the roster if there are no more; and if it is 0, as many as
+    :func:`~flower_pansvm.secure_sum.mask_graph.enough_partners` says: all of 33 sites, 36 of 200.
     """
 
     name: ClassVar[str] = "k-secure"
     protected: ClassVar[bool] = True
 
-    k: int = setting(0, whole(0), "With how many sites each site shares masks, 2 or more; 0 for all.")
+    k: int = setting(0, whole(0), "With how many sites each site shares masks, 2 or more; 0 for enough.")
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.k == 1:
-            raise SettingError("k is '1', but the k-secure sum needs at least 2. Leave k out for all sites.")
+            raise SettingError(
+                "k is '1', but the k-secure sum needs at least 2. Leave k out for as many as needed."
+            )
 
     def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
         """Return the vector under all masks, or in hops the segments for other sites; run by each site."""
@@ -96,7 +99,7 @@ class KSecure(TwoExecutions):
         return from_bytes(message, path[-1])
 
     def _segments(self, this: SumRound) -> int:
-        return min(self.k or len(this.roster), len(this.roster))
+        return min(self.k or enough_partners(len(this.roster)), len(this.roster))
 
     def _path(self, this: SumRound) -> list[str]:
         """Return who adds in turn: in every pass the first of the roster, then the others in a new order."""

@@ -2,10 +2,20 @@ from collections import Counter
 from dataclasses import replace
 from itertools import combinations
 
+import numpy as np
 import pytest
 
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.secure_sum.mask_graph import givers, partners, public_order, receivers
+from flower_pansvm.secure_sum.mask_graph import (
+    BROKEN,
+    COLLUDING,
+    FEWEST_ENOUGH,
+    enough_partners,
+    givers,
+    partners,
+    public_order,
+    receivers,
+)
 
 
 def a_round(count: int, keys: int = 1) -> SumRound:
@@ -98,3 +108,30 @@ def test_every_site_comes_first_about_equally_often() -> None:
     firsts = Counter(public_order(a_round(4, keys=number), "x")[0] for number in range(1, 401))
     assert all(60 < count < 140 for count in firsts.values())
     assert len(firsts) == 4
+
+
+@pytest.mark.parametrize("sites", [2, 7, 20, 33])
+def test_of_few_sites_all_are_partners_where_nobody_has_chosen(sites: int) -> None:
+    this = a_round(sites)
+    assert set(partners(this, "site-1", enough_partners(sites))) == set(this.roster) - {"site-1"}
+
+
+@pytest.mark.parametrize("sites", [34, 40, 200, 1000, 10_000])
+def test_of_many_sites_enough_are_partners(sites: int) -> None:
+    k = enough_partners(sites)
+    assert FEWEST_ENOUGH <= k < sites - 1
+    assert k % 2 == 0
+    assert sites**2 / 2 * COLLUDING**k <= BROKEN < sites**2 / 2 * COLLUDING ** (k - 2)
+
+
+def test_the_probability_of_separated_sites_is_within_its_bound() -> None:
+    """With a quarter of the sites colluding and four partners it is large enough to be counted."""
+    sites, k, generator = 16, 4, np.random.default_rng(0)
+    apart = 0
+    for number in range(2000):
+        this = a_round(sites, keys=number + 1)
+        graph = {name: set(partners(this, name, k)) for name in this.roster}
+        honest = set(generator.choice(this.roster, 3 * sites // 4, replace=False).tolist())
+        apart += not connected(honest, graph)
+    assert apart > 20  # else it shows nothing
+    assert apart / 2000 < sites**2 / 2 * 0.25**k
