@@ -54,7 +54,8 @@ class Schema:
             from flower_pansvm.table_schema import TableSchema  # noqa: PLC0415 - most models are without
 
             TableSchema.from_json(table)
-        return cls(*(tuple(map(str, arrays[key])) for key in NAMES), table=table)
+        columns, classes, positive = (tuple(map(str, arrays[key])) for key in NAMES)
+        return cls(columns, classes, positive, table)
 
 
 NAMES = ("columns", "classes", "positive_labels")

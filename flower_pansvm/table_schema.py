@@ -47,7 +47,7 @@ COLUMN_KEYS = ("kind", "unit", "range", "categories", "missing")
 
 
 @dataclass(frozen=True)
-class Column:
+class TableColumn:
     """One column of the tables.
 
     Parameters
@@ -87,8 +87,13 @@ class Column:
 
     def to_json(self) -> dict[str, Any]:
         """Return what the file says of the column."""
-        said = {"kind": self.kind, "unit": self.unit, "range": self.ends and list(self.ends)}
-        said |= {"categories": list(self.categories), "missing": list(self.missing)}
+        said = {
+            "kind": self.kind,
+            "unit": self.unit,
+            "range": self.ends and list(self.ends),
+            "categories": list(self.categories),
+            "missing": list(self.missing),
+        }
         return {key: value for key, value in said.items() if value}
 
 
@@ -98,7 +103,7 @@ class TableSchema:
 
     Parameters
     ----------
-    columns : tuple of Column
+    columns : tuple of TableColumn
         The features, in the order in which all sites use them. What else a table holds is left out.
     label : str
         Name of the label column; empty if the file does not say.
@@ -112,7 +117,7 @@ class TableSchema:
         Of the file, for errors.
     """
 
-    columns: tuple[Column, ...]
+    columns: tuple[TableColumn, ...]
     label: str = ""
     classes: tuple[str, ...] = ()
     patient_id: str = ""
@@ -165,8 +170,13 @@ class TableSchema:
     @cached_property
     def text(self) -> str:
         """The file without what does not matter, such as comments: the same text for the same schema."""
-        said = {"label": self.label, "classes": self.classes, "patient-id": self.patient_id}
-        said |= {"leave-out": self.leave_out, "columns": {one.name: one.to_json() for one in self.columns}}
+        said = {
+            "label": self.label,
+            "classes": self.classes,
+            "patient-id": self.patient_id,
+            "leave-out": self.leave_out,
+            "columns": {one.name: one.to_json() for one in self.columns},
+        }
         return json.dumps({key: value for key, value in said.items() if value})
 
     @cached_property
@@ -232,7 +242,7 @@ class _Reading:
             )
         return found
 
-    def column(self, name: str, said: Any) -> Column:
+    def column(self, name: str, said: Any) -> TableColumn:
         place = f" for column '{name}'"
         if not name.strip() or not is_printable(name):
             raise self.error("has a column without a name, or with one that cannot be printed.")
@@ -251,7 +261,7 @@ class _Reading:
             )
         missing = self._canonical(said.get("missing", []), f"missing{place}")
         unit = self.text(said.get("unit", ""), f"unit{place}")
-        return Column(name.strip(), kind, unit, self._ends(said, kind, place), categories, missing)
+        return TableColumn(name.strip(), kind, unit, self._ends(said, kind, place), categories, missing)
 
     def _canonical(self, value: Any, key: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(map(canonical_label, self.texts(value, key))))

@@ -20,7 +20,7 @@ from flower_pansvm.models.model import Model, load_model
 from flower_pansvm.models.random_kernel_svc import NEEDS_SITES, RandomKernelSVC
 from flower_pansvm.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.schema import Schema
-from flower_pansvm.table_schema import Column, TableSchema
+from flower_pansvm.table_schema import TableColumn, TableSchema
 from simulations.audit.sites import simulated_secrets
 from strategies.results import RESULT_FILE
 from strategies.settings import settings_from
@@ -111,9 +111,9 @@ def predict_file(
     return Predictions(answer, float((truth == said).mean()), unused)
 
 
-def _needed(columns: Sequence[str], agreed: TableSchema | None) -> dict[str, Column]:
+def _needed(columns: Sequence[str], agreed: TableSchema | None) -> dict[str, TableColumn]:
     """Return the columns of a raw table that a model needs, by name; a selection may need some of them only."""
-    wanted, described = set(columns), agreed.columns if agreed else map(Column, columns)
+    wanted, described = set(columns), agreed.columns if agreed else map(TableColumn, columns)
     return {column.name: column for column in described if wanted & set(column.features)}
 
 

@@ -61,7 +61,7 @@ def _key(path: Path, label: str | None, form: TableForm) -> str | None:
             status = os.fstat(file.fileno())
     except OSError:
         return None
-    place, schema = str(path.absolute()), form.schema and form.schema.digest
+    place, schema = str(path.absolute()), form.schema.digest if form.schema else None
     written = form.separator, form.decimal, schema
     return f"{_digest(place)}-{_digest(place, status.st_mtime_ns, status.st_size, label, *written, VERSION)}"
 

@@ -90,13 +90,14 @@ def parse(texts: NDArray[np.object_], decimal: str) -> tuple[NDArray[np.float64]
     """Return texts as numbers, a missing one as NaN, and which are neither."""
     cells = pd.Series(texts.ravel(), dtype=object)
     absent = cells.isna()
-    is_str = np.array([isinstance(cell, str) for cell in cells]) if decimal == "," else False
-    cells = cells.astype(str).str.strip().str.lower().replace({"true": "1", "false": "0"})
+    raw, cells = cells, cells.astype(str).str.strip().str.lower().replace({"true": "1", "false": "0"})
     absent |= cells.isin(MISSING)
-    # With a decimal comma, 1.234 may be a thousand or one: it is taken for neither.
-    ambiguous = (is_str & cells.str.contains(".", regex=False)).to_numpy() if decimal == "," else False
+    ambiguous = np.zeros(len(cells), dtype=np.bool_)
     if decimal == ",":
-        cells = cells.mask(is_str, cells.str.replace(",", ".", regex=False))
+        # 1.234 may be a thousand or one: it is taken for neither.
+        written = raw.map(lambda cell: isinstance(cell, str)).to_numpy(dtype=np.bool_)
+        ambiguous = written & cells.str.contains(".", regex=False).to_numpy(dtype=np.bool_)
+        cells = cells.mask(written, cells.str.replace(",", ".", regex=False))
     parsed = pd.to_numeric(cells.mask(absent), errors="coerce").to_numpy(dtype=np.float64)
     is_text = (np.isnan(parsed) | ambiguous) & ~absent.to_numpy()
     return parsed.reshape(texts.shape), is_text.reshape(texts.shape)

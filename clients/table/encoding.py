@@ -11,7 +11,7 @@ from clients.table.table import columns_text, nearest_text
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import spelling
-from flower_pansvm.table_schema import CATEGORY, NUMBER, Column, TableSchema, place_of
+from flower_pansvm.table_schema import CATEGORY, NUMBER, TableColumn, TableSchema, place_of
 
 YES_NO_PLACES = place_of(("no", "yes"))
 
@@ -57,7 +57,7 @@ def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, decimal: str) -
     return np.hstack(parts)
 
 
-def _sides(cells: "pd.Series[str]", column: Column, name: str) -> Floats:
+def _sides(cells: "pd.Series[str]", column: TableColumn, name: str) -> Floats:
     """Return a yes/no column as 0 and 1, or a category as one such column each; NaN where the cell is missing."""
     places = YES_NO_PLACES if column.kind != CATEGORY else place_of(column.categories)
     codes, different = pd.factorize(cells.astype(object))
@@ -73,7 +73,7 @@ def _sides(cells: "pd.Series[str]", column: Column, name: str) -> Floats:
             detail=f"They are in {np.count_nonzero(wrong)} rows; look at data row {first_row(wrong)}.",
         )
     if column.kind != CATEGORY:
-        return place[:, None]
+        return np.asarray(place[:, None], dtype=np.float64)
     sides: Floats = (place[:, None] == np.arange(len(column.categories))).astype(np.float64)
     sides[np.isnan(place)] = np.nan
     return sides
@@ -91,7 +91,7 @@ def _places(texts: Sequence[str | None], places: dict[str, int], missing: Sequen
     )
 
 
-def _without_codes(cells: "pd.Series[str]", column: Column) -> "pd.Series[str]":
+def _without_codes(cells: "pd.Series[str]", column: TableColumn) -> "pd.Series[str]":
     """Return a column of numbers without the texts that stand for missing cells."""
     texts = [code.lower() for code in column.missing if not len(_as_numbers([code]))]
     if not texts or pd.api.types.is_numeric_dtype(cells.dtype):
@@ -100,11 +100,11 @@ def _without_codes(cells: "pd.Series[str]", column: Column) -> "pd.Series[str]":
 
 
 def _as_numbers(codes: Sequence[str]) -> NDArray[np.float64]:
-    found = pd.to_numeric(pd.Series(list(codes), dtype=object), errors="coerce").to_numpy(dtype=np.float64)
-    return found[~np.isnan(found)]
+    found: Floats = pd.to_numeric(pd.Series(list(codes), dtype=object), errors="coerce").to_numpy(dtype=float)
+    return np.asarray(found[~np.isnan(found)], dtype=np.float64)
 
 
-def _check_unit(cells: Floats, column: Column, name: str) -> None:
+def _check_unit(cells: Floats, column: TableColumn, name: str) -> None:
     if column.ends is None:
         return
     there = cells[~np.isnan(cells)]

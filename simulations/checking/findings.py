@@ -22,7 +22,7 @@ from clients.table.reading import label_of, table_from_frame
 from clients.table.table import columns_text
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import spelling
-from flower_pansvm.table_schema import CATEGORY, NUMBER, Column
+from flower_pansvm.table_schema import CATEGORY, NUMBER, TableColumn
 from flower_pansvm.terms import MIN_CLUSTER
 from simulations.checking.cells import FEW, Cells, cells_of
 from simulations.checking.sentinels import sentinels
@@ -103,14 +103,14 @@ def findings(path: Path, label: str | None, form: TableForm) -> list[Finding]:
     return sorted(found, key=lambda one: (ERROR, WARNING, NOTE).index(one.level))
 
 
-def _described(frame: pd.DataFrame, label: str, form: TableForm) -> list[Column]:
+def _described(frame: pd.DataFrame, label: str, form: TableForm) -> list[TableColumn]:
     """Return the columns that would be features."""
     if form.schema is not None:
         return [column for column in form.schema.columns if column.name in frame.columns]
-    return [Column(str(name)) for name in frame.columns if name not in (label, *form.drop)]
+    return [TableColumn(str(name)) for name in frame.columns if name not in (label, *form.drop)]
 
 
-def _of_column(cells: Cells, column: Column) -> Iterator[Finding]:
+def _of_column(cells: Cells, column: TableColumn) -> Iterator[Finding]:
     name, rows = f"Column '{cells.name}'", len(cells.texts)
     there = int(cells.there.sum())
     if there == 0:
@@ -136,7 +136,7 @@ def _of_column(cells: Cells, column: Column) -> Iterator[Finding]:
         yield from _of_numbers(cells, column, name)
 
 
-def _of_numbers(cells: Cells, column: Column, name: str) -> Iterator[Finding]:
+def _of_numbers(cells: Cells, column: TableColumn, name: str) -> Iterator[Finding]:
     codes = sentinels(cells.values)
     if codes:
         count = np.count_nonzero(np.isin(cells.values, codes))

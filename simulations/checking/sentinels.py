@@ -35,7 +35,7 @@ def sentinels(values: Floats) -> list[float]:
     []
     """
     there = values[~np.isnan(values)]
-    found = []
+    found: list[float] = []
     for code in (*UNLIKELY, *LIKELY):
         rest = there[(there != code) & ~np.isin(there, found)]
         enough = len(np.unique(rest)) >= (2 if code in UNLIKELY else 5)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.table_schema import Column, TableSchema
+from flower_pansvm.table_schema import TableColumn, TableSchema
 
 FULL = """
 label = "outcome"
@@ -39,7 +39,9 @@ def read(folder: Path, text: str) -> TableSchema:
 
 def test_what_a_file_says(tmp_path: Path) -> None:
     schema = read(tmp_path, FULL)
-    assert schema.columns[0] == Column("cholesterol", "number", "mg/dl", (50, 700), (), ("0", "-999", "n/a"))
+    assert schema.columns[0] == TableColumn(
+        "cholesterol", "number", "mg/dl", (50, 700), (), ("0", "-999", "n/a")
+    )
     assert schema.features == (
         *("cholesterol", "smoker"),
         *("chest pain=typical", "chest pain=atypical", "chest pain=3"),

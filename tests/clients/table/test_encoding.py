@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from clients.table.form import TableForm
 from clients.table.reading import read_table, table_from_frame
 from flower_pansvm.errors import TableError
-from flower_pansvm.table_schema import Column, TableSchema
+from flower_pansvm.table_schema import TableColumn, TableSchema
 
 SCHEMA = TableSchema(
     (
-        Column("chol", unit="mg/dl", ends=(50, 700), missing=("0", "-999", "n/a")),
-        Column("smoker", "yes/no", missing=("9",)),
-        Column("pain", "category", categories=("typical", "atypical", "3"), missing=("unknown",)),
+        TableColumn("chol", unit="mg/dl", ends=(50, 700), missing=("0", "-999", "n/a")),
+        TableColumn("smoker", "yes/no", missing=("9",)),
+        TableColumn("pain", "category", categories=("typical", "atypical", "3"), missing=("unknown",)),
     ),
     label="outcome",
     classes=("no", "yes"),

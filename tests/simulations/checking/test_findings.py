@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.table.form import TableForm
-from flower_pansvm.table_schema import Column, TableSchema
+from flower_pansvm.table_schema import TableColumn, TableSchema
 from simulations.checking.findings import ERROR, NOTE, WARNING, Finding, findings
 from simulations.checking.sentinels import sentinels
 
@@ -96,9 +96,9 @@ def test_labels_that_are_doubtful(tmp_path: Path) -> None:
 
 
 def schema(**more: Any) -> TableSchema:
-    columns = [Column(name) for name in ("age", "oldpeak", "smoker")]
+    columns = [TableColumn(name) for name in ("age", "oldpeak", "smoker")]
     return TableSchema(
-        (*columns, Column("chol", unit="mg/dl", **{"ends": (50, 700), **more})), classes=("0", "1")
+        (*columns, TableColumn("chol", unit="mg/dl", **{"ends": (50, 700), **more})), classes=("0", "1")
     )
 
 
