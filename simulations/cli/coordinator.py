@@ -58,7 +58,9 @@ def invite(
     for one in registrations:
         typer.echo(f"  {one.name}: {one.code}")
     typer.echo(
-        "The hospitals agree to: " + ", ".join(f"{key}={value}" for key, value in made.settings.items()) + "\n"
+        "The hospitals agree to: "
+        + ", ".join(f"{key}={value}" for key, value in made.settings.items())
+        + "\n"
         f"Send to all of them: {own.folder / INVITATION_FILE}\n"
         f"Its code, to be read out to the first of them by telephone: {made.code}\n"
         f"Then: pansvm coordinator start --folder {own.folder}"

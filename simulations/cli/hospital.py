@@ -20,16 +20,27 @@ def init(
     data: Annotated[str, typer.Option(help="Its table.")],
     label: Annotated[str | None, typer.Option(help="Label column; 'label' if not given.")] = None,
     folder: Folder = FOLDER,
-    min_sites: Annotated[int, typer.Option(help="Fewest hospitals in any sum that this one takes part in.")] = 3,
+    min_sites: Annotated[
+        int, typer.Option(help="Fewest hospitals in any sum that this one takes part in.")
+    ] = 3,
     epsilon: Annotated[float, typer.Option(help="What all runs together may spend on the table.")] = 1.0,
     delta: Annotated[float, typer.Option(help="The same, of delta.")] = 1e-5,
-    test_fraction: Annotated[float, typer.Option(help="Share of the rows kept for evaluation in all runs.")] = 0.2,
+    test_fraction: Annotated[
+        float, typer.Option(help="Share of the rows kept for evaluation in all runs.")
+    ] = 0.2,
 ) -> None:
     """Make keys, identity, node config and service files, and the one file to hand over to the coordinator."""
     from simulations.deployment.hospital import make_hospital  # noqa: PLC0415
 
     file, registration = make_hospital(
-        folder, name, data, label, min_sites=min_sites, epsilon=epsilon, delta=delta, test_fraction=test_fraction
+        folder,
+        name,
+        data,
+        label,
+        min_sites=min_sites,
+        epsilon=epsilon,
+        delta=delta,
+        test_fraction=test_fraction,
     )
     typer.echo(
         f"Everything of '{name}' is in {file.parent}: keep that folder and back it up; nothing of it but the next file "
@@ -61,7 +72,7 @@ def accept(
     own.check_invited(Invitation.read(invitation), own.own_registration(folder))
     if code is None:
         code = typer.prompt(
-            "Ask another hospital by telephone for the code of its invitation (the first one asks the coordinator). Code"
+            "Ask another hospital by telephone for its invitation's code (the first one asks the coordinator). Code"
         )
     accepted = own.accept(folder, invitation, code)
     typer.echo(
@@ -83,5 +94,7 @@ def start(folder: Folder = FOLDER) -> None:
         typer.echo(f"ok  {line}")
     invitation = accepted(folder)
     wait_for_coordinator(invitation.address, invitation.authority, typer.echo)
-    typer.echo(f"ok  the server at {invitation.address} is the coordinator's\nThe SuperNode starts; Ctrl-C ends it.")
+    typer.echo(
+        f"ok  the server at {invitation.address} is the coordinator's\nThe SuperNode starts; Ctrl-C ends it."
+    )
     run_supernode(folder, invitation, typer.echo)

@@ -5,7 +5,11 @@ from datetime import UTC, datetime, timedelta
 from typing import cast
 
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric.ec import SECP384R1, EllipticCurvePrivateKey, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    SECP384R1,
+    EllipticCurvePrivateKey,
+    generate_private_key,
+)
 from cryptography.hazmat.primitives.hashes import SHA384
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -43,7 +47,9 @@ def make_certificates(host: str) -> dict[str, bytes]:
         .add_extension(_usage(signs_certificates=False), critical=True)
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName(names), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(authority_key.public_key()), critical=False
+        )
         .sign(authority_key, SHA384())
     )
     return {
@@ -60,7 +66,9 @@ def check_authority(pem: str, where: str) -> None:
         (found,) = x509.load_pem_x509_certificates(pem.encode())
         constraints = found.extensions.get_extension_for_class(x509.BasicConstraints).value
     except (ValueError, x509.ExtensionNotFound):
-        raise SettingError(f"{where} holds no certificate of an authority. Ask the coordinator for it again.") from None
+        raise SettingError(
+            f"{where} holds no certificate of an authority. Ask the coordinator for it again."
+        ) from None
     if not constraints.ca:
         raise SettingError(
             f"{where} holds a certificate that is none of an authority: the coordinator has handed out its server's "
@@ -90,7 +98,14 @@ def _certificate(name: x509.Name, key: EllipticCurvePrivateKey, now: datetime) -
 
 def _usage(*, signs_certificates: bool) -> x509.KeyUsage:
     unused = dict.fromkeys(
-        ("content_commitment", "key_encipherment", "data_encipherment", "key_agreement", "encipher_only", "decipher_only"),
+        (
+            "content_commitment",
+            "key_encipherment",
+            "data_encipherment",
+            "key_agreement",
+            "encipher_only",
+            "decipher_only",
+        ),
         False,
     )
     return x509.KeyUsage(

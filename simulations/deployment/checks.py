@@ -1,4 +1,4 @@
-"""What ``pansvm hospital start`` checks before a SuperNode connects: every mistake is told here, and nothing is sent."""
+"""What ``pansvm hospital start`` checks before a SuperNode connects: mistakes are told here, and nothing is sent."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -72,11 +72,13 @@ def _check_roster(node: Mapping[str, Any], name: str, invitation: Invitation) ->
     }
     if roster != invitation.roster:
         differ = sorted(
-            site for site in roster.keys() | invitation.roster if roster.get(site) != invitation.roster.get(site)
+            site
+            for site in roster.keys() | invitation.roster
+            if roster.get(site) != invitation.roster.get(site)
         )
         raise SettingError(
-            f"The roster file {node['roster']} is not the invitation's: they differ in {', '.join(differ)}. Somebody has "
-            "changed it after `pansvm hospital accept`. Accept the invitation again; it holds:\n"
+            f"The roster file {node['roster']} is not the invitation's: they differ in {', '.join(differ)}. Somebody "
+            "has changed it after `pansvm hospital accept`. Accept the invitation again; it holds:\n"
             f"{roster_text(invitation)}"
         )
     if public_identity(load_identity(Path(str(node["identity"])))) != roster[name]:

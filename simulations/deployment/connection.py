@@ -54,13 +54,20 @@ def check_server(address: str, authority: str, seconds: float = SECONDS) -> None
     host, port = check_address(address)
     context = ssl.create_default_context(cadata=authority)
     try:
-        with socket.create_connection((host, port), timeout=seconds) as plain:
-            with context.wrap_socket(plain, server_hostname=host):
-                return
+        with (
+            socket.create_connection((host, port), timeout=seconds) as plain,
+            context.wrap_socket(plain, server_hostname=host),
+        ):
+            return
     except ssl.SSLCertVerificationError as error:
         raise SettingError(_text(address, error)) from None
     except ssl.SSLError as error:
-        if error.reason in ("WRONG_VERSION_NUMBER", "HTTP_REQUEST", "RECORD_LAYER_FAILURE", "PACKET_LENGTH_TOO_LONG"):
+        if error.reason in (
+            "WRONG_VERSION_NUMBER",
+            "HTTP_REQUEST",
+            "RECORD_LAYER_FAILURE",
+            "PACKET_LENGTH_TOO_LONG",
+        ):
             raise SettingError(
                 f"The server at {address} answers in plain text where TLS is agreed: everybody on the way could read "
                 "along. Nothing was sent. The coordinator has started its SuperLink without certificates, or the "
@@ -91,8 +98,8 @@ def _text(address: str, error: ssl.SSLCertVerificationError) -> str:
         who = "The coordinator's certificate is for another name than the invitation's address: ask the coordinator."
     else:
         who = (
-            "Its certificate is not signed by the authority of the invitation: another server answers there (a proxy of "
-            "this hospital that opens TLS, or somebody who poses as the coordinator), or the coordinator has new "
+            "Its certificate is not signed by the authority of the invitation: another server answers there (a proxy "
+            "of this hospital that opens TLS, or somebody who poses as the coordinator), or the coordinator has new "
             "certificates and has to send a new invitation."
         )
     return f"The server at {address} is not the coordinator's ({reason}). Nothing was sent. {who}"

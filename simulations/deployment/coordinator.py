@@ -157,11 +157,15 @@ def agreed_settings(settings: Mapping[str, Scalar], hospitals: int) -> dict[str,
     chosen = {**RECOMMENDED, "sites": hospitals, **settings}
     if settings.get("strategy", RECOMMENDED["strategy"]) != RECOMMENDED["strategy"]:
         # epsilon and delta are dp-svm's own, and of the systems that have them with another meaning.
-        chosen = {key: value for key, value in chosen.items() if key in settings or key not in ("epsilon", "delta")}
+        chosen = {
+            key: value for key, value in chosen.items() if key in settings or key not in ("epsilon", "delta")
+        }
     for key in ("out", "resume"):
         if key in settings:
-            raise SettingError(f"'{key}' is not for the hospitals to agree to: give it to `pansvm coordinator train`.")
-    if "ranges" in settings:
+            raise SettingError(
+                f"'{key}' is not for the hospitals to agree to: give it to `pansvm coordinator train`."
+            )
+    if settings.get("ranges", TABLE) != TABLE:
         chosen["ranges"] = os.path.abspath(os.path.expanduser(str(settings["ranges"])))
     parsed = settings_from(chosen)
     if isinstance(parsed, PromiseSettings) and parsed.promise == "charged":

@@ -1,7 +1,7 @@
 """Signed files that hospitals and coordinator hand to each other: JSON with an Ed25519 signature of all the rest.
 
-A signature says that a file is as its author made it. Who the author is, it does not say: for that a person compares the
-file's *code* by telephone, 160 bits of SHA-256, so that nobody finds two files with the same code.
+A signature says that a file is as its author made it. Who the author is, it does not say: for that a person compares
+the file's *code* by telephone, 160 bits of SHA-256, so that nobody finds two files with the same code.
 """
 
 import base64
@@ -46,7 +46,7 @@ def is_signed_by(author: str, kind: str, content: Mapping[str, Any], signature: 
 
 
 def code_of(kind: str, content: Mapping[str, Any]) -> str:
-    """Return the code of a document, to be read out by telephone: eight groups of four letters and digits from 2 to 7."""
+    """Return the code of a document, to be read out by telephone: eight groups of four letters or digits."""
     digest = hashlib.sha256(_signed_bytes(kind, content)).digest()[:CODE_BYTES]
     text = base64.b32encode(digest).decode()
     return " ".join(text[start : start + CODE_GROUP] for start in range(0, len(text), CODE_GROUP))
@@ -88,7 +88,9 @@ def read_document(path: Path, kind: str, fields: Mapping[str, type]) -> tuple[di
     signature = document.pop(SIGNATURE, None)
     check_fields(str(path), document, fields)
     if not isinstance(signature, str):
-        raise SettingError(f"{path} has no signature. Ask for the file again, as its author's command wrote it.")
+        raise SettingError(
+            f"{path} has no signature. Ask for the file again, as its author's command wrote it."
+        )
     return document, signature
 
 
@@ -96,10 +98,14 @@ def check_fields(where: str, content: Mapping[str, Any], fields: Mapping[str, ty
     """Check names and types of entries; a SettingError names the one that is missing, unknown or of another type."""
     for name in content:
         if name not in fields:
-            raise SettingError(f"{where} has an unknown entry '{printable(name, 60)}'. {near_matches(name, fields)}")
+            raise SettingError(
+                f"{where} has an unknown entry '{printable(name, 60)}'. {near_matches(name, fields)}"
+            )
     for name, kind in fields.items():
         if name not in content:
-            raise SettingError(f"{where} has no entry '{name}'. Ask for the file again; it was cut or changed.")
+            raise SettingError(
+                f"{where} has no entry '{name}'. Ask for the file again; it was cut or changed."
+            )
         # A truth value is a whole number to Python.
         if not isinstance(content[name], kind) or isinstance(content[name], bool):
             raise SettingError(
@@ -110,7 +116,9 @@ def check_fields(where: str, content: Mapping[str, Any], fields: Mapping[str, ty
 def _read(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise SettingError(f"{path} is larger than a registration or an invitation can be. Is it another file?")
+            raise SettingError(
+                f"{path} is larger than a registration or an invitation can be. Is it another file?"
+            )
         document = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_no_repeats)
     except OSError as error:
         raise SettingError(f"{path} cannot be read: {error.strerror}. Is the path right?") from None

@@ -16,12 +16,14 @@ def new_folder(folder: Path) -> Path:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if any(folder.iterdir()):
             raise SettingError(
-                f"{folder} is not empty, and nothing is overwritten. Choose another --folder; or, if nobody uses what is "
-                "in there, move it away."
+                f"{folder} is not empty, and nothing is overwritten. Choose another --folder; or, if nobody uses what "
+                "is in there, move it away."
             )
         folder.chmod(0o700)
     except OSError as error:
-        raise SettingError(f"The folder {folder} cannot be made: {error.strerror}. Choose another --folder.") from None
+        raise SettingError(
+            f"The folder {folder} cannot be made: {error.strerror}. Choose another --folder."
+        ) from None
     return folder
 
 
@@ -32,7 +34,9 @@ def write_new(path: Path, content: bytes | str, mode: int = PUBLIC) -> None:
         with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
             file.write(data)
     except FileExistsError:
-        raise SettingError(f"{path} exists already, and nothing is overwritten. Move it away first.") from None
+        raise SettingError(
+            f"{path} exists already, and nothing is overwritten. Move it away first."
+        ) from None
     except OSError as error:
         raise SettingError(f"{path} cannot be written: {error.strerror}.") from None
 

@@ -3,7 +3,11 @@
 import json
 from pathlib import Path
 
-from cryptography.hazmat.primitives.asymmetric.ec import SECP384R1, EllipticCurvePrivateKey, generate_private_key
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    SECP384R1,
+    EllipticCurvePrivateKey,
+    generate_private_key,
+)
 from cryptography.hazmat.primitives.serialization import (
     Encoding,
     NoEncryption,
@@ -68,7 +72,7 @@ def make_hospital(
     check_name(name)
     if min_sites < 2:
         raise SettingError(
-            f"min-sites is {min_sites}, and in a sum of fewer than two hospitals there is nothing to hide behind. 3 is usual."
+            f"min-sites is {min_sites}, and in a sum of one hospital there is nothing to hide in. Usual is 3."
         )
     if not (0 < epsilon <= LARGEST_EPSILON and 0 < delta <= LARGEST_DELTA and 0 <= test_fraction < 1):
         raise SettingError(
@@ -108,12 +112,14 @@ def own_registration(folder: Path) -> Registration:
     except ValueError:
         key = None
     if not isinstance(key, EllipticCurvePrivateKey):
-        raise SettingError(f"{folder / KEY_FILE} is damaged. It is {OWN}. Get it back from a backup, or join anew.")
+        raise SettingError(
+            f"{folder / KEY_FILE} is damaged. It is {OWN}. Get it back from a backup, or join anew."
+        )
     return Registration.of(name, load_identity(folder / IDENTITY_FILE), _public(key))
 
 
 def check_invited(invitation: Invitation, own: Registration) -> None:
-    """Check that an invitation is for this hospital, and that others will know it by its own keys; else SettingError."""
+    """Check that an invitation is for this hospital, and has its own keys; else SettingError."""
     found = {one.name: one for one in invitation.hospitals}
     if own.name not in found:
         raise SettingError(
@@ -125,13 +131,13 @@ def check_invited(invitation: Invitation, own: Registration) -> None:
         raise SettingError(
             f"The invitation's roster gives this hospital, '{own.name}', an identity that is not its own: the other "
             "hospitals would trust somebody else's keys. Either the coordinator has an old file of this hospital, or "
-            "somebody has exchanged it on its way, or the coordinator has. Hand over the registration again and compare "
-            "its code by telephone."
+            "somebody has exchanged it on its way, or the coordinator has. Hand over the registration again and "
+            "compare its code by telephone."
         )
     if entry.supernode_key != own.supernode_key:
         raise SettingError(
-            f"The invitation has another SuperNode's key for '{own.name}' than this folder's: the SuperLink would refuse "
-            "it. The coordinator has an older file of this hospital: hand over the registration again."
+            f"The invitation has another SuperNode's key for '{own.name}' than this folder's: the SuperLink would "
+            "refuse it. The coordinator has an older file of this hospital: hand over the registration again."
         )
 
 
@@ -190,15 +196,15 @@ def _check_newer(folder: Path, invitation: Invitation) -> None:
     before = accepted(folder)
     if before.coordinator != invitation.coordinator:
         raise SettingError(
-            "This hospital has accepted another coordinator's invitation: the new one is signed by another key. Ask the "
-            "coordinator by telephone. If it really has begun anew, begin a new folder too: pansvm hospital init"
+            "This hospital has accepted another coordinator's invitation: the new one is signed by another key. Ask "
+            "the coordinator by telephone. If it really has begun anew, begin a new folder too: pansvm hospital init"
         )
     if invitation.number < before.number or (
         invitation.number == before.number and invitation.content != before.content
     ):
         raise SettingError(
-            f"This hospital has accepted invitation number {before.number}, and this one is number {invitation.number}: "
-            "an older one, or a second one of the same number. Ask the coordinator for the latest."
+            f"This hospital has accepted invitation number {before.number}, and this one is number {invitation.number}"
+            ": an older one, or a second one of the same number. Ask the coordinator for the latest."
         )
 
 

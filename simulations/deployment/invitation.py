@@ -88,7 +88,8 @@ class Invitation:
     def _of(cls, where: str, content: dict[str, Any], signature: str) -> Self:
         entries = content["hospitals"]
         hospitals = tuple(
-            registration_of(f"Hospital {place} in {where}", entry) for place, entry in enumerate(entries, start=1)
+            registration_of(f"Hospital {place} in {where}", entry)
+            for place, entry in enumerate(entries, start=1)
         )
         found = cls(**{**content, "hospitals": hospitals}, signature=signature)
         found.check(where)
@@ -132,14 +133,18 @@ class Invitation:
         if self.schema:
             check_fields(f"The schema in {where}", self.schema, SCHEMA_ENTRIES)
             if not SCHEMA_NAME.fullmatch(self.schema["name"]):
-                raise SettingError(f"{where} calls its schema file something else than schema.SUFFIX. {CHANGED}")
+                raise SettingError(
+                    f"{where} calls its schema file something else than schema.SUFFIX. {CHANGED}"
+                )
 
 
 def check_hospitals(hospitals: Iterable[Registration]) -> None:
     """Check that the hospitals of a study are at least two, and that nothing of theirs is another's."""
     found = list(hospitals)
     if len(found) < 2:
-        raise SettingError("A study has at least two hospitals, and should have three. Give the files of all of them.")
+        raise SettingError(
+            "A study has at least two hospitals, and should have three. Give the files of all of them."
+        )
     for what in ("name", "identity", "supernode_key"):
         owners: dict[str, str] = {}
         for one in found:

@@ -63,15 +63,19 @@ def read_node_config(folder: Path) -> dict[str, Any]:
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError:
         raise SettingError(
-            f"{folder} is no hospital's folder: it has no {NODE_FILE}. Name the folder that `pansvm hospital init` made "
-            "with --folder, or make one."
+            f"{folder} is no hospital's folder: it has no {NODE_FILE}. Name the folder that `pansvm hospital init` "
+            "made with --folder, or make one."
         ) from None
     except ValueError as error:
         # Python's text names line and column, and no value but the character that does not fit.
-        raise SettingError(f"{path} cannot be read: {error}. Texts stand in quotation marks, numbers do not.") from None
+        raise SettingError(
+            f"{path} cannot be read: {error}. Texts stand in quotation marks, numbers do not."
+        ) from None
     for key, value in found.items():
         if not isinstance(value, str | int | float | bool):
-            raise SettingError(f"{path} has a '{key}' that is neither a text nor a number. Write it in one line.")
+            raise SettingError(
+                f"{path} has a '{key}' that is neither a text nor a number. Write it in one line."
+            )
     return found
 
 

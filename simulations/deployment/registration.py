@@ -87,9 +87,9 @@ class Registration:
             )
         if not is_signed_by(self.identity, KIND, self.content, self.signature):
             raise SettingError(
-                f"{where}: the hospital '{self.name}' has not signed what is there. Its name or a key was changed after "
-                "`pansvm hospital init` had written it. Ask the hospital for the file again, and compare its code by "
-                "telephone."
+                f"{where}: the hospital '{self.name}' has not signed what is there. Its name or a key was changed "
+                "after `pansvm hospital init` had written it. Ask the hospital for the file again, and compare its code "
+                "by telephone."
             )
 
 
@@ -122,11 +122,15 @@ def _is_identity(text: str) -> bool:
 
 
 def _is_supernode_key(text: str) -> bool:
-    """Tell whether a text is a key as `flwr supernode register` takes it, and nothing besides: no comment, no second line."""
+    """Tell whether a text is a key as `flwr supernode register` takes it, without a comment or a second line."""
     try:
         kind, encoded = text.split(" ")
         base64.b64decode(encoded, validate=True)
         key = load_ssh_public_key(text.encode())
     except (ValueError, UnsupportedAlgorithm):
         return False
-    return kind == "ecdsa-sha2-nistp384" and isinstance(key, EllipticCurvePublicKey) and isinstance(key.curve, SECP384R1)
+    return (
+        kind == "ecdsa-sha2-nistp384"
+        and isinstance(key, EllipticCurvePublicKey)
+        and isinstance(key.curve, SECP384R1)
+    )

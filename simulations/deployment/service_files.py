@@ -1,4 +1,4 @@
-"""What a system needs to keep a SuperNode running: a unit for systemd, or a container; and the coordinator's web server."""
+"""What keeps a SuperNode running: a unit for systemd, or a container; and the coordinator's web server."""
 
 import getpass
 import os

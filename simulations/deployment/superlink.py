@@ -16,7 +16,8 @@ from simulations.deployment.connection import NotThereError, check_server
 from simulations.deployment.coordinator import FLOWER_FOLDER, OWN, Coordinator
 from simulations.deployment.files import read_private
 from simulations.deployment.invitation import Invitation
-from simulations.deployment.supernode import end, flower_environment, plain_lines
+from simulations.deployment.log_lines import plain_lines
+from simulations.deployment.supernode import end, flower_environment
 from simulations.engines.processes import exit_on_signals, started_process
 from strategies.results import RESULT_FILE
 
@@ -44,7 +45,11 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
     command = ["flower-superlink", "--host", "127.0.0.1", "--port", str(coordinator.port)]
     command += ["--ssl-ca-certfile", str(folder / "ca.crt"), "--ssl-certfile", str(folder / "server.pem")]
     command += ["--ssl-keyfile", str(folder / "server.key"), "--enable-supernode-auth"]
-    command += ["--database", str(folder / FLOWER_FOLDER / "state.db"), "--disable-runtime-dependency-installation"]
+    command += [
+        "--database",
+        str(folder / FLOWER_FOLDER / "state.db"),
+        "--disable-runtime-dependency-installation",
+    ]
     environment = flower_environment(folder / FLOWER_FOLDER)
     with exit_on_signals(), started_process(command, folder, environment) as link:
         letting_in = threading.Thread(target=_let_in, args=(coordinator, invitation, link, show), daemon=True)
@@ -59,7 +64,9 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
     raise SettingError(f"The SuperLink ended by itself, with exit code {code}. The lines above say why.")
 
 
-def train(coordinator: Coordinator, app: Path, out: Path, show: Callable[[str], None], *, resume: bool = False) -> Path:
+def train(
+    coordinator: Coordinator, app: Path, out: Path, show: Callable[[str], None], *, resume: bool = False
+) -> Path:
     """Start the training that the hospitals have agreed to, show its log, and return the folder of its results.
 
     Parameters
@@ -86,7 +93,7 @@ def train(coordinator: Coordinator, app: Path, out: Path, show: Callable[[str], 
     check_server(f"localhost:{coordinator.port}", invitation.authority)
     if not (app / "pyproject.toml").is_file():
         raise SettingError(
-            f"{app} is no checkout of flower-pansvm: Flower hands the app from there to the hospitals. Name it with --app."
+            f"{app} is no checkout of flower-pansvm: Flower takes the app from there. Name it with --app."
         )
     config: dict[str, Scalar] = {**invitation.settings, "out": str(out), "resume": resume}
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in config.items()]
@@ -96,7 +103,9 @@ def train(coordinator: Coordinator, app: Path, out: Path, show: Callable[[str], 
     run = ""
     with (
         exit_on_signals(),
-        started_process(command, coordinator.folder, flower_environment(coordinator.folder / FLOWER_FOLDER)) as process,
+        started_process(
+            command, coordinator.folder, flower_environment(coordinator.folder / FLOWER_FOLDER)
+        ) as process,
     ):
         assert process.stdout is not None
         for line in plain_lines(process.stdout):
@@ -142,7 +151,10 @@ def _let_in(
 def register_hospitals(coordinator: Coordinator, invitation: Invitation) -> None:
     """Tell the SuperLink the keys of the invited hospitals, and take out those of others that it was told before."""
     path = coordinator.folder / FLOWER_FOLDER / REGISTERED_FILE
-    there = {node["node-id"] for node in _flwr(coordinator, "supernode", "list", CONNECTION, "--format", "json")["nodes"]}
+    there = {
+        node["node-id"]
+        for node in _flwr(coordinator, "supernode", "list", CONNECTION, "--format", "json")["nodes"]
+    }
     before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     known = {key: node for key, node in before.items() if node in there}
     wanted = {one.supernode_key: one.name for one in invitation.hospitals}
@@ -191,7 +203,9 @@ def _check_port_free(address: str, invitation: Invitation) -> None:
     )
 
 
-def _wait_until_listening(coordinator: Coordinator, invitation: Invitation, link: "subprocess.Popen[str]") -> None:
+def _wait_until_listening(
+    coordinator: Coordinator, invitation: Invitation, link: "subprocess.Popen[str]"
+) -> None:
     deadline = time.monotonic() + START_SECONDS
     while link.poll() is None and time.monotonic() < deadline:
         try:

@@ -1,25 +1,23 @@
 """Runs a hospital's SuperNode in the foreground, its log in plain lines, and says in words why it ended."""
 
+import contextlib
 import os
-import re
 import subprocess
 import sysconfig
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from flower_pansvm.errors import SettingError
 from simulations.deployment.hospital import AUTHORITY_FILE, FLOWER_FOLDER, KEY_FILE
 from simulations.deployment.invitation import Invitation
+from simulations.deployment.log_lines import plain_lines
 from simulations.deployment.node_config import NODE_FILE
 from simulations.engines.processes import exit_on_signals, free_port, started_process
 
 NOT_LET_IN = "Exit Code: 305"
-"""What Flower's log says of a SuperNode that the SuperLink does not let in; its process ends with 1 whatever the cause."""
+"""In Flower's log if the SuperLink does not let a SuperNode in; its process ends with 1 whatever the cause."""
 
 END_SECONDS = 5.0
-_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
-_LEVEL = re.compile(r"(DEBUG|INFO|WARNING|ERROR|CRITICAL)\s*:\s*")
 
 
 def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], None]) -> None:
@@ -34,7 +32,10 @@ def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], No
     command += ["--root-certificates", str(folder / AUTHORITY_FILE)]
     command += ["--auth-supernode-private-key", str(folder / KEY_FILE)]
     command += ["--node-config", str(folder / NODE_FILE)]
-    with exit_on_signals(), started_process(command, folder, flower_environment(folder / FLOWER_FOLDER)) as node:
+    with (
+        exit_on_signals(),
+        started_process(command, folder, flower_environment(folder / FLOWER_FOLDER)) as node,
+    ):
         assert node.stdout is not None
         try:
             not_let_in = False
@@ -47,8 +48,8 @@ def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], No
     if not_let_in:
         raise SettingError(
             f"The coordinator at {invitation.address} does not let this SuperNode in: its server does not know this "
-            "hospital's key. The connection itself is in order. Ask the coordinator whether its server was started with "
-            f"invitation {invitation.number} or a later one, and whether this hospital is in that."
+            "hospital's key. The connection itself is in order. Ask the coordinator whether its server was started "
+            f"with invitation {invitation.number} or a later one, and whether this hospital is in that."
         )
     raise SettingError(f"The SuperNode ended by itself, with exit code {code}. The lines above say why.")
 
@@ -66,24 +67,10 @@ def flower_environment(home: Path) -> dict[str, str]:
     }
 
 
-def plain_lines(lines: Iterable[str]) -> Iterable[str]:
-    """Yield the lines of a log with the time in front, without colours, empty lines and the level of what is usual."""
-    for line in lines:
-        text = _COLOUR.sub("", line).rstrip()
-        level = _LEVEL.match(text)
-        if level:
-            text = text[level.end() :].strip()
-            if text and level[1] not in ("DEBUG", "INFO"):
-                text = f"{level[1]}: {text}"
-        if text.strip():
-            yield f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {text}"
-
-
 def end(process: "subprocess.Popen[str]") -> None:
     """Ask a process to end, and wait a little: a SuperNode then tells the SuperLink that it goes."""
     if process.poll() is None:
         process.terminate()
-        try:
+        # Whoever has started it kills it then, with all that it has started.
+        with contextlib.suppress(subprocess.TimeoutExpired):
             process.wait(END_SECONDS)
-        except subprocess.TimeoutExpired:
-            pass  # Whoever has started it kills it, with all that it has started.
