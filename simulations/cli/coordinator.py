@@ -87,9 +87,14 @@ def train(
 ) -> None:
     """Train with the hospitals as the invitation says."""
     from simulations.deployment.coordinator import Coordinator  # noqa: PLC0415
+    from simulations.deployment.outcome import FILE, Results  # noqa: PLC0415
     from simulations.deployment.superlink import checkout, train  # noqa: PLC0415
     from simulations.report.page import write_report  # noqa: PLC0415
 
-    out = out.expanduser().absolute()
-    train(Coordinator.load(folder), (app or checkout()).absolute(), out, typer.echo, resume=resume)
-    typer.echo(f"Model, figures and report are in {out}; the report is {write_report(out)}")
+    out, own = out.expanduser().absolute(), Coordinator.load(folder)
+    train(own, (app or checkout()).absolute(), out, typer.echo, resume=resume)
+    Results.of(out).hand_out(own, out / FILE)
+    typer.echo(
+        f"Model, figures and report are in {out}; the report is {write_report(out)}\n"
+        f"Send to the hospitals: {out / FILE}; there: pansvm hospital results {FILE} --out DIR"
+    )

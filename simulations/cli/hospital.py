@@ -82,6 +82,23 @@ def accept(
 
 
 @hospital.command()
+def results(
+    file: Annotated[Path, typer.Argument(help="The coordinator's for-hospitals.json.")],
+    out: Annotated[Path, typer.Option(help="New folder for model, figures and report.")],
+    folder: Folder = FOLDER,
+) -> None:
+    """Take in what the coordinator hands out after a run: model and figures, checked; the report is made here."""
+    from simulations.deployment.outcome import Results  # noqa: PLC0415
+
+    kept = Results.receive(folder.expanduser().absolute(), file).keep(out)
+    typer.echo(f"Signed by the coordinator. The model and its figures are in {kept}.")
+    # Last, as the packages it needs are no part of a SuperNode's.
+    from simulations.report.page import write_report  # noqa: PLC0415
+
+    typer.echo(f"The report: {write_report(kept)}")
+
+
+@hospital.command()
 def start(folder: Folder = FOLDER) -> None:
     """Check everything, then run the SuperNode in the foreground; Ctrl-C ends it."""
     from simulations.deployment.checks import check_hospital  # noqa: PLC0415

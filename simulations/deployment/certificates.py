@@ -2,7 +2,6 @@
 
 import ipaddress
 from datetime import UTC, datetime, timedelta
-from typing import cast
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ec import (
@@ -125,4 +124,4 @@ def _alternative(host: str) -> x509.GeneralName:
 
 
 def _private(key: EllipticCurvePrivateKey) -> bytes:
-    return cast(bytes, key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()))
+    return key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())

@@ -20,12 +20,13 @@ from flower_pansvm.secure_sum.wire import join_fields
 from flower_pansvm.setting_values import near_matches
 
 KIND, SIGNATURE = "kind", "signature"
-MOST_BYTES = 2**22
+MOST_BYTES = 2**28
 CODE_BYTES, CODE_GROUP = 20, 4
 
 KINDS = {
     "pansvm registration 1": "a hospital's registration, which a hospital hands to the coordinator",
     "pansvm invitation 1": "an invitation, which the coordinator hands to the hospitals",
+    "pansvm results 1": "a file of results, which the coordinator hands to the hospitals after a run",
 }
 """What there is, by the tag that is signed with it; the number is the version of the format."""
 
@@ -116,9 +117,7 @@ def check_fields(where: str, content: Mapping[str, Any], fields: Mapping[str, ty
 def _read(path: Path) -> dict[str, Any]:
     try:
         if path.stat().st_size > MOST_BYTES:
-            raise SettingError(
-                f"{path} is larger than a registration or an invitation can be. Is it another file?"
-            )
+            raise SettingError(f"{path} is larger than any file of pansvm can be. Is it another file?")
         document = json.loads(path.read_text(encoding="utf-8"), object_pairs_hook=_no_repeats)
     except OSError as error:
         raise SettingError(f"{path} cannot be read: {error.strerror}. Is the path right?") from None

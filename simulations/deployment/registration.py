@@ -88,7 +88,7 @@ class Registration:
         if not is_signed_by(self.identity, KIND, self.content, self.signature):
             raise SettingError(
                 f"{where}: the hospital '{self.name}' has not signed what is there. Its name or a key was changed "
-                "after `pansvm hospital init` had written it. Ask the hospital for the file again, and compare its code "
+                "after `pansvm hospital init` had written it. Ask the hospital for the file again and compare its code "
                 "by telephone."
             )
 

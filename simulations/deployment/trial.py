@@ -18,10 +18,12 @@ from simulations.data.datasets import locate
 from simulations.deployment.coordinator import FLOWER_FOLDER, Coordinator
 from simulations.deployment.files import new_folder, write_new
 from simulations.deployment.hospital import accept, make_hospital
+from simulations.deployment.outcome import FILE, Results
 from simulations.deployment.superlink import checkout, train
 from simulations.deployment.supernode import END_SECONDS, flower_environment
 from simulations.engines.processes import exit_on_signals, free_port, started_process
 from simulations.report.page import write_report
+from strategies.results import MODEL_FILE
 
 START_SECONDS = 300.0
 """Longest wait for SuperLink and SuperNodes; on a machine that does other work they take a minute."""
@@ -139,9 +141,12 @@ def run_trial(
         _wait(nodes, folder, CONNECTED)
         show(f"all are connected after {time.monotonic() - began:.0f} s; the logs are {folder}/*.log")
         results = train(coordinator, checkout(), folder / "results", show)
+    Results.of(results).hand_out(coordinator, results / FILE)
+    for name in made:
+        write_report(Results.receive(folder / name, results / FILE).keep(folder / name / "results"))
     report = write_report(results)
     show(
-        f"everything took {time.monotonic() - began:.0f} s and is ended; model and report: {results}, {report}"
+        f"all took {time.monotonic() - began:.0f} s and is ended; model: {results / MODEL_FILE}, report: {report}"
     )
     return results
 

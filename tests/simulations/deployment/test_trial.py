@@ -61,6 +61,9 @@ def test_a_study_on_one_machine_leaves_a_model_and_a_report_and_no_process(tmp_p
         log = (folder / f"hospital-{number}.log").read_text()
         assert "asked for private_moments" in log
         assert "Traceback" not in log
+        received = folder / f"hospital-{number}" / "results"
+        assert {path.name for path in received.iterdir()} == {"model.npz", "result.json", "report.html"}
+        assert (received / "model.npz").read_bytes() == (folder / "results" / "model.npz").read_bytes()
 
 
 def test_the_generated_tables_are_within_their_public_ranges(tmp_path: Path) -> None:
