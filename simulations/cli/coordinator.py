@@ -48,7 +48,8 @@ def invite(
     renew: Annotated[bool, typer.Option("--renew", help="Replace an earlier invitation.")] = False,
 ) -> None:
     """Read the hospitals' files, and write and sign the one invitation for all of them."""
-    from simulations.deployment.coordinator import INVITATION_FILE, Coordinator  # noqa: PLC0415
+    from simulations.deployment.coordinator import Coordinator  # noqa: PLC0415
+    from simulations.deployment.hospital import INVITATION_FILE  # noqa: PLC0415
     from simulations.deployment.registration import Registration  # noqa: PLC0415
 
     own = Coordinator.load(folder)

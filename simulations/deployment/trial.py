@@ -135,10 +135,10 @@ def run_trial(
         accept(folder / name, coordinator.folder / "invitation.json", code)
     show(f"{len(made)} hospitals and a coordinator on port {port} are set up in {folder}")
     with exit_on_signals(), contextlib.ExitStack() as running:
-        link = running.enter_context(_command("coordinator", folder))
-        _wait({"coordinator": link}, folder, READY)
-        nodes = {name: running.enter_context(_command("hospital", folder, name)) for name in made}
-        _wait(nodes, folder, CONNECTED)
+        link = running.enter_context(started_command("coordinator", folder))
+        wait_for({"coordinator": link}, folder, READY)
+        nodes = {name: running.enter_context(started_command("hospital", folder, name)) for name in made}
+        wait_for(nodes, folder, CONNECTED)
         show(f"all are connected after {time.monotonic() - began:.0f} s; the logs are {folder}/*.log")
         results = train(coordinator, checkout(), folder / "results", show)
     Results.of(results).hand_out(coordinator, results / FILE)
@@ -166,7 +166,7 @@ def _command(kind: str, folder: Path, name: str = "coordinator") -> Iterator["su
                 process.wait(6 * END_SECONDS)
 
 
-def _wait(processes: Mapping[str, "subprocess.Popen[str]"], folder: Path, sign: str) -> None:
+def wait_for(processes: Mapping[str, "subprocess.Popen[str]"], folder: Path, sign: str) -> None:
     """Wait until the log of each process has a sign; EngineError if one ends before, or it takes too long."""
     deadline = time.monotonic() + START_SECONDS
     waiting = dict(processes)

@@ -12,7 +12,18 @@ from clients.gate.budget import read_ledger
 from clients.table.reading import read_table
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.model import load_model
-from simulations.deployment.trial import HEART, generated_tables, heart_tables, run_trial
+from simulations.deployment.coordinator import Coordinator
+from simulations.deployment.hospital import accept, make_hospital
+from simulations.deployment.trial import (
+    HEART,
+    READY,
+    generated_tables,
+    heart_tables,
+    run_trial,
+    started_command,
+    wait_for,
+)
+from simulations.engines.processes import free_port
 from strategies.steps.public_ranges import PublicFile
 
 ROOT = Path(__file__).parents[3]
@@ -64,6 +75,29 @@ def test_a_study_on_one_machine_leaves_a_model_and_a_report_and_no_process(tmp_p
         received = folder / f"hospital-{number}" / "results"
         assert {path.name for path in received.iterdir()} == {"model.npz", "result.json", "report.html"}
         assert (received / "model.npz").read_bytes() == (folder / "results" / "model.npz").read_bytes()
+
+
+@pytest.mark.slow
+def test_a_hospital_whose_key_the_server_does_not_know_is_told_so(tmp_path: Path) -> None:
+    """'west' has left the study by a second invitation, and starts with the first one."""
+    port = free_port()
+    coordinator = Coordinator.make(tmp_path / "coordinator", f"localhost:{port}", port)
+    tables = generated_tables(tmp_path, hospitals=3, rows=20)
+    (tmp_path / "ranges.csv").write_text(tables.ranges)
+    made = [make_hospital(tmp_path / name, name, str(file))[1] for name, file in tables.files.items()]
+    settings = {"ranges": str(tmp_path / "ranges.csv")}
+    west = tmp_path / made[2].name
+    first = coordinator.invite(made, settings)
+    accept(west, coordinator.folder / "invitation.json", first.code)
+    coordinator.invite(made[:2], settings, renew=True)
+    with started_command("coordinator", tmp_path) as link:
+        wait_for({"coordinator": link}, tmp_path, READY)
+        command = [sys.executable, "-m", "simulations", "hospital", "start", "--folder", str(west)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 1
+    assert "does not let this SuperNode in" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert processes_about(str(tmp_path)) == []
 
 
 def test_the_generated_tables_are_within_their_public_ranges(tmp_path: Path) -> None:
