@@ -12,7 +12,6 @@ from clients.gate.state_folder import check_value_refusals, state_folder
 from clients.gate.terms import budget_terms
 from clients.site import Site
 from flower_pansvm.errors import PanSVMError, SettingError
-from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.tasks.joining import JOIN, JoinQuestion
@@ -101,17 +100,23 @@ def _check_agreed(context: Context, invitation: Invitation) -> None:
 
 
 def _check_budget(context: Context) -> str:
-    """Return what is left of the budget; SettingError if the agreed run asks for more."""
+    """Say whether the budget is enough for the agreed run; SettingError if it never was.
+
+    One that is spent in part is none: a run that was stopped may be about to go on.
+    """
     if "epsilon" not in context.node_config:
         return "budget: none, no differentially private answers"
     epsilon, delta = budget_terms(context)
     ledger = read_ledger(state_folder(context) or Path())
     asked = float(context.run_config.get("epsilon", 0.0))
-    left = rho_of(epsilon, delta) - max(ledger.spent("train"), ledger.spent("test"))
-    if asked and rho_of(asked, delta) > left * (1 + 1e-9):
+    if asked > epsilon:
         raise SettingError(
-            f"The agreed run may spend epsilon={asked:g}, and not so much is left of this hospital's {epsilon:g}: "
-            f"`pansvm budget {context.node_config.get('state', 'FOLDER')}` shows by which run it was spent. The "
-            "coordinator can ask for less; what is spent does not come back."
+            f"The agreed run may spend epsilon={asked:g}, and this hospital's {NODE_FILE} allows {epsilon:g} in all "
+            "runs together. Ask the coordinator for a smaller one, or change the node config if the hospital agrees."
+        )
+    if max(ledger.spent("train"), ledger.spent("test")) > 0:
+        return (
+            f"budget: epsilon={epsilon:g} with delta={delta:g}, of which runs have spent a part already; not enough "
+            f"for another run with epsilon={asked:g} may be left. See: pansvm budget {state_folder(context)}"
         )
     return f"budget: epsilon={epsilon:g} with delta={delta:g} for this table in all runs together"

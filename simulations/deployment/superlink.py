@@ -17,7 +17,7 @@ from simulations.deployment.coordinator import FLOWER_FOLDER, OWN, Coordinator
 from simulations.deployment.files import read_private
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.log_lines import plain_lines
-from simulations.deployment.supernode import end, flower_environment
+from simulations.deployment.supernode import end, flower_environment, follow
 from simulations.engines.processes import exit_on_signals, started_process
 from strategies.results import RESULT_FILE
 
@@ -55,10 +55,7 @@ def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None
         letting_in = threading.Thread(target=_let_in, args=(coordinator, invitation, link, show), daemon=True)
         letting_in.start()
         try:
-            assert link.stdout is not None
-            for line in plain_lines(link.stdout):
-                show(line)
-            code = link.wait()
+            code = follow(link, show)
         finally:
             end(link)
     raise SettingError(f"The SuperLink ended by itself, with exit code {code}. The lines above say why.")

@@ -4,6 +4,7 @@ import contextlib
 import os
 import subprocess
 import sysconfig
+import threading
 from collections.abc import Callable
 from pathlib import Path
 
@@ -32,20 +33,21 @@ def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], No
     command += ["--root-certificates", str(folder / AUTHORITY_FILE)]
     command += ["--auth-supernode-private-key", str(folder / KEY_FILE)]
     command += ["--node-config", str(folder / NODE_FILE)]
+    lines: list[str] = []
+
+    def show_and_keep(line: str) -> None:
+        lines.append(line)
+        show(line)
+
     with (
         exit_on_signals(),
         started_process(command, folder, flower_environment(folder / FLOWER_FOLDER)) as node,
     ):
-        assert node.stdout is not None
         try:
-            not_let_in = False
-            for line in plain_lines(node.stdout):
-                show(line)
-                not_let_in = not_let_in or NOT_LET_IN in line
-            code = node.wait()
+            code = follow(node, show_and_keep)
         finally:
             end(node)
-    if not_let_in:
+    if any(NOT_LET_IN in line for line in lines):
         raise SettingError(
             f"The coordinator at {invitation.address} does not let this SuperNode in: its server does not know this "
             "hospital's key. The connection itself is in order. Ask the coordinator whether its server was started "
@@ -65,6 +67,26 @@ def flower_environment(home: Path) -> dict[str, str]:
         "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
         "PYTHONUNBUFFERED": "1",
     }
+
+
+def follow(process: "subprocess.Popen[str]", show: Callable[[str], object]) -> int:
+    """Show the log of one of Flower's programs until that ends, and return its exit code.
+
+    Not until the log ends: a SuperNode that is not let in leaves a SuperExec behind, which holds the log open and looks
+    for the SuperNode for ever.
+    """
+    assert process.stdout is not None
+    output = process.stdout
+
+    def show_all() -> None:
+        for line in plain_lines(output):
+            show(line)
+
+    reader = threading.Thread(target=show_all, daemon=True)
+    reader.start()
+    code = process.wait()
+    reader.join(END_SECONDS)
+    return code
 
 
 def end(process: "subprocess.Popen[str]") -> None:

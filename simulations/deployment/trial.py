@@ -152,7 +152,7 @@ def run_trial(
 
 
 @contextlib.contextmanager
-def _command(kind: str, folder: Path, name: str = "coordinator") -> Iterator["subprocess.Popen[str]"]:
+def started_command(kind: str, folder: Path, name: str = "coordinator") -> Iterator["subprocess.Popen[str]"]:
     """Run ``pansvm hospital start`` or ``pansvm coordinator start``, with a log beside its folder."""
     command = [sys.executable, "-m", "simulations", kind, "start", "--folder", str(folder / name)]
     environment = flower_environment(folder / name / FLOWER_FOLDER)
