@@ -73,7 +73,7 @@ def rename_record(content: RecordDict, generator: Generator) -> None:
     if content:
         old = pick(list(content), generator)
         new = pick(
-            ["broadcast.x.values", "keys./.values", ".values", "sum.arrays", "\x1b.values", old + ".values"],
+            ["broadcast.x.values", "keys.values", ".values", "sum.arrays", "\x1b.values", old + ".values"],
             generator,
         )
         content[new] = content.pop(old)

@@ -13,6 +13,7 @@ from typing import Any, cast
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from flwr.app import Context, RecordDict
 
+from clients.cache import cached
 from clients.gate import broadcasts
 from clients.gate.state_folder import check_value_refusals
 from clients.gate.terms import agreed_terms, is_simulated, least_sites, site_name, warn_of_risks
@@ -21,11 +22,12 @@ from flower_pansvm.errors import NOT_FOLLOWED, SumError
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
 from flower_pansvm.secure_sum.refusals import Memory, admit
 from flower_pansvm.secure_sum.wire import keys_digest
-from flower_pansvm.tasks.summing import PublicKeys, RelayStep, WhichSum
+from flower_pansvm.tasks.summing import AllKeys, PublicKeys, RelayStep, WhichSum
 from flower_pansvm.tasks.task import Task, bounds_of, sum_name
 from flower_pansvm.terms import Terms
 
 KEYS = "keys"
+OF_ALL = "keys of all"
 STATE = "sums"
 WITHDRAWN = "withdrawn"
 
@@ -118,9 +120,9 @@ def protocol_of(context: Context) -> SecureSum:
 def take_part(context: Context, content: RecordDict, task: Task[Any, Any]) -> Participation:
     """Check a request for a secure sum and return what the site needs to answer it.
 
-    The request has groups ``sum``, ``inputs``, ``broadcast.NAME`` and ``keys.SITE``. The site refuses for a reason of
-    :func:`flower_pansvm.secure_sum.refusals.admit`, because it has withdrawn from the run, or because the request is
-    not the one that the sum is named after.
+    The request has groups ``sum``, ``inputs``, ``broadcast.NAME`` and, in the first sum of a run, ``keys``. The site
+    refuses for a reason of :func:`flower_pansvm.secure_sum.refusals.admit`, because it has withdrawn from the run, or
+    because the request is not the one that the sum is named after.
     """
     if records.has(context.state, WITHDRAWN):
         raise SumError(
@@ -138,6 +140,8 @@ def take_part(context: Context, content: RecordDict, task: Task[Any, Any]) -> Pa
             f"Site '{site_name(context)}' was asked something else for task '{task.name}' than the coordinator says it "
             f"asks of all sites, or has another run config. {NOT_FOLLOWED}"
         )
+    if records.has(content, "keys"):
+        records.write(context.state, OF_ALL, AllKeys.of(public))
     return Participation(protocol_of(context), this, member, terms, bounds, memory)
 
 
@@ -156,7 +160,7 @@ def withdraw(context: Context) -> None:
 
 
 def take_step(context: Context, content: RecordDict) -> bytes:
-    """Answer a relay step of the last sum this site took part in; groups ``sum``, ``step`` and ``keys.SITE``."""
+    """Answer a relay step of the last sum this site took part in; groups ``sum`` and ``step``."""
     memory, kept = _kept(context)
     this, public = _asked(context, content)
     if (this.round_trip, this.attempt, this.roster) != (memory.round_trip, memory.attempt, memory.roster):
@@ -173,11 +177,26 @@ def take_step(context: Context, content: RecordDict) -> bytes:
 
 def _asked(context: Context, content: RecordDict) -> tuple[SumRound, dict[str, PublicKeys]]:
     """Return which sum a request is about, and what each site has published when it joined, by site name."""
-    found = records.groups(content, "keys.")
-    public = {site: records.message_of(PublicKeys, keys, f"keys.{site}") for site, keys in found.items()}
+    handed_out = content if records.has(content, "keys") else context.state
+    group = "keys" if handed_out is content else OF_ALL
+    if not records.has(handed_out, group):
+        raise SumError(
+            f"Site '{site_name(context)}' was not told the keys of the other sites. Its node was started again during "
+            "the run, or the coordinator runs another version of flower-pansvm. Start the run again."
+        )
+    keys = records.read(handed_out, group, AllKeys)
+    made_of = (AllKeys, keys.sites, keys.lengths.shape, keys.lengths.tobytes(), keys.octets.tobytes())
+    public, digest = cached(made_of, lambda: _taken_apart(keys))
     asked, run = records.read(content, "sum", WhichSum), str(context.run_id)
-    digest = keys_digest(_as_bytes(public))
-    return SumRound(run, asked.task, asked.round_trip, asked.attempt, asked.roster, digest), public
+    left_out = set(asked.left_out)
+    roster = tuple(name for name in public if name not in left_out)
+    return SumRound(run, asked.task, asked.round_trip, asked.attempt, roster, digest), public
+
+
+def _taken_apart(keys: AllKeys) -> tuple[dict[str, PublicKeys], str]:
+    """Return what each site has published, and the digest of it."""
+    public = keys.by_site()
+    return public, keys_digest(_as_bytes(public))
 
 
 def _as_bytes(public: Mapping[str, PublicKeys]) -> dict[str, bytes]:

@@ -7,7 +7,7 @@ sites, or with another site's key exchanged on the way.
 
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 from flower_pansvm.errors import SumError
 from flower_pansvm.secure_sum.contract import SumRound
@@ -26,7 +26,7 @@ class Memory:
 
     def to_json(self) -> str:
         """Return the memory as text, to be kept in the site's state."""
-        return json.dumps(asdict(self))
+        return json.dumps(vars(self))
 
     @classmethod
     def from_json(cls, text: str) -> "Memory":

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Mapping
+from functools import lru_cache
 
 import numpy as np
 
@@ -14,6 +15,7 @@ def join_fields(*fields: bytes) -> bytes:
     return b"".join(len(field).to_bytes(8, "big") + field for field in fields)
 
 
+@lru_cache(maxsize=8)
 def sum_context(this: SumRound) -> bytes:
     """Return the bytes that stand for one sum: run, round trip, attempt, task, roster and the keys of the run."""
     return join_fields(

@@ -1,7 +1,8 @@
 """What published systems give away on the same data: ``python -m simulations.benchmarks.privacy_compared --out DIR``.
 
 Every system is run on simulated sites and attacked by who it tells most: a coordinator that looks at what it receives,
-one that asks what it likes, or another hospital. Rows that the attack has found are counted in the same way for all.
+one that asks what it likes, or another hospital. Rows that the attack has found are counted in the same way for all,
+and so is how well whoever has a person's row tells whether it was trained on.
 """
 
 import logging
@@ -12,12 +13,16 @@ from pathlib import Path
 from typing import Annotated, NamedTuple
 
 import numpy as np
+import pandas as pd
 import typer
 from numpy.typing import NDArray
+from sklearn.metrics import roc_auc_score
 
+from clients.gate.terms import simulated_name
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
+from flower_pansvm.models.random_kernel_svc import RandomKernelSVC
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.setting_values import near_matches
 from flower_pansvm.tasks.joining import JOIN
@@ -28,12 +33,14 @@ from simulations.attack.slopes import rows_read
 from simulations.audit.audit import audit
 from simulations.benchmarks.tables import markdown
 from simulations.comparison.run import disclosed_text
-from simulations.data.pooling import Pooled, pooled
+from simulations.data.pooling import Pooled, PooledRows, pooled
 from simulations.engines.flower_log import quieter
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
+from simulations.prediction import with_simulated_matrices
 from strategies.app import run
 from strategies.mixture import WeakMixtures
+from strategies.results import RESULT_FILE
 from strategies.settings import Settings, settings_from
 from strategies.strategy import PhasedStrategy
 
@@ -135,6 +142,55 @@ def nothing_about_rows(ran: Ran) -> Read:  # noqa: ARG001
     return Read(LOOKS, "counts only", Found(0, 0, 0), Found(0, 0, 0))
 
 
+def membership(ran: Ran) -> str:
+    """Return how well whoever has a row and the outcome tells whether it was trained on, from 0.5 (guessing) to 1.
+
+    The area under the curve of one score a row (Yeom et al. 2018): by how much the model is for the row's own class; of
+    mixtures the density of the row in what its site has shared. After it the standard deviation that guesses have with
+    so few rows. Empty if a run gives out nothing that has an opinion.
+    """
+    if isinstance(ran.strategy, WeakMixtures):
+        scores = [_densities(ran.strategy, rows) for rows in (ran.pool.train, ran.pool.test)]
+    else:
+        model = ran.strategy.outcome.model
+        if isinstance(model, RandomKernelSVC):
+            model = with_simulated_matrices(model, ran.folder / RESULT_FILE)
+        if model is None or not hasattr(model, "decision_function"):
+            return ""
+        columns, needed = list(ran.pool.schema.columns), list(model.schema_.columns)
+        scores = [
+            _margins(model.decision_function(pd.DataFrame(rows.X, columns=columns)[needed]), rows)
+            for rows in (ran.pool.train, ran.pool.test)
+        ]
+    counts = [len(part) for part in scores]
+    area = roc_auc_score(np.repeat([1, 0], counts), np.concatenate(scores))
+    deviation = np.sqrt((sum(counts) + 1) / (12 * np.prod(counts)))  # of Mann and Whitney's statistic
+    return f"{area:.2f} ± {deviation:.2f}"
+
+
+def _margins(decisions: Floats, rows: PooledRows) -> Floats:
+    """Return by how much each row's own class is ahead of the best other one."""
+    values = np.stack([-decisions, decisions], axis=1) / 2 if decisions.ndim == 1 else decisions.copy()
+    each = np.arange(len(values))
+    own = values[each, rows.classes]
+    values[each, rows.classes] = -np.inf
+    ahead: Floats = own - values.max(axis=1)
+    return ahead
+
+
+def _densities(strategy: WeakMixtures, rows: PooledRows) -> Floats:
+    """Return the logarithmic density of each row in its site's mixture of its class; of one not shared the least."""
+    model = strategy.outcome.model
+    assert isinstance(model, GaussianMixtures)
+    X, found = model.scaling_.transform(rows.X), np.full(len(rows.X), -np.inf)
+    for number in np.unique(rows.sites).tolist():
+        for one, mixture in strategy.weak[simulated_name(number)].by_class().items():
+            own = (rows.sites == number) & (rows.classes == one)
+            found[own] = mixture.log_density(X[own])
+    known = found[np.isfinite(found)]
+    return np.where(np.isfinite(found), found, known.min() if len(known) else 0.0)
+
+
 def disclosed(grid: InProcessGrid, task: str, part: str) -> list[Floats]:
     """Return what each site has disclosed as a part of its answers to a task."""
     replies = [one for one in grid.replies if one.metadata.message_type.split(".")[-1] == task]
@@ -185,7 +241,7 @@ def main(
             try:
                 lines += lines_of(name, one, data_dir, minutes)
             except PanSVMError as error:
-                lines.append([name, "", "", str(error).split(". ")[0], "", "", ""])
+                lines.append([name, "", "", str(error).split(". ")[0], "", "", "", ""])
         header = [
             "system",
             "accuracy",
@@ -193,6 +249,7 @@ def main(
             "how",
             "training rows",
             "test rows",
+            "membership",
             "disclosed besides names",
         ]
         parts.append(f"{one}: rows found exactly / within 10 %\n\n{markdown(header, lines)}")
@@ -214,6 +271,7 @@ def lines_of(name: str, data: str, data_dir: str, minutes: float) -> Iterable[li
             "" if evaluation is None or evaluation.accuracy is None else f"{100 * evaluation.accuracy:.1f}"
         )
         departures = strategy.federation.costs.disclosed()
+        took_part = membership(ran)
         told = disclosed_text(one for one in departures if one["task"] != JOIN.name)
         for attacked in system.attacks:
             read = attacked(ran)
@@ -227,6 +285,7 @@ def lines_of(name: str, data: str, data_dir: str, minutes: float) -> Iterable[li
                 ""
                 if read.test is None
                 else f"{read.test.exact} / {read.test.within_10} of {len(ran.pool.test.X)}",
+                took_part,
                 told,
             ]
 

@@ -41,7 +41,7 @@ OWNER = "owner:"
 """Before an experiment of a table whose one owner distorts and publishes it (:mod:`simulations.papers.one_owner`)."""
 
 WEAK_MIXTURES = "mixture:"
-"""Before the name of an experiment with weak mixture models, of which this project has no strategy of its own."""
+"""Before the name of an experiment with weak mixture models (:mod:`simulations.papers.luo2009.experiments`)."""
 
 KEPT = (
     "auc",

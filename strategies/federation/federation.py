@@ -25,7 +25,7 @@ from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
 from flower_pansvm.tasks.scaling import MOMENTS, ROWS
-from flower_pansvm.tasks.summing import RELAY, RelayStep
+from flower_pansvm.tasks.summing import RELAY, AllKeys, RelayStep
 from flower_pansvm.tasks.task import Broadcast, Task, bounds_of, sum_name
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.costs import Costs
@@ -109,6 +109,8 @@ class Federation:
         self.schema: Schema | None = None
         self.costs = Costs()
         self._joined: dict[str, Contact] = {}
+        self._names: dict[int, str] = {}
+        self._keys: AllKeys | None = None  # until all sites have them
         self._riders: dict[str, Values] = {}
         self._told: dict[str, str] = {}
         self._notes: dict[str, dict[str, bytes]] = {}
@@ -227,6 +229,8 @@ class Federation:
         """Take in the sites that have joined; their order by name is the ring's."""
         self._joined = dict(sorted(contacts.items()))
         self.sites = dict(self._joined)
+        self._names = {contact.node_id: name for name, contact in self._joined.items()}
+        self._keys = AllKeys.of({name: contact.keys for name, contact in self._joined.items()})
 
     def note_lost(self, names: Iterable[str], left: int) -> None:
         """Write down that sites have stopped answering.
@@ -348,6 +352,7 @@ class Federation:
         self._check_all_answered(this.roster, replies)
         sums = self._aggregate(this.round_trip, list(replies.values()), evaluating)
         self._riders.clear()
+        self._keys = None
         self._notes = notes_by_receiver(
             {self._name_of(node): reply.content for node, reply in replies.items()}
         )
@@ -376,7 +381,7 @@ class Federation:
 
     def _dress(self, content: RecordDict, name: str) -> None:
         """Add to a message what the secure sum needs, the broadcasts, and the notes to this site."""
-        put_sum(content, self._request.this, self._joined)
+        put_sum(content, self._request.this, self._joined, self._keys)
         records.put(content, "notes", self._notes.get(name, {}))
         self._put_riders(content)
 
@@ -397,4 +402,4 @@ class Federation:
             raise SitesLostError(lost)
 
     def _name_of(self, node_id: int) -> str:
-        return next(name for name, contact in self.sites.items() if contact.node_id == node_id)
+        return self._names[node_id]

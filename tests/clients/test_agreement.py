@@ -13,7 +13,7 @@ from flwr.app import Message
 from numpy.typing import NDArray
 from sklearn.datasets import make_moons
 
-from clients.gate.membership import Participation
+from clients.gate.membership import OF_ALL, Participation
 from clients.gate.seeds import SLOTS
 from clients.gate.slots import own_slots
 from clients.rows import test_rows as held_out
@@ -38,7 +38,7 @@ from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
 from flower_pansvm.tasks.limits import COUNT
 from flower_pansvm.tasks.scaling import ROWS, SCALING, ScalingBroadcast
 from flower_pansvm.tasks.selection import SUPPORT
-from flower_pansvm.tasks.summing import RELAY
+from flower_pansvm.tasks.summing import RELAY, AllKeys
 from flower_pansvm.tasks.task import Nothing, bounds_of, sum_name
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
@@ -182,9 +182,10 @@ def test_in_a_relay_step_no_other_keys_are_handed_out(
 
     def swap(message: Message) -> None:
         if message.metadata.message_type == RELAY.message_type:
-            keys = records.get(message.content, "keys.hospital2")
-            other = {**keys, "public_key": secrets.token_bytes(32)}
-            records.put(message.content, "keys.hospital2", other)
+            state = grid_of(federation)._contexts[VICTIM].state
+            public = records.read(state, OF_ALL, AllKeys).by_site()
+            other = replace(public["hospital2"], public_key=secrets.token_bytes(32))
+            records.write(message.content, "keys", AllKeys.of({**public, "hospital2": other}))
 
     meddle(federation, swap)
     with pytest.raises(SumError, match="'hospital1' refuses step 1 of a secure sum"):
@@ -200,6 +201,9 @@ def test_a_rotated_roster_is_refused(turned_by: int, federation: Federation, ask
     ask_moments(federation)
     names = list(federation.sites)
     turned = names[turned_by:] + names[:turned_by]
+    federation.enrol(federation.sites)
+    public = {name: federation.sites[name].keys for name in turned}
+    meddle(federation, lambda message: records.write(message.content, "keys", AllKeys.of(public)))
     federation.sites = {name: federation.sites[name] for name in turned}
     with pytest.raises(SumError, match="the roster is not sorted by name"):
         federation.secure_sum(ROWS, Nothing())

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = 8821
+MOST_LINES = 8879
 """Of what is loaded when a SuperNode starts the ClientApp. As few as can be; a change that needs more says why."""
 
-MOST_LINES_IN_ALL = 9705
+MOST_LINES_IN_ALL = 9763
 """And with what a table or a node config brings in besides: reading of files, copies, identities, Paillier sums."""
 
 PACKAGES = {"cryptography", "flwr", "numpy", "scipy", "sklearn"}

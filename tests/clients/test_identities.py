@@ -1,5 +1,6 @@
 """Hospitals with long-lived identities, and a coordinator that hands out keys of its own making."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,6 +19,7 @@ from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.secure_sum.wire import keys_digest
 from flower_pansvm.tasks.limits import COUNT
 from flower_pansvm.tasks.scaling import MOMENTS
+from flower_pansvm.tasks.summing import AllKeys
 from flower_pansvm.tasks.task import Nothing
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
@@ -92,10 +94,13 @@ def in_the_middle(grid: InProcessGrid, victim: int) -> X25519PrivateKey:
     answer = grid._answer
 
     def swap(number: str, message: Message) -> Message:
-        if message.metadata.dst_node_id == victim:
-            for name, keys in records.groups(message.content, "keys.").items():
-                if name != NAMES[victim - 2]:
-                    records.put(message.content, f"keys.{name}", {**keys, "public_key": public})
+        if message.metadata.dst_node_id == victim and records.has(message.content, "keys"):
+            own = NAMES[victim - 2]
+            keys = records.read(message.content, "keys", AllKeys).by_site()
+            changed = {
+                name: one if name == own else replace(one, public_key=public) for name, one in keys.items()
+            }
+            records.write(message.content, "keys", AllKeys.of(changed))
         return answer(number, message)
 
     grid._answer = swap  # type: ignore[method-assign]

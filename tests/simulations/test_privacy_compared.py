@@ -8,7 +8,8 @@ import pytest
 import typer
 from typer.testing import CliRunner
 
-from simulations.benchmarks.privacy_compared import SYSTEMS, lines_of, main
+from flower_pansvm.terms import Scalar
+from simulations.benchmarks.privacy_compared import SYSTEMS, System, lines_of, main, nothing_about_rows
 from strategies.registry import all_strategies
 
 
@@ -39,6 +40,29 @@ def test_rows_that_are_known_to_be_read_are_counted(
     (line,) = lines_of(name, str(table), "", 0.01)
     assert (line[0], line[2], line[5]) == (name, attacker, test)
     assert line[4].startswith(train)  # exactly; in five columns some are near by chance
+
+
+def test_who_took_part_is_told_by_a_model_that_has_learned_rows_by_heart(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Labels are drawn: what a model says better of training rows than of others it knows by heart."""
+    drawn = np.random.default_rng(1).integers(2, size=600)
+    pd.read_csv(table).assign(label=drawn).to_csv(table, index=False)
+    by_heart: dict[str, Scalar] = {
+        "preset": "exact",
+        "landmarks": "300",
+        "min-cluster": 1,
+        "gamma": "1",
+        "C": "100",
+    }
+    for name, settings in (("by heart", by_heart), ("private", {"strategy": "dp-svm"})):
+        monkeypatch.setitem(SYSTEMS, name, System(dict(settings), (nothing_about_rows,)))
+    by_heart_area, private_area = (
+        float(next(iter(lines_of(name, str(table), "", 0.01)))[6].split(" ± ")[0])
+        for name in ("by heart", "private")
+    )
+    assert by_heart_area > 0.65
+    assert abs(private_area - 0.5) < 0.15  # five standard deviations of guesses
 
 
 def test_every_strategy_that_trains_on_rows_is_compared() -> None:

@@ -28,7 +28,7 @@ from flower_pansvm.secure_sum.refusals import Memory
 from flower_pansvm.secure_sum.rehearsal import gather_members
 from flower_pansvm.tasks.joining import JOIN, JoinQuestion
 from flower_pansvm.tasks.scaling import MOMENTS, ROWS
-from flower_pansvm.tasks.summing import RELAY
+from flower_pansvm.tasks.summing import RELAY, AllKeys, PublicKeys
 from flower_pansvm.tasks.task import Nothing, Task, disclosed, noised, sum_name, summed
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
@@ -176,13 +176,12 @@ def request_without_inputs(task: Task) -> RecordDict:
         "task": sum_name(task, {}, {}, {}, make_settings(sites=3).terms.digest),
         "round_trip": 1,
         "attempt": 0,
-        "roster": records.texts(["east", "north", "south"]),
+        "left_out": records.texts([]),
     }
     records.put(content, "inputs", {})
     records.put(content, "sum", which)
-    for name in ("east", "north", "south"):
-        keys: dict[str, records.Value] = {"public_key": bytes(32), "published": b"", "signature": b""}
-        records.put(content, f"keys.{name}", keys)
+    zeros = PublicKeys(bytes(32), b"", b"")
+    records.write(content, "keys", AllKeys.of(dict.fromkeys(("east", "north", "south"), zeros)))
     return content
 
 
@@ -217,7 +216,8 @@ VALUES = st.one_of(
     ),
     st.lists(st.text(max_size=3), max_size=3).map(records.texts),
 )
-NAMES = ["task", "round_trip", "attempt", "roster", "step", "payload", "public_key", "published", "signature"]
+NAMES = ["task", "round_trip", "attempt", "left_out", "sites", "lengths", "octets", "step", "payload"]
+NAMES += ["public_key", "published", "signature"]
 NAMES += [
     "points",
     "count",
@@ -233,7 +233,7 @@ NAMES += [
 ]
 NAMES += ["centres", "counts", "steps", "slots_per_site", "shares", "min_cluster", "seed", "positive_labels"]
 NAMES += ["classes", "promise", "rho"]
-GROUPS = ["sum", "bounds", "inputs", "notes", "keys.north", "keys.east", "keys.", "keys", "sums", "withdrawn"]
+GROUPS = ["sum", "bounds", "inputs", "notes", "keys", "keys of all", "sums", "withdrawn"]
 GROUPS += ["broadcast.schema", "broadcast.scaling", "broadcast.feature_map.0", "broadcast.", "broadcast.../x"]
 
 

@@ -1,0 +1,48 @@
+"""The keys of all sites travel once, together, and come apart as they were."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from flwr.app import RecordDict
+from hypothesis import given
+from hypothesis import strategies as st
+
+from flower_pansvm import records
+from flower_pansvm.errors import SumError
+from flower_pansvm.tasks.summing import AllKeys, PublicKeys
+
+PARTS = st.builds(PublicKeys, *[st.binary(max_size=70)] * 3)
+THREE = {
+    "a": PublicKeys(b"1" * 32, b"", b""),
+    "b": PublicKeys(b"2" * 32, b"p", b"s"),
+    "c": PublicKeys(b"", b"", b""),
+}
+
+
+@given(
+    st.dictionaries(
+        st.text(st.characters(exclude_characters="\0", codec="utf-8"), max_size=5), PARTS, min_size=1
+    )
+)
+def test_what_sites_have_published_comes_out_of_a_message_as_it_was(public: dict[str, PublicKeys]) -> None:
+    content = RecordDict()
+    records.write(content, "keys", AllKeys.of(public))
+    assert records.read(content, "keys", AllKeys).by_site() == public
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sites": ("a", "b")},
+        {"sites": ("a", "b", "b")},
+        {"octets": np.zeros(3, dtype=np.uint8)},
+        {"lengths": AllKeys.of(THREE).lengths.ravel()},
+        {"lengths": AllKeys.of(THREE).lengths * -1},
+        {"lengths": AllKeys.of(THREE).lengths + np.array([1, -1, 0])},
+        {"lengths": np.full((3, 3), 2**62)},
+    ],
+)
+def test_parts_that_do_not_fit_are_refused(change: dict[str, object]) -> None:
+    with pytest.raises(SumError, match="do not fit the sites"):
+        replace(AllKeys.of(THREE), **change).by_site()  # type: ignore[arg-type]
