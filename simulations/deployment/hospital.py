@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from clients.gate.budget import new_ledger
 from flower_pansvm.errors import SettingError
+from flower_pansvm.printable import is_printable
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.secure_sum.identities import load_identity
 from flower_pansvm.secure_sum.new_identity import create_identity
@@ -79,11 +80,15 @@ def make_hospital(
             f"epsilon has to be above 0 and at most {LARGEST_EPSILON:g}, delta above 0 and at most {LARGEST_DELTA:g}, "
             "test-fraction from 0 to below 1. Usual are 1, 1e-5 and 0.2."
         )
-    if "://" not in data:
-        path = Path(data).expanduser().absolute()
-        if not path.is_file():
-            raise SettingError(f"There is no table {path}. Is the path right?")
-        data = str(path)
+    if not is_printable(f"{folder}{data}{label or ''}"):
+        raise SettingError(
+            "The path of the table or of the folder, or the label, holds a control character. Rename it."
+        )
+    table = None if "://" in data else Path(data).expanduser().absolute()
+    if table is not None:
+        if not table.is_file():
+            raise SettingError(f"There is no table {table}. Is the path right?")
+        data = str(table)
     folder = new_folder(folder)
     create_identity(folder / IDENTITY_FILE)
     key = generate_private_key(SECP384R1())
@@ -96,7 +101,7 @@ def make_hospital(
     # A database's URL may hold a password.
     write_new(folder / NODE_FILE, node_text(folder, name, data, label, min_sites, epsilon, delta), PRIVATE)
     write_new(folder / "pansvm-hospital.service", unit(folder, name))
-    write_new(folder / "Containerfile", container_file(folder, data))
+    write_new(folder / "Containerfile", container_file(folder, table))
     registration = Registration.of(name, load_identity(folder / IDENTITY_FILE), _public(key))
     file = folder / f"{name}.registration.json"
     write_new(file, registration.to_json(), PUBLIC)

@@ -1,7 +1,9 @@
 """What keeps a SuperNode running: a unit for systemd, or a container; and the coordinator's web server."""
 
 import getpass
+import json
 import os
+import shlex
 import sys
 from pathlib import Path
 
@@ -35,13 +37,13 @@ WantedBy=multi-user.target
 CONTAINER = """\
 # Container of the SuperNode of a hospital. In the folder of the audited checkout of flower-pansvm:
 #   podman build -f {file} -t pansvm-hospital .
-#   podman run --rm --userns=keep-id -v {folder}:{folder} -v {data}:{data}:ro pansvm-hospital
+#   podman run --rm --userns=keep-id {volumes} pansvm-hospital
 # Paths are the same inside and outside, so that node.toml fits both.
 FROM docker.io/library/python:{version}-slim
 COPY . /src
 RUN pip install --no-cache-dir /src && rm -rf /src && useradd --uid {uid} pansvm
 USER pansvm
-CMD ["pansvm", "hospital", "start", "--folder", "{folder}"]
+CMD {command}
 """
 
 NGINX = """\
@@ -80,11 +82,16 @@ def unit(folder: Path, name: str) -> str:
     )
 
 
-def container_file(folder: Path, data: str) -> str:
-    """Return the container file of a hospital."""
+def container_file(folder: Path, table: Path | None) -> str:
+    """Return the container file of a hospital; without a table if that is in a database."""
+    volumes = [f"{folder}:{folder}", *([] if table is None else [f"{table}:{table}:ro"])]
     version = ".".join(map(str, sys.version_info[:2]))
     return CONTAINER.format(
-        file=folder / "Containerfile", folder=folder, data=data, version=version, uid=max(os.getuid(), 1)
+        file=shlex.quote(str(folder / "Containerfile")),
+        volumes=" ".join(f"-v {shlex.quote(one)}" for one in volumes),
+        command=json.dumps(["pansvm", "hospital", "start", "--folder", str(folder)], ensure_ascii=False),
+        version=version,
+        uid=max(os.getuid(), 1),
     )
 
 

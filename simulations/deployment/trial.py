@@ -72,7 +72,7 @@ thal,3,7
 """What UCI's description of the heart data says that the columns can hold."""
 
 
-def heart_tables(data_dir: Path | None) -> Tables:
+def heart_tables(data_dir: Path) -> Tables:
     """Return the tables of the four hospitals of UCI's heart data; SettingError if the folder does not have them."""
     files = {place: locate(f"heart-{place}", data_dir) for place in HEART}
     return Tables({place: file for place, file in files.items() if file}, HEART_RANGES, "1,2,3,4")

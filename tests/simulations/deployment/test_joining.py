@@ -107,6 +107,15 @@ def test_the_server_certificate_is_signed_by_the_authority_and_names_the_address
     assert "server_name coordinator.example.org;" in (folder / "nginx.conf").read_text()
 
 
+def test_a_databases_password_is_in_the_private_node_config_only(tmp_path: Path) -> None:
+    make_hospital(tmp_path / "h", "north", "postgresql://reader:geheim@db/heart")
+    holders = [
+        file for file in (tmp_path / "h").rglob("*") if file.is_file() and b"geheim" in file.read_bytes()
+    ]
+    assert [file.name for file in holders] == ["node.toml"]
+    assert stat.S_IMODE(holders[0].stat().st_mode) == 0o600
+
+
 def test_nothing_is_overwritten(joined: Study, hospital_files: list[Path]) -> None:
     folder = joined.hospitals["north"]
     before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
@@ -248,6 +257,7 @@ BAD_INITS: dict[str, tuple[dict[str, object], str]] = {
     "blank": ({"name": " a"}, "cannot be a hospital's name"),
     "no table": ({"data": "no/such.csv"}, "There is no table"),
     "a folder": ({"data": "/"}, "There is no table"),
+    "control character": ({"label": "a\x1b[2J"}, "holds a control character"),
     "alone": ({"min_sites": 1}, "nothing to hide in"),
     "epsilon 0": ({"epsilon": 0.0}, "epsilon has to be"),
     "epsilon nan": ({"epsilon": float("nan")}, "epsilon has to be"),
