@@ -1,8 +1,9 @@
 """What all sites must agree on before anything is computed: the columns and the classes."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,9 +32,30 @@ class Schema:
     columns: tuple[str, ...]  # features in the order in which every site uses them
     classes: tuple[str, ...]  # names; numbers in the order of numbers, else sorted
     positive_labels: tuple[str, ...] = ()  # empty if the classes are the labels themselves
+    # The schema file by which sites made these columns of their tables, as `TableSchema.text`; empty without one.
+    table: str = ""
 
     def indices(self, labels: Iterable[str]) -> Ints:
         """Return the class index of each label, -1 for a label that is no class of the federation."""
         place = {name: index for index, name in enumerate(self.classes)}
         names = class_names(labels, self.positive_labels)
         return np.array([place.get(str(name), -1) for name in names], dtype=np.int64)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """Return columns and classes as arrays of text, for a model's file."""
+        names = {key: np.array(getattr(self, key), dtype=np.str_) for key in NAMES}
+        return names | ({"table": np.array(self.table)} if self.table else {})
+
+    @classmethod
+    def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Put a schema together again; KeyError, ValueError or SettingError if a file holds none."""
+        table = str(arrays.get("table", ""))
+        if table:
+            from flower_pansvm.table_schema import TableSchema  # noqa: PLC0415 - most models are without
+
+            TableSchema.from_json(table)
+        columns, classes, positive = (tuple(map(str, arrays[key])) for key in NAMES)
+        return cls(columns, classes, positive, table)
+
+
+NAMES = ("columns", "classes", "positive_labels")

@@ -76,9 +76,10 @@ def whole(least: int, most: float = math.inf, multiple: int = 1) -> Kind:
 def near_matches(word: str, known: Iterable[str]) -> str:
     """Return the end of an error text that names what the user may have meant."""
     names = sorted(known)
-    close = difflib.get_close_matches(word, names, n=3, cutoff=0.6)
+    by_small = {name.casefold(): name for name in names}
+    close = difflib.get_close_matches(word.casefold(), by_small, n=3, cutoff=0.6)
     if close:
-        return f"Did you mean {' or '.join(repr(name) for name in close)}?"
+        return f"Did you mean {' or '.join(repr(by_small[name]) for name in close)}?"
     return f"Choose one of: {', '.join(names)}."
 
 

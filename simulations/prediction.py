@@ -2,19 +2,25 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clients.table.reading import read_for_prediction
-from clients.table.table import Table, align
+from clients.table.file import read_frame
+from clients.table.form import AS_IT_IS, TableForm
+from clients.table.reading import label_of, table_from_frame, without_dropped
+from clients.table.table import Table, align, nearest_text
+from flower_pansvm.errors import TableError
+from flower_pansvm.labels import misspelt
 from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model import Model, load_model
 from flower_pansvm.models.random_kernel_svc import NEEDS_SITES, RandomKernelSVC
 from flower_pansvm.random_kernel import block_seed, matrix_digest, random_matrix
+from flower_pansvm.schema import Schema
+from flower_pansvm.table_schema import TableColumn, TableSchema
 from simulations.audit.sites import simulated_secrets
 from strategies.results import RESULT_FILE
 from strategies.settings import settings_from
@@ -27,8 +33,9 @@ class Predictions:
     Parameters
     ----------
     frame : DataFrame
-        One line per row: ``prediction``, then ``decision`` or, with several classes, ``decision_CLASS`` if the model
-        has decision values, then ``probability_CLASS`` if it gives probabilities.
+        One line per row: its id if a column of ids is named, ``prediction``, then ``decision`` or, with several
+        classes, ``decision_CLASS`` if the model has decision values, then ``probability_CLASS`` if it gives
+        probabilities.
     accuracy : float or None
         Share of rows predicted right; None if the file has no label column.
     unused : tuple of str
@@ -40,7 +47,13 @@ class Predictions:
     unused: tuple[str, ...]
 
 
-def predict_file(model_path: Path, table_path: Path, label: str | None) -> Predictions:
+def predict_file(
+    model_path: Path,
+    table_path: Path,
+    label: str | None,
+    row_id: str | None = None,
+    form: TableForm = AS_IT_IS,
+) -> Predictions:
     """Predict the rows of a file.
 
     Parameters
@@ -48,41 +61,90 @@ def predict_file(model_path: Path, table_path: Path, label: str | None) -> Predi
     model_path : Path
         A ``model.npz`` of any kind.
     table_path : Path
-        CSV, Parquet or LIBSVM text with the columns the model was trained on, in any order; it may have others.
+        A table with the columns the model was trained on, in any order; whatever else it holds is not looked at. If the
+        sites had a schema file, the model remembers it, and the table is one as theirs: with categories.
     label : str or None
-        Label column; by default ``label`` if the file has such a column.
+        Label column; by default the schema file's, or ``label``, if there is such a column.
+    row_id : str or None
+        Column that says who a row is, which comes first in the result.
+    form : TableForm
+        How a CSV file is written.
 
     Raises
     ------
     ModelFileError
         If the model cannot be read, or the run has made none.
     TableError
-        If the rows cannot be read or a column is missing.
+        If the rows cannot be read, a column is missing, or a label is no class of the model's.
     """
     _check_model_was_made(model_path)
     model = load_model(model_path)
     if isinstance(model, RandomKernelSVC):
         model = with_simulated_matrices(model, model_path.parent / RESULT_FILE)
-    schema = model.schema_
-    table = read_for_prediction(table_path, label)
-    needed, unused = _needed(table, schema.columns)
-    cells = pd.DataFrame(align(needed, schema.columns).X, columns=list(schema.columns))
+    schema, name = model.schema_, table_path.name
+    frame = without_dropped(read_frame(table_path, form), form.drop, name)
+    agreed = TableSchema.from_json(schema.table) if schema.table else None
+    if label is None and label_of(agreed) in frame.columns:
+        label = label_of(agreed)
+    needed = _needed(schema.columns, agreed)
+    used = [column for column in frame.columns if column in needed or column == label]
+    unused = tuple(column for column in frame.columns if column not in {*used, row_id})
+    own = replace(form, drop=(), schema=agreed and replace(agreed, columns=tuple(needed.values())))
+    table = table_from_frame(frame[used], label, name, own)
+    cells = pd.DataFrame(_in_order(table, schema.columns), columns=list(schema.columns))
     predicted = model.predict(cells)
-    frame = pd.DataFrame({"prediction": predicted})
+    answer = pd.DataFrame() if row_id is None else pd.DataFrame({row_id: _ids(frame, row_id, name)})
+    answer["prediction"] = predicted
     if hasattr(model, "decision_function"):
         decisions = model.decision_function(cells)
         if decisions.ndim == 1:
-            frame["decision"] = decisions
+            answer["decision"] = decisions
         else:
-            _add_by_class(frame, "decision", schema.classes, decisions)
+            _add_by_class(answer, "decision", schema.classes, decisions)
     if hasattr(model, "predict_proba"):
-        _add_by_class(frame, "probability", schema.classes, model.predict_proba(cells))
+        _add_by_class(answer, "probability", schema.classes, model.predict_proba(cells))
     if table.labels is None:
-        return Predictions(frame, None, unused)
+        return Predictions(answer, None, unused)
     place = {name: index for index, name in enumerate(schema.classes)}
     said = np.array([place[str(name)] for name in predicted])
-    accuracy = float((schema.indices(table.labels) == said).mean())
-    return Predictions(frame, accuracy, unused)
+    truth = _classes(table.labels, schema, f"column '{label}' of '{name}'")
+    return Predictions(answer, float((truth == said).mean()), unused)
+
+
+def _needed(columns: Sequence[str], agreed: TableSchema | None) -> dict[str, TableColumn]:
+    """Return the columns of a raw table that a model needs, by name; a selection may need some of them only."""
+    wanted, described = set(columns), agreed.columns if agreed else map(TableColumn, columns)
+    return {column.name: column for column in described if wanted & set(column.features)}
+
+
+def _in_order(table: Table, columns: Sequence[str]) -> NDArray[np.float64]:
+    """Return the features that a model needs, in its order."""
+    places = [place for place, name in enumerate(table.columns) if name in set(columns)]
+    names = tuple(table.columns[place] for place in places)
+    return align(Table(names, table.X[:, places], None, table.absent_is_zero), columns).X
+
+
+def _ids(frame: pd.DataFrame, row_id: str, name: str) -> "pd.Series[str]":
+    if row_id not in frame.columns:
+        raise TableError(
+            f"'{name}' has no column '{row_id}' to tell its rows by.", nearest_text(row_id, frame.columns)
+        )
+    return frame[row_id]
+
+
+def _classes(labels: NDArray[np.str_], schema: Schema, place: str) -> NDArray[np.int64]:
+    """Return the class of each label; TableError if one is no class, or would be one if it were spelt so."""
+    known = (*schema.classes, *schema.positive_labels)
+    classes = schema.indices(labels)
+    wrong = (classes < 0) | np.isin(labels, misspelt(np.unique(labels), schema.positive_labels or known))
+    if wrong.any():
+        raise TableError(
+            f"The {place} holds labels that are no classes of the model, or are spelt otherwise, so that nobody can "
+            f"say how often it is right. Its classes are {', '.join(known)}. Correct the labels, name the right column "
+            "with --label, or --drop this one.",
+            detail=f"They are in {np.count_nonzero(wrong)} rows; look at data row {int(np.argmax(wrong)) + 1}.",
+        )
+    return classes
 
 
 def with_simulated_matrices(model: RandomKernelSVC, result: Path) -> Model:
@@ -123,12 +185,3 @@ def _add_by_class(
 ) -> None:
     for index, class_name in enumerate(classes):
         frame[f"{name}_{class_name}"] = values[:, index]
-
-
-def _needed(table: Table, columns: Sequence[str]) -> tuple[Table, tuple[str, ...]]:
-    """Return the part of a table that a model needs, and the names of the other columns."""
-    wanted = set(columns)
-    here = [index for index, column in enumerate(table.columns) if column in wanted]
-    names = tuple(table.columns[index] for index in here)
-    unused = tuple(column for column in table.columns if column not in wanted)
-    return Table(names, table.X[:, here], table.labels, table.absent_is_zero), unused

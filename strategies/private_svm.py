@@ -33,7 +33,7 @@ from flower_pansvm.tasks.output_perturbation import (
 )
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
-from strategies.promise_settings import TABLE, PromiseSettings
+from strategies.promise_settings import PromiseSettings
 from strategies.registry import strategies
 from strategies.setting_kinds import number, or_word
 from strategies.steps.frequencies import drawn, generator_of, median_distance
@@ -201,7 +201,7 @@ class PrivateSvm(PhasedStrategy):
 
     def _key(self) -> bytes:
         """Return a key of noise: from the seed, so that runs repeat, where all sites have shown to be simulated."""
-        if self.settings.ranges == TABLE:
+        if not self.settings.schema:
             return hashlib.sha256(f"{self.settings.strategy} {self.settings.seed}".encode()).digest()
         return secrets.token_bytes(32)
 
@@ -215,7 +215,7 @@ class PrivateSvm(PhasedStrategy):
         if settings.guarantee == "release" and settings.test_fraction > 0:
             not_covered.append("the test rows, which were counted exactly")
         not_covered += settings.from_simulated_rows
-        if settings.ranges == TABLE:
+        if not settings.schema:
             not_covered.append(
                 "a coordinator or reader that knows the seed, from which simulated noise follows"
             )

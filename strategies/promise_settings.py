@@ -5,12 +5,9 @@ from dataclasses import dataclass
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
-from flower_pansvm.setting_values import setting, text
+from flower_pansvm.setting_values import setting
 from strategies.setting_kinds import number
 from strategies.settings import Settings, term
-
-TABLE = "table"
-"""What the setting ``ranges`` says if simulated sites disclose the ends of their columns."""
 
 
 @dataclass(frozen=True)
@@ -26,11 +23,6 @@ class PromiseSettings(Settings):
         1e-5, number(above=0), "Chance that it tells more: differential privacy's delta, at most 0.001."
     )
     colluders: int = term("colluders")
-    ranges: str = setting(
-        TABLE,
-        text(),
-        "File of the classes' names and each column's public range, an absolute path; table: of simulated sites' rows.",
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -46,7 +38,7 @@ class PromiseSettings(Settings):
     @property
     def from_simulated_rows(self) -> list[str]:
         """What is taken for public and comes from simulated sites' rows, so that no promise covers it."""
-        if self.ranges != TABLE:
+        if self.schema:
             return []
         return [
             f"the {what}, which were taken from the simulated sites' rows"

@@ -13,7 +13,7 @@ from flower_pansvm.labels import canonical_label
 from flower_pansvm.secure_sum import options_class, protocol_names, protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.protocols.ring import Ring
-from flower_pansvm.setting_values import key_of, near_matches, parse, read, setting, text, whole
+from flower_pansvm.setting_values import key_of, near_matches, one_of, parse, read, setting, text, whole
 from flower_pansvm.tasks.consents import Promise
 from flower_pansvm.terms import Scalar, Terms
 from strategies.registry import all_strategies
@@ -48,7 +48,17 @@ class Settings:
     data: str = setting(
         "breast_cancer", text(), "Data set or file of the simulated sites; a hospital names its own table."
     )
-    label: str = setting("", text(), "Label column; by default 'label'.")
+    label: str = setting("", text(), "Label column; by default the schema's, or 'label'.")
+    schema: str = setting(
+        "",
+        text(),
+        "Schema file: what all sites have agreed on of their columns, and the public ranges; an absolute path.",
+    )
+    separator: str = setting(
+        "", text(), "Of the simulated sites' CSV files: a character, semicolon or tab; by default a comma."
+    )
+    decimal: str = setting(".", one_of(".", ","), "Before the decimals in the simulated sites' CSV files.")
+    drop: str = setting("", text(), "Columns of the simulated sites' tables to leave out, by commas.")
     positive: str = setting("", text(), "Labels that count as positive, by commas.")
     split: str = setting(
         "iid",

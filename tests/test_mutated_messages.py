@@ -131,7 +131,9 @@ def tables(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
         y = np.where(X[:, 0] + X[:, 1] > 2 * CELL, "FEVER", "0")
         paths.append(folder / f"hospital{number}.csv")
         pd.DataFrame(X, columns=["age", "dose", "pulse"]).assign(label=y).to_csv(paths[-1], index=False)
-    (folder / "ranges.csv").write_text("column,low,high\nage,50,70\ndose,50,70\npulse,50,70\n")
+    (folder / "ranges.toml").write_text(
+        "".join(f"[columns.{name}]\nrange = [50, 70]\n" for name in ("age", "dose", "pulse"))
+    )
     (folder / "public.csv").write_text(
         "age,dose,pulse\n" + "".join(f"{n},{n * n % 13},{n % 5}\n" for n in range(9))
     )
@@ -164,13 +166,13 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
         own = setting_fields(all_strategies()[config.get("strategy", "pan-svm")].settings_class)
         small = {name: value for name, value in SMALL.items() if key_of(name) in own}
         private: dict[str, Scalar] = {}
-        if "ranges" in own:
+        if "epsilon" in own:
             private = {
                 "epsilon": 20.0,
                 "classes": "0,FEVER",
                 "roster": str(tables[0].with_name("roster.json")),
             }
-            small["ranges"] = str(tables[0].with_name("ranges.csv"))
+            small["schema"] = str(tables[0].with_name("ranges.toml"))
             for path in tables:
                 new_ledger(_state(path), 0.2)
         if "public" in own:

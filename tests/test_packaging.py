@@ -28,6 +28,9 @@ ROOMS = {
 OF_ITS_OWN = {"private_methods.py": {"diffprivlib"}}
 """What a benchmark compares with, in an environment that is made for it."""
 
+SOURCES = ("excel", "parquet", "sql")
+"""Extras of the file in clients/table/sources/ that has their name."""
+
 IMPORTED_AS = {"scikit_learn": "sklearn"}
 Imported = Callable[[Path], set[str]]
 
@@ -67,8 +70,8 @@ def run_without(blocked: list[str], code: str, *arguments: str) -> subprocess.Co
 def test_each_room_imports_only_what_its_users_install(room: str, imported: Imported) -> None:
     allowed = CORE.union(*(OF_EXTRA[extra] for extra in ROOMS[room]))
     for file in (ROOT / room).rglob("*.py"):
-        of_paillier = OF_EXTRA["paillier"] if file.name == "paillier.py" else set()
-        assert imported(file) <= allowed | of_paillier | OF_ITS_OWN.get(file.name, set()), file
+        own = OF_EXTRA.get(file.stem, set()) if file.stem in ("paillier", *SOURCES) else set()
+        assert imported(file) <= allowed | own | OF_ITS_OWN.get(file.name, set()), file
 
 
 def test_the_core_is_no_more_than_a_hospital_needs(imported: Imported) -> None:
@@ -82,13 +85,14 @@ def test_the_command_line_knows_which_extra_brings_what() -> None:
 
 
 # flwr and scikit-learn need these themselves, so a hospital has them whether it wants to or not.
-NOT_AT_HOSPITALS = sorted(ONLY_IN_EXTRAS - {"rich", "tomli_w", "typer", "threadpoolctl"} | {"ray"})
+NOT_AT_HOSPITALS = sorted(
+    ONLY_IN_EXTRAS - {"rich", "sqlalchemy", "tomli_w", "typer", "threadpoolctl"} | {"ray"}
+)
 
 
 def test_a_hospital_reads_its_table_with_the_core_alone(tmp_path: Path) -> None:
     frame = pd.DataFrame({"age": [50.0, 61.0], "label": ["a", "b"]})
     frame.to_csv(tmp_path / "table.csv", index=False)
-    frame.to_parquet(tmp_path / "table.parquet")
     (tmp_path / "table.libsvm").write_text("1 1:50\n2 1:61\n")
     done = run_without(
         NOT_AT_HOSPITALS,
@@ -98,7 +102,7 @@ def test_a_hospital_reads_its_table_with_the_core_alone(tmp_path: Path) -> None:
         "for file in sys.argv[1:]:\n"
         "    node = {'data': file, 'cache': 'none'}\n"
         "    assert open_table(Context(1, 2, node, RecordDict(), {})).X.shape == (2, 1)\n",
-        *(str(tmp_path / f"table.{kind}") for kind in ("csv", "parquet", "libsvm")),
+        *(str(tmp_path / f"table.{kind}") for kind in ("csv", "libsvm")),
     )
     assert done.returncode == 0, done.stderr
 

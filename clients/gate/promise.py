@@ -55,7 +55,7 @@ def check_promise(context: Context, task: Task[Any, Any], question: object) -> N
         raise SettingError(
             f"Site '{name}' does not answer task '{task.name}', which is for simulated sites. Write into files what is "
             "public of the columns, or rows that nobody has to protect; and name them in the run's settings, as "
-            "'ranges' and 'public'."
+            "'schema' and 'public'."
         )
     check_consents(context, task.consents)
     promise = question.promise if isinstance(question, JoinQuestion) else task.promise
@@ -100,6 +100,6 @@ def _check_budget(context: Context, question: object) -> None:
     read_ledger(state_folder(context) or Path())
     if isinstance(question, JoinQuestion) and not (question.classes or allowed_classes(context)):
         raise BudgetError(
-            f"Site '{name}' has to name its classes without looking at its rows. Begin the run's file of ranges with a "
-            "line such as 'classes,0,1'; or write classes='0,1' into the site's node config."
+            f"Site '{name}' has to name its classes without looking at its rows. Write a line such as "
+            "'classes = [0, 1]' into the schema file; or classes='0,1' into the site's node config."
         )

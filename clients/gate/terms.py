@@ -10,6 +10,7 @@ from typing import cast
 from flwr.app import Context
 from flwr.common.logger import log
 
+from clients.table.schema_file import schema_of
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
@@ -19,7 +20,20 @@ from flower_pansvm.tasks.consents import AGREED, AGREEMENTS, CONSENTS, EXACT_SUM
 from flower_pansvm.terms import MIN_CLUSTER, Terms
 
 KEYS = (
-    *("data", "label", "row-id", "classes", "cache", "state", "name", "identity", "roster"),
+    *(
+        "data",
+        "label",
+        "row-id",
+        "schema",
+        "separator",
+        "decimal",
+        "classes",
+        "cache",
+        "state",
+        "name",
+        "identity",
+        "roster",
+    ),
     *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster", "blur"),
     *("epsilon", "delta", "colluders", EXACT_SUMS),
     *("risk-bound", "utility-share", "risk-weights"),
@@ -166,9 +180,13 @@ def least_rows(context: Context) -> int:
 
 
 def allowed_classes(context: Context) -> tuple[str, ...]:
-    """Return the labels that the hospital allows to be known, in canonical form; empty if it lists none."""
+    """Return the labels that the hospital allows to be known, in canonical form; empty if it lists none.
+
+    They are those of its node config, or else of the schema file.
+    """
     if "classes" not in context.node_config:
-        return ()
+        schema = schema_of(context)
+        return schema.classes if schema else ()
     labels = tuple(canonical_label(label) for label in str(context.node_config["classes"]).split(","))
     if len(set(labels)) > MOST_CLASSES or not all(map(can_be_class, labels)):
         raise SettingError(

@@ -6,6 +6,7 @@ from clients.gate.classes import disclosed_classes
 from clients.gate.membership import join_run
 from clients.gate.terms import is_simulated
 from clients.site import Site
+from clients.table.schema_file import schema_of
 from flower_pansvm.errors import TableError
 from flower_pansvm.tasks.joining import JOIN, JoinAnswer, JoinQuestion
 from flower_pansvm.version import VERSION
@@ -21,7 +22,7 @@ def join(site: Site, question: JoinQuestion) -> JoinAnswer:
             "run does not tell that. Write the table as CSV or Parquet."
         )
     classes = question.classes or disclosed_classes(site.context, site.labels(), question.positive_labels)
-    keys = join_run(site.context)
+    keys, schema = join_run(site.context), schema_of(site.context)
     site.first(SECRET, secret_of(site))
     return JoinAnswer(
         name=site.name,
@@ -30,4 +31,5 @@ def join(site: Site, question: JoinQuestion) -> JoinAnswer:
         columns=table.columns,
         absent_is_zero=table.absent_is_zero,
         classes=tuple(map(str, classes)),
+        schema=schema.digest if schema else "",
     )

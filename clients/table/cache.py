@@ -19,37 +19,38 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from clients.gate.state_folder import is_private
+from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table
 
-VERSION = 2
+VERSION = 3
 """Part of every key. Raise it when the copies' format changes, or what `read_table` makes of a file."""
 
 
-def read_through_cache(path: Path, label: str | None, folder: Path) -> Table:
+def read_through_cache(path: Path, label: str | None, folder: Path, form: TableForm = AS_IT_IS) -> Table:
     """Read a site's table for training, from its copy in ``folder`` if there is one.
 
     The cells of a copy are of type float32 if that holds every one of them exactly; `clients.table.table.align` makes
     float64 of them. Raises as `clients.table.reading.read_table` does; trouble with the copy is only logged.
     """
-    key = _key(path, label)
+    key = _key(path, label, form)
     if key is None:
-        return read_table(path, label)
+        return read_table(path, label, form=form)
     problem = _problem(folder)
     if problem:
         _say("no copy of '%s' is kept in the cache folder '%s': %s", path, folder, problem)
-        return read_table(path, label)
+        return read_table(path, label, form=form)
     entry = folder / key
     table = _load(entry, path)
     if table is None:
-        table = read_table(path, label)
+        table = read_table(path, label, form=form)
         # A file that was changed while it was read may not lie under the key of what it was before.
-        if key == _key(path, label):
+        if key == _key(path, label, form):
             _store(table, entry, path)
     return table
 
 
-def _key(path: Path, label: str | None) -> str | None:
+def _key(path: Path, label: str | None, form: TableForm) -> str | None:
     """Return the name of a file's copy: digests of its path, and of all that the copy depends on.
 
     None if the file cannot be opened.
@@ -60,8 +61,9 @@ def _key(path: Path, label: str | None) -> str | None:
             status = os.fstat(file.fileno())
     except OSError:
         return None
-    place = str(path.absolute())
-    return f"{_digest(place)}-{_digest(place, status.st_mtime_ns, status.st_size, label, VERSION)}"
+    place, schema = str(path.absolute()), form.schema.digest if form.schema else None
+    written = form.separator, form.decimal, schema
+    return f"{_digest(place)}-{_digest(place, status.st_mtime_ns, status.st_size, label, *written, VERSION)}"
 
 
 def _digest(*parts: str | int | None) -> str:

@@ -14,6 +14,7 @@ from typing import cast
 from flwr.app import Context
 
 from clients.gate.terms import site_name
+from clients.table.schema_file import schema_of
 from clients.table.table import LABEL, Table
 from flower_pansvm.errors import SettingError, TableError
 
@@ -26,6 +27,7 @@ OFF = "none"  # what the node config's ``cache`` says if no copies are to be kep
 def table_identity(context: Context) -> Hashable:
     """Return what tells one site's table from another's, and from what it was before its file was changed."""
     node = context.node_config
+    schema = schema_of(context)
     if "data" in node:
         status = Path(str(node["data"])).stat() if Path(str(node["data"])).is_file() else None
         return (
@@ -33,9 +35,12 @@ def table_identity(context: Context) -> Hashable:
             node.get("label"),
             node.get("row-id"),
             status and (status.st_mtime_ns, status.st_size),
+            *(node.get(key) for key in ("separator", "decimal")),
+            schema and schema.digest,
         )
     run = context.run_config
-    choice = tuple(run.get(key) for key in ("data", "label", "split", "seed", "data-dir"))
+    keys = ("data", "label", "split", "seed", "data-dir", "separator", "decimal", "drop")
+    choice = *(run.get(key) for key in keys), schema and schema.digest
     return node.get("num-partitions"), node.get("partition-id"), choice
 
 
@@ -43,21 +48,25 @@ def open_table(context: Context) -> Table:
     """Read the table of the site that a context belongs to.
 
     Its node config holds ``data``, the path of the table, and optionally ``label``, the name of the label column,
-    ``row-id``, that of a column by which rows are matched, and ``cache``, the folder for a copy of a large table; or
+    ``row-id``, that of a column by which rows are matched, ``schema``, the schema file that all sites share,
+    ``separator`` and ``decimal`` of a CSV file, and ``cache``, the folder for a copy of a large table; or
     ``partition-id`` and ``num-partitions`` of a simulated site.
     """
     node = context.node_config
     if "data" in node:
         path, folder = Path(str(node["data"])), cache_folder(context)
         label, row_id = (str(node.get(key) or "") or None for key in ("label", "row-id"))
+        from clients.table.form import TableForm  # noqa: PLC0415 - as below
+
+        form = TableForm.of(node, schema_of(context))
         # A copy has no row ids.
         if folder is not None and not row_id and path.is_file() and path.stat().st_size > LARGE:
             from clients.table.cache import read_through_cache  # noqa: PLC0415 - most tables are small
 
-            return read_through_cache(path, label, folder)
+            return read_through_cache(path, label, folder, form)
         from clients.table.reading import read_table  # noqa: PLC0415 - each message may start a process
 
-        return read_table(path, label, row_id)
+        return read_table(path, label, row_id, form)
     if "partition-id" not in node:
         raise TableError(
             "This site's node config names no table. Start the SuperNode with "
@@ -91,7 +100,9 @@ def label_place(context: Context) -> str:
     """Return which column of which file a site's labels are from, for errors; the file without its folder."""
     node = context.node_config
     if "data" in node:
-        return f"column '{node.get('label') or LABEL}' of '{Path(str(node['data'])).name}'"
+        schema = schema_of(context)
+        label = node.get("label") or (schema and schema.label) or LABEL
+        return f"column '{label}' of '{Path(str(node['data'])).name}'"
     return str(_simulated().label_place_of_node(context.run_config, int(cast(int, node["partition-id"]))))
 
 

@@ -1,6 +1,7 @@
 """A site's table as numbers, and its columns in the order of the federation. Nothing here leaves the site."""
 
-from collections.abc import Sequence
+import difflib
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -52,6 +53,13 @@ def align(table: Table, columns: Sequence[str]) -> Table:
         if column in here:
             X[:, index] = table.X[:, here[column]]
     return Table(tuple(columns), X, table.labels, table.absent_is_zero)
+
+
+def nearest_text(name: str, columns: Iterable[str]) -> str:
+    """Return which columns have a name most like another, whatever the case; for an error's detail."""
+    by_small = {column.casefold(): column for column in columns}
+    close = difflib.get_close_matches(name.casefold(), by_small, n=3, cutoff=0.0)
+    return f"The nearest column names are {', '.join(repr(by_small[one]) for one in close)}."
 
 
 def columns_text(columns: Sequence[str]) -> str:

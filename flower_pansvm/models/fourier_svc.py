@@ -78,16 +78,13 @@ class FourierSVC(Model):
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return schema, feature map and weights as arrays."""
-        names = {
-            key: np.array(getattr(self.schema_, key), dtype=np.str_) for key in Schema.__dataclass_fields__
-        }
         parts = {key: np.asarray(value) for key, value in vars(self.feature_map_).items()}
-        return {**names, **parts, "coef": self.coef_}
+        return {**self.schema_.to_arrays(), **parts, "coef": self.coef_}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Put the model together again from what :meth:`to_arrays` returned."""
-        schema = Schema(**{key: tuple(map(str, arrays[key])) for key in Schema.__dataclass_fields__})
+        schema = Schema.from_arrays(arrays)
         parts = {key: arrays[key] for key in FourierMap.__dataclass_fields__}
         feature_map = FourierMap(**{**parts, "linear": float(arrays["linear"])})  # type: ignore[arg-type]
         return cls.from_parts(schema, feature_map, arrays["coef"])

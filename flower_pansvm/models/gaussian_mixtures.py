@@ -86,15 +86,12 @@ class GaussianMixtures(Model):
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return schema, scaling and mixtures as arrays."""
-        names = {
-            key: np.array(getattr(self.schema_, key), dtype=np.str_) for key in Schema.__dataclass_fields__
-        }
-        return {**names, **vars(self.scaling_), **vars(self.mixtures_)}
+        return {**self.schema_.to_arrays(), **vars(self.scaling_), **vars(self.mixtures_)}
 
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Put the model together again from what :meth:`to_arrays` returned."""
-        schema = Schema(**{key: tuple(map(str, arrays[key])) for key in Schema.__dataclass_fields__})
+        schema = Schema.from_arrays(arrays)
         scaling = Scaling(*(arrays[one.name] for one in fields(Scaling)))
         return cls.from_parts(
             schema, scaling, ClassModels(*(arrays[one.name] for one in fields(ClassModels)))

@@ -208,9 +208,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
         kernel, fit = self.feature_map_.kernel, self.calibration_
         sigmoids = np.empty((2, 0)) if fit is None else np.stack([fit.slopes, fit.intercepts])
         return {
-            "columns": np.array(self.schema_.columns, dtype=np.str_),
-            "classes": np.array(self.schema_.classes, dtype=np.str_),
-            "positive_labels": np.array(self.schema_.positive_labels, dtype=np.str_),
+            **self.schema_.to_arrays(),
             "fill": self.scaling_.fill,
             "shift": self.scaling_.shift,
             "scale": self.scaling_.scale,
@@ -231,11 +229,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
         kernel = Kernel(str(arrays["kernel"]), gamma, int(degree), coef0)  # type: ignore[arg-type]
         slopes, intercepts = arrays["calibration"]
         return cls.from_parts(
-            Schema(
-                tuple(map(str, arrays["columns"])),
-                tuple(map(str, arrays["classes"])),
-                tuple(map(str, arrays["positive_labels"])),
-            ),
+            Schema.from_arrays(arrays),
             Scaling(arrays["fill"], arrays["shift"], arrays["scale"]),
             NystromMap(kernel, arrays["landmarks"], arrays["normalization"]),
             np.column_stack([arrays["coef"], arrays["intercept"]]),

@@ -20,7 +20,7 @@ class RandomFourierSVC(FourierSVC):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Put the model together again from what :meth:`to_arrays` returned."""
-        schema = Schema(**{key: tuple(map(str, arrays[key])) for key in Schema.__dataclass_fields__})
+        schema = Schema.from_arrays(arrays)
         feature_map = RandomFourierMap(
             arrays["low"], arrays["high"], arrays["frequencies"], float(arrays["intercept"])
         )

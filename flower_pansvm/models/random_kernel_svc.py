@@ -108,11 +108,8 @@ class RandomKernelSVC(Model):
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return schema, scaling, kernel, weights, column blocks and digests as arrays."""
         parts = self.parts_
-        names = {
-            key: np.array(getattr(self.schema_, key), dtype=np.str_) for key in Schema.__dataclass_fields__
-        }
         return {
-            **names,
+            **self.schema_.to_arrays(),
             **vars(parts.scaling),
             "kernel": np.array(parts.kernel.name),
             "mu": np.array(parts.kernel.gamma),
@@ -125,7 +122,7 @@ class RandomKernelSVC(Model):
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Put the model together again from what :meth:`to_arrays` returned."""
-        schema = Schema(**{key: tuple(map(str, arrays[key])) for key in Schema.__dataclass_fields__})
+        schema = Schema.from_arrays(arrays)
         parts = RandomKernelParts(
             Scaling(arrays["fill"], arrays["shift"], arrays["scale"]),
             Kernel(str(arrays["kernel"]), float(arrays["mu"])),  # type: ignore[arg-type]

@@ -1,6 +1,7 @@
 """The console script ``pansvm``: what its commands share, and how it ends."""
 
 import sys
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,7 +16,17 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
-Label = Annotated[str | None, typer.Option(help="Label column; 'label' if not given.")]
+Label = Annotated[str | None, typer.Option(help="Label column; the schema's, or 'label', if not given.")]
+SchemaFile = Annotated[
+    Path | None, typer.Option("--schema", help="Schema file of the columns, which all sites share.")
+]
+Separator = Annotated[
+    str, typer.Option(help="Between the fields of CSV files: a character, semicolon or tab.")
+]
+Decimal = Annotated[str, typer.Option(help="Before the decimals in CSV files: a point or a comma.")]
+Drop = Annotated[
+    list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be given several times.")
+]
 Positive = Annotated[str, typer.Option(help="Comma-separated labels that count as positive.")]
 Sites = Annotated[int, typer.Option(help="Number of sites the rows are dealt to.")]
 TestFraction = Annotated[float, typer.Option(help="Share of each site's rows kept for evaluation.")]

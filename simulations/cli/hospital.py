@@ -17,7 +17,7 @@ FOLDER = Path("hospital")
 @hospital.command()
 def init(
     name: Annotated[str, typer.Option(help="What this hospital is called in the study.")],
-    data: Annotated[str, typer.Option(help="Its table.")],
+    data: Annotated[str, typer.Option(help="Its table: a file (docs/tables.md).")],
     label: Annotated[str | None, typer.Option(help="Label column; 'label' if not given.")] = None,
     folder: Folder = FOLDER,
     min_sites: Annotated[

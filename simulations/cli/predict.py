@@ -6,25 +6,31 @@ from typing import Annotated
 
 import typer
 
-from simulations.cli.app import Label, cli
+from simulations.cli.app import Decimal, Drop, Label, Separator, cli
 
 
 @cli.command()
 def predict(
     model: Annotated[Path, typer.Argument(help="A model.npz.")],
-    file: Annotated[
-        Path, typer.Argument(help="CSV, Parquet or LIBSVM text with the columns of the training.")
-    ],
+    file: Annotated[Path, typer.Argument(help="A table with the columns of the training, and any others.")],
     label: Label = None,
+    row_id: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="Column that says who a row is.")
+    ] = None,
+    drop: Drop = None,
+    separator: Separator = "",
+    decimal: Decimal = ".",
     out: Annotated[
         Path | None, typer.Option(help="CSV file for the predictions.", show_default="print them")
     ] = None,
 ) -> None:
     """Predict the rows of a file; with a label column also the accuracy."""
+    from clients.table.form import TableForm  # noqa: PLC0415
     from clients.table.table import columns_text  # noqa: PLC0415
     from simulations.prediction import predict_file  # noqa: PLC0415
 
-    predictions = predict_file(model, file, label)
+    form = TableForm.of({"separator": separator, "decimal": decimal, "drop": ",".join(drop or [])}, None)
+    predictions = predict_file(model, file, label, row_id, form)
     if out is None:
         sys.stdout.write(predictions.frame.to_csv(index=False))
     else:

@@ -12,7 +12,18 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.setting_values import check_choice
 from flower_pansvm.terms import Scalar
 from simulations import selecting
-from simulations.cli.app import DataDir, Label, Positive, Sites, TestFraction, cli
+from simulations.cli.app import (
+    DataDir,
+    Decimal,
+    Drop,
+    Label,
+    Positive,
+    SchemaFile,
+    Separator,
+    Sites,
+    TestFraction,
+    cli,
+)
 from simulations.cli.assignments import assignments
 from simulations.cli.select import print_selection
 from simulations.cli.tune import print_choice
@@ -48,6 +59,10 @@ def run(
         ),
     ] = None,
     label: Label = None,
+    schema: SchemaFile = None,
+    separator: Separator = DEFAULTS.separator,
+    decimal: Decimal = DEFAULTS.decimal,
+    drop: Drop = None,
     positive: Positive = "",
     sites: Sites = DEFAULTS.sites,
     split: Annotated[
@@ -112,6 +127,10 @@ def run(
         options: dict[str, Scalar] = {
             "data": join_data(data or [DEFAULTS.data], data_dir),
             "label": label or "",
+            "schema": str(schema.absolute()) if schema else "",
+            "separator": separator,
+            "decimal": decimal,
+            "drop": ",".join(drop or []),
             "positive": positive,
             "sites": sites,
             "split": split,

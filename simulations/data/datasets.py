@@ -1,15 +1,19 @@
 """Data sets by name: shipped with scikit-learn, in a folder, from OpenML, or a file as a hospital would read it."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import sklearn.datasets
 
-from clients.table.file import SUFFIXES, read_frame, suffix_of
-from clients.table.reading import canonical_labels, table_from_frame
+from clients.table.cells import canonical_labels
+from clients.table.file import OTHER_SUFFIXES, SUFFIXES, read_frame, suffix_of
+from clients.table.form import AS_IT_IS, TableForm
+from clients.table.reading import label_of, table_from_frame
 from clients.table.table import LABEL, Table
-from flower_pansvm.errors import SettingError
+from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.setting_values import near_matches
 from simulations.data.partition import column_place
 
@@ -25,7 +29,11 @@ FOLDER_SUFFIXES = (".csv.gz", ".libsvm.gz")
 
 
 def load_dataset(
-    name: str, label: str | None = None, data_dir: Path | None = None, site_column: str | None = None
+    name: str,
+    label: str | None = None,
+    data_dir: Path | None = None,
+    site_column: str | None = None,
+    form: TableForm = AS_IT_IS,
 ) -> Table:
     """Load a data set by its name, or from a file.
 
@@ -40,12 +48,14 @@ def load_dataset(
         - a path that ends in one of `clients.table.file.SUFFIXES`, or ends so before ``.gz``;
         - ``NAME`` for ``NAME.csv.gz`` or ``NAME.libsvm.gz`` in the folder of data sets.
     label : str or None
-        Name of the label column; None for ``label``.
+        Name of the label column; None for the schema's, or ``label``.
     data_dir : Path or None
         Folder of data sets; None for the one that the environment variable PANSVM_DATA names.
     site_column : str or None
         A column that says which site a row is from. It may hold text, which is replaced by the place of the text
-        in sorted order, as a `Table` holds numbers only.
+        in sorted order, as a `Table` holds numbers only. It is the last column of the table.
+    form : TableForm
+        How a file is written, and the schema of its columns.
 
     Raises
     ------
@@ -54,10 +64,10 @@ def load_dataset(
     TableError
         If the table cannot be used, as in `clients.table.table.read_table`.
     """
-    label = label or LABEL
+    label = label or label_of(form.schema)
     path = locate(name, data_dir)
     if path is not None:
-        frame = read_frame(path)
+        frame = read_frame(path, form)
     elif name in SHIPPED:
         frame = _shipped_frame(name)
     else:
@@ -68,8 +78,24 @@ def load_dataset(
         places = {
             text: place for place, text in enumerate(sorted({text for text in texts if text is not None}))
         }
-        frame[site_column] = [float("nan") if text is None else places[text] for text in texts]
-    return table_from_frame(frame, label, path.name if path is not None else name)
+        site = [float("nan") if text is None else places[text] for text in texts]
+        frame = frame.drop(columns=site_column)
+    place = path.name if path is not None else name
+    table = table_from_frame(frame, label, place, form)
+    _check_classes(table, form, place)
+    if site_column is None:
+        return table
+    return replace(table, columns=(*table.columns, site_column), X=np.column_stack([table.X, site]))
+
+
+def _check_classes(table: Table, form: TableForm, place: str) -> None:
+    """Check that all labels are classes: a hospital leaves other rows out, a researcher has all in hand."""
+    classes = form.schema.classes if form.schema else ()
+    if classes and table.labels is not None and not np.isin(table.labels, classes).all():
+        raise TableError(
+            f"'{place}' has labels that are no classes of the schema file. Correct them, leave these rows out, or add "
+            "the classes to the file."
+        )
 
 
 def locate(name: str, data_dir: Path | None = None) -> Path | None:
@@ -82,7 +108,7 @@ def locate(name: str, data_dir: Path | None = None) -> Path | None:
     """
     if name in SHIPPED or name.startswith(OPENML):
         return None
-    if suffix_of(name) in SUFFIXES:
+    if suffix_of(name) in (*SUFFIXES, *OTHER_SUFFIXES):
         return Path(name)
     folder = data_dir
     if folder is None and os.environ.get(FOLDER_VARIABLE):

@@ -11,8 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from clients.table.table import LABEL, Table
+from clients.table.form import AS_IT_IS, TableForm
+from clients.table.reading import label_of
+from clients.table.table import Table
 from flower_pansvm.errors import SettingError
+from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
 from simulations.data.datasets import load_dataset, locate
 from simulations.data.partition import CHECKERBOARD, checkerboard, partition
@@ -56,7 +59,9 @@ def join_data(sources: Sequence[str], data_dir: str = "") -> str:
     return SEPARATOR.join(found)
 
 
-def number_of_sites(*, data: str, label: str, split: str, sites: int, seed: int, data_dir: str) -> int:
+def number_of_sites(
+    *, data: str, label: str, split: str, sites: int, seed: int, data_dir: str, form: TableForm = AS_IT_IS
+) -> int:
     """Return how many sites a run has; parameters as in `site_table`.
 
     It is ``sites``, unless ``data`` names several files, or the split is ``by:COLUMN`` or ``checkerboard:RxS``: then
@@ -68,7 +73,16 @@ def number_of_sites(*, data: str, label: str, split: str, sites: int, seed: int,
         return len(sources)
     stamp = _stamp(data, data_dir)
     return len(
-        _parts(data=data, label=label, split=split, sites=sites, seed=seed, data_dir=data_dir, stamp=stamp)
+        _parts(
+            data=data,
+            label=label,
+            split=split,
+            sites=sites,
+            seed=seed,
+            data_dir=data_dir,
+            form=form,
+            stamp=stamp,
+        )
     )
 
 
@@ -82,7 +96,14 @@ def table_of(settings: Settings, site: int) -> Table:
         seed=settings.seed,
         site=site,
         data_dir=settings.data_dir,
+        form=form_of(settings),
     )
+
+
+def form_of(settings: Settings) -> TableForm:
+    """Return how the tables of a run are written; SettingError if its schema file cannot be used."""
+    schema = TableSchema.read(Path(settings.schema)) if settings.schema else None
+    return TableForm.of(vars(settings), schema)
 
 
 def whole_rows_of(settings: Settings) -> list[Table]:
@@ -114,11 +135,20 @@ def label_place(settings: Settings, site: int) -> str:
     sources = settings.data.split(SEPARATOR)
     source = sources[site] if len(sources) > 1 else sources[0]
     path = locate(source, _folder(settings.data_dir))
-    return f"column '{settings.label or LABEL}' of '{source if path is None else path.name}'"
+    label = settings.label or label_of(form_of(settings).schema)
+    return f"column '{label}' of '{source if path is None else path.name}'"
 
 
 def site_table(
-    *, data: str, label: str, split: str, sites: int, seed: int, site: int, data_dir: str
+    *,
+    data: str,
+    label: str,
+    split: str,
+    sites: int,
+    seed: int,
+    site: int,
+    data_dir: str,
+    form: TableForm = AS_IT_IS,
 ) -> Table:
     """Return the table of one simulated site.
 
@@ -140,6 +170,8 @@ def site_table(
         Which site, from 0.
     data_dir : str
         Folder of data sets; empty for the one that PANSVM_DATA names.
+    form : TableForm
+        How the data sets are written, and the schema of their columns.
 
     Returns
     -------
@@ -157,19 +189,26 @@ def site_table(
     if len(sources) > 1:
         _check_no_split(split)
         _check_site(site, sites, len(sources))
-        return _whole(sources[site], label, data_dir, _stamp(sources[site], data_dir))
+        return _whole(sources[site], label, data_dir, form, _stamp(sources[site], data_dir))
     stamp = _stamp(data, data_dir)
     parts = _parts(
-        data=data, label=label, split=split, sites=sites, seed=seed, data_dir=data_dir, stamp=stamp
+        data=data,
+        label=label,
+        split=split,
+        sites=sites,
+        seed=seed,
+        data_dir=data_dir,
+        form=form,
+        stamp=stamp,
     )
     _check_site(site, sites, len(parts))
     return parts[site]
 
 
 @lru_cache(maxsize=256)
-def _whole(source: str, label: str, data_dir: str, stamp: Stamp) -> Table:  # noqa: ARG001
+def _whole(source: str, label: str, data_dir: str, form: TableForm, stamp: Stamp) -> Table:  # noqa: ARG001
     """Return a data set that is one site's table; the stamp makes a changed file a new entry of the cache."""
-    return _frozen(load_dataset(source, label, _folder(data_dir)))
+    return _frozen(load_dataset(source, label, _folder(data_dir), form=form))
 
 
 @lru_cache(maxsize=4)
@@ -181,11 +220,12 @@ def _parts(
     sites: int,
     seed: int,
     data_dir: str,
+    form: TableForm,
     stamp: Stamp,  # noqa: ARG001
 ) -> tuple[Table, ...]:
     """Return the tables of all sites of a data set that is dealt out; the stamp as in `_whole`."""
     site_column = split.removeprefix("by:") if split.startswith("by:") else None
-    table = load_dataset(data, label, _folder(data_dir), site_column)
+    table = load_dataset(data, label, _folder(data_dir), site_column, form)
     return tuple(_frozen(part) for part in partition(table, sites, split, seed))
 
 

@@ -1,7 +1,6 @@
 """What ``pansvm coordinator init`` and ``invite`` write."""
 
 import json
-import os
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import Any, Self
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum.identities import load_identity
 from flower_pansvm.secure_sum.new_identity import create_identity
+from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
 from simulations.deployment.certificates import make_certificates
 from simulations.deployment.files import PRIVATE, PUBLIC, new_folder, read_private, write_new
@@ -17,9 +17,7 @@ from simulations.deployment.hospital import INVITATION_FILE
 from simulations.deployment.invitation import SCHEMA_NAME, Invitation, check_address, check_hospitals
 from simulations.deployment.registration import Registration
 from simulations.deployment.service_files import nginx
-from strategies.promise_settings import TABLE, PromiseSettings
 from strategies.settings import settings_from
-from strategies.steps.public_ranges import PublicFile
 
 KEY_FILE, FLOWER_FOLDER, COORDINATOR_FILE = "coordinator.pem", "flower", "coordinator.json"
 OWN = "the coordinator's private key, made by `pansvm coordinator init`"
@@ -127,7 +125,7 @@ class Coordinator:
         """
         hospitals = tuple(registrations)
         check_hospitals(hospitals)
-        agreed = agreed_settings(settings, len(hospitals))
+        agreed = agreed_settings(settings, len(hospitals), schema)
         number, path = 1, self.folder / INVITATION_FILE
         if path.exists():
             if not renew:
@@ -149,11 +147,10 @@ class Coordinator:
         return made
 
 
-def agreed_settings(settings: Mapping[str, Scalar], hospitals: int) -> dict[str, Scalar]:
-    """Return the run config of a study, checked; SettingError if a setting is unknown or cannot be.
-
-    A path is made absolute: the ServerApp runs in another folder.
-    """
+def agreed_settings(
+    settings: Mapping[str, Scalar], hospitals: int, schema: Path | None = None
+) -> dict[str, Scalar]:
+    """Return the run config of a study, checked; SettingError if a setting is unknown or cannot be."""
     chosen = {**RECOMMENDED, "sites": hospitals, **settings}
     if settings.get("strategy", RECOMMENDED["strategy"]) != RECOMMENDED["strategy"]:
         # epsilon and delta are dp-svm's own, and of the systems that have them with another meaning.
@@ -165,24 +162,22 @@ def agreed_settings(settings: Mapping[str, Scalar], hospitals: int) -> dict[str,
             raise SettingError(
                 f"'{key}' is not for the hospitals to agree to: give it to `pansvm coordinator train`."
             )
-    if settings.get("ranges", TABLE) != TABLE:
-        chosen["ranges"] = os.path.abspath(os.path.expanduser(str(settings["ranges"])))
+    if "schema" in settings:
+        raise SettingError(
+            "The schema file travels with the invitation: name it by --schema FILE, and not by --set."
+        )
+    if schema is not None:
+        # The ServerApp runs in another folder.
+        chosen["schema"] = str(schema.expanduser().absolute())
+        TableSchema.read(Path(chosen["schema"]))
     parsed = settings_from(chosen)
-    if isinstance(parsed, PromiseSettings) and parsed.promise == "charged":
-        _check_ranges(parsed.ranges)
-    config: dict[str, Any] = parsed.to_config()
-    return {key: config[key] for key in chosen}
-
-
-def _check_ranges(ranges: str) -> None:
-    """Check that what is public of the columns is in a file: hospitals do not tell it of their tables."""
-    if ranges == TABLE:
+    if parsed.promise == "charged" and schema is None:
         raise SettingError(
             "What each column can hold, and the classes, have to be public in a run that is differentially private: "
-            "write them into a CSV file, from what is known of the measurements and not from the rows (docs/"
-            "differential-privacy.md), and add --set ranges=FILE."
+            "write them into a schema file (docs/tables.md; `pansvm schema TABLE` begins one), and add --schema FILE."
         )
-    PublicFile.read(Path(ranges))
+    config: dict[str, Any] = parsed.to_config()
+    return {key: config[key] for key in chosen}
 
 
 def _schema(path: Path) -> dict[str, str]:

@@ -55,7 +55,7 @@ def make_hospital(
     name : str
         What the hospital is called in the study.
     data : str
-        Path of its table, or the URL of a database.
+        Path of its table.
     label : str or None
         Name of the label column; None for ``label``.
     min_sites : int
@@ -84,11 +84,9 @@ def make_hospital(
         raise SettingError(
             "The path of the table or of the folder, or the label, holds a control character. Rename it."
         )
-    table = None if "://" in data else Path(data).expanduser().absolute()
-    if table is not None:
-        if not table.is_file():
-            raise SettingError(f"There is no table {table}. Is the path right?")
-        data = str(table)
+    table = Path(data).expanduser().absolute()
+    if not table.is_file():
+        raise SettingError(f"There is no table {table}. Is the path right?")
     folder = new_folder(folder)
     create_identity(folder / IDENTITY_FILE)
     key = generate_private_key(SECP384R1())
@@ -98,8 +96,9 @@ def make_hospital(
     for inner in (STATE_FOLDER, CACHE_FOLDER, FLOWER_FOLDER):
         (folder / inner).mkdir(mode=0o700)
     new_ledger(folder / STATE_FOLDER, test_fraction)
-    # A database's URL may hold a password.
-    write_new(folder / NODE_FILE, node_text(folder, name, data, label, min_sites, epsilon, delta), PRIVATE)
+    write_new(
+        folder / NODE_FILE, node_text(folder, name, str(table), label, min_sites, epsilon, delta), PRIVATE
+    )
     write_new(folder / "pansvm-hospital.service", unit(folder, name))
     write_new(folder / "Containerfile", container_file(folder, table))
     registration = Registration.of(name, load_identity(folder / IDENTITY_FILE), _public(key))

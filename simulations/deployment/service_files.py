@@ -82,9 +82,9 @@ def unit(folder: Path, name: str) -> str:
     )
 
 
-def container_file(folder: Path, table: Path | None) -> str:
-    """Return the container file of a hospital; without a table if that is in a database."""
-    volumes = [f"{folder}:{folder}", *([] if table is None else [f"{table}:{table}:ro"])]
+def container_file(folder: Path, table: Path) -> str:
+    """Return the container file of a hospital."""
+    volumes = (f"{folder}:{folder}", f"{table}:{table}:ro")
     version = ".".join(map(str, sys.version_info[:2]))
     return CONTAINER.format(
         file=shlex.quote(str(folder / "Containerfile")),

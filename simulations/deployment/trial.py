@@ -40,34 +40,33 @@ class Tables:
     ----------
     files : dict of str to Path
         The table of each hospital, by its name; the label column is ``label``.
-    ranges : str
-        Content of the file that says what is public of the columns and the classes.
+    schema : str
+        Content of the schema file: what is public of the columns and the classes.
     positive : str
         Labels that count as positive, by commas.
     """
 
     files: dict[str, Path]
-    ranges: str
+    schema: str
     positive: str = ""
 
 
 HEART = ("cleveland", "hungarian", "switzerland", "va")
-HEART_RANGES = """\
-classes,0,1,2,3,4
-column,low,high
-age,0,120
-sex,0,1
-cp,1,4
-trestbps,0,250
-chol,0,700
-fbs,0,1
-restecg,0,2
-thalach,0,250
-exang,0,1
-oldpeak,-5,10
-slope,1,3
-ca,0,3
-thal,3,7
+HEART_SCHEMA = """\
+classes = [0, 1, 2, 3, 4]
+columns.age.range = [0, 120]
+columns.sex.range = [0, 1]
+columns.cp.range = [1, 4]
+columns.trestbps.range = [0, 250]
+columns.chol.range = [0, 700]
+columns.fbs.range = [0, 1]
+columns.restecg.range = [0, 2]
+columns.thalach.range = [0, 250]
+columns.exang.range = [0, 1]
+columns.oldpeak.range = [-5, 10]
+columns.slope.range = [1, 3]
+columns.ca.range = [0, 3]
+columns.thal.range = [3, 7]
 """
 """What UCI's description of the heart data says that the columns can hold."""
 
@@ -75,7 +74,7 @@ thal,3,7
 def heart_tables(data_dir: Path) -> Tables:
     """Return the tables of the four hospitals of UCI's heart data; SettingError if the folder does not have them."""
     files = {place: locate(f"heart-{place}", data_dir) for place in HEART}
-    return Tables({place: file for place, file in files.items() if file}, HEART_RANGES, "1,2,3,4")
+    return Tables({place: file for place, file in files.items() if file}, HEART_SCHEMA, "1,2,3,4")
 
 
 def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> Tables:
@@ -92,7 +91,9 @@ def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> Table
         )
         files[f"hospital-{number}"] = folder / f"hospital-{number}.csv"
         frame.to_csv(files[f"hospital-{number}"], index=False)
-    return Tables(files, "classes,0,1\ncolumn,low,high\nage,0,120\npressure,40,250\n")
+    return Tables(
+        files, "classes = [0, 1]\ncolumns.age.range = [0, 120]\ncolumns.pressure.range = [40, 250]\n"
+    )
 
 
 def run_trial(
@@ -126,11 +127,12 @@ def run_trial(
     began = time.monotonic()
     folder = new_folder(folder)
     found, port = tables(folder), free_port()
-    write_new(folder / "ranges.csv", found.ranges)
+    write_new(folder / "schema.toml", found.schema)
     coordinator = Coordinator.make(folder / "coordinator", f"localhost:{port}", port)
     made = {name: make_hospital(folder / name, name, str(file)) for name, file in found.files.items()}
-    agreed = {"ranges": str(folder / "ranges.csv"), "positive": found.positive, **settings}
-    code = coordinator.invite((registration for _, registration in made.values()), agreed).code
+    registrations = [registration for _, registration in made.values()]
+    agreed = {"positive": found.positive, **settings}
+    code = coordinator.invite(registrations, agreed, folder / "schema.toml").code
     for name in made:
         accept(folder / name, coordinator.folder / "invitation.json", code)
     show(f"{len(made)} hospitals and a coordinator on port {port} are set up in {folder}")

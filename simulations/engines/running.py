@@ -18,7 +18,7 @@ from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
 from simulations.audit.audit import add_to_result, audit
 from simulations.data.partition import CHECKERBOARD, checkerboard
-from simulations.data.sites import label_place, number_of_sites, whole_rows_of
+from simulations.data.sites import form_of, label_place, number_of_sites, whole_rows_of
 from simulations.engines.flower_engine import run_on_flower
 from simulations.engines.flower_log import lines_to
 from simulations.engines.in_process import InProcessGrid
@@ -107,6 +107,7 @@ def with_sites_of_data(settings: Settings) -> Settings:
         sites=settings.sites,
         seed=settings.seed,
         data_dir=settings.data_dir,
+        form=form_of(settings),
     )
     return replace(settings, sites=sites)
 

@@ -22,6 +22,7 @@ SIGNATURE_BYTES = (0, 64)
 MOST_PUBLISHED_BYTES = 2**16
 MOST_COLUMNS, MOST_CLASSES = 2**20, 1000
 VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
+DIGEST = re.compile(r"(?:[0-9a-f]{32})?")
 MOST_TEXT = 500
 """Characters of the name of a column or a class."""
 
@@ -58,6 +59,8 @@ def check_join(answer: JoinAnswer, node: int) -> str:
             raise _refusal(name, f"its {part} does not have the length of one")
     if not VERSION.fullmatch(answer.version):
         raise _refusal(name, "its version is none")
+    if not DIGEST.fullmatch(answer.schema):
+        raise _refusal(name, "the digest of its schema file is none")
     _check_texts(name, "columns", answer.columns, MOST_COLUMNS)
     _check_texts(name, "classes", answer.classes, MOST_CLASSES)
     return name

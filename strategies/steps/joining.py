@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from logging import INFO
 
 from flwr.common.logger import log
@@ -13,6 +14,7 @@ from flower_pansvm.tasks.summing import PublicKeys
 from strategies.federation.envelope import Contact
 from strategies.federation.federation import Federation
 from strategies.settings import Settings
+from strategies.steps.agreed_schema import agreed_schema
 from strategies.steps.column_blocks import schema_by_columns
 from strategies.steps.common_schema import common_schema
 from strategies.steps.join_replies import check_join
@@ -39,6 +41,8 @@ def join(
 
     Raises
     ------
+    SettingError
+        If the sites have read their tables by different schema files, or by another than the run's.
     FederationError
         If too few sites connect, two have the same name, or what a site says of itself cannot be.
     TableError
@@ -51,6 +55,7 @@ def join(
     federation.enrol({name: _contact(node, answers[node]) for name, node in by_name.items()})
     if len(by_name) == 2:
         log(INFO, "only two sites take part: each learns the other's sums by taking its own off the total")
+    agreed = agreed_schema({name: answers[node].schema for name, node in by_name.items()}, settings.schema)
     columns = {name: answers[node].columns for name, node in by_name.items()}
     named = {name: answers[node].classes for name, node in by_name.items()}
     if by_columns:
@@ -58,6 +63,7 @@ def join(
     else:
         absent_is_zero = [name for name, node in by_name.items() if answers[node].absent_is_zero]
         schema = common_schema(columns, named, settings.positive_labels, absent_is_zero)
+    schema = replace(schema, table=agreed.text if agreed else "")
     federation.schema = schema
     federation.broadcast(
         SCHEMA,

@@ -1,93 +1,47 @@
-"""What is public of columns and classes: from a file that says what can be, or, in a simulation, from the tables."""
+"""What is public of columns and classes: from the schema file, or, in a simulation, from the tables."""
 
-import csv
 import math
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Self
 
 import numpy as np
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
-from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label
 from flower_pansvm.schema import NEGATIVE, POSITIVE, Schema
 from flower_pansvm.setting_values import near_matches
+from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.tasks.private_training import RANGES
 from flower_pansvm.tasks.task import Nothing
 from strategies.federation.federation import Federation
-from strategies.promise_settings import TABLE, PromiseSettings
+from strategies.promise_settings import PromiseSettings
 from strategies.steps.join_replies import check_extremes
 from strategies.steps.joining import join
 
-HEADER, CLASSES = ["column", "low", "high"], "classes"
-FORM = "Write a line 'column,low,high' into it, then one for each column, such as 'age,0,120'"
 
-
-@dataclass(frozen=True)
-class PublicFile:
-    """A CSV file of what is known of the columns and classes without looking at the rows.
-
-    Parameters
-    ----------
-    name : str
-        Of the file, for errors.
-    classes : tuple of str
-        Names of the classes; empty if it names none.
-    ends : dict of str to tuple of float
-        Low and high end of each column.
-    """
-
-    name: str
-    classes: tuple[str, ...]
-    ends: dict[str, tuple[float, float]]
-
-    @classmethod
-    def read(cls, path: Path) -> Self:
-        """Read the file.
-
-        Raises
-        ------
-        SettingError
-            If it cannot be read, or has names or ends that cannot be.
-        """
-        try:
-            with path.open(encoding="utf-8-sig", newline="") as file:
-                lines = [_cells(line) for line in csv.reader(file) if _cells(line)]
-        except (OSError, UnicodeDecodeError, csv.Error) as error:
+def public_classes(public: TableSchema, positive: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the classes of a run in which some labels count as positive; SettingError if they are no classes."""
+    for label in positive:
+        if public.classes and label not in public.classes:
             raise SettingError(
-                f"The file of public ranges, {path}, cannot be read ({type(error).__name__}). {FORM}; and name it with "
-                "ranges=/an/absolute/path."
-            ) from None
-        classes = _classes(path.name, lines.pop(0)[1:]) if lines and lines[0][0] == CLASSES else ()
-        if not lines or lines[0] != HEADER or any(len(line) != len(HEADER) for line in lines):
-            raise SettingError(f"{path.name} is no file of public ranges. {FORM}.")
-        return cls(
-            path.name, classes, {name: _ends(path.name, name, low, high) for name, low, high in lines[1:]}
-        )
-
-    def names(self, positive: tuple[str, ...]) -> tuple[str, ...]:
-        """Return the classes of a run in which some labels count as positive; SettingError if they are no classes."""
-        for label in positive:
-            if self.classes and label not in self.classes:
-                raise SettingError(
-                    f"'positive' names '{label}', and {self.name} has no such class. "
-                    f"{near_matches(label, self.classes)}"
-                )
-        return (NEGATIVE, POSITIVE) if positive else self.classes
-
-    def ranges(self, schema: Schema) -> tuple[Floats, Floats]:
-        """Return the low and the high end of each column, shape (columns,); SettingError if the file lacks one."""
-        missing = [column for column in schema.columns if column not in self.ends]
-        if missing:
-            more = f" (and for {len(missing) - 1} more)" if len(missing) > 1 else ""
-            raise SettingError(
-                f"{self.name} has no public range for the column '{missing[0]}'{more}. Write what the column can hold, "
-                f"from what is known of it and not from the rows: '{missing[0]},LOW,HIGH'. If it has another name "
-                f"there: {near_matches(missing[0], self.ends) if self.ends else 'the file names no column.'}"
+                f"'positive' names '{label}', and {public.name} has no such class. "
+                f"{near_matches(label, public.classes)}"
             )
-        low, high = np.array([self.ends[column] for column in schema.columns]).T
-        return low, high
+    return (NEGATIVE, POSITIVE) if positive else public.classes
+
+
+def ranges_of(public: TableSchema, schema: Schema) -> tuple[Floats, Floats]:
+    """Return the low and the high end of each column, shape (columns,); SettingError if the file lacks one."""
+    ends = public.public_ends
+    missing = [column for column in schema.columns if column not in ends]
+    if missing:
+        more = f" (and for {len(missing) - 1} more)" if len(missing) > 1 else ""
+        raise SettingError(
+            f"{public.name} has no public range for the column '{missing[0]}'{more}. Write what the column can hold, "
+            f"from what is known of it and not from the rows: 'range = [LOW, HIGH]' below [columns.\"{missing[0]}\"]. "
+            f"If it has another name there: {near_matches(missing[0], ends) if ends else 'the file has no range.'}"
+        )
+    low, high = np.array([ends[column] for column in schema.columns]).T
+    return low, high
 
 
 def join_with_ranges(federation: Federation, settings: PromiseSettings) -> tuple[Schema, Floats, Floats]:
@@ -96,16 +50,16 @@ def join_with_ranges(federation: Federation, settings: PromiseSettings) -> tuple
     Raises
     ------
     SettingError
-        If the file of public ranges cannot be read or lacks a column, or a site that is to tell its own is a hospital.
+        If the schema file cannot be read or lacks a range, or a site that is to tell its own is a hospital.
     FederationError, TableError
         As :func:`strategies.steps.joining.join`.
     """
-    if settings.ranges == TABLE:
+    if not settings.schema:
         schema = join(federation, settings)
         return schema, *ranges_of_tables(federation, len(schema.columns))
-    public = PublicFile.read(Path(settings.ranges))
-    schema = join(federation, settings, public.names(settings.positive_labels))
-    return schema, *public.ranges(schema)
+    public = TableSchema.read(Path(settings.schema))
+    schema = join(federation, settings, public_classes(public, settings.positive_labels))
+    return schema, *ranges_of(public, schema)
 
 
 def ranges_of_tables(federation: Federation, columns: int) -> tuple[Floats, Floats]:
@@ -147,34 +101,3 @@ def rounded_outward(value: float, *, up: bool) -> float:
     if not math.isclose(scaled, nearest, rel_tol=1e-9):
         nearest = math.ceil(scaled) if up else math.floor(scaled)
     return float(f"{nearest}e{-digits}")
-
-
-def _cells(line: list[str]) -> list[str]:
-    """Return the cells of a line without the empty ones at its end, which a spreadsheet writes after short lines."""
-    cells = [cell.strip() for cell in line]
-    while cells and not cells[-1]:
-        cells.pop()
-    return cells
-
-
-def _classes(file: str, names: list[str]) -> tuple[str, ...]:
-    labels = tuple(map(canonical_label, names))
-    if not 2 <= len(set(labels)) == len(labels) <= MOST_CLASSES or not all(map(can_be_class, labels)):
-        raise SettingError(
-            f"{file} begins with classes that cannot be. Write their names, each once, with commas between them, such "
-            f"as '{CLASSES},0,1': from 2 to {MOST_CLASSES}. They are {LABEL_RULE}."
-        )
-    return labels
-
-
-def _ends(file: str, column: str, low: str, high: str) -> tuple[float, float]:
-    try:
-        ends = float(low), float(high)
-    except ValueError:
-        ends = math.nan, math.nan
-    if not (-math.inf < ends[0] < ends[1] < math.inf):
-        raise SettingError(
-            f"{file} gives the column '{column}' the range from '{low}' to '{high}'. The low end has to be a number "
-            "below the high end; a column that is always the same may have any that holds it."
-        )
-    return ends

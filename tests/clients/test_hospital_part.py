@@ -7,11 +7,12 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = 8879
+MOST_LINES = 8974
 """Of what is loaded when a SuperNode starts the ClientApp. As few as can be; a change that needs more says why."""
 
-MOST_LINES_IN_ALL = 9763
-"""And with what a table or a node config brings in besides: reading of files, copies, identities, Paillier sums."""
+MOST_LINES_IN_ALL = 10628
+"""And with what a table or a node config brings in besides: the schema file, sources of tables, copies, identities,
+Paillier sums."""
 
 PACKAGES = {"cryptography", "flwr", "numpy", "scipy", "sklearn"}
 """What the hospital's part imports besides the standard library, some of it only when it is needed."""
@@ -65,6 +66,8 @@ def test_what_is_loaded_only_when_it_is_needed_is_counted_too() -> None:
     assert {
         "clients.table.file",
         "clients.table.cache",
+        "clients.table.sources.sql",
+        "flower_pansvm.table_schema",
         "flower_pansvm.secure_sum.identities",
     } <= modules.keys()
     assert lines_of(modules) <= MOST_LINES_IN_ALL

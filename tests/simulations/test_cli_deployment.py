@@ -5,12 +5,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.simulations.deployment.conftest import SCHEMA
+
 Run = Callable[..., tuple[int, str, str]]
 
 
 @pytest.fixture
 def tables(hospital_files: list[Path], tmp_path: Path) -> list[Path]:
-    (tmp_path / "ranges.csv").write_text("classes,0,1\ncolumn,low,high\nage,0,120\ndose,-1,1\n")
+    (tmp_path / "ours.toml").write_text(SCHEMA)
     return hospital_files
 
 
@@ -29,7 +31,7 @@ def test_each_hospital_types_two_commands_before_it_starts(pansvm: Run, tables: 
         assert (code, err) == (0, "")
         told[f"h{number}"] = code_in(out, "Its code")
     files = [f"{name}/{name}.registration.json" for name in told]
-    code, out, err = pansvm("coordinator", "invite", *files, "--set", "ranges=ranges.csv")
+    code, out, err = pansvm("coordinator", "invite", *files, "--schema", "ours.toml")
     assert (code, err) == (0, "")
     for name, own in told.items():
         assert f"  {name}: {own}" in out.splitlines()
@@ -50,7 +52,7 @@ def test_each_hospital_types_two_commands_before_it_starts(pansvm: Run, tables: 
         (["hospital", "accept", "nothing.json", "--code", "x"], "nothing.json cannot be read"),
         (["hospital", "accept", "hospital0.csv", "--code", "x"], "is no JSON file of pansvm"),
         (["hospital", "start"], "is no hospital's folder"),
-        (["hospital", "start", "--folder", "ranges.csv"], "is no hospital's folder"),
+        (["hospital", "start", "--folder", "ours.toml"], "is no hospital's folder"),
         (["coordinator", "init", "--address", "https://a:1"], "is no address"),
         (["coordinator", "init", "--address", "a:1", "--port", "70000"], "The port 70000 cannot be"),
         (["coordinator", "invite", "a.json"], "is no coordinator's folder"),

@@ -20,6 +20,7 @@ from flower_pansvm.models.model import load_model
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.clipping import clipped
 from flower_pansvm.schema import Schema
+from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
 from simulations.audit.audit import audit
 from simulations.engines.in_process import InProcessGrid
@@ -30,7 +31,7 @@ from strategies.dp_svm import DpSvm
 from strategies.settings import Settings, make_settings
 from strategies.steps.private_fit import NoisyRidge, orthogonal_frequencies, shares, symmetric
 from strategies.steps.private_training import evaluated
-from strategies.steps.public_ranges import PublicFile, rounded_outward
+from strategies.steps.public_ranges import ranges_of, rounded_outward
 
 MakeGrid = Callable[..., InProcessGrid]
 
@@ -164,6 +165,9 @@ def test_a_lost_site_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
     assert told["epsilon_train"] <= 1.0
 
 
+RANGES = "[columns.dose]\nrange = [-0.02, 0.02]\n[columns.age]\nrange = [30, 90]\n"
+
+
 def write_hospitals(tmp_path: Path, rows: int = 1500) -> list[Path]:
     X, y = make_moons(rows, noise=0.15, random_state=0)
     frame, files = pd.DataFrame({"age": 50 + 10 * X[:, 0], "dose": X[:, 1] / 100, "label": y}), []
@@ -177,7 +181,7 @@ def write_hospitals(tmp_path: Path, rows: int = 1500) -> list[Path]:
 def files(tmp_path: Path, state_home: Path) -> list[Path]:
     for number in range(3):
         new_ledger(state_home / f"site-hospital{number}", 0.2)
-    (tmp_path / "ranges.csv").write_text("column,low,high\ndose,-0.02,0.02\nage,30,90\n")
+    (tmp_path / "ranges.toml").write_text(RANGES)
     return write_hospitals(tmp_path)
 
 
@@ -186,7 +190,7 @@ EXTREMES: dict[str, Scalar] = {"extremes": "agreed"}
 
 
 def of_hospitals(tmp_path: Path, **values: Any) -> Settings:
-    return settings_of(**{"sites": 3, "epsilon": 4.0, "ranges": str(tmp_path / "ranges.csv"), **values})
+    return settings_of(**{"sites": 3, "epsilon": 4.0, "schema": str(tmp_path / "ranges.toml"), **values})
 
 
 def test_hospitals_pay_for_every_answer_and_then_no_more(
@@ -322,8 +326,8 @@ def test_a_budget_smaller_than_the_runs_ends_the_steps_early(
         ({**NODE, "aggregation": "plain"}, {"aggregation": "plain"}, "in secure sums only"),
         (NODE, {"strategy": "pan-svm"}, "does not take part in sums without differential privacy"),
         (NODE, {"strategy": "local-only"}, "does not take part in sums without differential privacy"),
-        (NODE, {"ranges": "table"}, "'ranges', which is for simulated sites"),
-        ({**NODE, **EXTREMES, "exact-sums": "agreed"}, {"ranges": "table"}, "for simulated sites"),
+        (NODE, {"schema": ""}, "'ranges', which is for simulated sites"),
+        ({**NODE, **EXTREMES, "exact-sums": "agreed"}, {"schema": ""}, "for simulated sites"),
     ],
 )
 def test_hospitals_refuse(
@@ -349,8 +353,8 @@ def test_classes_of_the_file_take_none_from_the_rows(
     frame = pd.read_csv(files[0], dtype={"label": str})
     frame.loc[:9, "label"] = "O'Hara, Ann, 12.5"
     frame.to_csv(files[0], index=False)
-    public = tmp_path / "ranges.csv"
-    public.write_text(f"classes,0,1\n{public.read_text()}")
+    public = tmp_path / "ranges.toml"
+    public.write_text(f"classes = ['0', '1']\n{public.read_text()}")
     settings = of_hospitals(tmp_path, steps=0)
     grid = hospitals(settings, files, {"epsilon": 4.0})
     with caplog.at_level("WARNING", logger="flwr"):
@@ -369,15 +373,15 @@ def test_classes_of_the_file_take_none_from_the_rows(
 def test_labels_that_count_as_positive_are_public_too(
     files: list[Path], hospitals: MakeGrid, tmp_path: Path
 ) -> None:
-    public = tmp_path / "ranges.csv"
-    public.write_text(f"classes,0,1\n{public.read_text()}")
+    public = tmp_path / "ranges.toml"
+    public.write_text(f"classes = ['0', '1']\n{public.read_text()}")
     settings = of_hospitals(tmp_path, steps=0, positive="1")
     strategy = trained(settings, hospitals(settings, files, {"epsilon": 4.0}))
     assert strategy.outcome.evaluation is not None
     assert strategy.outcome.evaluation.accuracy is not None
     assert strategy.outcome.evaluation.accuracy > 0.8
     wrong = of_hospitals(tmp_path, positive="2")
-    with pytest.raises(SettingError, match=r"'positive' names '2', and ranges\.csv has no such class"):
+    with pytest.raises(SettingError, match=r"'positive' names '2', and ranges\.toml has no such class"):
         trained(wrong, hospitals(wrong, files, {"epsilon": 4.0}, run_id=2))
 
 
@@ -426,41 +430,22 @@ def test_too_few_rows_are_told_before_most_of_the_budget_is_spent() -> None:
         trained(settings_of(epsilon=0.2))
 
 
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        (None, "cannot be read"),
-        ("", "is no file of public ranges"),
-        ("age,30,90\n", "is no file of public ranges"),
-        ("column,low,high\nage,30\n", "is no file of public ranges"),
-        ("column,low,high\nage,30,90\n", r"no public range for the column 'dose'.*'dose,LOW,HIGH'"),
-        ("column,low,high\nage,30,90\ndoes,0,1\n", "Did you mean 'does'"),
-        ("column,low,high\nage,90,30\ndose,0,1\n", "gives the column 'age' the range from '90' to '30'"),
-        ("column,low,high\nage,30,30\ndose,0,1\n", "below the high end"),
-        ("column,low,high\nage,young,30\ndose,0,1\n", "from 'young'"),
-        ("column,low,high\nage,nan,30\ndose,0,1\n", "from 'nan'"),
-        ("classes,0\ncolumn,low,high\nage,30,90\ndose,0,1\n", "begins with classes that cannot be"),
-        ("classes,0,1,1.0\ncolumn,low,high\nage,30,90\ndose,0,1\n", "begins with classes that cannot be"),
-        ("classes,0,2.5\ncolumn,low,high\nage,30,90\ndose,0,1\n", "begins with classes that cannot be"),
-        ("classes,0,1\n", "is no file of public ranges"),
-    ],
-)
-def test_ranges_that_cannot_be(tmp_path: Path, text: str | None, told: str) -> None:
-    path = tmp_path / "file.csv"
-    if text is not None:
-        path.write_text(text)
+def test_a_column_without_a_public_range_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "file.toml"
+    path.write_text("[columns.age]\nrange = [30, 90]\n[columns.Does]\nrange = [0, 1]\n")
+    told = r"no public range for the column 'dose'.*'range = \[LOW, HIGH\]'.*Did you mean 'Does'"
     with pytest.raises(SettingError, match=told):
-        PublicFile.read(path).ranges(Schema(("age", "dose"), ("0", "1")))
+        ranges_of(TableSchema.read(path), Schema(("age", "dose"), ("0", "1")))
 
 
-def test_a_spreadsheet_may_fill_short_lines_up(tmp_path: Path) -> None:
-    path = tmp_path / "file.csv"
-    path.write_text("classes,yes,no,may be\ncolumn,low,high,\n,,,\nclasses,30,90,\ndose,0,1,\n")
-    found = PublicFile.read(path)
-    assert found.classes == ("yes", "no", "may be")
-    # A column may have the same name as the line of the classes.
-    low, high = found.ranges(Schema(("dose", "classes"), ("yes", "no")))
-    assert (low.tolist(), high.tolist()) == ([0, 30], [1, 90])
+def test_categories_have_the_ends_of_zero_and_one(tmp_path: Path) -> None:
+    path = tmp_path / "file.toml"
+    path.write_text(
+        RANGES
+        + '[columns.sex]\nkind = "category"\ncategories = ["f", "m"]\n[columns.pain]\nkind = "yes/no"\n'
+    )
+    low, high = ranges_of(TableSchema.read(path), Schema(("pain", "sex=m", "age"), ("0", "1")))
+    assert (low.tolist(), high.tolist()) == ([0, 0, 30], [1, 1, 90])
 
 
 @pytest.mark.parametrize("value", [0.0, 1.0, -7.4172179, 0.078, 846.0, 2.5e-9, -1e12, 99.1, 0.1 + 0.2])

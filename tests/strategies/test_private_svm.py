@@ -153,7 +153,7 @@ def test_simulated_noise_follows_from_the_seed_and_other_noise_from_nothing() ->
 
     assert key() == key() != key(seed=1)
     # With public ends of columns the sites may be hospitals.
-    assert key(ranges="/ranges.csv") != key(ranges="/ranges.csv")
+    assert key(schema="/schema.toml") != key(schema="/schema.toml")
 
 
 def test_more_epsilon_is_less_noise() -> None:
@@ -300,7 +300,9 @@ NODE: dict[str, Scalar] = {"epsilon": 4.0, "delta": 1e-5, "classes": "0,1"}
 def files(tmp_path: Path, state_home: Path) -> list[Path]:
     X, y = make_moons(6000, noise=0.15, random_state=0)
     frame = pd.DataFrame({"age": 50 + 10 * X[:, 0], "dose": X[:, 1] / 100, "label": y})
-    (tmp_path / "ranges.csv").write_text("column,low,high\ndose,-0.02,0.02\nage,30,90\n")
+    (tmp_path / "ranges.toml").write_text(
+        "[columns.dose]\nrange = [-0.02, 0.02]\n[columns.age]\nrange = [30, 90]\n"
+    )
     frame.iloc[:20].to_csv(tmp_path / "public.csv", index=False)
     found = []
     for number, part in enumerate(np.array_split(np.arange(20, 6000), 3)):
@@ -315,7 +317,7 @@ def of_hospitals(tmp_path: Path, **values: Any) -> Settings:
         "sites": 3,
         "epsilon": 3.0,
         "sigma": 0.4,
-        "ranges": str(tmp_path / "ranges.csv"),
+        "schema": str(tmp_path / "ranges.toml"),
         "C_total": 30.0,
     }
     return settings_of(**{**usual, "frequencies": 20, "guarantee": "local", **values})
@@ -357,7 +359,7 @@ def test_local_answers_are_charged_and_then_no_more(
         (NODE, {"guarantee": "release"}, "exact-sums='agreed'"),
         ({}, {"guarantee": "release"}, "exact-sums='agreed'"),
         ({}, {}, "no budget for differential privacy"),
-        (NODE, {"ranges": "table"}, "'ranges', which is for simulated sites"),
+        (NODE, {"schema": ""}, "'ranges', which is for simulated sites"),
         (NODE, {"strategy": "hybrid-svm"}, "'public_rows', which is for simulated sites"),
         ({"exact-sums": "defended"}, {"guarantee": "release"}, "exact-sums='agreed'"),
         ({**NODE, "epsilon": 0.5}, {}, "not enough is left"),

@@ -104,6 +104,7 @@ BAD: list[tuple[str, Scalar]] = [
     ("cv-folds", 1),
     ("degree", 0),
     ("seed", 2**32),
+    ("decimal", ";"),
     *[("curvature", value) for value in (-0.5, "nan", "inf", "none")],
     *[("blur", value) for value in (-1, 2.5, "nan", "inf", "all")],
     *[(name, value) for name in ("coef0", "intercept") for value in (-0.5, "nan", "inf", "none")],
@@ -118,7 +119,11 @@ BAD: list[tuple[str, Scalar]] = [
         for value in (2, "yes", "", 0.5)
     ],
 ]
-FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregation", "ranges", "public"}
+FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregation", "public"} | {
+    "schema",
+    "separator",
+    "drop",
+}
 """What these name is looked up elsewhere: data, files and protocols. Paillier knows the least key-bits."""
 
 

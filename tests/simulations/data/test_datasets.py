@@ -99,7 +99,7 @@ def test_a_column_of_sites_may_hold_text(tmp_path):
     path = tmp_path / "all.csv"
     path.write_text("hospital,age,label\nnorth,1,a\neast,2,b\n north,3,a\n?,4,a\n")
     table = load_dataset(str(path), site_column="hospital")
-    np.testing.assert_array_equal(table.X, [[1, 1], [0, 2], [1, 3], [np.nan, 4]])
+    np.testing.assert_array_equal(table.X, [[1, 1], [2, 0], [3, 1], [4, np.nan]])
     with pytest.raises(TableError, match="text or a date"):
         load_dataset(str(path))
 

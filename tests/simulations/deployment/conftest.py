@@ -10,7 +10,7 @@ from simulations.deployment.hospital import accept, make_hospital
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.registration import Registration
 
-RANGES = "classes,0,1\ncolumn,low,high\nage,0,120\ndose,-1,1\n"
+SCHEMA = "classes = [0, 1]\ncolumns.age.range = [0, 120]\ncolumns.dose.range = [-1, 1]\n"
 
 
 @dataclass
@@ -19,12 +19,15 @@ class Study:
     hospitals: dict[str, Path]  # their folders
     files: dict[str, Path]  # their registrations
     settings: dict[str, str]
+    schema: Path | None
 
     def registrations(self) -> list[Registration]:
         return [Registration.read(file) for file in self.files.values()]
 
     def invite(self, **changes: object) -> Invitation:
-        return self.coordinator.invite(self.registrations(), self.settings, **changes)  # type: ignore[arg-type]
+        return self.coordinator.invite(
+            self.registrations(), self.settings, **{"schema": self.schema, **changes}
+        )  # type: ignore[arg-type]
 
     @property
     def invitation(self) -> Path:
@@ -36,14 +39,14 @@ class Study:
 
 @pytest.fixture
 def study(tmp_path: Path, hospital_files: list[Path]) -> Study:
-    ranges = tmp_path / "ranges.csv"
-    ranges.write_text(RANGES)
+    schema = tmp_path / "ours.toml"
+    schema.write_text(SCHEMA)
     coordinator = Coordinator.make(tmp_path / "coordinator", "localhost:8443", 8443)
     folders, files = {}, {}
     for name, table in zip(("north", "south", "west"), hospital_files, strict=True):
         folders[name] = tmp_path / name
         files[name], _ = make_hospital(tmp_path / name, name, str(table))
-    return Study(coordinator, folders, files, {"ranges": str(ranges)})
+    return Study(coordinator, folders, files, {}, schema)
 
 
 @pytest.fixture

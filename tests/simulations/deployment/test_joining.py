@@ -25,7 +25,7 @@ from simulations.deployment.hospital import accept, make_hospital, own_registrat
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.node_config import read_node_config
 from simulations.deployment.registration import Registration
-from tests.simulations.deployment.conftest import Study
+from tests.simulations.deployment.conftest import SCHEMA, Study
 
 SECRET = {
     "identity.pem",
@@ -107,15 +107,6 @@ def test_the_server_certificate_is_signed_by_the_authority_and_names_the_address
     assert "server_name coordinator.example.org;" in (folder / "nginx.conf").read_text()
 
 
-def test_a_databases_password_is_in_the_private_node_config_only(tmp_path: Path) -> None:
-    make_hospital(tmp_path / "h", "north", "postgresql://reader:geheim@db/heart")
-    holders = [
-        file for file in (tmp_path / "h").rglob("*") if file.is_file() and b"geheim" in file.read_bytes()
-    ]
-    assert [file.name for file in holders] == ["node.toml"]
-    assert stat.S_IMODE(holders[0].stat().st_mode) == 0o600
-
-
 def test_nothing_is_overwritten(joined: Study, hospital_files: list[Path]) -> None:
     folder = joined.hospitals["north"]
     before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
@@ -140,13 +131,20 @@ def test_a_renewed_invitation_replaces_the_old_one_and_never_the_other_way(joine
         accept(joined.hospitals["north"], kept, Invitation.read(kept).code)
 
 
-def test_the_schema_file_travels_along(study: Study, tmp_path: Path) -> None:
-    (tmp_path / "heart.yaml").write_text("columns: {}\n")
-    study.invite(schema=tmp_path / "heart.yaml")
+def test_the_schema_file_travels_along(invited: Study) -> None:
+    invited.accept("north")
+    folder = invited.hospitals["north"]
+    assert (folder / "schema.toml").read_text() == SCHEMA
+    assert tomllib.loads((folder / "node.toml").read_text())["schema"] == str(folder / "schema.toml")
+
+
+def test_a_table_that_does_not_fit_the_schema_is_found_before_the_hospital_connects(study: Study) -> None:
+    assert study.schema is not None
+    study.schema.write_text(SCHEMA + "columns.sugar.range = [0, 9]\n")
+    study.invite()
     study.accept("north")
-    folder = study.hospitals["north"]
-    assert (folder / "schema.yaml").read_text() == "columns: {}\n"
-    assert tomllib.loads((folder / "node.toml").read_text())["schema"] == str(folder / "schema.yaml")
+    with pytest.raises(PanSVMError, match="sugar"):
+        list(check_hospital(study.hospitals["north"]))
 
 
 # What an attacker, or a mistake, changes; who is named for it.
@@ -178,7 +176,7 @@ def test_a_coordinator_that_tells_hospitals_different_rosters_is_found_by_the_co
 
 def test_another_coordinator_is_refused_once_one_is_known(joined: Study, tmp_path: Path) -> None:
     other = Coordinator.make(tmp_path / "mallory", "localhost:8443", 8443)
-    made = other.invite(joined.registrations(), joined.settings)
+    made = other.invite(joined.registrations(), joined.settings, joined.schema)
     with pytest.raises(SettingError, match="signed by another key"):
         accept(joined.hospitals["north"], other.folder / "invitation.json", made.code)
 
@@ -286,8 +284,7 @@ BAD_SETTINGS: dict[str, tuple[dict[str, str], str]] = {
     "unknown strategy": ({"strategy": "dp-swm"}, "dp-svm"),
     "another's setting": ({"landmarks": "20"}, "is a setting of"),
     "out": ({"out": "/x"}, "not for the hospitals to agree to"),
-    "no ranges": ({"ranges": "table"}, "have to be public"),
-    "no such ranges": ({"ranges": "/no/such.csv"}, "cannot be read"),
+    "schema": ({"schema": "/x.toml"}, "name it by --schema"),
 }
 
 
@@ -302,9 +299,19 @@ def test_a_setting_that_cannot_be_is_told_to_the_coordinator_and_not_to_the_hosp
     assert not study.invitation.exists()
 
 
+def test_a_private_run_needs_a_schema_that_can_be_read(study: Study, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=r"have to be public.*add --schema"):
+        study.invite(schema=None)
+    (tmp_path / "bad.toml").write_text("colums = 3\n")
+    for bad, said in ((tmp_path / "no.toml", "no.toml"), (tmp_path / "bad.toml", "columns")):
+        with pytest.raises(SettingError, match=said):
+            study.invite(schema=bad)
+    assert not study.invitation.exists()
+
+
 def test_a_hospital_that_agrees_to_more_is_asked_by_its_node_config_only(study: Study) -> None:
     """PAN-SVM's sums are not charged: the invitation can be accepted, but not be started with."""
-    study.settings = {"strategy": "pan-svm"}
+    study.settings, study.schema = {"strategy": "pan-svm"}, None
     assert study.invite().promise == "defended"
     study.accept("north")
     folder = study.hospitals["north"]
@@ -336,21 +343,21 @@ def test_a_budget_that_is_spent_in_part_is_told_and_no_reason_to_stay_away(joine
 def test_two_hospitals_with_something_in_common_are_named(study: Study, tmp_path: Path) -> None:
     north, south, _ = study.registrations()
     with pytest.raises(SettingError, match="'north' and 'north' have the same name"):
-        study.coordinator.invite([north, south, north], study.settings)
+        study.coordinator.invite([north, south, north], study.settings, study.schema)
     identity = load_identity(study.hospitals["north"] / "identity.pem")
     twin = Registration.of("North", identity, own_registration(study.hospitals["west"]).supernode_key)
     with pytest.raises(SettingError, match="'north' and 'North' have the same name"):
-        study.coordinator.invite([north, south, twin], study.settings)
+        study.coordinator.invite([north, south, twin], study.settings, study.schema)
     twin = Registration.of("east", identity, twin.supernode_key)
     with pytest.raises(SettingError, match="'north' and 'east' have the same identity"):
-        study.coordinator.invite([north, south, twin], study.settings)
+        study.coordinator.invite([north, south, twin], study.settings, study.schema)
     twin = Registration.of(
         "east", load_identity(study.hospitals["west"] / "identity.pem"), north.supernode_key
     )
     with pytest.raises(SettingError, match="'north' and 'east' have the same supernode key"):
-        study.coordinator.invite([north, south, twin], study.settings)
+        study.coordinator.invite([north, south, twin], study.settings, study.schema)
     with pytest.raises(SettingError, match="at least two hospitals"):
-        study.coordinator.invite([north], study.settings)
+        study.coordinator.invite([north], study.settings, study.schema)
 
 
 def test_a_coordinator_cannot_pair_a_hospitals_identity_with_another_key(invited: Study) -> None:

@@ -12,6 +12,7 @@ from clients.gate.budget import read_ledger
 from clients.table.reading import read_table
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.model import load_model
+from flower_pansvm.table_schema import TableSchema
 from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.hospital import accept, make_hospital
 from simulations.deployment.trial import (
@@ -24,7 +25,6 @@ from simulations.deployment.trial import (
     wait_for,
 )
 from simulations.engines.processes import free_port
-from strategies.steps.public_ranges import PublicFile
 
 ROOT = Path(__file__).parents[3]
 
@@ -76,13 +76,12 @@ def test_a_hospital_whose_key_the_server_does_not_know_is_told_so(tmp_path: Path
     port = free_port()
     coordinator = Coordinator.make(tmp_path / "coordinator", f"localhost:{port}", port)
     tables = generated_tables(tmp_path, hospitals=3, rows=20)
-    (tmp_path / "ranges.csv").write_text(tables.ranges)
+    (tmp_path / "ours.toml").write_text(tables.schema)
     made = [make_hospital(tmp_path / name, name, str(file))[1] for name, file in tables.files.items()]
-    settings = {"ranges": str(tmp_path / "ranges.csv")}
     west = tmp_path / made[2].name
-    first = coordinator.invite(made, settings)
+    first = coordinator.invite(made, {}, tmp_path / "ours.toml")
     accept(west, coordinator.folder / "invitation.json", first.code)
-    coordinator.invite(made[:2], settings, renew=True)
+    coordinator.invite(made[:2], {}, tmp_path / "ours.toml", renew=True)
     with started_command("coordinator", tmp_path) as link:
         wait_for({"coordinator": link}, tmp_path, READY)
         command = [sys.executable, "-m", "simulations", "hospital", "start", "--folder", str(west)]
@@ -95,24 +94,24 @@ def test_a_hospital_whose_key_the_server_does_not_know_is_told_so(tmp_path: Path
 
 def test_the_generated_tables_are_within_their_public_ranges(tmp_path: Path) -> None:
     tables = generated_tables(tmp_path)
-    (tmp_path / "ranges.csv").write_text(tables.ranges)
-    public = PublicFile.read(tmp_path / "ranges.csv")
+    (tmp_path / "ours.toml").write_text(tables.schema)
+    public = TableSchema.read(tmp_path / "ours.toml")
     for file in tables.files.values():
         table = read_table(file)
         assert set(table.labels if table.labels is not None else ()) == set(public.classes)
         for column, values in zip(table.columns, table.X.T, strict=True):
-            low, high = public.ends[column]
+            low, high = public.public_ends[column]
             assert low <= values.min() < values.max() <= high
 
 
 def test_the_heart_tables_have_the_columns_whose_ranges_are_public(shared_data: Path, tmp_path: Path) -> None:
     tables = heart_tables(shared_data)
     assert tuple(tables.files) == HEART
-    (tmp_path / "ranges.csv").write_text(tables.ranges)
-    public = PublicFile.read(tmp_path / "ranges.csv")
+    (tmp_path / "ours.toml").write_text(tables.schema)
+    public = TableSchema.read(tmp_path / "ours.toml")
     for file in tables.files.values():
         table = read_table(file)
-        assert set(table.columns) == set(public.ends)
+        assert set(table.columns) == set(public.public_ends)
         assert set(table.labels if table.labels is not None else ()) <= set(public.classes)
 
 

@@ -93,6 +93,7 @@ def test_a_name_that_is_none_is_refused(name: str, hospital_files: list[Path], h
         (put_part("disclosed", published=1.5), "something else as 'published'"),
         (put_part("disclosed", published=bytes(2**17)), "its published does not have the length"),
         (put_part("disclosed", signature=bytes(63)), "'hospital1' sent cannot be: its signature"),
+        (put_part("disclosed", schema="ours"), "the digest of its schema file is none"),
         (put_part("disclosed", absent_is_zero=1), "something else as 'absent_is_zero'"),
         (put_part("disclosed", columns="age"), "something else as 'columns'"),
         (put_part("disclosed", columns=np.arange(3.0)), "something else as 'columns'"),

@@ -1,0 +1,115 @@
+"""Cells as labels and as numbers. What is neither is an error, which names columns and rows and shows no cell."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from clients.table.file import MISSING
+from flower_pansvm.errors import TableError
+from flower_pansvm.labels import canonical_label
+
+CELLS_AT_ONCE = 1_000_000
+"""Cells of text that are turned into numbers at a time."""
+
+LARGEST = 1e12
+"""Largest number of a table: sums of squares of larger ones would not fit, and nothing that is measured is larger."""
+
+
+def canonical_labels(column: "pd.Series[str]") -> list[str | None]:
+    """Return each cell of a column of labels in canonical form, None for a missing one."""
+    texts = column.astype(str).tolist()
+    return [
+        None if missing or text.strip().lower() in MISSING else canonical_label(text)
+        for text, missing in zip(texts, column.isna(), strict=True)
+    ]
+
+
+def numbers(
+    frame: pd.DataFrame, columns: Sequence[str], name: str, decimal: str = "."
+) -> NDArray[np.float64]:
+    """Return the cells as numbers, shape (rows, columns), NaN for a missing one; true and false are 1 and 0.
+
+    Parameters
+    ----------
+    frame : DataFrame
+        Cells as text or numbers.
+    columns : sequence of str
+        Their names.
+    name : str
+        What the frame was read from, for errors.
+    decimal : str
+        A point or a comma: what a number has before its decimals where it is text.
+
+    Raises
+    ------
+    TableError
+        If a cell is text, infinite, or larger than `LARGEST`.
+    """
+    numeric = np.array([pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes], dtype=np.bool_)
+    X, is_text = np.empty(frame.shape), np.zeros(frame.shape, dtype=bool)
+    X[:, numeric] = frame.loc[:, numeric].to_numpy(dtype=np.float64, na_value=np.nan)
+    # Many columns at once, for tables of genes have thousands and few rows; but not all rows: each step of the way
+    # from text to number makes a copy that is several times as large as the numbers.
+    texts = frame.loc[:, ~numeric]
+    step = max(1, CELLS_AT_ONCE // max(1, texts.shape[1]))
+    for start in range(0, len(texts), step):
+        rows = slice(start, start + step)
+        X[rows, ~numeric], is_text[rows, ~numeric] = parse(texts.iloc[rows].to_numpy(dtype=object), decimal)
+    if is_text.any():
+        mark, other = ("comma", "point") if decimal == "," else ("point", "comma")
+        raise TableError(
+            f"'{name}' holds text or a date where a number is needed. Leave missing cells empty, write a decimal "
+            f"{mark} (where the file has a decimal {other}, say so: decimal='{'.' if decimal == ',' else ','}'), leave "
+            "out columns that are no features, and describe categories in a schema file ('pansvm schema' writes a "
+            "first one); if it is the label column, name it as such.",
+            detail=_where(is_text, columns),
+        )
+    if np.isinf(X).any():
+        raise TableError(
+            f"'{name}' holds an infinite number. Correct it, or leave the cell empty if its value is not known.",
+            detail=_where(np.isinf(X), columns),
+        )
+    if (np.abs(X) > LARGEST).any():
+        wrong = np.abs(X) > LARGEST
+        raise TableError(
+            f"'{name}' holds a number above {LARGEST:g} in column '{columns[_first_column(wrong)]}', too large to add "
+            "up. Is it a typing error, or does the column hold ids? Correct it, or leave the column out.",
+            detail=_where(wrong, columns),
+        )
+    return X
+
+
+def first_row(wrong: NDArray[np.bool_]) -> int:
+    """Return the number of the first of some rows, counted from 1."""
+    return int(np.argmax(wrong)) + 1
+
+
+def parse(texts: NDArray[np.object_], decimal: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return texts as numbers, a missing one as NaN, and which are neither."""
+    cells = pd.Series(texts.ravel(), dtype=object)
+    absent = cells.isna()
+    raw, cells = cells, cells.astype(str).str.strip().str.lower().replace({"true": "1", "false": "0"})
+    absent |= cells.isin(MISSING)
+    ambiguous = np.zeros(len(cells), dtype=np.bool_)
+    if decimal == ",":
+        # 1.234 may be a thousand or one: it is taken for neither.
+        written = raw.map(lambda cell: isinstance(cell, str)).to_numpy(dtype=np.bool_)
+        ambiguous = written & cells.str.contains(".", regex=False).to_numpy(dtype=np.bool_)
+        cells = cells.mask(written, cells.str.replace(",", ".", regex=False))
+    parsed = pd.to_numeric(cells.mask(absent), errors="coerce").to_numpy(dtype=np.float64)
+    is_text = (np.isnan(parsed) | ambiguous) & ~absent.to_numpy()
+    return parsed.reshape(texts.shape), is_text.reshape(texts.shape)
+
+
+def _where(wrong: NDArray[np.bool_], columns: Sequence[str]) -> str:
+    """Return where the first wrong cell of the first affected column is, and how many columns have one."""
+    affected = np.flatnonzero(wrong.any(axis=0))
+    more = f" (and {len(affected) - 1} more columns)" if len(affected) > 1 else ""
+    row = first_row(wrong[:, affected[0]])
+    return f"Look at column '{columns[affected[0]]}', data row {row}{more}."
+
+
+def _first_column(wrong: NDArray[np.bool_]) -> int:
+    return int(np.argmax(wrong.any(axis=0)))

@@ -1,0 +1,30 @@
+"""The schema file that a site keeps to: its hospital's node config names it, for a simulated site the run does."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Optional, cast
+
+from flwr.app import Context
+
+from clients.cache import cached
+from flower_pansvm.errors import SettingError
+
+if TYPE_CHECKING:
+    from flower_pansvm.table_schema import TableSchema
+
+
+def schema_of(context: Context) -> Optional["TableSchema"]:
+    """Return what the schema file says, None without one; SettingError if it cannot be read or used.
+
+    The coordinator does not name a hospital's file: a run's setting counts at simulated sites only.
+    """
+    said = context.node_config if "data" in context.node_config else context.run_config
+    if not said.get("schema"):
+        return None
+    from flower_pansvm.table_schema import TableSchema  # noqa: PLC0415 - many sites have none
+
+    path = Path(str(said["schema"]))
+    if not path.is_absolute():
+        raise SettingError(f"The schema file '{path.name}' has to be named by an absolute path.")
+    status = path.stat() if path.is_file() else None
+    key = "schema", str(path), status and (status.st_mtime_ns, status.st_size)
+    return cast(TableSchema, cached(key, lambda: TableSchema.read(path)))

@@ -1,0 +1,69 @@
+"""Excel: the one sheet of a workbook that holds anything, its first row the column names."""
+
+import io
+from typing import Any
+from zipfile import BadZipFile
+
+import pandas as pd
+
+from clients.table.form import TableForm
+from flower_pansvm.errors import TableError
+
+Cells = list[tuple[Any, ...]]
+
+
+def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: ARG001
+    """Read a workbook. Cells have Excel's types; a formula is its result; rows without any cell do not count.
+
+    Raises
+    ------
+    TableError
+        If it is no workbook, more than one sheet holds something, a formula has no result, or openpyxl is not
+        installed.
+    """
+    cells, formulas = _filled_sheet(content, name, results=False)
+    if formulas:
+        cells, _ = _filled_sheet(content, name, results=True)
+        lacking = [(row, column) for row, column in formulas if cells[row][column] is None]
+        if lacking:
+            raise TableError(
+                f"In '{name}', there are formulas whose results are not in the file: another program than Excel wrote "
+                "it. Open it in Excel or LibreOffice, save it, and try again.",
+                detail=f"They are {len(lacking)}; the first is in data row {lacking[0][0]}.",
+            )
+    width = max(place + 1 for row in cells for place, cell in enumerate(row) if cell is not None)
+    rows = [row[:width] for row in cells if any(cell is not None for cell in row)]
+    header = ["" if cell is None else str(cell) for cell in rows[0]]
+    return pd.DataFrame(rows[1:], columns=header, dtype=object)
+
+
+def _filled_sheet(content: bytes, name: str, *, results: bool) -> tuple[Cells, list[tuple[int, int]]]:
+    """Return the cells of the sheet that holds any, and the places of formulas; with ``results``, what they gave."""
+    try:
+        import openpyxl  # noqa: PLC0415 - a hospital without Excel files does without
+    except ModuleNotFoundError:
+        raise TableError(
+            f"To read '{name}', the package openpyxl is needed: pip install 'flower-pansvm[excel]'."
+        ) from None
+    try:
+        workbook = openpyxl.load_workbook(io.BytesIO(content), data_only=results)
+    except (BadZipFile, KeyError, ValueError, OSError, SyntaxError) as error:
+        # SyntaxError is the base of what a damaged XML file raises.
+        raise TableError(
+            f"'{name}' cannot be read as an Excel workbook ({type(error).__name__}). Is it protected by a password, "
+            "saved in another format under this name, or not copied completely?"
+        ) from None
+    sheets = [list(sheet.iter_rows()) for sheet in workbook.worksheets]
+    filled = [rows for rows in sheets if any(cell.value is not None for row in rows for cell in row)]
+    if len(filled) != 1:
+        raise TableError(
+            f"'{name}' has {len(filled)} sheets that hold something, and a table has to be the only one. Save the "
+            "table's sheet as a workbook of its own, or as CSV."
+        )
+    formulas = [
+        (number, place)
+        for number, row in enumerate(filled[0])
+        for place, cell in enumerate(row)
+        if cell.data_type == "f"
+    ]
+    return [tuple(cell.value for cell in row) for row in filled[0]], formulas

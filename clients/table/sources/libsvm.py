@@ -1,0 +1,25 @@
+"""LIBSVM text: a label, and then pairs index:number. What is left out is zero, and columns have no names."""
+
+import io
+
+import pandas as pd
+from sklearn.datasets import load_svmlight_file
+
+from clients.table.form import TableForm
+from clients.table.table import LABEL
+from flower_pansvm.errors import TableError
+
+
+def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: ARG001
+    """Read LIBSVM text into columns f1, f2, … and the label; TableError if it is none."""
+    try:
+        X, labels = load_svmlight_file(io.BytesIO(content), zero_based=False)
+    except (ValueError, OverflowError):
+        # The reader's own text quotes the field it could not read.
+        raise TableError(
+            f"'{name}' is not proper LIBSVM text. Each line must be a number as label and then pairs "
+            "index:number, separated by spaces, the indices from 1 upwards and in order."
+        ) from None
+    frame = pd.DataFrame(X.toarray(), columns=[f"f{number}" for number in range(1, X.shape[1] + 1)])
+    frame[LABEL] = labels
+    return frame

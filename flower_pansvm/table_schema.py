@@ -1,0 +1,301 @@
+"""The schema file: what all sites have agreed on of their tables' columns. Coordinator, sites and model read the same.
+
+It is TOML, which people can read and comment, and which Python reads without a further package::
+
+    label = "outcome"
+    classes = ["no", "yes"]
+    patient-id = "mrn"
+    leave-out = ["ward"]
+
+    [columns.cholesterol]
+    unit = "mg/dl"
+    range = [50, 700]
+    missing = [0, -999]
+
+    [columns.smoker]
+    kind = "yes/no"
+
+    [columns."chest pain"]
+    kind = "category"
+    categories = ["typical", "atypical", "none"]
+
+Everything in it is public: it comes from what is known of the measurements, and not from rows.
+"""
+
+import hashlib
+import json
+import math
+import re
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from flower_pansvm.errors import SettingError
+from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label, spelling
+from flower_pansvm.printable import is_printable
+from flower_pansvm.setting_values import near_matches
+
+NUMBER, CATEGORY, YES_NO = KINDS = ("number", "category", "yes/no")
+
+MOST_CATEGORIES = 100
+
+KEYS = ("label", "classes", "patient-id", "leave-out", "columns")
+COLUMN_KEYS = ("kind", "unit", "range", "categories", "missing")
+
+
+@dataclass(frozen=True)
+class TableColumn:
+    """One column of the tables.
+
+    Parameters
+    ----------
+    name : str
+        As in the tables.
+    kind : {'number', 'category', 'yes/no'}
+        What a cell is.
+    unit : str
+        Of a number; for people, who have to measure alike.
+    ends : tuple of float or None
+        Lowest and highest number that can be, as far as anybody may know; None if the file does not say.
+    categories : tuple of str
+        Of a category: what a cell may be, as `canonical_label` writes it.
+    missing : tuple of str
+        What stands for a missing cell besides an empty one, as `canonical_label` writes it.
+    """
+
+    name: str
+    kind: str = NUMBER
+    unit: str = ""
+    ends: tuple[float, float] | None = None
+    categories: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The columns of numbers that are made of it: one for each category, 1 where the cell is that and else 0."""
+        if self.kind == CATEGORY:
+            return tuple(f"{self.name}={category}" for category in self.categories)
+        return (self.name,)
+
+    @property
+    def public_ends(self) -> tuple[float, float] | None:
+        """The lowest and highest number of each of its features; None if they are not known."""
+        return self.ends if self.kind == NUMBER else (0.0, 1.0)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what the file says of the column."""
+        said = {
+            "kind": self.kind,
+            "unit": self.unit,
+            "range": self.ends and list(self.ends),
+            "categories": list(self.categories),
+            "missing": list(self.missing),
+        }
+        return {key: value for key, value in said.items() if value}
+
+
+@dataclass(frozen=True)
+class TableSchema:
+    """A schema file.
+
+    Parameters
+    ----------
+    columns : tuple of TableColumn
+        The features, in the order in which all sites use them. What else a table holds is left out.
+    label : str
+        Name of the label column; empty if the file does not say.
+    classes : tuple of str
+        The labels that there are; empty if the file does not say.
+    patient_id : str
+        Name of the column that says who a row is; it is no feature. Empty without one.
+    leave_out : tuple of str
+        Further columns that are no features, and known to be none.
+    name : str
+        Of the file, for errors.
+    """
+
+    columns: tuple[TableColumn, ...]
+    label: str = ""
+    classes: tuple[str, ...] = ()
+    patient_id: str = ""
+    leave_out: tuple[str, ...] = ()
+    name: str = field(default="schema", compare=False)
+
+    @classmethod
+    def read(cls, path: Path) -> Self:
+        """Read a schema file; SettingError if it cannot be read, or says what cannot be."""
+        try:
+            return cls.from_mapping(tomllib.loads(path.read_text(encoding="utf-8-sig")), path.name)
+        except tomllib.TOMLDecodeError as error:
+            # Its text may quote the file, which may be the wrong one: a table.
+            place = re.search(r"\(at [a-z0-9, ]+\)$", str(error))
+            raise SettingError(
+                f"'{path.name}' is no schema file: it is not TOML {place[0] if place else ''}. 'pansvm schema TABLE' "
+                "writes a first one."
+            ) from None
+        except (OSError, UnicodeDecodeError) as error:
+            raise SettingError(
+                f"The schema file '{path.name}' cannot be read ({type(error).__name__}). Name it by an absolute path; "
+                "it is a text file in UTF-8."
+            ) from None
+
+    @classmethod
+    def from_json(cls, text: str) -> Self:
+        """Read what :attr:`text` wrote; ValueError or SettingError if it cannot be."""
+        try:
+            return cls.from_mapping(json.loads(text), "schema")
+        except RecursionError:
+            raise ValueError("The schema of a model is nested too deep to be one.") from None
+
+    @classmethod
+    def from_mapping(cls, said: Any, name: str) -> Self:
+        """Check what a file says; SettingError if it cannot be. ``name`` is the file's."""
+        reading = _Reading(name)
+        reading.check_keys(said, KEYS, "")
+        columns = reading.mapping(said.get("columns", {}), "columns")
+        found = cls(
+            tuple(reading.column(key, value) for key, value in columns.items()),
+            reading.text(said.get("label", ""), "label"),
+            tuple(map(canonical_label, reading.texts(said.get("classes", []), "classes"))),
+            reading.text(said.get("patient-id", ""), "patient-id"),
+            reading.texts(said.get("leave-out", []), "leave-out"),
+            name,
+        )
+        reading.check_whole(found)
+        return found
+
+    @cached_property
+    def text(self) -> str:
+        """The file without what does not matter, such as comments: the same text for the same schema."""
+        said = {
+            "label": self.label,
+            "classes": self.classes,
+            "patient-id": self.patient_id,
+            "leave-out": self.leave_out,
+            "columns": {one.name: one.to_json() for one in self.columns},
+        }
+        return json.dumps({key: value for key, value in said.items() if value})
+
+    @cached_property
+    def digest(self) -> str:
+        """What is the same at two sites if their schema files say the same."""
+        return hashlib.sha256(self.text.encode()).hexdigest()[:32]
+
+    @property
+    def changes_cells(self) -> bool:
+        """Whether a table read by it is another than without: columns of numbers only, and no codes, are not."""
+        return any(one.kind != NUMBER or one.missing for one in self.columns)
+
+    @property
+    def features(self) -> tuple[str, ...]:
+        """The columns of numbers that are made of a table, in order."""
+        return tuple(name for column in self.columns for name in column.features)
+
+    @property
+    def public_ends(self) -> dict[str, tuple[float, float]]:
+        """The public ends of the features of which the file tells them."""
+        known = [column for column in self.columns if column.public_ends is not None]
+        return {name: one.public_ends or (0.0, 1.0) for one in known for name in one.features}
+
+
+def place_of(names: Sequence[str]) -> dict[str, int]:
+    """Return the place of each name, and of whatever is spelt alike: see `flower_pansvm.labels.spelling`."""
+    spelt = {spelling(name): place for place, name in enumerate(names)}
+    return spelt | {name: place for place, name in enumerate(names)}
+
+
+@dataclass(frozen=True)
+class _Reading:
+    """Reading a file of a name, which is for errors."""
+
+    name: str
+
+    def error(self, text: str) -> SettingError:
+        return SettingError(f"The schema file '{self.name}' {text}")
+
+    def mapping(self, value: Any, place: str) -> dict[str, Any]:
+        if not isinstance(value, dict):
+            raise self.error(
+                f"has something else than a table for {place}. Write [columns.NAME] above each column."
+            )
+        return value
+
+    def check_keys(self, said: Any, known: Sequence[str], place: str) -> None:
+        for key in self.mapping(said, place or "the whole"):
+            if key not in known:
+                raise self.error(f"has an unknown key '{key}'{place}. {near_matches(key, known)}")
+
+    def text(self, value: Any, key: str) -> str:
+        if not isinstance(value, str) or not is_printable(value):
+            raise self.error(f'has something else than a text for {key}. Write {key} = "…".')
+        return value.strip()
+
+    def texts(self, value: Any, key: str) -> tuple[str, ...]:
+        sound = isinstance(value, list) and all(isinstance(one, str | int | float) for one in value)
+        found = tuple(str(one).strip() for one in value) if sound else ()
+        if not sound or not all(map(is_printable, found)) or len(set(found)) < len(found):
+            raise self.error(
+                f'has something else than a list of different texts for {key}. Write {key} = ["…", "…"].'
+            )
+        return found
+
+    def column(self, name: str, said: Any) -> TableColumn:
+        place = f" for column '{name}'"
+        if not name.strip() or not is_printable(name):
+            raise self.error("has a column without a name, or with one that cannot be printed.")
+        self.check_keys(said, COLUMN_KEYS, place)
+        kind = said.get("kind", NUMBER)
+        if kind not in KINDS:
+            raise self.error(f"has an unknown kind{place}. It is one of {', '.join(KINDS)}.")
+        categories = self._canonical(said.get("categories", []), f"categories{place}")
+        if (kind == CATEGORY) != bool(categories):
+            raise self.error(
+                f'names categories{place} or none: a column has them if its kind is "{CATEGORY}".'
+            )
+        if len(categories) > MOST_CATEGORIES or len(set(map(spelling, categories))) < len(categories):
+            raise self.error(
+                f"has categories{place} that differ only in how they are spelt, or more than {MOST_CATEGORIES}."
+            )
+        missing = self._canonical(said.get("missing", []), f"missing{place}")
+        unit = self.text(said.get("unit", ""), f"unit{place}")
+        return TableColumn(name.strip(), kind, unit, self._ends(said, kind, place), categories, missing)
+
+    def _canonical(self, value: Any, key: str) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(map(canonical_label, self.texts(value, key))))
+
+    def _ends(self, said: Mapping[str, Any], kind: str, place: str) -> tuple[float, float] | None:
+        if "range" not in said:
+            return None
+        ends = said["range"]
+        sound = isinstance(ends, list) and len(ends) == 2 and all(type(end) in (int, float) for end in ends)
+        if not sound or kind != NUMBER or not -math.inf < ends[0] < ends[1] < math.inf:
+            raise self.error(
+                f"has a range{place} that cannot be: it is a number, another one above it, and for columns of numbers "
+                "only. Write range = [0, 120]. A column that is always the same may have any range that holds it."
+            )
+        return float(ends[0]), float(ends[1])
+
+    def check_whole(self, found: TableSchema) -> None:
+        """Check what is said of several columns together."""
+        classes = found.classes
+        sound = all(map(can_be_class, classes)) and len(set(map(spelling, classes))) == len(classes)
+        if classes and not (2 <= len(classes) <= MOST_CLASSES and sound):
+            raise self.error(
+                f"has classes that cannot be. Write their names, each once: from 2 to {MOST_CLASSES}. They are "
+                f"{LABEL_RULE}."
+            )
+        if not found.columns:
+            raise self.error("names no column. Write [columns.NAME] for each feature.")
+        if len(set(found.features)) < len(found.features):
+            raise self.error("has two columns of one name, or one named like another's category.")
+        names = {column.name for column in found.columns}
+        for key, name in (
+            ("label", found.label),
+            ("patient-id", found.patient_id),
+            *(("leave-out", one) for one in found.leave_out),
+        ):
+            if name in names:
+                raise self.error(f"has column '{name}' as {key} and as a feature. Take one of them out.")

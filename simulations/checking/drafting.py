@@ -1,0 +1,139 @@
+"""``pansvm schema``: a first schema file of a table, that tells nothing of any patient.
+
+Whoever reads the file may know of a patient all but one cell. So nothing in it may hang on a few rows: a category is
+written only if many rows have it, and the ends of a column are those of no row. They come from the fifth smallest and
+largest number, with room added, rounded outward to a coarse grid; how many rows there are is not written.
+"""
+
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+
+from clients.table.file import read_frame
+from clients.table.form import TableForm
+from clients.table.table import nearest_text
+from flower_pansvm.errors import TableError
+from flower_pansvm.labels import can_be_class
+from flower_pansvm.table_schema import CATEGORY, YES_NO
+from flower_pansvm.terms import MIN_CLUSTER
+from simulations.checking.cells import FEW, Cells, cells_of
+from simulations.checking.sentinels import sentinels
+
+COMMON = 10
+"""Rows that have to have a category, a class or a code for it to be written."""
+
+MOST_CATEGORIES = 20
+"""A text column with more common texts is left out."""
+
+GRID = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
+"""What ends are rounded to, times a power of ten."""
+
+ROOM = 0.25
+"""Share of a column's spread that is added at either end."""
+
+HEAD = """\
+# A first schema file, made from the table of one site. Look at every line, and give all sites the same file.
+# Ranges are guesses, far rounded: write what the measurement CAN be, from what is known of it and not from the rows.
+# Kinds are "number", "category" and "yes/no". Columns that are not described are left out.
+# docs/tables.md says more.
+"""
+
+
+def draft(path: Path, label: str, form: TableForm) -> str:
+    """Return the text of a schema file for a table.
+
+    Parameters
+    ----------
+    path : Path
+        As for `clients.table.reading.read_table`.
+    label : str
+        Label column.
+    form : TableForm
+        How the file is written, and columns to leave out.
+
+    Raises
+    ------
+    TableError
+        If the file cannot be read, or has no such label column or no rows.
+    """
+    frame = read_frame(path, form)
+    if label not in frame.columns:
+        raise TableError(
+            f"'{path.name}' has no label column '{label}'. Name it with --label.",
+            nearest_text(label, frame.columns),
+        )
+    columns = [
+        cells_of(frame[name], form.decimal) for name in frame.columns if name not in (label, *form.drop)
+    ]
+    left_out = [cells.name for cells in columns if not _described(cells)]
+    described = [cells for cells in columns if _described(cells)]
+    lines = [HEAD, f"label = {_text(label)}"]
+    classes = _common(cells_of(frame[label], form.decimal))
+    if len(classes) >= 2:
+        lines.append(f"classes = [{', '.join(map(_text, classes))}]")
+    else:
+        lines.append("# classes = []  # too few rows have one: write all that there can be")
+    if left_out or form.drop:
+        lines.append(
+            "# They look like ids, names, dates or free text. The one that says who a row is may be the patient-id.\n"
+            f"leave-out = [{', '.join(map(_text, [*form.drop, *left_out]))}]"
+        )
+    return "\n".join([*lines, *map(_column, described)]) + "\n"
+
+
+def _described(cells: Cells) -> bool:
+    return not cells.there.any() or (
+        not cells.identifies and (cells.is_number or cells.is_yes_no or len(_common(cells)) >= 2)
+    )
+
+
+def _common(cells: Cells) -> list[str]:
+    """Return the texts of a column that many rows have and that look like categories; none if there are many."""
+    names, counts = np.unique(cells.texts[cells.there].astype(str), return_counts=True)
+    found = [
+        str(name) for name, count in zip(names, counts, strict=True) if count >= COMMON and can_be_class(name)
+    ]
+    return found if len(found) <= MOST_CATEGORIES else []
+
+
+def _column(cells: Cells) -> str:
+    lines = [f"\n[columns.{_text(cells.name)}]"]
+    if cells.is_yes_no:
+        lines.append(f'kind = "{YES_NO}"')
+    elif not cells.is_number and cells.there.any():
+        lines.append(f'kind = "{CATEGORY}"')
+        lines.append(f"categories = [{', '.join(map(_text, _common(cells)))}]")
+        lines.append("# Texts of few rows are not written here: add what else there can be.")
+    else:
+        lines.append('unit = ""')
+        lines += _of_numbers(cells)
+    return "\n".join(lines)
+
+
+def _of_numbers(cells: Cells) -> list[str]:
+    values = cells.values[cells.there]
+    codes = [code for code in sentinels(values) if np.count_nonzero(values == code) >= COMMON]
+    values = np.sort(values[~np.isin(values, sentinels(values))])
+    lines = [f"missing = [{', '.join(f'{code:g}' for code in codes)}]"] if codes else []
+    if len(values) < FEW or values[MIN_CLUSTER] == values[-MIN_CLUSTER - 1]:
+        return [*lines, "# range = [LOW, HIGH]  # too few rows, or too few that differ, to guess one"]
+    low, high = values[MIN_CLUSTER - 1], values[-MIN_CLUSTER]
+    room = ROOM * (high - low)
+    # Whether a column has a negative number may hang on one row as well.
+    ends = _outward(low - room if low < 0 else 0.0, -1), _outward(high + room, 1)
+    return [*lines, f"range = [{ends[0]:g}, {max(ends[1], ends[0] + 1):g}]  # a guess"]
+
+
+def _outward(value: float, side: int) -> float:
+    """Return the next number of the grid, above a value (side 1) or below it (-1)."""
+    if value == 0 or (value < 0) == (side > 0):
+        return 0.0
+    power = 10.0 ** math.floor(math.log10(abs(value)))
+    return side * power * next(step for step in GRID if step * power >= abs(value) * (1 - 1e-12))
+
+
+def _text(text: str) -> str:
+    """Return a text as TOML writes it, which is as JSON does but for one character."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,166 @@
+"""What ``pansvm check`` finds, and that it tells nothing of a patient."""
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from clients.table.form import TableForm
+from flower_pansvm.table_schema import TableColumn, TableSchema
+from simulations.checking.findings import ERROR, NOTE, WARNING, Finding, findings
+from simulations.checking.sentinels import sentinels
+
+ROWS = 200
+
+
+def ward(**more: Any) -> pd.DataFrame:
+    """Return a table with which nothing is wrong."""
+    generator = np.random.default_rng(0)
+    label = generator.integers(0, 2, ROWS)
+    table = {
+        "age": generator.normal(60, 10, ROWS).round(),
+        "chol": (generator.normal(220, 30, ROWS) + 20 * label).round(1),
+        "oldpeak": np.maximum(generator.normal(0, 1, ROWS), 0).round(1),
+        "smoker": generator.integers(0, 2, ROWS),
+        "label": label,
+    }
+    return pd.DataFrame({**table, **more})
+
+
+def found(folder: Path, frame: pd.DataFrame, schema: TableSchema | None = None) -> list[Finding]:
+    path = folder / "ward.csv"
+    frame.to_csv(path, index=False)
+    return findings(path, None, TableForm(schema=schema))
+
+
+def texts(folder: Path, frame: pd.DataFrame, schema: TableSchema | None = None) -> list[str]:
+    return [f"{one.level}: {one.text}" for one in found(folder, frame, schema)]
+
+
+def test_a_sound_table_has_no_finding(tmp_path: Path) -> None:
+    assert found(tmp_path, ward()) == []
+
+
+def with_zeros() -> list[Any]:
+    chol = ward()["chol"].to_numpy().copy()
+    chol[:7] = 0
+    return chol.tolist()
+
+
+@pytest.mark.parametrize(
+    ("column", "cells", "told"),
+    [
+        ("ward", ["7"] * ROWS, "'ward' is constant"),
+        ("seen", [None] * ROWS, "'seen' is empty"),
+        ("seen", [1.5, 2.5, *[None] * (ROWS - 2)], "'seen' is empty in 99% of the rows"),
+        ("number", range(ROWS), "'number' looks like one that says who a patient is"),
+        ("case", [7_000_000 + 37 * n for n in range(ROWS)], "'case' looks like one that says who"),
+        ("patientID", [n * n % 977 for n in range(ROWS)], "'patientID' looks like one that says who"),
+        ("who", [f"P{n:04d}x" for n in range(ROWS)], "'who' looks like one that says who"),
+        ("seen", [f"2014-03-{n % 28 + 1:02d}" for n in range(ROWS)], "'seen' looks like one that says who"),
+        ("chol", with_zeros(), "'chol' holds 0 in 7 rows, far from all its other numbers"),
+        ("lab", [-999.0, -999.0, *np.linspace(1, 9, ROWS - 2)], "'lab' holds -999 in 2 rows"),
+        ("death", ward()["label"] * 3.5 + 1, "label can be told from column 'death' alone"),
+        (
+            "outcome",
+            ward()["label"].map({0: "discharged", 1: "died"}),
+            "label can be told from column 'outcome'",
+        ),
+    ],
+)
+def test_a_doubtful_column_is_named(tmp_path: Path, column: str, cells: Any, told: str) -> None:
+    assert any(told in text for text in texts(tmp_path, ward(**{column: list(cells)})))
+
+
+def test_rows_that_are_there_twice(tmp_path: Path) -> None:
+    frame = ward()
+    doubled = pd.concat([frame, frame.iloc[:9]])
+    assert any(text.startswith("warning: 9 of 209 rows are the same") for text in texts(tmp_path, doubled))
+
+
+def test_labels_that_are_doubtful(tmp_path: Path) -> None:
+    words = ward()["label"].map({0: "benign", 1: "malignant"}).tolist()
+    assert any("one class only" in text for text in texts(tmp_path, ward(label=["1"] * ROWS)))
+    once = texts(tmp_path, ward(label=["malingnant", *words[1:]]))
+    assert any("spelt nearly as a frequent one" in text and "data row 1." in text for text in once)
+    assert not any("malingnant" in text for text in once)
+    assert any("1 labels that fewer than 5 rows have" in text for text in once)
+    spelt = texts(tmp_path, ward(label=["Benign", *words[1:]]))
+    assert any(text.startswith("error:") and "differ only" in text for text in spelt)
+    numbers = texts(tmp_path, ward(label=np.linspace(0, 1, ROWS)))
+    assert any(text.startswith("error:") and "does not hold classes" in text for text in numbers)
+
+
+def schema(**more: Any) -> TableSchema:
+    columns = [TableColumn(name) for name in ("age", "oldpeak", "smoker")]
+    return TableSchema(
+        (*columns, TableColumn("chol", unit="mg/dl", **{"ends": (50, 700), **more})), classes=("0", "1")
+    )
+
+
+def test_other_units_than_the_schemas(tmp_path: Path) -> None:
+    frame = ward()
+    assert found(tmp_path, frame, schema()) == []
+    mmol = texts(tmp_path, frame.assign(chol=(frame["chol"] / 38.67).round(2)), schema())
+    assert mmol[0].startswith("error:")
+    assert "Are they in another unit?" in mmol[0]
+    assert any("multiplied by 38.67 (mg/dl and mmol/l of cholesterol)" in text for text in mmol)
+    one = texts(tmp_path, frame.assign(chol=[7000.0, *frame["chol"][1:]]), schema())
+    assert [text for text in one if "1 of 200 numbers outside of the schema's range, 50 to 700 mg/dl" in text]
+
+
+def test_codes_of_the_schema_are_no_doubt_and_labels_out_of_it_are(tmp_path: Path) -> None:
+    frame = ward(chol=with_zeros())
+    assert found(tmp_path, frame, schema(missing=("0",))) == []
+    wrong = found(tmp_path, ward(label=["2", *ward()["label"][1:]]), schema())
+    assert [one.level for one in wrong] == [WARNING]
+    assert "1 labels that are none of the schema's classes" in wrong[0].text
+    assert found(tmp_path, ward(label=["x"] * ROWS), schema())[0].level == ERROR
+
+
+def test_what_the_schema_does_not_have_is_a_note(tmp_path: Path) -> None:
+    (only,) = found(tmp_path, ward(name=["Ann"] * ROWS), schema())
+    assert only.level == NOTE
+    assert "does not have column 'name'" in only.text
+
+
+def test_a_table_that_does_not_fit_says_why_and_all_else_too(tmp_path: Path) -> None:
+    several = found(tmp_path, ward(sex=["f", "m"] * (ROWS // 2), ward=["7"] * ROWS))
+    assert several[0].level == ERROR
+    assert "describe categories in a schema file" in several[0].text
+    assert any("'ward' is constant" in one.text for one in several)
+
+
+@given(
+    st.lists(st.sampled_from(["4711.25", "secret", "", "-999", "0", "2014-01-02"]), min_size=3, max_size=30)
+)
+def test_no_finding_shows_a_cell(tmp_path_factory: pytest.TempPathFactory, cells: list[str]) -> None:
+    labels = ["4711", "secretly"] * len(cells)
+    frame = pd.DataFrame({"a": cells, "b": cells[::-1], "label": labels[: len(cells)]})
+    said = " ".join(texts(tmp_path_factory.mktemp("ward"), frame))
+    assert "4711" not in said
+    assert "secret" not in said
+
+
+@pytest.mark.parametrize(
+    ("values", "codes"),
+    [
+        ([212, 0, 305, 0, 250, 233, 198, 261], [0]),
+        ([0, 1, 0, 2, 0, 1, 0, 3], []),
+        ([0, 1] * 20, []),
+        ([-1, 1] * 20, []),
+        ([-1, 0, 1] * 20, []),
+        ([-9, -9, *[0, 1, 2, 3] * 9], [-9]),
+        ([-9, *[0, 1, 2, 3] * 9], []),
+        ([99, 99, 99, *range(1, 9)] * 3, [99]),
+        ([60, 70, 80, 99, 99, 88, 92, 75], []),
+        ([-999, -999, 9999, 9999, *range(40, 80)], [-999, 9999]),
+        ([], []),
+    ],
+)
+def test_codes_for_missing_cells(values: list[float], codes: list[float]) -> None:
+    assert sorted(sentinels(np.array(values, dtype=np.float64))) == codes

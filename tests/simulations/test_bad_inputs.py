@@ -1,0 +1,244 @@
+"""Bad inputs as people bring them, and what becomes of each: a clear error, handled, or warned; never silently wrong.
+
+A row of the table is what is written, what is typed, and what a person is told. `ERROR` ends with exit code 1 and one
+paragraph, `HANDLED` with 0 and the right answer, `WARNED` with 3 and a paragraph that says what to look at.
+"""
+
+import gzip
+import re
+import shlex
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.scaling import Scaling
+from flower_pansvm.schema import Schema
+from flower_pansvm.table_schema import TableSchema
+from strategies.steps.fitted_map import fit_map
+
+Run = Callable[..., tuple[int, str, str]]
+
+ERROR, HANDLED, WARNED = "error", "handled", "warned"
+CODES = {ERROR: 1, HANDLED: 0, WARNED: 3}
+
+GOOD = "age,sex,label\n" + "".join(f"{40 + 7 * n % 31},{n % 2},{n // 3 % 2}\n" for n in range(40))
+SCHEMA = """
+label = "label"
+classes = ["0", "1"]
+patient-id = "mrn"
+[columns.age]
+range = [0, 120]
+missing = [-9]
+[columns.sex]
+kind = "category"
+categories = ["f", "m"]
+"""
+RAW = "mrn,age,sex,label\n" + "".join(
+    f"P{n},{40 + 7 * n % 31},{'fm'[n % 2]},{n // 3 % 2}\n" for n in range(40)
+)
+RUN = "run --engine in-process --out out --sites 3 --data"
+CHECK, PREDICT = "check", "predict model.npz"
+RAW_CHECK = "check ward.csv --schema schema.toml"
+
+
+def changed(text: str, old: str, new: str) -> str:
+    assert old in text
+    return text.replace(old, new, 1)
+
+
+def rows(*pairs: str) -> str:
+    return "".join(f"{pair}\n" for pair in pairs)
+
+
+# What is written into ward.csv, or into the file that the key names; what is typed; the outcome; what is said.
+INPUTS: dict[str, tuple[str | bytes | dict[str, str | bytes], str, str, str]] = {
+    # The file.
+    "no such file": ({}, f"{CHECK} nowhere.csv", ERROR, "no file 'nowhere.csv'"),
+    "no such file to train on": ({}, f"{RUN} nowhere.csv", ERROR, "no file 'nowhere.csv'"),
+    "a folder": ({"ward.csv/inside": "x"}, f"{CHECK} ward.csv", ERROR, "IsADirectoryError"),
+    "empty": ("", f"{CHECK} ward.csv", ERROR, "is empty"),
+    "names and no rows": ("age,label\n", f"{CHECK} ward.csv", ERROR, "has no rows"),
+    "old Excel": ({"ward.xls": b"\xd0\xcf\x11\xe0"}, f"{CHECK} ward.xls", ERROR, r"a spreadsheet; save it as \.xlsx"),
+    "old Excel to train on": ({"ward.xls": b"\xd0"}, f"{RUN} ward.xls", ERROR, "'ward.xls' is of an unknown kind"),
+    "LibreOffice": ({"ward.ods": b"PK"}, f"{CHECK} ward.ods", ERROR, "a spreadsheet"),
+    "SPSS": ({"ward.sav": b"$FL2"}, f"{CHECK} ward.sav", ERROR, "of a statistics program; export CSV"),
+    "PDF": ({"ward.pdf": b"%PDF"}, f"{CHECK} ward.pdf", ERROR, "no table; export CSV"),
+    "text with an ending of its own": ({"ward.txt": GOOD}, f"{CHECK} ward.txt", ERROR, "give it the ending .csv"),
+    "no ending": ({"ward": GOOD}, f"{CHECK} ward", ERROR, "'ward' is of an unknown kind"),
+    "a database without a query": ({"ward.db": b"SQLite"}, f"{CHECK} ward.db", ERROR, "write its URL and query"),
+    "Excel named CSV": (b"PK\x03\x04\xff\xfe", f"{CHECK} ward.csv", ERROR, "ZIP archive, such as an Excel workbook"),
+    "Parquet named CSV": (b"PAR1\xff\xfe", f"{CHECK} ward.csv", ERROR, "Parquet with another ending"),
+    "UTF-16": (GOOD.encode("utf-16"), f"{CHECK} ward.csv", ERROR, "not UTF-8 text but UTF-16"),
+    "Latin 1": ("größe,label\n1,2\n".encode("latin-1"), f"{CHECK} ward.csv", ERROR, "not UTF-8 text"),
+    "UTF-8 with a mark": (b"\xef\xbb\xbf" + GOOD.encode(), f"{CHECK} ward.csv", HANDLED, "fits"),
+    "Windows line ends": (GOOD.replace("\n", "\r\n"), f"{CHECK} ward.csv", HANDLED, "fits"),
+    "an ending in capitals": ({"WARD.CSV": GOOD}, f"{CHECK} WARD.CSV", HANDLED, "fits"),
+    "cut off while copied": ({"a.csv.gz": gzip.compress(GOOD.encode())[:-9]}, f"{CHECK} a.csv.gz", ERROR, "copied"),
+    "not gzip": ({"a.csv.gz": GOOD}, f"{CHECK} a.csv.gz", ERROR, "BadGzipFile"),
+    "not Parquet": ({"a.parquet": GOOD}, f"{CHECK} a.parquet", ERROR, "cannot be read as Parquet"),
+    "not Excel": ({"a.xlsx": GOOD}, f"{CHECK} a.xlsx", ERROR, "cannot be read as an Excel|openpyxl is needed"),
+    "not LIBSVM": ({"a.svm": GOOD}, f"{CHECK} a.svm", ERROR, "not proper LIBSVM text"),
+    "a query without a database": ({"a.sql": "SELECT 1"}, f"{CHECK} a.sql", ERROR, "which database to ask"),
+    "a URL that is none": ({"a.sql": "-- url: ward\nSELECT 1"}, f"{CHECK} a.sql", ERROR, "ArgumentError"),
+    "SQLite that is not there": ({"a.sql": "-- url: sqlite:///x.db\nSELECT 1"}, f"{CHECK} a.sql", ERROR, "no SQLite"),
+    "a database without a driver": (
+        {"a.sql": "-- url: oracle+oracledb://u:pass4711@h/w\nSELECT 1"}, f"{CHECK} a.sql", ERROR, "driver oracledb",
+    ),
+    "a query that is wrong": ({"a.sql": "-- url: sqlite://\nSELEKT 1"}, f"{CHECK} a.sql", ERROR, "OperationalError"),
+    "a query that is no question": ({"a.sql": "-- url: sqlite://\nDROP TABLE a"}, f"{CHECK} a.sql", ERROR, "SELECT"),
+    # How it is written.
+    "semicolons": (GOOD.replace(",", ";"), f"{CHECK} ward.csv", ERROR, "--separator"),
+    "semicolons, said so": (GOOD.replace(",", ";"), f"{CHECK} ward.csv --separator semicolon", HANDLED, "fits"),
+    "commas where semicolons were said": (GOOD, f"{CHECK} ward.csv --separator ';'", ERROR, "something else"),
+    "a separator of two characters": (GOOD, f"{CHECK} ward.csv --separator '::'", ERROR, "one character"),
+    "a decimal that is none": (GOOD, f"{CHECK} ward.csv --decimal ';'", ERROR, "a point or a comma"),
+    "decimal commas": (changed(GOOD, "47,", '"47,5",'), f"{CHECK} ward.csv", ERROR, "decimal=','.*'age', data row 2"),
+    "decimal commas, said so": (
+        changed(GOOD, "47,", '"47,5",'), f"{CHECK} ward.csv --decimal ,", HANDLED, "fits",
+    ),
+    "points among decimal commas": (
+        changed(GOOD, "47,", "4.711,"), f"{CHECK} ward.csv --decimal ,", ERROR, "column 'age', data row 2",
+    ),
+    "a thousands separator": (changed(GOOD, "47,", '"4,711",'), f"{CHECK} ward.csv", ERROR, "data row 2"),
+    "a row that is too long": (changed(GOOD, "47,", "47,9,"), f"{CHECK} ward.csv", ERROR, "Data row 2 has 4 fields"),
+    "a row that is too short": (GOOD + "50,1\n", f"{CHECK} ward.csv", ERROR, "Data row 41 has 2 fields"),
+    "a quote that is never closed": (changed(GOOD, "47,", '"47,'), f"{CHECK} ward.csv", ERROR, "double quote"),
+    # Names of columns.
+    "no row of names": ("47,0,1\n48,1,0\n", f"{CHECK} ward.csv", ERROR, "name of column 1 is empty or a number"),
+    "a column without a name": (changed(GOOD, "sex", ""), f"{CHECK} ward.csv", ERROR, "name of column 2 is empty"),
+    "two columns of one name": (changed(GOOD, "sex", "age"), f"{CHECK} ward.csv", ERROR, "more than one column 'age'"),
+    "no label column": (changed(GOOD, "label", "outcome"), f"{CHECK} ward.csv", ERROR, "names are .*'outcome'"),
+    "a misspelt label column": (GOOD, f"{CHECK} ward.csv --label LABLE", ERROR, "names are 'label'"),
+    "no feature": ("label\n0\n1\n", f"{CHECK} ward.csv", ERROR, "no feature columns"),
+    "a column to drop that is not there": (GOOD, f"{CHECK} ward.csv --drop Sex", ERROR, "no column 'Sex' to drop"),
+    # Cells.
+    "text": (changed(GOOD, "47,", "fourty,"), f"{CHECK} ward.csv", ERROR, "column 'age', data row 2"),
+    "text to train on": (changed(GOOD, "47,", "fourty,"), f"{RUN} ward.csv", ERROR, "column 'age', data row 2"),
+    "below the limit of detection": (changed(GOOD, "47,", "<5,"), f"{CHECK} ward.csv", ERROR, "data row 2"),
+    "a date": (changed(GOOD, "47,", "2014-03-11,"), f"{CHECK} ward.csv", ERROR, "text or a date"),
+    "digits with underscores": (changed(GOOD, "47,", "4_7,"), f"{CHECK} ward.csv", ERROR, "data row 2"),
+    "infinity": (changed(GOOD, "47,", "inf,"), f"{CHECK} ward.csv", ERROR, "infinite number"),
+    "a number beyond all": (changed(GOOD, "47,", "1e400,"), f"{CHECK} ward.csv", ERROR, "infinite number"),
+    "a huge number": (changed(GOOD, "47,", "4.7e30,"), f"{RUN} ward.csv", ERROR, "'ward.csv'.*column 'age'.*too large"),
+    "question marks": (changed(GOOD, "47,", "?,"), f"{CHECK} ward.csv", HANDLED, "fits"),
+    "NA in all ways": (
+        changed(changed(GOOD, "47,", "NA,"), "54,", "nan,"), f"{CHECK} ward.csv", HANDLED, "fits",
+    ),
+    "numbers in quotes": (changed(GOOD, "47,", '" 47 ",'), f"{CHECK} ward.csv", HANDLED, "fits"),
+    # What is in it.
+    "a code for missing": (
+        "chol,b,label\n" + "".join(f"{0 if n < 4 else 200 + n},{n % 3},{n % 2}\n" for n in range(40)),
+        f"{CHECK} ward.csv", WARNED, "'chol' holds 0 in 4 rows",
+    ),
+    "a constant column": (re.sub(r",[01],", ",1,", GOOD), f"{CHECK} ward.csv", WARNED, "'sex' is constant"),
+    "an empty column": (re.sub(r",[01],", ",,", GOOD), f"{CHECK} ward.csv", WARNED, "'sex' is empty"),
+    "a running number": (
+        "no,age,label\n" + "".join(f"{n},{40 + 7 * n % 31},{n // 3 % 2}\n" for n in range(40)),
+        f"{CHECK} ward.csv", WARNED, "'no' looks like one that says who",
+    ),
+    "the label once more": (
+        "age,copy,label\n" + "".join(f"{40 + 7 * n % 31},{n // 3 % 2},{n // 3 % 2}\n" for n in range(40)),
+        f"{CHECK} ward.csv", WARNED, "told from column 'copy' alone",
+    ),
+    "rows twice": (GOOD + "".join(GOOD.splitlines(True)[1:5]), f"{CHECK} ward.csv", WARNED, "rows are the same as"),
+    # Labels.
+    "a label that is missing": (changed(GOOD, "47,1,0", "47,1,"), f"{CHECK} ward.csv", ERROR, "without a label"),
+    "labels that are measurements": (
+        "age,label\n" + rows(*(f"{n},{n + 0.5}" for n in range(40))), f"{CHECK} ward.csv", ERROR, "not hold classes",
+    ),
+    "labels that are names": (
+        "age,label\n" + rows(*(f"{n},Patient {n}" for n in range(40))), f"{RUN} ward.csv", ERROR, "not hold classes",
+    ),
+    "two spellings of a label": (
+        "age,label\n" + rows(*(f"{n % 17},{('yes', 'Yes', 'no')[n % 3]}" for n in range(40))),
+        f"{CHECK} ward.csv", ERROR, "differ only",
+    ),
+    "a rare misspelt label": (
+        "age,label\n" + rows("3,malingnant", *(f"{n % 17},{('malignant', 'benign')[n % 2]}" for n in range(40))),
+        f"{CHECK} ward.csv", WARNED, "a typing error. The first is in data row 1",
+    ),
+    "one class": (re.sub(r",[01]\n", ",1\n", GOOD), f"{CHECK} ward.csv", WARNED, "one class only"),
+    "one class everywhere": (re.sub(r",[01]\n", ",1\n", GOOD), f"{RUN} ward.csv", ERROR, "a classifier needs two"),
+    "positive labels that nobody has": (GOOD, f"{RUN} ward.csv --positive 7", ERROR, "a classifier needs two"),
+    # The schema file.
+    "no schema file": (RAW, "check ward.csv --schema none.toml", ERROR, "'none.toml' cannot be read"),
+    "a table as schema file": (RAW, "check ward.csv --schema ward.csv", ERROR, "'ward.csv' is no schema file"),
+    "a schema with an unknown key": (
+        {"ward.csv": RAW, "s.toml": "lables = 'a'\n" + SCHEMA}, "check ward.csv --schema s.toml", ERROR, "mean 'label'",
+    ),
+    "all as the schema says": (RAW, RAW_CHECK, HANDLED, "fits"),
+    "a column that the schema has": (changed(RAW, ",age,", ",Age,"), RAW_CHECK, ERROR, "no column 'age'.*are 'Age'"),
+    "a category that it has not": (changed(RAW, ",m,", ",x,"), RAW_CHECK, ERROR, "'sex' that are none of the schema's"),
+    "a category in capitals": (changed(RAW, ",m,", ",M ,"), RAW_CHECK, HANDLED, "fits"),
+    "its code for missing": (changed(RAW, ",47,", ",-9.0,"), RAW_CHECK, HANDLED, "fits"),
+    "another unit": (re.sub(r",(\d\d),", r",\g<1>0,", RAW), RAW_CHECK, ERROR, "Are they in another unit"),
+    "one number out of range": (changed(RAW, ",47,", ",470,"), RAW_CHECK, WARNED, "1 of 40 numbers outside"),
+    "a label that it has not": (changed(RAW, ",47,m,0", ",47,m,2"), RAW_CHECK, WARNED, "none of the schema's classes"),
+    "a label that it has not, to train on": (
+        changed(RAW, ",47,m,0", ",47,m,2"), f"{RUN} ward.csv --schema schema.toml", ERROR, "no classes of the schema",
+    ),
+    "categories without a schema": (RAW, f"{RUN} ward.csv --drop mrn", ERROR, "describe categories in a schema file"),
+    "a schema that is to replace a file": (GOOD, "schema ward.csv --out ward.csv", ERROR, "a file ward.csv already"),
+    "a schema into no folder": (GOOD, "schema ward.csv --out no/where.toml", ERROR, "cannot be written"),
+    # Predictions.
+    "a raw table": (RAW, f"{PREDICT} ward.csv --id mrn", HANDLED, "^mrn,prediction,decision\nP0,"),
+    "columns that are not needed": (
+        RAW.replace("mrn,", "junk,").replace("P", "4.7 mg, or 'so'".replace(",", ";")), f"{PREDICT} ward.csv", HANDLED,
+        "does not need column 'junk'",
+    ),
+    "no labels": (re.sub(r",\w+\n", "\n", RAW), f"{PREDICT} ward.csv", HANDLED, "prediction,decision"),
+    "labels of another question": (re.sub(r",[01]\n", ",ill\n", RAW), f"{PREDICT} ward.csv", ERROR, "no classes of"),
+    "labels of another question, dropped": (
+        re.sub(r",[01]\n", ",ill\n", RAW), f"{PREDICT} ward.csv --drop label", HANDLED, "prediction",
+    ),
+    "labels spelt otherwise": (
+        re.sub(r",([01])\n", lambda one: (",no\n", ",YES\n")[int(one[1])], RAW), f"{PREDICT} ward.csv", HANDLED,
+        "accuracy",
+    ),
+    "no column of ids": (RAW, f"{PREDICT} ward.csv --id MRN", ERROR, "no column 'MRN'.*are 'mrn'"),
+    "a column that the model needs": (RAW.replace("sex", "gender"), f"{PREDICT} ward.csv", ERROR, "no column 'sex'"),
+    "text in a column that it needs": (changed(RAW, ",47,", ",old,"), f"{PREDICT} ward.csv", ERROR, "data row 2"),
+    "a category that it does not know": (changed(RAW, ",m,", ",x,"), f"{PREDICT} ward.csv", ERROR, "column 'sex'"),
+    "a table as model": (RAW, "predict ward.csv ward.csv", ERROR, "ward.csv cannot be read as a model"),
+    "no model": (RAW, "predict none.npz ward.csv", ERROR, "no model file"),
+}  # fmt: skip
+
+
+@pytest.fixture
+def _folder(tmp_path: Path) -> None:
+    """Write a schema file, and a model that remembers it."""
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    table = TableSchema.read(tmp_path / "schema.toml")
+    model = PanSVC.from_parts(
+        Schema(table.features, ("0", "1"), table=table.text),
+        Scaling(np.array([50.0, 0.5, 0.5]), np.array([50.0, 0, 0]), np.array([10.0, 1, 1])),
+        fit_map(Kernel("linear"), np.eye(3)),
+        np.array([[1.0, 0.5, -0.5, 0.0]]),
+    )
+    model.save(tmp_path / "model.npz")
+
+
+@pytest.mark.usefixtures("_folder")
+@pytest.mark.parametrize("name", INPUTS)
+def test_bad_input(name: str, pansvm: Run, tmp_path: Path) -> None:
+    content, command, outcome, told = INPUTS[name]
+    for file, text in (content if isinstance(content, dict) else {"ward.csv": content}).items():
+        (tmp_path / file).parent.mkdir(exist_ok=True)
+        (tmp_path / file).write_bytes(text if isinstance(text, bytes) else text.encode())
+    code, out, err = pansvm(*shlex.split(command))
+    said = out + err
+    assert code == CODES[outcome], said
+    assert re.search(told, said, re.DOTALL), said
+    assert "Traceback" not in said
+    assert "4711" not in said
+    if outcome == ERROR:
+        assert "Error: " in said
+        assert not (tmp_path / "out" / "model.npz").exists()
+
+
+def test_the_table_is_as_long_as_was_promised() -> None:
+    assert len(INPUTS) >= 100
