@@ -21,6 +21,10 @@ _LEFT_OUT = re.compile(
 """What says no more than that Flower works; what is a warning or an error is never left out."""
 
 
+OWN_ERRORS = "flower_pansvm."
+"""How the last line of a traceback begins that is of no use to whoever reads the log."""
+
+
 def plain_lines(lines: Iterable[str]) -> Iterator[str]:
     r"""Yield the lines of a log of Flower's with the time in front, without colours, and without what nobody needs.
 
@@ -30,7 +34,7 @@ def plain_lines(lines: Iterable[str]) -> Iterator[str]:
     >>> [line[21:] for line in plain_lines(log)]
     ["WARNING: the node config has no 'k'"]
     """
-    for line in lines:
+    for line in _without_expected_tracebacks(lines):
         text = _COLOUR.sub("", line).rstrip()
         level = _LEVEL.match(text)
         usual = level is None or level[1] in _USUAL
@@ -43,3 +47,18 @@ def plain_lines(lines: Iterable[str]) -> Iterator[str]:
         if level and not usual:
             text = f"{level[1]}: {text}"
         yield f"{time.strftime('%Y-%m-%d %H:%M:%S')}  {text}"
+
+
+def _without_expected_tracebacks(lines: Iterable[str]) -> Iterator[str]:
+    """Yield the lines without the traceback of an error that this project raises on purpose, but for its text."""
+    traceback: list[str] = []
+    for line in lines:
+        if traceback and not line.startswith(" "):
+            yield from [] if line.startswith(OWN_ERRORS) else traceback
+            traceback = []
+            yield line
+        elif traceback or line.startswith("Traceback (most recent call last)"):
+            traceback.append(line)
+        else:
+            yield line
+    yield from traceback
