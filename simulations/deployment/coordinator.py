@@ -168,8 +168,9 @@ def agreed_settings(
         )
     if schema is not None:
         # The ServerApp runs in another folder.
-        chosen["schema"] = str(schema.expanduser().absolute())
-        TableSchema.read(Path(chosen["schema"]))
+        path = schema.expanduser().absolute()
+        TableSchema.read(path)
+        chosen["schema"] = str(path)
     parsed = settings_from(chosen)
     if parsed.promise == "charged" and schema is None:
         raise SettingError(
