@@ -129,7 +129,7 @@ def test_noise_is_shared_with_known_hospitals_only(folder: Path, missing: str) -
 def test_class_names_are_not_taken_from_the_rows(folder: Path) -> None:
     from_rows = JoinQuestion((), (), "charged")
     for agreement in ({}, {"exact-sums": "agreed"}):
-        with pytest.raises(BudgetError, match=r"without looking at its rows.*'classes,0,1'"):
+        with pytest.raises(BudgetError, match=r"without looking at its rows.*'classes = \[0, 1\]'"):
             check_promise(context(folder, {**BUDGET, **agreement}), JOIN, from_rows)
     check_promise(context(folder, {**BUDGET, "classes": "0,1"}), JOIN, from_rows)
 
