@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
+from importlib.metadata import requires
 from pathlib import Path
 
 import numpy as np
@@ -110,6 +111,29 @@ def test_a_hospital_reads_its_table_with_the_core_alone(tmp_path: Path) -> None:
         *(str(tmp_path / f"table.{kind}") for kind in ("csv", "libsvm")),
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_a_hospital_joins_with_the_core_alone(tmp_path: Path) -> None:
+    (tmp_path / "table.csv").write_text("age,label\n50,0\n61,1\n")
+    code = "from simulations.__main__ import main; main()"
+    joined = [
+        "hospital",
+        "init",
+        "--name",
+        "north",
+        "--data",
+        str(tmp_path / "table.csv"),
+        "--folder",
+        str(tmp_path / "h"),
+    ]
+    done = run_without([*NOT_AT_HOSPITALS, "piqp"], code, *joined)
+    assert (done.returncode, done.stderr) == (0, "")
+    for arguments in (["accept", str(tmp_path / "h" / "north.registration.json"), "--code", "x"], ["start"]):
+        done = run_without(NOT_AT_HOSPITALS, code, "hospital", *arguments, "--folder", str(tmp_path / "h"))
+        assert done.stderr.startswith("Error: ")
+        assert "is not installed" not in done.stderr
+    # They are made of it, and Flower brings it.
+    assert any(needed.startswith("typer") for needed in requires("flwr") or [])
 
 
 @pytest.mark.parametrize(

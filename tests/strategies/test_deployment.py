@@ -105,7 +105,7 @@ def outcome(coordinator: dict[str, str]) -> list[str]:
 def followed(folder: Path) -> str:
     """Return the commands of the guide for one machine, for another folder and other ports."""
     text = (APP / "docs" / "deployment.md").read_text(encoding="utf-8")
-    part = text[text.index("## Trying it on one machine") : text.index("## At real hospitals")]
+    part = text[text.index("## Appendix: all by hand") :]
     commands = "\n".join(re.findall(r"^```bash\n(.*?)^```", part, flags=re.DOTALL | re.MULTILINE))
     for theirs, ours in (
         ("APP=~/flower-pansvm", f"APP={APP}"),

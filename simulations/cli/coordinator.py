@@ -1,0 +1,101 @@
+"""``pansvm coordinator``: invite hospitals to a study, run its server, and train."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simulations.cli.app import cli
+from simulations.cli.assignments import assignments
+
+coordinator = typer.Typer(help="Run a study: init, invite, start, train.", no_args_is_help=True)
+cli.add_typer(coordinator, name="coordinator")
+
+Folder = Annotated[Path, typer.Option(help="The coordinator's folder.")]
+FOLDER = Path("coordinator")
+
+
+@coordinator.command()
+def init(
+    address: Annotated[
+        str, typer.Option(help="Where hospitals connect to, such as coordinator.example.org:443.")
+    ],
+    folder: Folder = FOLDER,
+    port: Annotated[int, typer.Option(help="Where the SuperLink listens, on this machine only.")] = 8443,
+) -> None:
+    """Make the coordinator's key, a certificate authority and a server certificate."""
+    from simulations.deployment.coordinator import Coordinator  # noqa: PLC0415
+
+    made = Coordinator.make(folder, address, port)
+    typer.echo(f"Everything of the coordinator is in {made.folder}: keep that folder and back it up.")
+    if not made.is_reached_directly:
+        typer.echo(
+            f"The SuperLink will listen on this machine only. In front of it, at {address}, runs nginx with "
+            f"{made.folder / 'nginx.conf'} (docs/deployment.md)."
+        )
+    typer.echo(f"When the hospitals' files have come: pansvm coordinator invite FILES --folder {made.folder}")
+
+
+@coordinator.command()
+def invite(
+    files: Annotated[list[Path], typer.Argument(help="The hospitals' registration files, all of them.")],
+    folder: Folder = FOLDER,
+    schema: Annotated[Path | None, typer.Option(help="The schema file of the tables.")] = None,
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting that the hospitals agree to."),
+    ] = None,
+    renew: Annotated[bool, typer.Option("--renew", help="Replace an earlier invitation.")] = False,
+) -> None:
+    """Read the hospitals' files, and write and sign the one invitation for all of them."""
+    from simulations.deployment.coordinator import Coordinator  # noqa: PLC0415
+    from simulations.deployment.hospital import INVITATION_FILE  # noqa: PLC0415
+    from simulations.deployment.registration import Registration  # noqa: PLC0415
+
+    own = Coordinator.load(folder)
+    registrations = [Registration.read(file) for file in files]
+    made = own.invite(registrations, dict(assignments(set_ or [])), schema, renew=renew)
+    typer.echo("Compare each code with the hospital's own, by telephone, before you send the invitation:")
+    for one in registrations:
+        typer.echo(f"  {one.name}: {one.code}")
+    typer.echo(
+        "The hospitals agree to: "
+        + ", ".join(f"{key}={value}" for key, value in made.settings.items())
+        + "\n"
+        f"Send to all of them: {own.folder / INVITATION_FILE}\n"
+        f"Its code, to be read out to the first of them by telephone: {made.code}\n"
+        f"Then: pansvm coordinator start --folder {own.folder}"
+    )
+
+
+@coordinator.command()
+def start(folder: Folder = FOLDER) -> None:
+    """Run the SuperLink in the foreground and let the invited hospitals in; Ctrl-C ends it."""
+    from simulations.deployment.coordinator import Coordinator  # noqa: PLC0415
+    from simulations.deployment.superlink import run_superlink  # noqa: PLC0415
+
+    run_superlink(Coordinator.load(folder), typer.echo)
+
+
+@coordinator.command()
+def train(
+    out: Annotated[Path, typer.Option(help="Folder for the results.")],
+    folder: Folder = FOLDER,
+    app: Annotated[
+        Path | None, typer.Option(help="Folder of the checkout.", show_default="where pansvm runs from")
+    ] = None,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on from the checkpoint in --out.")] = False,
+) -> None:
+    """Train with the hospitals as the invitation says."""
+    from simulations.deployment.coordinator import Coordinator  # noqa: PLC0415
+    from simulations.deployment.outcome import FILE, Results  # noqa: PLC0415
+    from simulations.deployment.superlink import checkout, train  # noqa: PLC0415
+    from simulations.report.page import write_report  # noqa: PLC0415
+
+    out, own = out.expanduser().absolute(), Coordinator.load(folder)
+    train(own, (app or checkout()).absolute(), out, typer.echo, resume=resume)
+    Results.of(out).hand_out(own, out / FILE)
+    typer.echo(
+        f"Model, figures and report are in {out}; the report is {write_report(out)}\n"
+        f"Send to the hospitals: {out / FILE}; there: pansvm hospital results {FILE} --out DIR"
+    )

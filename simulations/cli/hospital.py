@@ -1,0 +1,117 @@
+"""``pansvm hospital``: join a study in three steps, ``init``, ``accept`` and ``start``."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from simulations.cli.app import cli
+
+hospital = typer.Typer(help="Join a study: init, accept, start.", no_args_is_help=True)
+cli.add_typer(hospital, name="hospital")
+
+Folder = Annotated[Path, typer.Option(help="The hospital's folder.")]
+FOLDER = Path("hospital")
+
+
+@hospital.command()
+def init(
+    name: Annotated[str, typer.Option(help="What this hospital is called in the study.")],
+    data: Annotated[str, typer.Option(help="Its table: a file (docs/tables.md).")],
+    label: Annotated[str | None, typer.Option(help="Label column; 'label' if not given.")] = None,
+    folder: Folder = FOLDER,
+    min_sites: Annotated[
+        int, typer.Option(help="Fewest hospitals in any sum that this one takes part in.")
+    ] = 3,
+    epsilon: Annotated[float, typer.Option(help="What all runs together may spend on the table.")] = 1.0,
+    delta: Annotated[float, typer.Option(help="The same, of delta.")] = 1e-5,
+    test_fraction: Annotated[
+        float, typer.Option(help="Share of the rows kept for evaluation in all runs.")
+    ] = 0.2,
+) -> None:
+    """Make keys, identity, node config and service files, and the one file to hand over to the coordinator."""
+    from simulations.deployment.hospital import make_hospital  # noqa: PLC0415
+
+    file, registration = make_hospital(
+        folder,
+        name,
+        data,
+        label,
+        min_sites=min_sites,
+        epsilon=epsilon,
+        delta=delta,
+        test_fraction=test_fraction,
+    )
+    typer.echo(
+        f"Everything of '{name}' is in {file.parent}: keep that folder and back it up; nothing of it but the next file "
+        "is for others. What this hospital agrees to is in node.toml.\n\n"
+        f"1. Hand over to the coordinator: {file}\n"
+        f"   Its code, to be read out by telephone: {registration.code}\n"
+        f"2. When the invitation comes: pansvm hospital accept INVITATION --folder {file.parent}\n"
+        f"3. Then: pansvm hospital start --folder {file.parent}"
+    )
+
+
+@hospital.command()
+def accept(
+    invitation: Annotated[Path, typer.Argument(help="The coordinator's invitation.json.")],
+    code: Annotated[
+        str | None,
+        typer.Option(
+            help="The invitation's code, as another hospital or the coordinator reads it out by telephone.",
+            show_default="asked for",
+        ),
+    ] = None,
+    folder: Folder = FOLDER,
+) -> None:
+    """Check the coordinator's invitation, and take in whom this hospital trusts by it."""
+    from simulations.deployment import hospital as own  # noqa: PLC0415
+    from simulations.deployment.invitation import Invitation  # noqa: PLC0415
+
+    folder = folder.expanduser().absolute()
+    own.check_invited(Invitation.read(invitation), own.own_registration(folder))
+    if code is None:
+        code = typer.prompt(
+            "Ask another hospital by telephone for its invitation's code (the first one asks the coordinator). Code"
+        )
+    accepted = own.accept(folder, invitation, code)
+    typer.echo(
+        f"Invitation {accepted.number} of the coordinator at {accepted.address} is accepted, with "
+        f"{', '.join(accepted.roster)}.\nNow: pansvm hospital start --folder {folder}"
+    )
+
+
+@hospital.command()
+def results(
+    file: Annotated[Path, typer.Argument(help="The coordinator's for-hospitals.json.")],
+    out: Annotated[Path, typer.Option(help="New folder for model, figures and report.")],
+    folder: Folder = FOLDER,
+) -> None:
+    """Take in what the coordinator hands out after a run: model and figures, checked; the report is made here."""
+    from simulations.deployment.outcome import Results  # noqa: PLC0415
+
+    kept = Results.receive(folder.expanduser().absolute(), file).keep(out)
+    typer.echo(f"Signed by the coordinator. The model and its figures are in {kept}.")
+    # Last, as the packages it needs are no part of a SuperNode's.
+    from simulations.report.page import write_report  # noqa: PLC0415
+
+    typer.echo(f"The report: {write_report(kept)}")
+
+
+@hospital.command()
+def start(folder: Folder = FOLDER) -> None:
+    """Check everything, then run the SuperNode in the foreground; Ctrl-C ends it."""
+    from simulations.deployment.checks import check_hospital  # noqa: PLC0415
+    from simulations.deployment.connection import wait_for_coordinator  # noqa: PLC0415
+    from simulations.deployment.hospital import accepted  # noqa: PLC0415
+    from simulations.deployment.supernode import run_supernode  # noqa: PLC0415
+
+    folder = folder.expanduser().absolute()
+    for line in check_hospital(folder):
+        typer.echo(f"ok  {line}")
+    invitation = accepted(folder)
+    wait_for_coordinator(invitation.address, invitation.authority, typer.echo)
+    typer.echo(
+        f"ok  the server at {invitation.address} is the coordinator's\nThe SuperNode starts; Ctrl-C ends it."
+    )
+    run_supernode(folder, invitation, typer.echo)

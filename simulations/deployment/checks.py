@@ -1,0 +1,122 @@
+"""What ``pansvm hospital start`` checks before a SuperNode connects: mistakes are told here, and nothing is sent."""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from flwr.app import Context, RecordDict
+
+from clients.gate.budget import read_ledger
+from clients.gate.promise import check_promise
+from clients.gate.state_folder import check_value_refusals, state_folder
+from clients.gate.terms import budget_terms
+from clients.site import Site
+from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.secure_sum.identities import load_identity, read_roster
+from flower_pansvm.secure_sum.new_identity import public_identity
+from flower_pansvm.tasks.joining import JOIN, JoinQuestion
+from simulations.deployment.hospital import accepted, check_invited, own_registration, roster_text
+from simulations.deployment.invitation import Invitation
+from simulations.deployment.node_config import NODE_FILE, read_node_config
+
+
+def check_hospital(folder: Path) -> Iterator[str]:
+    """Check all of a hospital's folder that needs no network, one thing after the other, and say what has been found.
+
+    Yields
+    ------
+    str
+        What is in order.
+
+    Raises
+    ------
+    PanSVMError
+        At the first thing that is not: what, likely why, and what to do. It may hold numbers of rows, and is for this
+        hospital's eyes.
+    """
+    own, invitation = own_registration(folder), accepted(folder)
+    check_invited(invitation, own)
+    yield f"keys: '{own.name}' has its own identity and SuperNode's key; code of its registration: {own.code}"
+    node = read_node_config(folder)
+    _check_roster(node, own.name, invitation)
+    others = ", ".join(name for name in invitation.roster if name != own.name)
+    yield f"roster: as in the invitation, with {others}"
+    yield f"invitation {invitation.number} of the coordinator at {invitation.address}, code: {invitation.code}"
+    context = context_of(node, invitation.settings)
+    _check_agreed(context, invitation)
+    yield "agreed settings: " + ", ".join(f"{key}={value}" for key, value in invitation.settings.items())
+    yield _check_budget(context)
+    check_value_refusals(context)
+    table = Site(context).table()
+    if table.labels is None:
+        raise SettingError("The table has no labels. Name its label column in node.toml as label.")
+    yield f"table: {len(table.labels)} rows and {len(table.columns)} columns can be read"
+
+
+def context_of(node: Mapping[str, Any], settings: Mapping[str, Any]) -> Context:
+    """Return what the ClientApp will have in a run with these settings: by it the hospital's own gate is asked."""
+    return Context(run_id=0, node_id=0, node_config=dict(node), state=RecordDict(), run_config=dict(settings))
+
+
+def _check_roster(node: Mapping[str, Any], name: str, invitation: Invitation) -> None:
+    """Check that the files that the SuperNode will use are those that were agreed to."""
+    for key in ("identity", "roster"):
+        if key not in node:
+            raise SettingError(
+                f"{NODE_FILE} has no '{key}': the coordinator could hand out keys of its own and read this hospital's "
+                "sums. Write it in again, as `pansvm hospital init` had it."
+            )
+    roster = {
+        site: key.public_bytes_raw().hex() for site, key in read_roster(Path(str(node["roster"]))).items()
+    }
+    if roster != invitation.roster:
+        differ = sorted(
+            site
+            for site in roster.keys() | invitation.roster
+            if roster.get(site) != invitation.roster.get(site)
+        )
+        raise SettingError(
+            f"The roster file {node['roster']} is not the invitation's: they differ in {', '.join(differ)}. Somebody "
+            "has changed it after `pansvm hospital accept`. Accept the invitation again; it holds:\n"
+            f"{roster_text(invitation)}"
+        )
+    if public_identity(load_identity(Path(str(node["identity"])))) != roster[name]:
+        raise SettingError(
+            f"{NODE_FILE} names another identity file than that of '{name}' in the roster: the other hospitals would "
+            "refuse its keys. Name this hospital's own identity.pem."
+        )
+
+
+def _check_agreed(context: Context, invitation: Invitation) -> None:
+    """Check that this hospital would take part in a run as it is agreed: its gate is asked, as in the run."""
+    try:
+        question = JoinQuestion((), ("0", "1"), invitation.promise)
+        check_promise(context, JOIN, question)
+    except PanSVMError as error:
+        raise SettingError(
+            f"This hospital's {NODE_FILE} does not fit the settings of the invitation. {error} The settings are the "
+            "coordinator's to change, the node config is this hospital's."
+        ) from None
+
+
+def _check_budget(context: Context) -> str:
+    """Say whether the budget is enough for the agreed run; SettingError if it never was.
+
+    One that is spent in part is none: a run that was stopped may be about to go on.
+    """
+    if "epsilon" not in context.node_config:
+        return "budget: none, no differentially private answers"
+    epsilon, delta = budget_terms(context)
+    ledger = read_ledger(state_folder(context) or Path())
+    asked = float(context.run_config.get("epsilon", 0.0))
+    if asked > epsilon:
+        raise SettingError(
+            f"The agreed run may spend epsilon={asked:g}, and this hospital's {NODE_FILE} allows {epsilon:g} in all "
+            "runs together. Ask the coordinator for a smaller one, or change the node config if the hospital agrees."
+        )
+    if max(ledger.spent("train"), ledger.spent("test")) > 0:
+        return (
+            f"budget: epsilon={epsilon:g} with delta={delta:g}, of which runs have spent a part already; not enough "
+            f"for another run with epsilon={asked:g} may be left. See: pansvm budget {state_folder(context)}"
+        )
+    return f"budget: epsilon={epsilon:g} with delta={delta:g} for this table in all runs together"

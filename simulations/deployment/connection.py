@@ -1,0 +1,105 @@
+"""Whether a hospital reaches its coordinator, and over a connection that nobody else can answer."""
+
+import socket
+import ssl
+import time
+from collections.abc import Callable
+
+from flower_pansvm.errors import SettingError
+from simulations.deployment.invitation import check_address
+
+SECONDS = 10.0
+PAUSE = 5.0
+"""Between two attempts to reach a coordinator that is not there yet."""
+
+
+class NotThereError(SettingError):
+    """Nobody answers at the coordinator's address: it may come later."""
+
+
+def wait_for_coordinator(address: str, authority: str, show: Callable[[str], None]) -> None:
+    """Wait until the coordinator's server answers, and check its certificate; SettingError if that is another's."""
+    said = ""
+    while True:
+        try:
+            check_server(address, authority)
+        except NotThereError as error:
+            if str(error) != said:
+                show(f"Waiting for the coordinator. {error}")
+                said = str(error)
+            time.sleep(PAUSE)
+        else:
+            return
+
+
+def check_server(address: str, authority: str, seconds: float = SECONDS) -> None:
+    """Check that a server answers at an address, by TLS, with a certificate that an authority has signed.
+
+    Parameters
+    ----------
+    address : str
+        Host, colon, port.
+    authority : str
+        PEM of the authority's certificate.
+    seconds : float
+        The longest wait.
+
+    Raises
+    ------
+    NotThereError
+        If nobody answers.
+    SettingError
+        If somebody does who is not the coordinator of the invitation; it says what is wrong and whom to ask.
+    """
+    host, port = check_address(address)
+    context = ssl.create_default_context(cadata=authority)
+    try:
+        with (
+            socket.create_connection((host, port), timeout=seconds) as plain,
+            context.wrap_socket(plain, server_hostname=host),
+        ):
+            return
+    except ssl.SSLCertVerificationError as error:
+        raise SettingError(_text(address, error)) from None
+    except ssl.SSLError as error:
+        if error.reason in (
+            "WRONG_VERSION_NUMBER",
+            "HTTP_REQUEST",
+            "RECORD_LAYER_FAILURE",
+            "PACKET_LENGTH_TOO_LONG",
+        ):
+            raise SettingError(
+                f"The server at {address} answers in plain text where TLS is agreed: everybody on the way could read "
+                "along. Nothing was sent. The coordinator has started its SuperLink without certificates, or the "
+                "address is another server's: ask the coordinator."
+            ) from None
+        raise SettingError(
+            f"The server at {address} and this machine agree on no TLS connection ({error.reason}). Is a proxy or "
+            "firewall of this hospital in between? If not, ask the coordinator."
+        ) from None
+    except socket.gaierror:
+        raise NotThereError(
+            f"The name {host} is not known here. If it does not come up, ask this hospital's network people whether "
+            "names of the internet can be looked up from this machine, and the coordinator whether the name is right."
+        ) from None
+    except OSError as error:
+        reason = error.strerror or "no answer in time"
+        raise NotThereError(
+            f"Nobody answers at {address} ({reason}). Has the coordinator started its server, and does this hospital's "
+            "firewall let connections out to that address and port?"
+        ) from None
+
+
+def _text(address: str, error: ssl.SSLCertVerificationError) -> str:
+    reason = error.verify_message
+    if error.verify_code in (9, 10):  # X509_V_ERR_CERT_NOT_YET_VALID, X509_V_ERR_CERT_HAS_EXPIRED
+        who = "Is this machine's clock right? If so, the coordinator has to make new certificates."
+    elif error.verify_code in (62, 64):  # X509_V_ERR_HOSTNAME_MISMATCH, X509_V_ERR_IP_ADDRESS_MISMATCH
+        who = "The coordinator's certificate is for another name than the invitation's address: ask the coordinator."
+    else:
+        who = (
+            "Its certificate is not signed by the authority of the invitation: another server answers there (a proxy "
+            "of this hospital that opens TLS, or somebody who poses as the coordinator), or the coordinator has new "
+            "certificates and has to send a new invitation."
+        )
+    return f"The server at {address} is not the coordinator's ({reason}). Nothing was sent. {who}"

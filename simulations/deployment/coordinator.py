@@ -1,0 +1,196 @@
+"""What ``pansvm coordinator init`` and ``invite`` write."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Self
+
+from flower_pansvm.errors import SettingError
+from flower_pansvm.secure_sum.identities import load_identity
+from flower_pansvm.secure_sum.new_identity import create_identity
+from flower_pansvm.table_schema import TableSchema
+from flower_pansvm.terms import Scalar
+from simulations.deployment.certificates import make_certificates
+from simulations.deployment.files import PRIVATE, PUBLIC, new_folder, read_private, write_new
+from simulations.deployment.hospital import INVITATION_FILE
+from simulations.deployment.invitation import SCHEMA_NAME, Invitation, check_address, check_hospitals
+from simulations.deployment.registration import Registration
+from simulations.deployment.service_files import nginx
+from strategies.settings import settings_from
+
+KEY_FILE, FLOWER_FOLDER, COORDINATOR_FILE = "coordinator.pem", "flower", "coordinator.json"
+OWN = "the coordinator's private key, made by `pansvm coordinator init`"
+
+RECOMMENDED: dict[str, Scalar] = {
+    "strategy": "dp-svm",
+    "aggregation": "k-secure",
+    "epsilon": 1.0,
+    "delta": 1e-5,
+}
+"""The settings of an invitation that names no others: what a hospital takes part in without agreeing to anything."""
+
+LONGEST_SCHEMA = 2**20
+
+
+@dataclass(frozen=True)
+class Coordinator:
+    """A coordinator's folder."""
+
+    folder: Path
+    address: str  # where hospitals connect to
+    port: int  # where the SuperLink listens, on this machine only
+
+    @classmethod
+    def make(cls, folder: Path, address: str, port: int) -> Self:
+        """Make the folder: key, certificates, Flower's connection, the web server's configuration.
+
+        Raises
+        ------
+        SettingError
+            If the address or the port cannot be, or there is something in the folder; nothing has been written.
+        """
+        host, public_port = check_address(address)
+        if not 0 < port < 65536:
+            raise SettingError(f"The port {port} cannot be: from 1 to 65535. 8443 is usual.")
+        folder = new_folder(folder)
+        create_identity(folder / KEY_FILE)
+        for name, content in make_certificates(host).items():
+            write_new(folder / name, content, PRIVATE if name.endswith(".key") else PUBLIC)
+        write_new(folder / "nginx.conf", nginx(folder, host, public_port, port))
+        (folder / FLOWER_FOLDER).mkdir(mode=0o700)
+        connection = (
+            '[superlink]\ndefault = "study"\n\n[superlink.study]\n'
+            f'address = "127.0.0.1:{port}"\nroot-certificates = {json.dumps(str(folder / "ca.crt"))}\n'
+        )
+        write_new(folder / FLOWER_FOLDER / "config.toml", connection)
+        write_new(folder / COORDINATOR_FILE, f"{json.dumps({'address': address, 'port': port})}\n")
+        return cls(folder, address, port)
+
+    @classmethod
+    def load(cls, folder: Path) -> Self:
+        """Return the coordinator of a folder; SettingError if it is none."""
+        folder = folder.expanduser().absolute()
+        try:
+            found = json.loads((folder / COORDINATOR_FILE).read_text(encoding="utf-8"))
+            return cls(folder, str(found["address"]), int(found["port"]))
+        except (OSError, ValueError, LookupError, TypeError):
+            raise SettingError(
+                f"{folder} is no coordinator's folder. Name the one that `pansvm coordinator init` made with --folder, "
+                "or make one."
+            ) from None
+
+    @property
+    def is_reached_directly(self) -> bool:
+        """Whether hospitals connect to the SuperLink itself: all are on this machine, as in a trial."""
+        host, port = check_address(self.address)
+        return port == self.port and host in ("localhost", "127.0.0.1")
+
+    def invitation(self) -> Invitation:
+        """Return the latest invitation; SettingError if there is none yet."""
+        if not (self.folder / INVITATION_FILE).exists():
+            raise SettingError(
+                f"{self.folder} has no invitation yet. When the hospitals' files have come: pansvm coordinator invite "
+                "FILE FILE FILE"
+            )
+        return Invitation.read(self.folder / INVITATION_FILE)
+
+    def invite(
+        self,
+        registrations: Iterable[Registration],
+        settings: Mapping[str, Scalar],
+        schema: Path | None = None,
+        *,
+        renew: bool = False,
+    ) -> Invitation:
+        """Write the invitation, signed, and return it.
+
+        Parameters
+        ----------
+        registrations : iterable of Registration
+            Of all hospitals that take part.
+        settings : mapping
+            The run config that the hospitals are to agree to, as far as it differs from the defaults, besides those of
+            `RECOMMENDED`.
+        schema : Path or None
+            The schema file of the tables.
+        renew : bool
+            Whether it replaces an earlier invitation.
+
+        Raises
+        ------
+        SettingError
+            If two hospitals have the same name or key, a setting cannot be, the schema cannot be read, or there is an
+            invitation already and ``renew`` is not given. Nothing has been written.
+        """
+        hospitals = tuple(registrations)
+        check_hospitals(hospitals)
+        agreed = agreed_settings(settings, len(hospitals), schema)
+        number, path = 1, self.folder / INVITATION_FILE
+        if path.exists():
+            if not renew:
+                raise SettingError(
+                    f"{path} exists already, and hospitals may have accepted it. To replace it by one with another "
+                    "number, which every hospital has to accept: --renew, with the files of all hospitals."
+                )
+            number = self.invitation().number + 1
+        read_private(self.folder / KEY_FILE, OWN)
+        promise = settings_from(agreed).promise
+        authority = (self.folder / "ca.crt").read_text(encoding="utf-8")
+        blank = Invitation(
+            number, "", self.address, authority, hospitals, agreed, promise, _schema(schema) if schema else {}
+        )
+        made = blank.signed_by(load_identity(self.folder / KEY_FILE))
+        if path.exists():
+            path.rename(self.folder / f"invitation-{number - 1}.json")
+        write_new(path, made.to_json())
+        return made
+
+
+def agreed_settings(
+    settings: Mapping[str, Scalar], hospitals: int, schema: Path | None = None
+) -> dict[str, Scalar]:
+    """Return the run config of a study, checked; SettingError if a setting is unknown or cannot be."""
+    chosen = {**RECOMMENDED, "sites": hospitals, **settings}
+    if settings.get("strategy", RECOMMENDED["strategy"]) != RECOMMENDED["strategy"]:
+        # epsilon and delta are dp-svm's own, and of the systems that have them with another meaning.
+        chosen = {
+            key: value for key, value in chosen.items() if key in settings or key not in ("epsilon", "delta")
+        }
+    for key in ("out", "resume"):
+        if key in settings:
+            raise SettingError(
+                f"'{key}' is not for the hospitals to agree to: give it to `pansvm coordinator train`."
+            )
+    if "schema" in settings:
+        raise SettingError(
+            "The schema file travels with the invitation: name it by --schema FILE, and not by --set."
+        )
+    if schema is not None:
+        # The ServerApp runs in another folder.
+        path = schema.expanduser().absolute()
+        TableSchema.read(path)
+        chosen["schema"] = str(path)
+    parsed = settings_from(chosen)
+    if parsed.promise == "charged" and schema is None:
+        raise SettingError(
+            "What each column can hold, and the classes, have to be public in a run that is differentially private: "
+            "write them into a schema file (docs/tables.md; `pansvm schema TABLE` begins one), and add --schema FILE."
+        )
+    config: dict[str, Any] = parsed.to_config()
+    return {key: config[key] for key in chosen}
+
+
+def _schema(path: Path) -> dict[str, str]:
+    name = f"schema{path.suffix.lower()}"
+    try:
+        if path.stat().st_size > LONGEST_SCHEMA:
+            raise SettingError(f"The schema file {path} is larger than a schema can be. Is it the table?")
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise SettingError(f"The schema file {path} cannot be read: {error.strerror}.") from None
+    except UnicodeDecodeError:
+        raise SettingError(f"The schema file {path} is no text. Is it the table?") from None
+    if not SCHEMA_NAME.fullmatch(name):
+        raise SettingError(f"The schema file {path} has no usual ending. `pansvm schema TABLE` writes one.")
+    return {"name": name, "text": text}

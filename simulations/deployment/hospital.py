@@ -1,0 +1,221 @@
+"""What ``pansvm hospital init`` and ``accept`` write."""
+
+import json
+from pathlib import Path
+
+from cryptography.hazmat.primitives.asymmetric.ec import (
+    SECP384R1,
+    EllipticCurvePrivateKey,
+    generate_private_key,
+)
+from cryptography.hazmat.primitives.serialization import (
+    Encoding,
+    NoEncryption,
+    PrivateFormat,
+    PublicFormat,
+    load_ssh_private_key,
+)
+
+from clients.gate.budget import new_ledger
+from flower_pansvm.errors import SettingError
+from flower_pansvm.printable import is_printable
+from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
+from flower_pansvm.secure_sum.identities import load_identity
+from flower_pansvm.secure_sum.new_identity import create_identity
+from simulations.deployment.documents import is_code
+from simulations.deployment.files import PRIVATE, PUBLIC, new_folder, read_private, write_new
+from simulations.deployment.invitation import Invitation
+from simulations.deployment.node_config import NODE_FILE, add_key, node_text, read_node_config
+from simulations.deployment.registration import Registration, check_name
+from simulations.deployment.service_files import container_file, unit
+
+IDENTITY_FILE, KEY_FILE = "identity.pem", "supernode.key"
+INVITATION_FILE, ROSTER_FILE, AUTHORITY_FILE = "invitation.json", "roster.json", "ca.crt"
+STATE_FOLDER, CACHE_FOLDER, FLOWER_FOLDER = "state", "cache", "flower"
+OWN = "this hospital's private key, made by `pansvm hospital init`"
+
+
+def make_hospital(
+    folder: Path,
+    name: str,
+    data: str,
+    label: str | None = None,
+    *,
+    min_sites: int = 3,
+    epsilon: float = 1.0,
+    delta: float = 1e-5,
+    test_fraction: float = 0.2,
+) -> tuple[Path, Registration]:
+    """Make a hospital's folder with all that is its own, and return the file that it hands over, and what is in it.
+
+    Parameters
+    ----------
+    folder : Path
+        The folder to make.
+    name : str
+        What the hospital is called in the study.
+    data : str
+        Path of its table.
+    label : str or None
+        Name of the label column; None for ``label``.
+    min_sites : int
+        Fewest hospitals in any sum that it takes part in.
+    epsilon, delta : float
+        What all runs together may spend on its table.
+    test_fraction : float
+        Share of its rows that is kept for evaluation in all runs.
+
+    Raises
+    ------
+    SettingError
+        If a value cannot be, there is no such table, or there is something in the folder; nothing has been written.
+    """
+    check_name(name)
+    if min_sites < 2:
+        raise SettingError(
+            f"min-sites is {min_sites}, and in a sum of one hospital there is nothing to hide in. Usual is 3."
+        )
+    if not (0 < epsilon <= LARGEST_EPSILON and 0 < delta <= LARGEST_DELTA and 0 <= test_fraction < 1):
+        raise SettingError(
+            f"epsilon has to be above 0 and at most {LARGEST_EPSILON:g}, delta above 0 and at most {LARGEST_DELTA:g}, "
+            "test-fraction from 0 to below 1. Usual are 1, 1e-5 and 0.2."
+        )
+    if not is_printable(f"{folder}{data}{label or ''}"):
+        raise SettingError(
+            "The path of the table or of the folder, or the label, holds a control character. Rename it."
+        )
+    table = Path(data).expanduser().absolute()
+    if not table.is_file():
+        raise SettingError(f"There is no table {table}. Is the path right?")
+    folder = new_folder(folder)
+    create_identity(folder / IDENTITY_FILE)
+    key = generate_private_key(SECP384R1())
+    write_new(
+        folder / KEY_FILE, key.private_bytes(Encoding.PEM, PrivateFormat.OpenSSH, NoEncryption()), PRIVATE
+    )
+    for inner in (STATE_FOLDER, CACHE_FOLDER, FLOWER_FOLDER):
+        (folder / inner).mkdir(mode=0o700)
+    new_ledger(folder / STATE_FOLDER, test_fraction)
+    write_new(
+        folder / NODE_FILE, node_text(folder, name, str(table), label, min_sites, epsilon, delta), PRIVATE
+    )
+    write_new(folder / "pansvm-hospital.service", unit(folder, name))
+    write_new(folder / "Containerfile", container_file(folder, table))
+    registration = Registration.of(name, load_identity(folder / IDENTITY_FILE), _public(key))
+    file = folder / f"{name}.registration.json"
+    write_new(file, registration.to_json(), PUBLIC)
+    return file, registration
+
+
+def own_registration(folder: Path) -> Registration:
+    """Return a hospital's registration, made again from its private keys; SettingError if one of them is missing."""
+    name = str(read_node_config(folder).get("name", ""))
+    read_private(folder / IDENTITY_FILE, OWN)
+    try:
+        key = load_ssh_private_key(read_private(folder / KEY_FILE, OWN), None)
+    except ValueError:
+        key = None
+    if not isinstance(key, EllipticCurvePrivateKey):
+        raise SettingError(
+            f"{folder / KEY_FILE} is damaged. It is {OWN}. Get it back from a backup, or join anew."
+        )
+    return Registration.of(name, load_identity(folder / IDENTITY_FILE), _public(key))
+
+
+def check_invited(invitation: Invitation, own: Registration) -> None:
+    """Check that an invitation is for this hospital, and has its own keys; else SettingError."""
+    found = {one.name: one for one in invitation.hospitals}
+    if own.name not in found:
+        raise SettingError(
+            f"The invitation is for {', '.join(found)}; '{own.name}' is not among them. Has the coordinator got this "
+            f"hospital's {own.name}.registration.json? Ask for an invitation that was made with it."
+        )
+    entry = found[own.name]
+    if entry.identity != own.identity:
+        raise SettingError(
+            f"The invitation's roster gives this hospital, '{own.name}', an identity that is not its own: the other "
+            "hospitals would trust somebody else's keys. Either the coordinator has an old file of this hospital, or "
+            "somebody has exchanged it on its way, or the coordinator has. Hand over the registration again and "
+            "compare its code by telephone."
+        )
+    if entry.supernode_key != own.supernode_key:
+        raise SettingError(
+            f"The invitation has another SuperNode's key for '{own.name}' than this folder's: the SuperLink would "
+            "refuse it. The coordinator has an older file of this hospital: hand over the registration again."
+        )
+
+
+def accept(folder: Path, file: Path, code: str) -> Invitation:
+    """Take an invitation in, after all checks that need no network, and return it.
+
+    Parameters
+    ----------
+    folder : Path
+        The hospital's folder.
+    file : Path
+        The invitation.
+    code : str
+        Its code, as somebody has read it out who has it from elsewhere than this file.
+
+    Raises
+    ------
+    SettingError
+        If the code is another, the invitation is not for this hospital, or it does not replace the one that was
+        accepted before. Nothing has been written.
+    """
+    own, invitation = own_registration(folder), Invitation.read(file)
+    check_invited(invitation, own)
+    _check_newer(folder, invitation)
+    if not is_code(code, invitation.code):
+        raise SettingError(
+            f"The code is not that of {file}. If it was not misread, this file is not the one that the others have: "
+            "somebody on the way, or the coordinator, has made one for this hospital alone. Do not start; compare with "
+            "another hospital and the coordinator by telephone."
+        )
+    files = {ROSTER_FILE: roster_text(invitation), AUTHORITY_FILE: invitation.authority}
+    if invitation.schema:
+        name = invitation.schema["name"]
+        files[name] = invitation.schema["text"]
+        if "schema" not in read_node_config(folder):
+            add_key(folder, "schema", folder / name)
+    # Last the one that says that all are there.
+    for name, text in (files | {INVITATION_FILE: invitation.to_json()}).items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return invitation
+
+
+def accepted(folder: Path) -> Invitation:
+    """Return the invitation that a hospital has accepted; SettingError if there is none."""
+    if not (folder / INVITATION_FILE).exists():
+        raise SettingError(
+            f"{folder} has no invitation yet. When the coordinator has sent one: pansvm hospital accept FILE"
+        )
+    return Invitation.read(folder / INVITATION_FILE)
+
+
+def _check_newer(folder: Path, invitation: Invitation) -> None:
+    """Check that an invitation may replace the one that was accepted before, if one was."""
+    if not (folder / INVITATION_FILE).exists():
+        return
+    before = accepted(folder)
+    if before.coordinator != invitation.coordinator:
+        raise SettingError(
+            "This hospital has accepted another coordinator's invitation: the new one is signed by another key. Ask "
+            "the coordinator by telephone. If it really has begun anew, begin a new folder too: pansvm hospital init"
+        )
+    if invitation.number < before.number or (
+        invitation.number == before.number and invitation.content != before.content
+    ):
+        raise SettingError(
+            f"This hospital has accepted invitation number {before.number}, and this one is number {invitation.number}"
+            ": an older one, or a second one of the same number. Ask the coordinator for the latest."
+        )
+
+
+def roster_text(invitation: Invitation) -> str:
+    """Return the text of the roster file."""
+    return f"{json.dumps(invitation.roster, indent=2)}\n"
+
+
+def _public(key: EllipticCurvePrivateKey) -> str:
+    return key.public_key().public_bytes(Encoding.OpenSSH, PublicFormat.OpenSSH).decode()

@@ -1,0 +1,90 @@
+"""The hospital's node config, ``node.toml``: a file that a person reads and may change, and Flower reads as it is."""
+
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from flower_pansvm.errors import SettingError
+
+NODE_FILE = "node.toml"
+
+TEXT = """\
+# What this hospital agrees to, whatever the coordinator asks for. `pansvm hospital start` reads it; all keys are
+# explained in docs/deployment.md. What leaves: differentially private answers only, charged to the budget below. Other
+# strategies take part only if somebody adds exact-sums = "defended": read docs/threat-model.md first.
+
+name = {name}
+data = {data}
+{label}
+# Its own identity, and those of the others, which `pansvm hospital accept` writes.
+identity = {identity}
+roster = {roster}
+
+# What must be kept from run to run: the budget and the secrets of the noise. Back it up.
+state = {state}
+# Copies of large tables, unencrypted. "none" makes none.
+cache = {cache}
+
+# The least it insists on in every run.
+min-sites = {min_sites}
+colluders = 1
+aggregation = "k-secure"
+k = {min_sites}
+
+# What all runs together may tell of this table: differential privacy.
+epsilon = {epsilon!r}
+delta = {delta!r}
+"""
+
+
+def node_text(
+    folder: Path, name: str, data: str, label: str | None, min_sites: int, epsilon: float, delta: float
+) -> str:
+    """Return the node config of a new hospital, whose files are in ``folder``, with the pins that are recommended."""
+    return TEXT.format(
+        name=_written(name),
+        data=_written(data),
+        label=f"label = {_written(label)}\n" if label else "",
+        identity=_written(folder / "identity.pem"),
+        roster=_written(folder / "roster.json"),
+        state=_written(folder / "state"),
+        cache=_written(folder / "cache"),
+        min_sites=min_sites,
+        epsilon=epsilon,
+        delta=delta,
+    )
+
+
+def read_node_config(folder: Path) -> dict[str, Any]:
+    """Return the node config of a hospital's folder; SettingError if there is none or it cannot be read."""
+    path = folder / NODE_FILE
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError:
+        raise SettingError(
+            f"{folder} is no hospital's folder: it has no {NODE_FILE}. Name the folder that `pansvm hospital init` "
+            "made with --folder, or make one."
+        ) from None
+    except ValueError as error:
+        # Python's text names line and column, and no value but the character that does not fit.
+        raise SettingError(
+            f"{path} cannot be read: {error}. Texts stand in quotation marks, numbers do not."
+        ) from None
+    for key, value in found.items():
+        if not isinstance(value, str | int | float | bool):
+            raise SettingError(
+                f"{path} has a '{key}' that is neither a text nor a number. Write it in one line."
+            )
+    return found
+
+
+def add_key(folder: Path, key: str, value: Path) -> None:
+    """Write one more key at the end of the node config."""
+    with (folder / NODE_FILE).open("a", encoding="utf-8") as file:
+        file.write(f"\n{key} = {_written(value)}\n")
+
+
+def _written(text: str | Path) -> str:
+    """Return a text in quotation marks: what JSON writes of printable texts is TOML."""
+    return json.dumps(str(text), ensure_ascii=False)

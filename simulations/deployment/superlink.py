@@ -1,0 +1,214 @@
+"""Runs the coordinator's SuperLink in the foreground, lets the invited hospitals in, and starts a training."""
+
+import json
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import strategies
+from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.terms import Scalar
+from simulations.deployment.connection import NotThereError, check_server
+from simulations.deployment.coordinator import FLOWER_FOLDER, OWN, Coordinator
+from simulations.deployment.files import read_private
+from simulations.deployment.invitation import Invitation
+from simulations.deployment.log_lines import plain_lines
+from simulations.deployment.supernode import end, flower_environment, follow
+from simulations.engines.processes import exit_on_signals, started_process
+from strategies.results import RESULT_FILE
+
+CONNECTION = "study"
+REGISTERED_FILE = "registered.json"
+START_SECONDS = 120.0
+_RUN = re.compile(r"Successfully started run (\d+)")
+
+
+class RunFailedError(PanSVMError):
+    """A training ended without a model."""
+
+
+def run_superlink(coordinator: Coordinator, show: Callable[[str], None]) -> None:
+    """Run the SuperLink until it ends or this process is told to; SettingError if it ends by itself.
+
+    The hospitals of the latest invitation are let in, and those that are in no longer are not.
+    """
+    invitation = coordinator.invitation()
+    folder = coordinator.folder
+    for name in ("server.key", "ca.key"):
+        read_private(folder / name, OWN)
+    address = f"localhost:{coordinator.port}"
+    _check_port_free(address, invitation)
+    command = ["flower-superlink", "--host", "127.0.0.1", "--port", str(coordinator.port)]
+    command += ["--ssl-ca-certfile", str(folder / "ca.crt"), "--ssl-certfile", str(folder / "server.pem")]
+    command += ["--ssl-keyfile", str(folder / "server.key"), "--enable-supernode-auth"]
+    command += [
+        "--database",
+        str(folder / FLOWER_FOLDER / "state.db"),
+        "--disable-runtime-dependency-installation",
+    ]
+    environment = flower_environment(folder / FLOWER_FOLDER)
+    with exit_on_signals(), started_process(command, folder, environment) as link:
+        letting_in = threading.Thread(target=_let_in, args=(coordinator, invitation, link, show), daemon=True)
+        letting_in.start()
+        try:
+            code = follow(link, show)
+        finally:
+            end(link)
+    raise SettingError(f"The SuperLink ended by itself, with exit code {code}. The lines above say why.")
+
+
+def train(
+    coordinator: Coordinator, app: Path, out: Path, show: Callable[[str], None], *, resume: bool = False
+) -> Path:
+    """Start the training that the hospitals have agreed to, show its log, and return the folder of its results.
+
+    Parameters
+    ----------
+    coordinator : Coordinator
+        Its SuperLink runs.
+    app : Path
+        The folder of the project's ``pyproject.toml``.
+    out : Path
+        Folder for the results.
+    show : callable
+        Receives each line of the log.
+    resume : bool
+        Whether to go on from a checkpoint in ``out``.
+
+    Raises
+    ------
+    SettingError
+        If it cannot be started.
+    RunFailedError
+        If it ends without results; the text is the ServerApp's.
+    """
+    invitation = coordinator.invitation()
+    check_server(f"localhost:{coordinator.port}", invitation.authority)
+    if not (app / "pyproject.toml").is_file():
+        raise SettingError(
+            f"{app} is no checkout of flower-pansvm: Flower takes the app from there. Name it with --app."
+        )
+    config: dict[str, Scalar] = {**invitation.settings, "out": str(out), "resume": resume}
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in config.items()]
+    file = coordinator.folder / FLOWER_FOLDER / "run.toml"
+    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    command = ["flwr", "run", str(app), CONNECTION, "--stream", "--run-config", str(file)]
+    run = ""
+    with (
+        exit_on_signals(),
+        started_process(
+            command, coordinator.folder, flower_environment(coordinator.folder / FLOWER_FOLDER)
+        ) as process,
+    ):
+        assert process.stdout is not None
+        for line in plain_lines(process.stdout):
+            show(line)
+            found = _RUN.search(line)
+            run = found[1] if found else run
+    status, details = _status(coordinator, run)
+    if status != "finished:completed" or not (out / RESULT_FILE).is_file():
+        raise RunFailedError(f"The training ended as '{status or 'not started'}'. {details}".strip())
+    return out
+
+
+def checkout() -> Path:
+    """Return the folder that this installation runs from, which is a checkout if it was installed with ``pip -e``."""
+    return Path(strategies.__file__).parents[1]
+
+
+def connected(coordinator: Coordinator) -> int:
+    """Return how many SuperNodes are connected."""
+    nodes = _flwr(coordinator, "supernode", "list", CONNECTION, "--format", "json")["nodes"]
+    return sum(node["status"] == "online" for node in nodes)
+
+
+def _let_in(
+    coordinator: Coordinator,
+    invitation: Invitation,
+    link: "subprocess.Popen[str]",
+    show: Callable[[str], None],
+) -> None:
+    """Register the SuperNodes' keys as soon as the SuperLink listens; what goes wrong ends it."""
+    try:
+        _wait_until_listening(coordinator, invitation, link)
+        register_hospitals(coordinator, invitation)
+    except PanSVMError as error:
+        show(f"Error: {error}")
+        link.terminate()
+        return
+    names = ", ".join(invitation.roster)
+    show(f"The server is ready for {names}. Invitation {invitation.number}, code: {invitation.code}")
+    show("When they are connected: pansvm coordinator train --folder " + str(coordinator.folder))
+
+
+def register_hospitals(coordinator: Coordinator, invitation: Invitation) -> None:
+    """Tell the SuperLink the keys of the invited hospitals, and take out those of others that it was told before."""
+    path = coordinator.folder / FLOWER_FOLDER / REGISTERED_FILE
+    there = {
+        node["node-id"]
+        for node in _flwr(coordinator, "supernode", "list", CONNECTION, "--format", "json")["nodes"]
+    }
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    known = {key: node for key, node in before.items() if node in there}
+    wanted = {one.supernode_key: one.name for one in invitation.hospitals}
+    for key in known.keys() - wanted.keys():
+        _flwr(coordinator, "supernode", "unregister", known.pop(key), CONNECTION, "--format", "json")
+    for key, name in wanted.items():
+        if key not in known:
+            file = coordinator.folder / FLOWER_FOLDER / "supernode.pub"
+            file.write_text(f"{key}\n", encoding="utf-8")
+            arguments = ("supernode", "register", str(file), CONNECTION, "--name", name, "--format", "json")
+            known[key] = str(_flwr(coordinator, *arguments)["node-id"])
+    path.write_text(json.dumps(known, indent=2), encoding="utf-8")
+
+
+def _flwr(coordinator: Coordinator, *arguments: str) -> dict[str, Any]:
+    """Run a command of Flower's and return its JSON; SettingError if it fails."""
+    environment = flower_environment(coordinator.folder / FLOWER_FOLDER)
+    done = subprocess.run(["flwr", *arguments], env=environment, capture_output=True, text=True, check=False)
+    found = re.search(r"\{.*\}", done.stdout, flags=re.DOTALL)
+    answer: dict[str, Any] = json.loads(found[0]) if found else {}
+    if done.returncode != 0 or not answer.get("success", True):
+        reason = str(answer.get("error-message") or done.stderr or done.stdout).strip()
+        raise SettingError(f"`flwr {' '.join(arguments[:2])}` did not work: {reason}")
+    return answer
+
+
+def _status(coordinator: Coordinator, run: str) -> tuple[str, str]:
+    """Return status and failure of a run: `flwr run` ends with exit code 0 even when the run failed."""
+    runs = _flwr(coordinator, "ls", CONNECTION, "--format", "json").get("runs", [])
+    for one in runs:
+        if str(one["run-id"]) == run:
+            return str(one["status"]), str(one["status-details"] or "")
+    return "", "Flower did not take the app; the lines above say why."
+
+
+def _check_port_free(address: str, invitation: Invitation) -> None:
+    try:
+        check_server(address, invitation.authority, seconds=1)
+    except NotThereError:
+        return
+    except SettingError:
+        pass
+    raise SettingError(
+        f"Something listens at {address} already: is `pansvm coordinator start` running in another window? Otherwise "
+        "another program has this port: make the coordinator's folder with another --port."
+    )
+
+
+def _wait_until_listening(
+    coordinator: Coordinator, invitation: Invitation, link: "subprocess.Popen[str]"
+) -> None:
+    deadline = time.monotonic() + START_SECONDS
+    while link.poll() is None and time.monotonic() < deadline:
+        try:
+            check_server(f"localhost:{coordinator.port}", invitation.authority, seconds=1)
+        except NotThereError:
+            time.sleep(0.1)
+        else:
+            return
+    raise SettingError("The SuperLink does not listen. Its lines above say why.")

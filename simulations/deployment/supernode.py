@@ -1,0 +1,98 @@
+"""Runs a hospital's SuperNode in the foreground, its log in plain lines, and says in words why it ended."""
+
+import contextlib
+import os
+import subprocess
+import sysconfig
+import threading
+from collections.abc import Callable
+from pathlib import Path
+
+from flower_pansvm.errors import SettingError
+from simulations.deployment.hospital import AUTHORITY_FILE, FLOWER_FOLDER, KEY_FILE
+from simulations.deployment.invitation import Invitation
+from simulations.deployment.log_lines import plain_lines
+from simulations.deployment.node_config import NODE_FILE
+from simulations.engines.processes import exit_on_signals, free_port, started_process
+
+NOT_LET_IN = "Exit Code: 305"
+"""In Flower's log if the SuperLink does not let a SuperNode in; its process ends with 1 whatever the cause."""
+
+END_SECONDS = 5.0
+
+
+def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], None]) -> None:
+    """Run the SuperNode of a hospital until it ends or this process is told to.
+
+    Raises
+    ------
+    SettingError
+        If it ends by itself.
+    """
+    command = ["flower-supernode", "--superlink", invitation.address, "--port", str(free_port())]
+    command += ["--root-certificates", str(folder / AUTHORITY_FILE)]
+    command += ["--auth-supernode-private-key", str(folder / KEY_FILE)]
+    command += ["--node-config", str(folder / NODE_FILE)]
+    lines: list[str] = []
+
+    def show_and_keep(line: str) -> None:
+        lines.append(line)
+        show(line)
+
+    with (
+        exit_on_signals(),
+        started_process(command, folder, flower_environment(folder / FLOWER_FOLDER)) as node,
+    ):
+        try:
+            code = follow(node, show_and_keep)
+        finally:
+            end(node)
+    if any(NOT_LET_IN in line for line in lines):
+        raise SettingError(
+            f"The coordinator at {invitation.address} does not let this SuperNode in: its server does not know this "
+            "hospital's key. The connection itself is in order. Ask the coordinator whether its server was started "
+            f"with invitation {invitation.number} or a later one, and whether this hospital is in that."
+        )
+    raise SettingError(f"The SuperNode ended by itself, with exit code {code}. The lines above say why.")
+
+
+def flower_environment(home: Path) -> dict[str, str]:
+    """Return the environment of Flower's programs: a home of their own, and no connection but to the coordinator."""
+    return {
+        **os.environ,
+        "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")]),
+        "FLWR_HOME": str(home),
+        "FLWR_TELEMETRY_ENABLED": "0",
+        "FLWR_DISABLE_UPDATE_CHECK": "1",
+        "FLWR_SUPEREXEC_TASK_POLL_INTERVAL": "0.1",
+        "PYTHONUNBUFFERED": "1",
+    }
+
+
+def follow(process: "subprocess.Popen[str]", show: Callable[[str], object]) -> int:
+    """Show the log of one of Flower's programs until that ends, and return its exit code.
+
+    Not until the log ends: a SuperNode that is not let in leaves a SuperExec behind, which holds the log open and looks
+    for the SuperNode for ever.
+    """
+    assert process.stdout is not None
+    output = process.stdout
+
+    def show_all() -> None:
+        for line in plain_lines(output):
+            show(line)
+
+    reader = threading.Thread(target=show_all, daemon=True)
+    reader.start()
+    code = process.wait()
+    reader.join(END_SECONDS)
+    return code
+
+
+def end(process: "subprocess.Popen[str]") -> None:
+    """Ask a process to end, and wait a little: a SuperNode then tells the SuperLink that it goes."""
+    if process.poll() is None:
+        process.terminate()
+        # Whoever has started it kills it then, with all that it has started.
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(END_SECONDS)

@@ -1,0 +1,183 @@
+"""A whole study on one machine: hospitals, coordinator, TLS and keys as in reality; all that is started is ended."""
+
+import contextlib
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from clients.table.table import LABEL
+from flower_pansvm.models.errors import EngineError
+from flower_pansvm.terms import Scalar
+from simulations.data.datasets import locate
+from simulations.deployment.coordinator import FLOWER_FOLDER, Coordinator
+from simulations.deployment.files import new_folder, write_new
+from simulations.deployment.hospital import accept, make_hospital
+from simulations.deployment.outcome import FILE, Results
+from simulations.deployment.superlink import checkout, train
+from simulations.deployment.supernode import END_SECONDS, flower_environment
+from simulations.engines.processes import exit_on_signals, free_port, started_process
+from simulations.report.page import write_report
+from strategies.results import MODEL_FILE
+
+START_SECONDS = 300.0
+"""Longest wait for SuperLink and SuperNodes; on a machine that does other work they take a minute."""
+
+READY, CONNECTED = "The server is ready", "connected; waits"
+TAIL_LINES = 15
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The tables of a trial.
+
+    Parameters
+    ----------
+    files : dict of str to Path
+        The table of each hospital, by its name; the label column is ``label``.
+    schema : str
+        Content of the schema file: what is public of the columns and the classes.
+    positive : str
+        Labels that count as positive, by commas.
+    """
+
+    files: dict[str, Path]
+    schema: str
+    positive: str = ""
+
+
+HEART = ("cleveland", "hungarian", "switzerland", "va")
+HEART_SCHEMA = """\
+classes = [0, 1, 2, 3, 4]
+columns.age.range = [0, 120]
+columns.sex.range = [0, 1]
+columns.cp.range = [1, 4]
+columns.trestbps.range = [0, 250]
+columns.chol.range = [0, 700]
+columns.fbs.range = [0, 1]
+columns.restecg.range = [0, 2]
+columns.thalach.range = [0, 250]
+columns.exang.range = [0, 1]
+columns.oldpeak.range = [-5, 10]
+columns.slope.range = [1, 3]
+columns.ca.range = [0, 3]
+columns.thal.range = [3, 7]
+"""
+"""What UCI's description of the heart data says that the columns can hold."""
+
+
+def heart_tables(data_dir: Path) -> Tables:
+    """Return the tables of the four hospitals of UCI's heart data; SettingError if the folder does not have them."""
+    files = {place: locate(f"heart-{place}", data_dir) for place in HEART}
+    return Tables({place: file for place, file in files.items() if file}, HEART_SCHEMA, "1,2,3,4")
+
+
+def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> Tables:
+    """Write the tables of so many hospitals, with rows that are drawn: a disease that depends on age and pressure."""
+    generator, files = np.random.default_rng(0), {}
+    for number in range(1, hospitals + 1):
+        age, pressure = (
+            generator.uniform(20, 90, rows),
+            generator.normal(130 + 2 * number, 15, rows).clip(60, 220),
+        )
+        risk = (age - 55) / 10 + ((pressure - 135) / 12) ** 2 - 1 + generator.normal(0, 0.5, rows)
+        frame = pd.DataFrame(
+            {"age": age.round(), "pressure": pressure.round(), LABEL: (risk > 0).astype(int)}
+        )
+        files[f"hospital-{number}"] = folder / f"hospital-{number}.csv"
+        frame.to_csv(files[f"hospital-{number}"], index=False)
+    return Tables(
+        files, "classes = [0, 1]\ncolumns.age.range = [0, 120]\ncolumns.pressure.range = [40, 250]\n"
+    )
+
+
+def run_trial(
+    folder: Path,
+    tables: Callable[[Path], Tables],
+    settings: Mapping[str, Scalar],
+    show: Callable[[str], None],
+) -> Path:
+    """Set up a study on this machine, train, end all that was started, and return the folder of the results.
+
+    Parameters
+    ----------
+    folder : Path
+        Folder for everything; it must be empty or not there.
+    tables : callable
+        Returns the tables of the hospitals, and may write them into the folder that it is given.
+    settings : mapping
+        Settings of the run besides the recommended ones.
+    show : callable
+        Receives each line that is to be seen.
+
+    Raises
+    ------
+    SettingError
+        If a setting cannot be or the folder is not empty.
+    EngineError
+        If SuperLink or SuperNodes do not start.
+    RunFailedError
+        If the training fails.
+    """
+    began = time.monotonic()
+    folder = new_folder(folder)
+    found, port = tables(folder), free_port()
+    write_new(folder / "schema.toml", found.schema)
+    coordinator = Coordinator.make(folder / "coordinator", f"localhost:{port}", port)
+    made = {name: make_hospital(folder / name, name, str(file)) for name, file in found.files.items()}
+    registrations = [registration for _, registration in made.values()]
+    agreed = {"positive": found.positive, **settings}
+    code = coordinator.invite(registrations, agreed, folder / "schema.toml").code
+    for name in made:
+        accept(folder / name, coordinator.folder / "invitation.json", code)
+    show(f"{len(made)} hospitals and a coordinator on port {port} are set up in {folder}")
+    with exit_on_signals(), contextlib.ExitStack() as running:
+        link = running.enter_context(started_command("coordinator", folder))
+        wait_for({"coordinator": link}, folder, READY)
+        nodes = {name: running.enter_context(started_command("hospital", folder, name)) for name in made}
+        wait_for(nodes, folder, CONNECTED)
+        show(f"all are connected after {time.monotonic() - began:.0f} s; the logs are {folder}/*.log")
+        results = train(coordinator, checkout(), folder / "results", show)
+    Results.of(results).hand_out(coordinator, results / FILE)
+    for name in made:
+        write_report(Results.receive(folder / name, results / FILE).keep(folder / name / "results"))
+    report = write_report(results)
+    show(
+        f"all took {time.monotonic() - began:.0f} s and is ended; model: {results / MODEL_FILE}, report: {report}"
+    )
+    return results
+
+
+@contextlib.contextmanager
+def started_command(kind: str, folder: Path, name: str = "coordinator") -> Iterator["subprocess.Popen[str]"]:
+    """Run ``pansvm hospital start`` or ``pansvm coordinator start``, with a log beside its folder."""
+    command = [sys.executable, "-m", "simulations", kind, "start", "--folder", str(folder / name)]
+    environment = flower_environment(folder / name / FLOWER_FOLDER)
+    with started_process(command, checkout(), environment, folder / f"{name}.log") as process:
+        try:
+            yield process
+        finally:
+            # It ends what it has started, in process groups of their own, and takes so long at the most.
+            process.terminate()
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                process.wait(6 * END_SECONDS)
+
+
+def wait_for(processes: Mapping[str, "subprocess.Popen[str]"], folder: Path, sign: str) -> None:
+    """Wait until the log of each process has a sign; EngineError if one ends before, or it takes too long."""
+    deadline = time.monotonic() + START_SECONDS
+    waiting = dict(processes)
+    while waiting:
+        for name, process in list(waiting.items()):
+            log = (folder / f"{name}.log").read_text(errors="replace")
+            if sign in log:
+                del waiting[name]
+            elif process.poll() is not None or time.monotonic() > deadline:
+                tail = "\n".join(log.splitlines()[-TAIL_LINES:])
+                raise EngineError(f"'{name}' did not get ready. The end of {folder / name}.log:\n{tail}")
+        time.sleep(0.2)

@@ -1,0 +1,62 @@
+"""A study of three hospitals on this machine, from its folders to the invitation; nothing is started."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from simulations.deployment.coordinator import Coordinator
+from simulations.deployment.hospital import accept, make_hospital
+from simulations.deployment.invitation import Invitation
+from simulations.deployment.registration import Registration
+
+SCHEMA = "classes = [0, 1]\ncolumns.age.range = [0, 120]\ncolumns.dose.range = [-1, 1]\n"
+
+
+@dataclass
+class Study:
+    coordinator: Coordinator
+    hospitals: dict[str, Path]  # their folders
+    files: dict[str, Path]  # their registrations
+    settings: dict[str, str]
+    schema: Path | None
+
+    def registrations(self) -> list[Registration]:
+        return [Registration.read(file) for file in self.files.values()]
+
+    def invite(self, **changes: object) -> Invitation:
+        return self.coordinator.invite(
+            self.registrations(), self.settings, **{"schema": self.schema, **changes}
+        )  # type: ignore[arg-type]
+
+    @property
+    def invitation(self) -> Path:
+        return self.coordinator.folder / "invitation.json"
+
+    def accept(self, name: str) -> Invitation:
+        return accept(self.hospitals[name], self.invitation, self.coordinator.invitation().code)
+
+
+@pytest.fixture
+def study(tmp_path: Path, hospital_files: list[Path]) -> Study:
+    schema = tmp_path / "ours.toml"
+    schema.write_text(SCHEMA)
+    coordinator = Coordinator.make(tmp_path / "coordinator", "localhost:8443", 8443)
+    folders, files = {}, {}
+    for name, table in zip(("north", "south", "west"), hospital_files, strict=True):
+        folders[name] = tmp_path / name
+        files[name], _ = make_hospital(tmp_path / name, name, str(table))
+    return Study(coordinator, folders, files, {}, schema)
+
+
+@pytest.fixture
+def invited(study: Study) -> Study:
+    study.invite()
+    return study
+
+
+@pytest.fixture
+def joined(invited: Study) -> Study:
+    for name in invited.hospitals:
+        invited.accept(name)
+    return invited

@@ -1,0 +1,371 @@
+"""What a hospital and a coordinator do to join, and what each attack on it meets."""
+
+import json
+import shutil
+import stat
+import subprocess
+import tomllib
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives.serialization import load_pem_private_key
+
+from clients.gate.budget import charge, read_ledger
+from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.privacy.accountant import rho_of
+from flower_pansvm.secure_sum.identities import load_identity, read_roster
+from flower_pansvm.secure_sum.new_identity import public_identity
+from flower_pansvm.tasks.private_training import PRIVATE_BINS
+from simulations.deployment.checks import check_hospital, context_of
+from simulations.deployment.coordinator import Coordinator
+from simulations.deployment.hospital import accept, make_hospital, own_registration
+from simulations.deployment.invitation import Invitation
+from simulations.deployment.node_config import read_node_config
+from simulations.deployment.registration import Registration
+from tests.simulations.deployment.conftest import SCHEMA, Study
+
+SECRET = {
+    "identity.pem",
+    "supernode.key",
+    "coordinator.pem",
+    "ca.key",
+    "server.key",
+    "node.toml",
+    "budget.json",
+}
+
+
+def edit(path: Path, old: str, new: str) -> None:
+    text = path.read_text()
+    assert old in text
+    path.write_text(text.replace(old, new))
+
+
+def test_three_hospitals_join_and_find_everything_in_order(joined: Study) -> None:
+    for name, folder in joined.hospitals.items():
+        said = "\n".join(check_hospital(folder))
+        assert f"'{name}' has its own identity" in said
+        assert joined.coordinator.invitation().code in said
+        assert "60 rows and 2 columns" in said
+
+
+def test_what_is_handed_over_holds_nothing_secret_and_secrets_are_their_owners(joined: Study) -> None:
+    for folder in (*joined.hospitals.values(), joined.coordinator.folder):
+        for file in (path for path in folder.rglob("*") if path.is_file()):
+            mode = stat.S_IMODE(file.stat().st_mode)
+            assert (mode == 0o600) == (file.name in SECRET or file.parent.name == "state"), file
+            if file.name not in SECRET:
+                assert "PRIVATE" not in file.read_text()
+        assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+    handed = joined.files["north"].read_text()
+    assert json.loads(handed).keys() == {"kind", "name", "identity", "supernode_key", "signature"}
+
+
+def test_a_new_hospital_has_the_pins_that_are_recommended(study: Study) -> None:
+    node = tomllib.loads((study.hospitals["north"] / "node.toml").read_text())
+    assert node["aggregation"] == "k-secure"
+    assert (node["min-sites"], node["k"], node["colluders"]) == (3, 3, 1)
+    assert (node["epsilon"], node["delta"]) == (1.0, 1e-5)
+    # Without the key it gives differentially private answers only.
+    assert not {"exact-sums", "extremes", "test-rows"} & node.keys()
+    assert read_ledger(study.hospitals["north"] / "state").charges == ()
+
+
+def test_names_and_paths_with_odd_signs_reach_the_node_config(
+    tmp_path: Path, hospital_files: list[Path]
+) -> None:
+    odd = tmp_path / 'a "b" \\ ü$ %n'
+    odd.mkdir()
+    table = Path(shutil.copy(hospital_files[0], odd / "täble.csv"))
+    make_hospital(odd / "h", 'St. Mary\'s "north" ü', str(table), "out come")
+    node = tomllib.loads((odd / "h" / "node.toml").read_text())
+    assert (node["name"], node["data"], node["label"]) == ('St. Mary\'s "north" ü', str(table), "out come")
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="no systemd on this machine")
+def test_systemd_takes_the_unit(tmp_path: Path, hospital_files: list[Path]) -> None:
+    folder = tmp_path / "a b %n $x"
+    make_hospital(folder, "north", str(hospital_files[0]))
+    command = ["systemd-analyze", "verify", str(folder / "pansvm-hospital.service")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.stderr == ""
+
+
+def test_the_server_certificate_is_signed_by_the_authority_and_names_the_address(tmp_path: Path) -> None:
+    folder = Coordinator.make(tmp_path / "c", "coordinator.example.org:443", 8443).folder
+    authority, server = (
+        x509.load_pem_x509_certificate((folder / name).read_bytes()) for name in ("ca.crt", "server.pem")
+    )
+    server.verify_directly_issued_by(authority)
+    names = server.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    assert names.get_values_for_type(x509.DNSName) == ["coordinator.example.org", "localhost"]
+    key = load_pem_private_key((folder / "server.key").read_bytes(), None)
+    assert server.public_key() == key.public_key()
+    assert "server_name coordinator.example.org;" in (folder / "nginx.conf").read_text()
+
+
+def test_nothing_is_overwritten(joined: Study, hospital_files: list[Path]) -> None:
+    folder = joined.hospitals["north"]
+    before = {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    with pytest.raises(SettingError, match="is not empty"):
+        make_hospital(folder, "north", str(hospital_files[0]))
+    assert before == {file: file.read_bytes() for file in folder.rglob("*") if file.is_file()}
+    with pytest.raises(SettingError, match="is not empty"):
+        Coordinator.make(joined.coordinator.folder, "localhost:1", 1)
+    with pytest.raises(SettingError, match="--renew"):
+        joined.invite()
+
+
+def test_a_renewed_invitation_replaces_the_old_one_and_never_the_other_way(joined: Study) -> None:
+    old = joined.invitation.read_text()
+    renewed = joined.invite(renew=True)
+    assert renewed.number == 2
+    assert joined.accept("north") == renewed
+    list(check_hospital(joined.hospitals["north"]))
+    kept = joined.coordinator.folder / "invitation-1.json"
+    assert kept.read_text() == old
+    with pytest.raises(SettingError, match="number 2, and this one is number 1"):
+        accept(joined.hospitals["north"], kept, Invitation.read(kept).code)
+
+
+def test_the_schema_file_travels_along(invited: Study) -> None:
+    invited.accept("north")
+    folder = invited.hospitals["north"]
+    assert (folder / "schema.toml").read_text() == SCHEMA
+    assert tomllib.loads((folder / "node.toml").read_text())["schema"] == str(folder / "schema.toml")
+
+
+def test_a_table_that_does_not_fit_the_schema_is_found_before_the_hospital_connects(study: Study) -> None:
+    assert study.schema is not None
+    study.schema.write_text(SCHEMA + "columns.sugar.range = [0, 9]\n")
+    study.invite()
+    study.accept("north")
+    with pytest.raises(PanSVMError, match="sugar"):
+        list(check_hospital(study.hospitals["north"]))
+
+
+# What an attacker, or a mistake, changes; who is named for it.
+
+
+def test_a_hospital_whose_identity_was_exchanged_on_the_way_notices(study: Study, tmp_path: Path) -> None:
+    """The coordinator got, or made, a registration of 'north' with keys of somebody else's."""
+    make_hospital(tmp_path / "mallory", "north", str(tmp_path / "hospital0.csv"))
+    study.files["north"] = tmp_path / "mallory" / "north.registration.json"
+    study.invite()
+    with pytest.raises(SettingError, match="gives this hospital, 'north', an identity that is not its own"):
+        study.accept("north")
+    assert not (study.hospitals["north"] / "roster.json").exists()
+
+
+def test_a_coordinator_that_tells_hospitals_different_rosters_is_found_by_the_code(
+    study: Study, tmp_path: Path
+) -> None:
+    """South gets a roster in which 'west' is the coordinator's own: it asks north for its code."""
+    code = study.invite().code
+    make_hospital(tmp_path / "mallory", "west", str(tmp_path / "hospital0.csv"))
+    study.files["west"] = tmp_path / "mallory" / "west.registration.json"
+    study.coordinator.folder.joinpath("invitation.json").unlink()
+    study.invite()
+    with pytest.raises(SettingError, match="has made one for this hospital alone"):
+        accept(study.hospitals["south"], study.invitation, code)
+    assert not (study.hospitals["south"] / "roster.json").exists()
+
+
+def test_another_coordinator_is_refused_once_one_is_known(joined: Study, tmp_path: Path) -> None:
+    other = Coordinator.make(tmp_path / "mallory", "localhost:8443", 8443)
+    made = other.invite(joined.registrations(), joined.settings, joined.schema)
+    with pytest.raises(SettingError, match="signed by another key"):
+        accept(joined.hospitals["north"], other.folder / "invitation.json", made.code)
+
+
+def test_a_hospital_that_is_not_invited_is_told_who_is(invited: Study, tmp_path: Path) -> None:
+    make_hospital(tmp_path / "east", "east", str(tmp_path / "hospital0.csv"))
+    with pytest.raises(SettingError, match="is for north, south, west; 'east' is not among them"):
+        accept(tmp_path / "east", invited.invitation, invited.coordinator.invitation().code)
+
+
+def test_a_new_supernode_key_is_noticed_before_the_superlink_refuses_it(joined: Study) -> None:
+    shutil.copy(joined.hospitals["south"] / "supernode.key", joined.hospitals["north"] / "supernode.key")
+    with pytest.raises(SettingError, match="another SuperNode's key for 'north'"):
+        list(check_hospital(joined.hospitals["north"]))
+
+
+def swap_roster(folder: Path) -> None:
+    roster = read_roster(folder / "roster.json")
+    texts = {name: key.public_bytes_raw().hex() for name, key in roster.items()}
+    texts["south"], texts["west"] = texts["west"], texts["south"]
+    (folder / "roster.json").write_text(json.dumps(texts))
+
+
+def foreign_identity(folder: Path) -> None:
+    shutil.copy(folder.parent / "south" / "identity.pem", folder / "other.pem")
+    edit(folder / "node.toml", "identity.pem", "other.pem")
+
+
+BAD_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
+    "no invitation": (lambda own: (own / "invitation.json").unlink(), "has no invitation yet"),
+    "no identity": (lambda own: (own / "identity.pem").unlink(), r"identity\.pem cannot be read.*private key"),
+    "no supernode key": (lambda own: (own / "supernode.key").unlink(), r"supernode\.key cannot be read"),
+    "open identity": (lambda own: (own / "identity.pem").chmod(0o640), "chmod 600"),
+    "open key": (lambda own: (own / "supernode.key").chmod(0o604), "chmod 600"),
+    "damaged key": (lambda own: (own / "supernode.key").write_text("x"), "is damaged"),
+    "damaged identity": (lambda own: (own / "identity.pem").write_text("x"), "holds no private identity"),
+    "another's identity": (
+        lambda own: shutil.copy(own.parent / "south" / "identity.pem", own / "identity.pem"),
+        "an identity that is not its own",
+    ),
+    "another's identity by name": (foreign_identity, "names another identity file than that of 'north'"),
+    "roster swapped": (swap_roster, "they differ in south, west"),
+    "roster gone": (lambda own: (own / "roster.json").unlink(), "roster file 'roster.json' cannot be read"),
+    "roster pin gone": (lambda own: edit(own / "node.toml", "roster = ", "# "), "has no 'roster'"),
+    "renamed": (lambda own: edit(own / "node.toml", '"north"', '"nord"'), "'nord' is not among them"),
+    "misspelt pin": (lambda own: edit(own / "node.toml", "min-sites", "min-site"), "unknown key 'min-site'.*min-sites"),
+    "no toml": (lambda own: edit(own / "node.toml", "k = 3", "k = "), r"node\.toml cannot be read"),
+    "a list": (lambda own: edit(own / "node.toml", "k = 3", "k = [3]"), "neither a text nor a number"),
+    "no node config": (lambda own: (own / "node.toml").unlink(), "is no hospital's folder"),
+    "another sum": (lambda own: edit(own / "node.toml", "k-secure", "ring"), "refuses the aggregation 'k-secure'"),
+    "no budget": (lambda own: (own / "state" / "budget.json").unlink(), "budget"),
+    "no epsilon": (lambda own: edit(own / "node.toml", "epsilon", "# epsilon"), "has no budget"),
+    "little epsilon": (lambda own: edit(own / "node.toml", "epsilon = 1.0", "epsilon = 0.5"), "allows 0.5 in all runs"),
+    "open state": (lambda own: (own / "state").chmod(0o755), "open to other accounts"),
+    "no table": (lambda own: (own.parent / "hospital0.csv").unlink(), "hospital0.csv"),
+    "wrong label": (lambda own: edit(own / "node.toml", 'data = "', 'label = "lable"\ndata = "'), "lable"),
+    "invitation edited": (lambda own: edit(own / "invitation.json", ":8443", ":9443"), "was changed after"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bad", BAD_FOLDERS)
+def test_start_finds_what_is_wrong_before_it_connects(bad: str, joined: Study) -> None:
+    spoil, said = BAD_FOLDERS[bad]
+    folder = joined.hospitals["north"]
+    spoil(folder)
+    with pytest.raises(PanSVMError, match=said):
+        list(check_hospital(folder))
+
+
+BAD_INITS: dict[str, tuple[dict[str, object], str]] = {
+    "empty name": ({"name": ""}, "cannot be a hospital's name"),
+    "slash": ({"name": "a/b"}, "cannot be a hospital's name"),
+    "dots": ({"name": ".."}, "cannot be a hospital's name"),
+    "long": ({"name": "x" * 65}, "cannot be a hospital's name"),
+    "newline": ({"name": "a\nb"}, "cannot be a hospital's name"),
+    "blank": ({"name": " a"}, "cannot be a hospital's name"),
+    "no table": ({"data": "no/such.csv"}, "There is no table"),
+    "a folder": ({"data": "/"}, "There is no table"),
+    "control character": ({"label": "a\x1b[2J"}, "holds a control character"),
+    "alone": ({"min_sites": 1}, "nothing to hide in"),
+    "epsilon 0": ({"epsilon": 0.0}, "epsilon has to be"),
+    "epsilon nan": ({"epsilon": float("nan")}, "epsilon has to be"),
+    "epsilon large": ({"epsilon": 1e9}, "epsilon has to be"),
+    "delta 1": ({"delta": 1.0}, "epsilon has to be"),
+    "all rows for the test": ({"test_fraction": 1.0}, "epsilon has to be"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_INITS)
+def test_init_refuses_what_cannot_be_and_writes_nothing(
+    bad: str, tmp_path: Path, hospital_files: list[Path]
+) -> None:
+    changes, said = BAD_INITS[bad]
+    with pytest.raises(SettingError, match=said):
+        make_hospital(
+            **{"folder": tmp_path / "h", "name": "north", "data": str(hospital_files[0]), **changes}
+        )  # type: ignore[arg-type]
+    assert not (tmp_path / "h").exists()
+
+
+BAD_SETTINGS: dict[str, tuple[dict[str, str], str]] = {
+    "misspelt": ({"epsilom": "1"}, "epsilon"),
+    "no number": ({"epsilon": "much"}, "epsilon is 'much'"),
+    "unknown sum": ({"aggregation": "k-secur"}, "k-secure"),
+    "unknown strategy": ({"strategy": "dp-swm"}, "dp-svm"),
+    "another's setting": ({"landmarks": "20"}, "is a setting of"),
+    "out": ({"out": "/x"}, "not for the hospitals to agree to"),
+    "schema": ({"schema": "/x.toml"}, "name it by --schema"),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_SETTINGS)
+def test_a_setting_that_cannot_be_is_told_to_the_coordinator_and_not_to_the_hospitals(
+    bad: str, study: Study
+) -> None:
+    changes, said = BAD_SETTINGS[bad]
+    study.settings |= changes
+    with pytest.raises(SettingError, match=said):
+        study.invite()
+    assert not study.invitation.exists()
+
+
+def test_a_private_run_needs_a_schema_that_can_be_read(study: Study, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=r"have to be public.*add --schema"):
+        study.invite(schema=None)
+    (tmp_path / "bad.toml").write_text("colums = 3\n")
+    for bad, said in ((tmp_path / "no.toml", "no.toml"), (tmp_path / "bad.toml", "columns")):
+        with pytest.raises(SettingError, match=said):
+            study.invite(schema=bad)
+    assert not study.invitation.exists()
+
+
+def test_a_hospital_that_agrees_to_more_is_asked_by_its_node_config_only(study: Study) -> None:
+    """PAN-SVM's sums are not charged: the invitation can be accepted, but not be started with."""
+    study.settings, study.schema = {"strategy": "pan-svm"}, None
+    assert study.invite().promise == "defended"
+    study.accept("north")
+    folder = study.hospitals["north"]
+    with pytest.raises(SettingError, match="does not take part in sums without differential privacy"):
+        list(check_hospital(folder))
+    with (folder / "node.toml").open("a") as file:
+        file.write('exact-sums = "defended"\n')
+    list(check_hospital(folder))
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["", "host", "host:", ":443", "https://host:443", "host:0", "host:65536", "ho st:1", "host:1\n"],
+)
+def test_an_address_that_is_none_is_refused(address: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match="is no address"):
+        Coordinator.make(tmp_path / "c", address, 8443)
+    assert not (tmp_path / "c").exists()
+
+
+def test_a_budget_that_is_spent_in_part_is_told_and_no_reason_to_stay_away(joined: Study) -> None:
+    """The machine may have been started again in the middle of a run."""
+    folder = joined.hospitals["north"]
+    assert not any("have spent" in line for line in check_hospital(folder))
+    charge(context_of(read_node_config(folder), {}), PRIVATE_BINS, rho_of(1.0, 1e-5) / 2)
+    assert any("runs have spent a part already" in line for line in check_hospital(folder))
+
+
+def test_two_hospitals_with_something_in_common_are_named(study: Study, tmp_path: Path) -> None:
+    north, south, _ = study.registrations()
+    with pytest.raises(SettingError, match="'north' and 'north' have the same name"):
+        study.coordinator.invite([north, south, north], study.settings, study.schema)
+    identity = load_identity(study.hospitals["north"] / "identity.pem")
+    twin = Registration.of("North", identity, own_registration(study.hospitals["west"]).supernode_key)
+    with pytest.raises(SettingError, match="'north' and 'North' have the same name"):
+        study.coordinator.invite([north, south, twin], study.settings, study.schema)
+    twin = Registration.of("east", identity, twin.supernode_key)
+    with pytest.raises(SettingError, match="'north' and 'east' have the same identity"):
+        study.coordinator.invite([north, south, twin], study.settings, study.schema)
+    twin = Registration.of(
+        "east", load_identity(study.hospitals["west"] / "identity.pem"), north.supernode_key
+    )
+    with pytest.raises(SettingError, match="'north' and 'east' have the same supernode key"):
+        study.coordinator.invite([north, south, twin], study.settings, study.schema)
+    with pytest.raises(SettingError, match="at least two hospitals"):
+        study.coordinator.invite([north], study.settings, study.schema)
+
+
+def test_a_coordinator_cannot_pair_a_hospitals_identity_with_another_key(invited: Study) -> None:
+    """Even signed by the coordinator itself, an entry that its hospital has not signed is refused."""
+    key = load_identity(invited.coordinator.folder / "coordinator.pem")
+    found = invited.coordinator.invitation()
+    north, south, west = found.hospitals
+    forged = replace(south, supernode_key=own_registration(invited.hospitals["west"]).supernode_key)
+    with pytest.raises(SettingError, match="the hospital 'south' has not signed what is there"):
+        replace(found, hospitals=(north, forged, west)).signed_by(key)
+    assert found.coordinator == public_identity(key)

@@ -1,0 +1,41 @@
+"""Logs of Flower's in plain lines: nothing that is wrong is lost."""
+
+from simulations.deployment.log_lines import plain_lines
+
+TRACEBACK = ["Traceback (most recent call last):\n", '  File "app.py", line 1, in main\n', "    run()\n"]
+
+
+def shown(*lines: str) -> list[str]:
+    return [line[21:] for line in plain_lines(lines)]
+
+
+def test_questions_and_replies_are_told_in_words() -> None:
+    assert shown(
+        "\x1b[92mINFO \x1b[0m:      Starting Flower SuperNode\n",
+        "INFO :      SuperNode ID: 123\n",
+        "INFO :      [RUN 7]\n",
+        "INFO :      Receiving: train.private_step message (ID: abc)\n",
+        "INFO :      Received successfully\n",
+        "INFO :      Sending: train.private_step message (ID: def)\n",
+        "INFO :      \n",
+    ) == [
+        "connected; waits for the coordinator's questions",
+        "asked for private_step",
+        "replied to private_step",
+    ]
+
+
+def test_warnings_and_errors_are_never_left_out() -> None:
+    for level in ("WARNING", "ERROR", "CRITICAL"):
+        assert shown(f"{level} :   Received successfully\n") == [f"{level}: Received successfully"]
+
+
+def test_an_error_of_this_project_has_its_text_and_no_traceback() -> None:
+    said = "flower_pansvm.errors.FederationError: 0 of 3 sites are connected.\n"
+    assert shown(*TRACEBACK, said, "INFO :      after\n") == [said.strip(), "after"]
+
+
+def test_the_traceback_of_any_other_error_stays() -> None:
+    lines = shown("before\n", *TRACEBACK, "ValueError\n")
+    assert lines == ["before", *(line.rstrip() for line in TRACEBACK), "ValueError"]
+    assert shown(*TRACEBACK) == [line.rstrip() for line in TRACEBACK]

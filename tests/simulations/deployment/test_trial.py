@@ -1,0 +1,125 @@
+"""A whole study on one machine: real SuperLink, real SuperNodes, and nothing left of them."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from clients.gate.budget import read_ledger
+from clients.table.reading import read_table
+from flower_pansvm.errors import SettingError
+from flower_pansvm.models.model import load_model
+from flower_pansvm.table_schema import TableSchema
+from simulations.deployment.coordinator import Coordinator
+from simulations.deployment.hospital import accept, make_hospital
+from simulations.deployment.trial import (
+    HEART,
+    READY,
+    generated_tables,
+    heart_tables,
+    run_trial,
+    started_command,
+    wait_for,
+)
+from simulations.engines.processes import free_port
+
+ROOT = Path(__file__).parents[3]
+
+
+def processes_about(text: str) -> list[str]:
+    """Return the command lines of all processes of this machine that name something, but for this one's."""
+    found = []
+    for folder in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+            environment = (folder / "environ").read_bytes().decode(errors="replace")
+        except OSError:
+            continue
+        if text in command or (f"FLWR_HOME={text}" in environment and folder.name != str(os.getpid())):
+            found.append(command)
+    return found
+
+
+@pytest.mark.slow
+def test_a_study_on_one_machine_leaves_a_model_and_a_report_and_no_process(tmp_path: Path) -> None:
+    """Nine sums would take minutes; with steps=0 there are three."""
+    folder = tmp_path / "study"
+    command = [sys.executable, "-m", "simulations", "demo", "--out", str(folder), "--set", "steps=0"]
+    drawn = {name: value for name, value in os.environ.items() if name != "PANSVM_DATA"}
+    done = subprocess.run(
+        command, cwd=ROOT, env=drawn, capture_output=True, text=True, check=False, timeout=1200
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert processes_about(str(folder)) == []
+    result = json.loads((folder / "results" / "result.json").read_text())
+    assert result["sites"] == 4
+    assert result["privacy"]["not_covered"] == []
+    assert result["accuracy"] > 0.6
+    assert load_model(folder / "results" / "model.npz").schema_.columns == ("age", "pressure")
+    assert "dp-svm" in (folder / "results" / "report.html").read_text()
+    for number in range(1, 5):
+        assert read_ledger(folder / f"hospital-{number}" / "state").spent("train") > 0
+        log = (folder / f"hospital-{number}.log").read_text()
+        assert "asked for private_moments" in log
+        assert "Traceback" not in log
+        received = folder / f"hospital-{number}" / "results"
+        assert {path.name for path in received.iterdir()} == {"model.npz", "result.json", "report.html"}
+        assert (received / "model.npz").read_bytes() == (folder / "results" / "model.npz").read_bytes()
+
+
+@pytest.mark.slow
+def test_a_hospital_whose_key_the_server_does_not_know_is_told_so(tmp_path: Path) -> None:
+    """'west' has left the study by a second invitation, and starts with the first one."""
+    port = free_port()
+    coordinator = Coordinator.make(tmp_path / "coordinator", f"localhost:{port}", port)
+    tables = generated_tables(tmp_path, hospitals=3, rows=20)
+    (tmp_path / "ours.toml").write_text(tables.schema)
+    made = [make_hospital(tmp_path / name, name, str(file))[1] for name, file in tables.files.items()]
+    west = tmp_path / made[2].name
+    first = coordinator.invite(made, {}, tmp_path / "ours.toml")
+    accept(west, coordinator.folder / "invitation.json", first.code)
+    coordinator.invite(made[:2], {}, tmp_path / "ours.toml", renew=True)
+    with started_command("coordinator", tmp_path) as link:
+        wait_for({"coordinator": link}, tmp_path, READY)
+        command = [sys.executable, "-m", "simulations", "hospital", "start", "--folder", str(west)]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 1
+    assert "does not let this SuperNode in" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert processes_about(str(tmp_path)) == []
+
+
+def test_the_generated_tables_are_within_their_public_ranges(tmp_path: Path) -> None:
+    tables = generated_tables(tmp_path)
+    (tmp_path / "ours.toml").write_text(tables.schema)
+    public = TableSchema.read(tmp_path / "ours.toml")
+    for file in tables.files.values():
+        table = read_table(file)
+        assert set(table.labels if table.labels is not None else ()) == set(public.classes)
+        for column, values in zip(table.columns, table.X.T, strict=True):
+            low, high = public.public_ends[column]
+            assert low <= values.min() < values.max() <= high
+
+
+def test_the_heart_tables_have_the_columns_whose_ranges_are_public(shared_data: Path, tmp_path: Path) -> None:
+    tables = heart_tables(shared_data)
+    assert tuple(tables.files) == HEART
+    (tmp_path / "ours.toml").write_text(tables.schema)
+    public = TableSchema.read(tmp_path / "ours.toml")
+    for file in tables.files.values():
+        table = read_table(file)
+        assert set(table.columns) == set(public.public_ends)
+        assert set(table.labels if table.labels is not None else ()) <= set(public.classes)
+
+
+def test_a_trial_that_cannot_be_starts_nothing(tmp_path: Path) -> None:
+    (tmp_path / "full").mkdir()
+    (tmp_path / "full" / "file").write_text("")
+    with pytest.raises(SettingError, match="is not empty"):
+        run_trial(tmp_path / "full", generated_tables, {}, print)
+    with pytest.raises(SettingError, match="epsilon is 'x'"):
+        run_trial(tmp_path / "new", generated_tables, {"epsilon": "x"}, print)
+    assert processes_about(str(tmp_path)) == []

@@ -1,0 +1,70 @@
+"""``pansvm hospital`` and ``pansvm coordinator`` as people type them."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.simulations.deployment.conftest import SCHEMA
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def tables(hospital_files: list[Path], tmp_path: Path) -> list[Path]:
+    (tmp_path / "ours.toml").write_text(SCHEMA)
+    return hospital_files
+
+
+def code_in(out: str, before: str) -> str:
+    (line,) = (line for line in out.splitlines() if before in line)
+    return line.split(": ")[-1]
+
+
+def test_each_hospital_types_two_commands_before_it_starts(pansvm: Run, tables: list[Path]) -> None:
+    assert pansvm("coordinator", "init", "--address", "coordinator.example.org:443")[0] == 0
+    told = {}
+    for number, table in enumerate(tables):
+        code, out, err = pansvm(
+            "hospital", "init", "--name", f"h{number}", "--data", table, "--folder", f"h{number}"
+        )
+        assert (code, err) == (0, "")
+        told[f"h{number}"] = code_in(out, "Its code")
+    files = [f"{name}/{name}.registration.json" for name in told]
+    code, out, err = pansvm("coordinator", "invite", *files, "--schema", "ours.toml")
+    assert (code, err) == (0, "")
+    for name, own in told.items():
+        assert f"  {name}: {own}" in out.splitlines()
+    invitation = code_in(out, "Its code")
+    for name in told:
+        code, out, err = pansvm(
+            "hospital", "accept", "coordinator/invitation.json", "--folder", name, "--code", invitation
+        )
+        assert (code, err) == (0, "")
+        assert "accepted, with h0, h1, h2" in out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["hospital", "init", "--name", "a/b", "--data", "hospital0.csv"], "cannot be a hospital's name"),
+        (["hospital", "init", "--name", "a", "--data", "hospitl0.csv"], "There is no table"),
+        (["hospital", "accept", "nothing.json", "--code", "x"], "nothing.json cannot be read"),
+        (["hospital", "accept", "hospital0.csv", "--code", "x"], "is no JSON file of pansvm"),
+        (["hospital", "start"], "is no hospital's folder"),
+        (["hospital", "start", "--folder", "ours.toml"], "is no hospital's folder"),
+        (["coordinator", "init", "--address", "https://a:1"], "is no address"),
+        (["coordinator", "init", "--address", "a:1", "--port", "70000"], "The port 70000 cannot be"),
+        (["coordinator", "invite", "a.json"], "is no coordinator's folder"),
+        (["coordinator", "start"], "is no coordinator's folder"),
+        (["coordinator", "train", "--out", "x"], "is no coordinator's folder"),
+        (["demo", "--data-dir", "nowhere"], "The folder of data sets 'nowhere' does not exist"),
+    ],
+)
+def test_a_mistake_is_one_paragraph(arguments: list[str], said: str, pansvm: Run, tables: list[Path]) -> None:
+    assert tables
+    code, out, err = pansvm(*arguments)
+    assert (code, out) == (1, "")
+    assert err.startswith("Error: ")
+    assert said in err
+    assert "Traceback" not in err
