@@ -51,3 +51,9 @@ def test_the_site_has_every_page_and_links_within_itself_only() -> None:
     assert sorted(navigation) == [page.name for page in PAGES if page.parent.name == "docs"]
     for name in navigation:
         assert not [one for one in LINK.findall(prose(ROOT / "docs" / name)) if one.startswith("..")], name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_begins_at_the_margin(page: Path) -> None:
+    """Within a list the site shows it as text."""
+    assert not re.findall(r"^ +```", page.read_text(encoding="utf-8"), re.MULTILINE)
