@@ -18,7 +18,7 @@ from clients.gate.classes import log_left_out, rows_with_classes
 from clients.gate.membership import Participation
 from clients.gate.terms import agreed_terms, least_rows, site_name
 from clients.rows import Rows, Split, fold_numbers, test_rows
-from clients.table.source import open_table, table_identity
+from clients.table.source import open_table, table_identity, table_version
 from clients.table.table import Table, align
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Floats, Ints
@@ -63,8 +63,15 @@ class Site:
         return digest_of(self.context, broadcast)
 
     def table(self) -> Table:
-        """Return the site's whole table; raises TableError if it cannot be read."""
-        return cast(Table, self._cached(("table",), lambda: open_table(self.context)))
+        """Return the site's whole table; TableError if it cannot be read, FederationError if it is no more what it was.
+
+        Sums of the rows before a change and after it would differ in the rows that have changed.
+        """
+        table = cast(Table, self._cached(("table",), lambda: open_table(self.context)))
+        version = self._cached(("table version",), lambda: table_version(self.context, table))
+        refusal = "to go on: its table has changed since the run began. Leave it as it is while a run goes on"
+        self.settle("table", version, refusal)
+        return table
 
     def labels(self) -> NDArray[np.str_]:
         """Return the label of each row of the table, shape (rows,)."""

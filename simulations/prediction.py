@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from clients.table.file import read_frame
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import label_of, table_from_frame, without_dropped
-from clients.table.table import Table, align, nearest_text
+from clients.table.table import Table, align, columns_text, nearest_text
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import misspelt
 from flower_pansvm.models.errors import ModelFileError
@@ -87,6 +87,11 @@ def predict_file(
     if label is None and label_of(agreed) in frame.columns:
         label = label_of(agreed)
     needed = _needed(schema.columns, agreed)
+    if not any(column in needed for column in frame.columns):
+        raise TableError(
+            f"'{name}' has none of the columns that the model needs: {columns_text(tuple(needed))}. Name another file, "
+            "or correct the names in its first line."
+        )
     used = [column for column in frame.columns if column in needed or column == label]
     unused = tuple(column for column in frame.columns if column not in {*used, row_id})
     own = replace(form, drop=(), schema=agreed and replace(agreed, columns=tuple(needed.values())))

@@ -23,7 +23,7 @@ import numpy as np
 from clients.gate.state_folder import state_folder
 from clients.gate.terms import defends, least_blur
 from clients.site import Site
-from clients.table.table import Table
+from clients.table.table import digest
 from flower_pansvm.arrays import Floats
 from flower_pansvm.cutting_planes.cuts import Draw
 from flower_pansvm.cutting_planes.problem import Problem
@@ -90,7 +90,7 @@ def secret_of(site: Site) -> bytes:
             f"Site '{site.name}' cannot read or write '{KEY_FILE}' in its state folder ({type(error).__name__}). "
             "Give the SuperNode's account a folder of its own with state='/an/absolute/path' in the node config."
         ) from None
-    return hmac.digest(key, join_fields(tags.BLUR, _digest(site.table())), "sha256")
+    return hmac.digest(key, join_fields(tags.BLUR, digest(site.table())), "sha256")
 
 
 def _key(path: Path) -> bytes:
@@ -109,17 +109,6 @@ def _key(path: Path) -> bytes:
             "key (delete the file) makes new noise, so that runs before and after it can be compared."
         )
     return key
-
-
-def _digest(table: Table) -> bytes:
-    """Return a digest of all that is in a table."""
-    digest = hashlib.sha256(join_fields(*(column.encode() for column in table.columns)))
-    digest.update(repr(table.X.shape).encode())
-    for start in range(0, len(table.X), 100_000):
-        digest.update(table.X[start : start + 100_000].astype("<f8").tobytes())
-    if table.labels is not None:
-        digest.update(join_fields(*(str(label).encode() for label in table.labels)))
-    return digest.digest()
 
 
 def draw_for(site: Site, *about: object) -> Draw:

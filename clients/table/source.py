@@ -4,6 +4,7 @@ The coordinator never decides which file a hospital reads. Only a node of Flower
 has a ``partition-id`` and no table of its own, takes its rows from the data set that the run names.
 """
 
+import hashlib
 import importlib
 import os
 from collections.abc import Hashable
@@ -15,7 +16,7 @@ from flwr.app import Context
 
 from clients.gate.terms import site_name
 from clients.table.schema_file import schema_of
-from clients.table.table import LABEL, Table
+from clients.table.table import LABEL, Table, digest
 from flower_pansvm.errors import SettingError, TableError
 
 LARGE = 8_000_000
@@ -42,6 +43,16 @@ def table_identity(context: Context) -> Hashable:
     keys = ("data", "label", "split", "seed", "data-dir", "separator", "decimal", "drop")
     choice = *(run.get(key) for key in keys), schema and schema.digest
     return node.get("num-partitions"), node.get("partition-id"), choice
+
+
+def table_version(context: Context, table: Table) -> str:
+    """Return what stays the same until somebody changes the table: of a file when it was written, and how long it is.
+
+    A query has no such mark: it is a digest of the answer.
+    """
+    own = table_identity(context)
+    queried = ".sql" in Path(str(context.node_config.get("data", "")).lower()).suffixes
+    return hashlib.sha256(repr((own, digest(table) if queried else b"")).encode()).hexdigest()
 
 
 def open_table(context: Context) -> Table:

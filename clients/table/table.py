@@ -1,6 +1,7 @@
 """A site's table as numbers, and its columns in the order of the federation. Nothing here leaves the site."""
 
 import difflib
+import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
 from flower_pansvm.schema import LIBSVM_COLUMN
+from flower_pansvm.secure_sum.wire import join_fields
 
 LABEL = "label"
 """Name of the label column unless a site says otherwise; LIBSVM text has no column names, and gets this one."""
@@ -66,3 +68,14 @@ def columns_text(columns: Sequence[str]) -> str:
     """Return at most five columns by name and the rest by count, for an error."""
     more = f" and {len(columns) - 5} more" if len(columns) > 5 else ""
     return f"column {', '.join(map(repr, columns[:5]))}{more}"
+
+
+def digest(table: Table) -> bytes:
+    """Return a digest of all that is in a table."""
+    found = hashlib.sha256(join_fields(*(column.encode() for column in table.columns)))
+    found.update(repr(table.X.shape).encode())
+    for start in range(0, len(table.X), 100_000):
+        found.update(table.X[start : start + 100_000].astype("<f8").tobytes())
+    if table.labels is not None:
+        found.update(join_fields(*(str(label).encode() for label in table.labels)))
+    return found.digest()

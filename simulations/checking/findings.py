@@ -241,8 +241,9 @@ def _giving_away(cells: list[Cells], labels: np.ndarray) -> Iterator[Finding]:
     telling = []
     for own in cells:
         values = own.values[taken] if own.is_number else _codes(own.texts[taken])
-        values = np.where(np.isnan(values), np.nanmin(values, initial=0.0) - 1, values)[:, None]
-        if len(np.unique(values)) == 1 or (not own.is_number and own.identifies):
+        # By their order, which is all that a tree looks at: missing cells are last, infinite ones no trouble.
+        values = np.unique(values, return_inverse=True)[1][:, None]
+        if not values.any() or (not own.is_number and own.identifies):
             continue
         tree = DecisionTreeClassifier(
             max_leaf_nodes=2 * len(counts), min_samples_leaf=leaf, class_weight="balanced", random_state=0

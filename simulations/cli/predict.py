@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from simulations.cli.app import Decimal, Drop, Label, Separator, cli
+from simulations.cli.output import Overwrite, check_file
 
 
 @cli.command()
@@ -23,18 +24,20 @@ def predict(
     out: Annotated[
         Path | None, typer.Option(help="CSV file for the predictions.", show_default="print them")
     ] = None,
+    overwrite: Overwrite = False,
 ) -> None:
     """Predict the rows of a file; with a label column also the accuracy."""
     from clients.table.form import TableForm  # noqa: PLC0415
     from clients.table.table import columns_text  # noqa: PLC0415
     from simulations.prediction import predict_file  # noqa: PLC0415
 
+    if out is not None:
+        check_file(out, overwrite)
     form = TableForm.of({"separator": separator, "decimal": decimal, "drop": ",".join(drop or [])}, None)
     predictions = predict_file(model, file, label, row_id, form)
     if out is None:
         sys.stdout.write(predictions.frame.to_csv(index=False))
     else:
-        out.parent.mkdir(parents=True, exist_ok=True)
         predictions.frame.to_csv(out, index=False)
     if predictions.unused:
         unused = columns_text(predictions.unused)

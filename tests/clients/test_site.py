@@ -1,10 +1,12 @@
 """A site's rows: folds, blocks of mapped rows, and what it keeps from message to message."""
 
+import sqlite3
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,8 +24,9 @@ from flower_pansvm.tasks.joining import SCHEMA, SchemaBroadcast
 from flower_pansvm.tasks.scaling import ROWS
 from flower_pansvm.tasks.task import Nothing
 from simulations.engines.running import train_in_process
+from strategies.federation.federation import Federation
 from strategies.pan_svm import PanSVM
-from strategies.settings import make_settings
+from strategies.settings import Settings, make_settings
 
 # Folds
 
@@ -155,3 +158,43 @@ def test_two_feature_maps_of_one_site_are_not_mistaken_for_each_other(
         models.append(strategy.model.sha256())
     assert models[0] == models[2]
     assert models[0] != models[1]
+
+
+# A table that changes
+
+
+def test_a_table_that_changes_during_a_run_ends_it(
+    federation: Federation, hospital_files: list[Path], ask_moments: Any
+) -> None:
+    """The two sums would differ in the row, and the site's noise in them be the same."""
+    ask_moments(federation)
+    ask_moments(federation)
+    rows = pd.read_csv(hospital_files[1])
+    rows.drop(index=3).to_csv(hospital_files[1], index=False)
+    with pytest.raises(FederationError, match="'hospital1' refuses to go on: its table has changed"):
+        ask_moments(federation)
+
+
+def test_a_database_that_changes_during_a_run_ends_it(
+    settings: Settings,
+    tmp_path: Path,
+    hospital_files: list[Path],
+    hospitals: Any,
+    enrol: Any,
+    ask_moments: Any,
+) -> None:
+    """Each message may have a process of its own, which asks the database again."""
+    database = tmp_path / "ward.db"
+    with sqlite3.connect(database) as connection:
+        pd.read_csv(hospital_files[1]).to_sql("ward", connection, index=False)
+    query = tmp_path / "ward.sql"
+    query.write_text(f"-- url: sqlite:///{database}\nSELECT * FROM ward")
+    federation = enrol(hospitals(settings, [hospital_files[0], query, hospital_files[2]]), settings)
+    ask_moments(federation)
+    cache._kept.clear()
+    ask_moments(federation)
+    with sqlite3.connect(database) as connection:
+        connection.execute("UPDATE ward SET age = age + 1 WHERE rowid = 3")
+    cache._kept.clear()
+    with pytest.raises(FederationError, match="refuses to go on: its table has changed"):
+        ask_moments(federation)

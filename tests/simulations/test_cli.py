@@ -286,7 +286,7 @@ def test_predict_writes_one_line_per_row_and_the_accuracy(pansvm: Run, tmp_path:
     truth = model.predict(rows).astype(object)
     truth[0] = "versicolor" if truth[0] != "versicolor" else "setosa"
     rows.assign(species=truth).to_csv("rows.csv", index=False)
-    _, out = predictions(pansvm, tmp_path, "--label", "species")
+    _, out = predictions(pansvm, tmp_path, "--label", "species", "--overwrite")
     assert "accuracy 0.9500 over 20 rows" in out
 
 

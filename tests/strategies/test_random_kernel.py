@@ -336,11 +336,11 @@ WRONG: dict[str, tuple[Callable[[pd.DataFrame], pd.DataFrame], str]] = {
     ),
     "an id twice": (
         lambda table: table.assign(patient=table["patient"].replace("P0100", "P0101")),
-        "a row has no id in column 'patient', or two rows have the same",
+        "two rows have the same text in column 'patient', or one has none",
     ),
     "an id missing": (
         lambda table: table.assign(patient=table["patient"].replace("P0100", "")),
-        "a row has no id in column 'patient', or two rows have the same",
+        "two rows have the same text in column 'patient', or one has none",
     ),
     "no column of ids": (lambda table: table.drop(columns="patient"), "no column 'patient'.*as row-id"),
     "another label": (relabelled, "'cell2' and 'cell3' hold the same rows, but not all with the same label"),

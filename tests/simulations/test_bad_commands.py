@@ -1,6 +1,6 @@
 """What users get wrong at the command line: each ends in a clear error before anything is computed, or is handled.
 
-How a table can be wrong is tried in ``test_cli.py`` and in the tests of ``clients/table/``.
+How a table can be wrong is tried in ``test_bad_tables.py``.
 """
 
 import json
@@ -138,6 +138,7 @@ CLEAR_ERROR = {
     "keygen good.csv": "exists already",
     "keygen nowhere/id": "cannot be written",
     "settings svm-rf": "Did you mean 'svm-rfe'",
+    "predict model.npz good.csv --out good.csv": "good.csv exists",
     "predict missing.npz good.csv": "no model file at missing.npz",
     "predict model.npz good.csv": "cannot be read as a model",
 }

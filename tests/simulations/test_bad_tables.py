@@ -163,7 +163,7 @@ INPUTS: dict[str, tuple[str | bytes | dict[str, str | bytes], str, str, str]] = 
     ),
     "one class": (re.sub(r",[01]\n", ",1\n", GOOD), f"{CHECK} ward.csv", WARNED, "one class only"),
     "one class everywhere": (re.sub(r",[01]\n", ",1\n", GOOD), f"{RUN} ward.csv", ERROR, "a classifier needs two"),
-    "positive labels that nobody has": (GOOD, f"{RUN} ward.csv --positive 7", ERROR, "a classifier needs two"),
+    "positive labels that nobody has": (GOOD, f"{RUN} ward.csv --positive 7", ERROR, "has the label '7'"),
     # The schema file.
     "no schema file": (RAW, "check ward.csv --schema none.toml", ERROR, "'none.toml' cannot be read"),
     "a table as schema file": (RAW, "check ward.csv --schema ward.csv", ERROR, "'ward.csv' is no schema file"),
