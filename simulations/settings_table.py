@@ -1,4 +1,4 @@
-"""The settings that there are, for a person: what ``pansvm settings`` prints."""
+"""The settings that there are, for a person: what ``pansvm settings`` prints and ``docs/settings.md`` holds."""
 
 from collections.abc import Mapping
 from dataclasses import Field
@@ -10,6 +10,8 @@ from flower_pansvm.secure_sum import protocol_names
 from flower_pansvm.setting_values import one_of
 from strategies.registry import all_strategies
 from strategies.settings import Settings, all_settings, default_config, owners, setting_fields
+
+COLUMNS = ("setting", "default", "may be", "meaning")
 
 
 def groups(strategy: str | None) -> dict[str, dict[str, "Field[Any]"]]:
@@ -32,16 +34,24 @@ def groups(strategy: str | None) -> dict[str, dict[str, "Field[Any]"]]:
 
 def table(title: str, settings: Mapping[str, "Field[Any]"]) -> Table:
     """Return name, default, what it may be and meaning of settings."""
+    found = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
+    for name in COLUMNS:
+        found.add_column(name, overflow="fold", no_wrap=name == "setting")
+    for row in rows(settings):
+        found.add_row(*row)
+    return found
+
+
+def rows(settings: Mapping[str, "Field[Any]"]) -> list[tuple[str, str, str, str]]:
+    """Return of each setting what :data:`COLUMNS` names."""
     usual = default_config()
     named = {"strategy": list(all_strategies()), "aggregation": protocol_names()}
-    found = Table(title=title, title_justify="left", box=None, padding=(0, 2, 0, 0))
-    for name in ("setting", "default", "may be", "meaning"):
-        found.add_column(name, overflow="fold", no_wrap=name == "setting")
+    found = []
     for key, one in settings.items():
         default = usual[key]
         text = str(default).lower() if isinstance(default, bool) else str(default)
         may_be = one_of(*named[key]) if key in named else one.metadata["kind"]
-        found.add_row(key, text, may_be.must_be, one.metadata["meaning"])
+        found.append((key, text, may_be.must_be, one.metadata["meaning"]))
     return found
 
 

@@ -14,7 +14,7 @@ from flower_pansvm.secure_sum.testing import CHECKS, check_no_vector_shows, chec
 from flower_pansvm.secure_sum.unprotected.plain import Plain
 from flower_pansvm.secure_sum.wire import add_all, everyone, from_bytes, to_bytes
 
-DOCS = Path(__file__).parents[3] / "docs" / "secure-sums.md"
+DOCS = Path(__file__).parents[3] / "docs" / "extending.md"
 
 PROTOCOLS = [protocol for name in protocol_names() for protocol in variants(protocol_class(name))]
 
@@ -36,7 +36,7 @@ def test_both_executions_and_several_k_are_tried() -> None:
 
 
 def blocks_of_the_docs(mark: str) -> str:
-    """Return the Python code behind a mark in docs/secure-sums.md."""
+    """Return the Python code behind a mark in docs/extending.md."""
     return DOCS.read_text(encoding="utf-8").split(f"<!-- {mark} -->\n```python\n")[1].split("```")[0]
 
 

@@ -1,0 +1,120 @@
+"""docs/result.md describes every name in a result.json, and none that there is not."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from simulations.attack.attack import Attack
+from simulations.audit.audit import SUMS
+from simulations.audit.phase import every_phase
+from simulations.engines.running import run
+from simulations.testing import QUICK
+from strategies.registry import all_strategies
+from strategies.settings import make_settings, setting_fields
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "result.md").read_text(encoding="utf-8")
+FIRST_CELLS = [line.split("|")[1] for line in PAGE.splitlines() if line.startswith("| `")]
+DOCUMENTED = {name for cell in FIRST_CELLS for name in re.findall(r"`([^`]+)`", cell)}
+FIGURES = [
+    ROOT / "strategies" / f"{name}.py"
+    for name in (
+        "results",
+        "elimination",
+        "model_choice",
+        *(one.replace("-", "_") for one in all_strategies()),
+    )
+]
+"""Where the names are; some strategies share a file."""
+
+PLACEHOLDER = re.compile(r"[A-Z]{2,}")
+
+
+def paths(value: Any, start: str = "") -> Iterator[str]:
+    """Give the names in a JSON value, the way to each of them joined by points."""
+    if isinstance(value, dict) and value:
+        for key, one in value.items():
+            yield from paths(one, f"{start}.{key.replace('.', ' ')}" if start else key)
+    elif isinstance(value, list) and any(isinstance(one, dict | list) and one for one in value):
+        for one in value:
+            yield from paths(one, start)
+    elif start:
+        yield start
+
+
+def undocumented(result: Any) -> set[str]:
+    """Return the names of a result that the page does not have; an empty object counts by its own name."""
+    names = DOCUMENTED | {
+        ".".join(name.split(".")[:end]) for name in DOCUMENTED for end in range(1, name.count(".") + 1)
+    }
+    known = re.compile("|".join(PLACEHOLDER.sub("[^.]+", re.escape(name)) for name in names))
+    return {path for path in paths(result) if not known.fullmatch(path)}
+
+
+def finished(folder: Path, strategy: str, **changes: Any) -> Any:
+    own = setting_fields(all_strategies()[strategy].settings_class)
+    quick = {key.replace("-", "_"): value for key, value in QUICK.items() if key in own}
+    settings = make_settings(**{**quick, "strategy": strategy, "sites": 3, "out": str(folder), **changes})
+    run(settings, "in-process", lambda line: None)
+    return json.loads((folder / "result.json").read_text(encoding="utf-8"))
+
+
+def test_every_name_of_a_result_is_described(tmp_path: Path) -> None:
+    result = finished(tmp_path / "out", "pan-svm", probability=True, C="auto", C_grid="1", audit=True)
+    assert {"audit", "chosen", "decision_groups"} <= {name for name, value in result.items() if value}
+    assert not undocumented(result)
+
+
+def test_a_name_that_is_not_described_is_noticed() -> None:
+    assert undocumented(
+        {"accuracy": 1, "made_up": {"a": [{"b": 1}]}, "objective": [{"upper": 1, "odd": 2}]}
+    ) == {
+        "made_up.a.b",
+        "objective.odd",
+    }
+
+
+def test_every_key_that_strategies_write_is_described() -> None:
+    parts = {part for name in DOCUMENTED for part in name.split(".")}
+    for file in {file for file in FIGURES if file.exists()}:
+        keys = {
+            key.value
+            for node in ast.walk(ast.parse(file.read_text(encoding="utf-8")))
+            if isinstance(node, ast.Dict)
+            for key in node.keys
+            if isinstance(key, ast.Constant) and isinstance(key.value, str)
+        }
+        # What is looked up by a guarantee, a scaling, a criterion or a package is no figure.
+        by_choice = {"release", "local", "none", "standard", "python", *all_strategies()}
+        assert keys - by_choice <= parts, file.name
+
+
+def test_audit_and_attack_are_described() -> None:
+    figures = {f"audit.{name}" for phase in every_phase() for name in phase.texts}
+    assert figures <= DOCUMENTED
+    tops = {name.split(".")[1] for name in DOCUMENTED if name.startswith("attack.")}
+    assert tops == set(Attack.__dataclass_fields__)
+
+
+def test_every_name_that_is_described_is_in_the_code() -> None:
+    rooms = [
+        *(ROOT / "strategies").rglob("*.py"),
+        *(ROOT / "simulations").rglob("*.py"),
+        *(ROOT / "flower_pansvm").rglob("*.py"),
+    ]
+    code = "\n".join(file.read_text(encoding="utf-8") for file in rooms)
+    words = set(re.findall(r"\w+", code))
+    for name in DOCUMENTED:
+        for part in name.split("."):
+            assert PLACEHOLDER.fullmatch(part) or part.removesuffix(SUMS) in words, name
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", list(all_strategies()))
+def test_every_name_of_each_strategys_result_is_described(strategy: str, tmp_path: Path) -> None:
+    assert not undocumented(finished(tmp_path / "out", strategy, audit=True))

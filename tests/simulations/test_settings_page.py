@@ -1,0 +1,15 @@
+"""docs/settings.md holds every setting as it is now."""
+
+from simulations.settings_page import PAGE, page
+from strategies.settings import default_config
+
+
+def test_the_page_is_what_the_settings_say() -> None:
+    again = "docs/settings.md is old: write it again with python -m simulations.settings_page"
+    assert PAGE.read_text(encoding="utf-8") == page(), again
+
+
+def test_every_setting_has_a_line() -> None:
+    lines = page().splitlines()
+    for key in default_config():
+        assert sum(line.startswith(f"| `{key}` |") for line in lines) == 1, key

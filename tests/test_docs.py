@@ -1,0 +1,59 @@
+"""The pages name what there is: files, links, headings, and each other."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
+LINK = re.compile(r"\]\(([^)\s]+)\)")
+NAMED_FILE = re.compile(r"`((?:flower_pansvm|clients|strategies|simulations|tests|docs)/[\w./-]*)`")
+
+
+def prose(page: Path) -> str:
+    return FENCED.sub("", page.read_text(encoding="utf-8"))
+
+
+def anchors(page: Path) -> set[str]:
+    """Return the anchors of a page's headings, as GitHub and mkdocs both make them."""
+    headings = re.findall(r"^#+ (.*)$", prose(page), re.MULTILINE)
+    words = [
+        re.sub(r"[^\w\s-]", "", re.sub(r"\]\([^)]*\)", "", heading)).strip().lower() for heading in headings
+    ]
+    # GitHub makes two hyphens of " & ", mkdocs one: such headings have no anchor that works in both.
+    return {re.sub(r"\s", "-", one) for one in words if "  " not in one}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in LINK.findall(prose(page)):
+        if target.startswith("http"):
+            continue
+        name, _, anchor = target.partition("#")
+        file = (page.parent / name).resolve() if name else page
+        assert file.exists(), f"{page.name}: {target}"
+        if anchor:
+            assert anchor in anchors(file), f"{page.name}: {target}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_are_named_are_there(page: Path) -> None:
+    for name in NAMED_FILE.findall(prose(page)):
+        assert (ROOT / name).exists(), f"{page.name}: {name}"
+
+
+def test_the_site_has_every_page_and_links_within_itself_only() -> None:
+    navigation = re.findall(
+        r"^ +- .*: (\S+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE
+    )
+    assert sorted(navigation) == [page.name for page in PAGES if page.parent.name == "docs"]
+    for name in navigation:
+        assert not [one for one in LINK.findall(prose(ROOT / "docs" / name)) if one.startswith("..")], name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_code_begins_at_the_margin(page: Path) -> None:
+    """Within a list the site shows it as text."""
+    assert not re.findall(r"^ +```", page.read_text(encoding="utf-8"), re.MULTILINE)
