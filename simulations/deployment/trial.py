@@ -87,7 +87,7 @@ def generated_tables(folder: Path, hospitals: int = 4, rows: int = 200) -> Table
         )
         risk = (age - 55) / 10 + ((pressure - 135) / 12) ** 2 - 1 + generator.normal(0, 0.5, rows)
         frame = pd.DataFrame(
-            {"age": age.round(), "pressure": pressure.round(), LABEL: (risk > 0).astype(int)}
+            {"age": age.round(), "pressure": pressure.round(4), LABEL: (risk > 0).astype(int)}
         )
         files[f"hospital-{number}"] = folder / f"hospital-{number}.csv"
         frame.to_csv(files[f"hospital-{number}"], index=False)

@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from clients.gate.budget import read_ledger
@@ -43,6 +45,17 @@ def processes_about(text: str) -> list[str]:
     return found
 
 
+def cells_in(folder: Path, tables: list[Path]) -> set[str]:
+    """Return which blood pressures are in a file, or in those of a folder, as text or as binary numbers."""
+    cells = set(pd.concat(pd.read_csv(table, dtype=str) for table in tables)["pressure"])
+    cells = {
+        cell for cell in cells if len(cell.partition(".")[2]) >= 3
+    }  # shorter ones may be there by chance
+    known = {form for cell in cells for form in (cell.encode(), np.float64(cell).tobytes())}
+    content = b"".join(file.read_bytes() for file in (folder, *folder.rglob("*")) if file.is_file())
+    return {str(form) for form in known if form in content}
+
+
 @pytest.mark.slow
 def test_a_study_on_one_machine_leaves_a_model_and_a_report_and_no_process(tmp_path: Path) -> None:
     """Nine sums would take minutes; with steps=0 there are three."""
@@ -60,6 +73,12 @@ def test_a_study_on_one_machine_leaves_a_model_and_a_report_and_no_process(tmp_p
     assert result["accuracy"] > 0.6
     assert load_model(folder / "results" / "model.npz").schema_.columns == ("age", "pressure")
     assert "dp-svm" in (folder / "results" / "report.html").read_text()
+    tables = sorted(folder.glob("hospital-*.csv"))
+    assert len(cells_in(folder, tables)) > 500  # they are found where they are
+    for name in ("coordinator", "coordinator.log", "results"):
+        assert cells_in(folder / name, tables) == set()
+    kept = sorted(path for path in (folder / "coordinator").rglob("*") if path.suffix in (".db", ".sqlite"))
+    assert kept, "the SuperLink's database was not looked at"
     for number in range(1, 5):
         assert read_ledger(folder / f"hospital-{number}" / "state").spent("train") > 0
         log = (folder / f"hospital-{number}.log").read_text()
