@@ -58,9 +58,10 @@ def test_the_examples_run_one_after_the_other_from_an_empty_folder(pansvm: Run, 
         # Quicker than Flower's processes, with the same messages.
         engine = ["--engine", "in-process"] if name == "run" and "--engine" not in rest else []
         code, _, err = pansvm(name, *rest, *engine)
-        assert code == 0, f"{line}\n{err}"
+        # 'check' warns of the few largest numbers, which the guessed ranges leave out.
+        assert code == (3 if name == "check" else 0), f"{line}\n{err}"
     assert {"model.onnx", "predictions.csv", "runs"} <= {path.name for path in tmp_path.iterdir()}
-    assert len(list((tmp_path / "runs").iterdir())) == 6
+    assert len(list((tmp_path / "runs").iterdir())) == 8
 
 
 @pytest.mark.slow
