@@ -4,33 +4,30 @@ from collections.abc import Mapping
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from flower_pansvm.counts import winners
-from flower_pansvm.cutting_planes.cuts import blocks
+from flower_pansvm.arrays import Floats
 from flower_pansvm.fourier_map import FourierMap
-from flower_pansvm.models.model import MODELS, Model
+from flower_pansvm.models.decisions import DecidingModel
+from flower_pansvm.models.model import MODELS
 from flower_pansvm.models.pan_svc import as_labels
 from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.schema import Schema
 
 
 @MODELS.register("fourier-svc")
-class FourierSVC(Model):
+class FourierSVC(DecidingModel):
     """A trained DP-SVM.
 
     Attributes
     ----------
     schema_, feature_map_ : Schema, FourierMap
         What it was made of.
-    classes_ : ndarray of shape (classes,)
-        Class names; integers if all of them are.
     coef_ : ndarray of shape (features of the map, 1 or classes)
         Weights of the features; the last feature is a constant.
     """
 
     feature_map_: FourierMap
-    classes_: NDArray[Any]
     coef_: NDArray[np.float64]
 
     @classmethod
@@ -51,30 +48,10 @@ class FourierSVC(Model):
         model.classes_ = as_labels(schema.classes)
         return model
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the decision values: above 0 for ``classes_[1]`` of two; else one a class, and the largest wins.
-
-        Parameters
-        ----------
-        X : array-like of shape (rows, features)
-            Rows in the table's own units; NaN is a missing cell.
-
-        Returns
-        -------
-        ndarray of shape (rows,) or (rows, classes)
-        """
-        values = self._decisions(X)
-        return values[:, 0] if len(self.classes_) == 2 else values
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the class of each row, shape (rows,); parameters as above."""
-        classes: NDArray[Any] = self.classes_[winners(self._decisions(X))]
-        return classes
-
-    def _decisions(self, X: ArrayLike) -> NDArray[np.float64]:
-        cells = np.asarray(X, dtype=np.float64)
-        parts = [self.feature_map_.transform(cells[block]) @ self.coef_ for block in blocks(len(cells))]
-        return np.vstack([np.empty((0, self.coef_.shape[1])), *parts])
+    def decisions_of(self, X: Floats) -> Floats:
+        """Return the decision values of a block of rows: weighted sums of the map's features."""
+        values: Floats = self.feature_map_.transform(X) @ self.coef_
+        return values
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return schema, feature map and weights as arrays."""

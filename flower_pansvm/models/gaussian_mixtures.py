@@ -5,33 +5,29 @@ from dataclasses import fields
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
-from flower_pansvm.counts import winners
-from flower_pansvm.cutting_planes.cuts import blocks
+from flower_pansvm.arrays import Floats
 from flower_pansvm.mixtures.class_models import ClassModels
-from flower_pansvm.models.model import MODELS, Model
+from flower_pansvm.models.decisions import DecidingModel
+from flower_pansvm.models.model import MODELS
 from flower_pansvm.models.pan_svc import as_labels
-from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 
 
 @MODELS.register("gaussian-mixtures")
-class GaussianMixtures(Model):
+class GaussianMixtures(DecidingModel):
     """Mixtures of scaled rows, one a class.
 
     Attributes
     ----------
     schema_, scaling_, mixtures_ : Schema, Scaling, ClassModels
         What it is made of.
-    classes_ : ndarray of shape (classes,)
-        Class names; integers if all of them are.
     """
 
     scaling_: Scaling
     mixtures_: ClassModels
-    classes_: NDArray[Any]
 
     @classmethod
     def from_parts(cls, schema: Schema, scaling: Scaling, mixtures: ClassModels) -> Self:
@@ -56,33 +52,9 @@ class GaussianMixtures(Model):
         model.classes_ = as_labels(schema.classes)
         return model
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return log odds: of ``classes_[1]`` of two; else of each class against the others, and the largest wins.
-
-        Parameters
-        ----------
-        X : array-like of shape (rows, features)
-            Rows in the table's own units; NaN is a missing cell.
-
-        Returns
-        -------
-        ndarray of shape (rows,) or (rows, classes)
-        """
-        values = self._decisions(X)
-        return values[:, 0] if len(self.classes_) == 2 else values
-
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the class of each row, shape (rows,); parameters as above."""
-        classes: NDArray[Any] = self.classes_[winners(self._decisions(X))]
-        return classes
-
-    def _decisions(self, X: ArrayLike) -> NDArray[np.float64]:
-        cells = np.asarray(X, dtype=np.float64)
-        columns = len(positive_classes(len(self.classes_)))
-        parts = [
-            self.mixtures_.decisions(self.scaling_.transform(cells[block])) for block in blocks(len(cells))
-        ]
-        return np.vstack([np.empty((0, columns)), *parts])
+    def decisions_of(self, X: Floats) -> Floats:
+        """Return the log odds of a block of rows: of each class against the others, of two only of the second."""
+        return self.mixtures_.decisions(self.scaling_.transform(X))
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return schema, scaling and mixtures as arrays."""

@@ -1,0 +1,55 @@
+"""Models that give each row a decision value and say the class which that speaks for."""
+
+from abc import abstractmethod
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from flower_pansvm.arrays import Floats
+from flower_pansvm.counts import winners
+from flower_pansvm.cutting_planes.cuts import blocks
+from flower_pansvm.models.model import Model
+from flower_pansvm.multiclass import positive_classes
+
+
+class DecidingModel(Model):
+    """Base of models that are no estimators of scikit-learn's.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (classes,)
+        Class names; integers if all of them are.
+    """
+
+    classes_: NDArray[Any]
+
+    @abstractmethod
+    def decisions_of(self, X: Floats) -> Floats:
+        """Return the decision values of a block of rows, shape (rows, 1) with two classes, else (rows, classes)."""
+
+    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Return the decision values: above 0 for ``classes_[1]`` of two; else one a class, and the largest wins.
+
+        Parameters
+        ----------
+        X : array-like of shape (rows, features)
+            Rows in the table's own units; NaN is a missing cell.
+
+        Returns
+        -------
+        ndarray of shape (rows,) or (rows, classes)
+        """
+        values = self._decisions(X)
+        return values[:, 0] if len(self.classes_) == 2 else values
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """Return the class of each row, shape (rows,); parameters as above."""
+        classes: NDArray[Any] = self.classes_[winners(self._decisions(X))]
+        return classes
+
+    def _decisions(self, X: ArrayLike) -> NDArray[np.float64]:
+        cells = np.asarray(X, dtype=np.float64)
+        columns = len(positive_classes(len(self.classes_)))
+        parts = [self.decisions_of(cells[block]) for block in blocks(len(cells))]
+        return np.vstack([np.empty((0, columns)), *parts])
