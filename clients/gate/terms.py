@@ -96,8 +96,8 @@ def agreed_terms(context: Context) -> Terms:
     protocol = protocol_of(terms)
     _insist(context, "execution", getattr(protocol, "execution", "one-shot"))
     least_k = _count(context, "k", 0)
-    k = getattr(protocol, "k", 0)
-    if (k or FEWEST_ENOUGH) < least_k:
+    k = getattr(protocol, "k", None)  # other protocols share no masks with so many
+    if k is not None and (k or FEWEST_ENOUGH) < least_k:
         raise SumError(
             f"Site '{site_name(context)}' refuses k={k}: its node config insists on at least {least_k}. "
             f"Start the run with a larger k; 0 stands for all sites, but of many for {FEWEST_ENOUGH} or more."

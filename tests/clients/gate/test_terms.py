@@ -35,6 +35,7 @@ def context(node: dict[str, Scalar], **config: object) -> Context:
         ({"k": 4}, {"aggregation": "k-secure", "k": 4}),
         ({"k": 4}, {"aggregation": "k-secure", "k": 0}),
         ({"k": 4}, {"aggregation": "ring"}),
+        ({"k": 40}, {"aggregation": "ring"}),
     ],
     ids=str,
 )
@@ -51,6 +52,7 @@ def test_a_run_that_keeps_to_the_pins_is_accepted(node: dict[str, Scalar], confi
         ({"execution": "one-shot"}, {"execution": "hops"}, "refuses the execution 'hops'.*'one-shot'"),
         ({"scaling": "none"}, {"scaling": "minmax"}, "refuses the scaling 'minmax'.*'none'"),
         ({"k": 4}, {"aggregation": "k-secure", "k": 3}, "refuses k=3.*at least 4"),
+        ({"k": 33}, {"aggregation": "k-secure", "k": 0}, "refuses k=0.*at least 33"),
     ],
     ids=str,
 )
