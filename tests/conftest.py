@@ -40,6 +40,16 @@ hypothesis.settings.load_profile("project")
 MakeGrid = Callable[..., InProcessGrid]
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Begin with the tests that take minutes, so that none of them is alone at the end."""
+
+    def minutes(item: pytest.Item) -> float:
+        marker = item.get_closest_marker("slow")
+        return marker.kwargs.get("minutes", 0) if marker else 0
+
+    items.sort(key=minutes, reverse=True)
+
+
 @pytest.fixture(scope="session")
 def shared_data() -> Path:
     """Folder of real benchmark data, where a machine has it."""

@@ -118,7 +118,7 @@ def followed(folder: Path) -> str:
     return commands
 
 
-@pytest.mark.slow
+@pytest.mark.slow(minutes=9)
 def test_the_guide_works_to_its_last_line(tmp_path: Path) -> None:
     """A private run first, then a refusal, and by agreement PAN-SVM."""
     trial = tmp_path / "trial"
@@ -148,7 +148,7 @@ def test_the_guide_works_to_its_last_line(tmp_path: Path) -> None:
     )
 
 
-@pytest.mark.slow
+@pytest.mark.slow(minutes=2)
 def test_three_supernodes_train_together(coordinator: dict[str, str], tmp_path: Path) -> None:
     write_tables(tmp_path, HOSPITALS[:3])
     with contextlib.ExitStack() as supernodes:
@@ -197,7 +197,7 @@ def test_three_supernodes_that_agree_publish_distorted_rows(
     assert np.abs(there.decision_function(X) - here.decision_function(X)).max() < 1e-6
 
 
-@pytest.mark.slow
+@pytest.mark.slow(minutes=3)
 def test_a_killed_supernode_is_left_out(coordinator: dict[str, str], tmp_path: Path) -> None:
     write_tables(tmp_path, HOSPITALS)
     with contextlib.ExitStack() as supernodes:

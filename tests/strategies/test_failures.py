@@ -279,6 +279,30 @@ def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost
     assert strategy.evaluation.accuracy > 0.85
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("task", ["moments", "landmarks", "warm_start", "cuts", "scores"])
+@pytest.mark.parametrize(
+    "protocol",
+    [
+        {"aggregation": "ring"},
+        {"aggregation": "ring", "execution": "hops"},
+        {"aggregation": "k-secure"},
+        {"aggregation": "k-secure", "execution": "hops"},
+        {"aggregation": "paillier", "key_bits": 2048},
+    ],
+    ids=lambda protocol: " ".join(map(str, protocol.values())),
+)
+def test_whatever_the_protocol_a_run_goes_on(protocol: dict[str, str | int], task: str) -> None:
+    settings = make_settings(data="wine", sites=4, timeout=0.05, landmarks="20", tol=0.05, **protocol)
+    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
+    # The first site has the keys of Paillier, and is the first of a ring.
+    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=2, task=task, at=1)
+    strategy = start(settings, grid)
+    assert strategy.federation.costs.dropped == ["site-000"]
+    assert strategy.evaluation.accuracy is not None
+    assert strategy.evaluation.accuracy > 0.85
+
+
 @pytest.mark.parametrize(
     ("task", "at"),
     [

@@ -52,10 +52,12 @@ def test_a_step_of_thousands_of_genes_sends_a_few_megabytes(strategy: str, share
     assert {entry["task"] for entry in left if entry["how"] == "disclosed"} == {"join"}
 
 
-def test_generated_noise_is_found_out(tmp_path: Path) -> None:
-    voted = select("voted-wrapper", seed=2, C=0.25, folder=tmp_path)
-    assert voted.useful_best >= 12
-    assert voted.accuracy_chosen > voted.accuracy_all
-    filtered = select("filter-wrapper", seed=2, C=0.25, folder=tmp_path)
-    assert filtered.noise <= 0.1 * filtered.chosen
-    assert filtered.accuracy_chosen > filtered.accuracy_all
+@pytest.mark.slow(minutes=2)
+@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+def test_generated_noise_is_found_out(strategy: str, tmp_path: Path) -> None:
+    found = select(strategy, seed=2, C=0.25, folder=tmp_path)
+    assert found.accuracy_chosen > found.accuracy_all
+    if strategy == "voted-wrapper":
+        assert found.useful_best >= 12
+    else:
+        assert found.noise <= 0.1 * found.chosen

@@ -56,7 +56,7 @@ def cells_in(folder: Path, tables: list[Path]) -> set[str]:
     return {str(form) for form in known if form in content}
 
 
-@pytest.mark.slow
+@pytest.mark.slow(minutes=3)
 def test_a_study_on_one_machine_leaves_a_model_and_a_report_and_no_process(tmp_path: Path) -> None:
     """Nine sums would take minutes; with steps=0 there are three."""
     folder = tmp_path / "study"
