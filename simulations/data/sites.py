@@ -5,7 +5,7 @@ again each time. The same settings always give the same tables; a cache spares t
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -59,45 +59,68 @@ def join_data(sources: Sequence[str], data_dir: str = "") -> str:
     return SEPARATOR.join(found)
 
 
-def number_of_sites(
-    *, data: str, label: str, split: str, sites: int, seed: int, data_dir: str, form: TableForm = AS_IT_IS
-) -> int:
-    """Return how many sites a run has; parameters as in `site_table`.
+@dataclass(frozen=True)
+class Deal:
+    """What decides the tables of all sites of a run.
 
-    It is ``sites``, unless ``data`` names several files, or the split is ``by:COLUMN`` or ``checkerboard:RxS``: then
+    Parameters
+    ----------
+    data : str
+        One data set, whose rows are dealt out to the sites, or several with ``|`` between them, one per site. Names
+        and files as in `simulations.data.datasets.load_dataset`; see `join_data`.
+    label : str
+        Name of the label column; empty for ``label``.
+    split : str
+        How rows are dealt out, as in `simulations.data.partition.partition`. Must be ``iid`` for several data sets,
+        which are not dealt out.
+    sites : int
+        Number of sites of the run, as `number_of_sites` says it.
+    seed : int
+        Seed of the split.
+    data_dir : str
+        Folder of data sets; empty for the one that PANSVM_DATA names.
+    form : TableForm
+        How the data sets are written, and the schema of their columns.
+    """
+
+    data: str
+    label: str
+    split: str
+    sites: int
+    seed: int
+    data_dir: str
+    form: TableForm = AS_IT_IS
+
+    @classmethod
+    def of(cls, settings: Settings) -> "Deal":
+        """Return that of a run; SettingError if its schema file cannot be used."""
+        return cls(
+            settings.data,
+            settings.label,
+            settings.split,
+            settings.sites,
+            settings.seed,
+            settings.data_dir,
+            form_of(settings),
+        )
+
+
+def number_of_sites(deal: Deal) -> int:
+    """Return how many sites a run has; errors as in `site_table`.
+
+    It is ``deal.sites``, unless the data are several files, or the split is ``by:COLUMN`` or ``checkerboard:RxS``: then
     these say it.
     """
-    sources = data.split(SEPARATOR)
+    sources = deal.data.split(SEPARATOR)
     if len(sources) > 1:
-        _check_no_split(split)
+        _check_no_split(deal.split)
         return len(sources)
-    stamp = _stamp(data, data_dir)
-    return len(
-        _parts(
-            data=data,
-            label=label,
-            split=split,
-            sites=sites,
-            seed=seed,
-            data_dir=data_dir,
-            form=form,
-            stamp=stamp,
-        )
-    )
+    return len(_parts(deal, _stamp(deal.data, deal.data_dir)))
 
 
 def table_of(settings: Settings, site: int) -> Table:
     """Return the table of simulated site number ``site`` of a run; errors as in `site_table`."""
-    return site_table(
-        data=settings.data,
-        label=settings.label,
-        split=settings.split,
-        sites=settings.sites,
-        seed=settings.seed,
-        site=site,
-        data_dir=settings.data_dir,
-        form=form_of(settings),
-    )
+    return site_table(Deal.of(settings), site)
 
 
 def form_of(settings: Settings) -> TableForm:
@@ -139,39 +162,15 @@ def label_place(settings: Settings, site: int) -> str:
     return f"column '{label}' of '{source if path is None else path.name}'"
 
 
-def site_table(
-    *,
-    data: str,
-    label: str,
-    split: str,
-    sites: int,
-    seed: int,
-    site: int,
-    data_dir: str,
-    form: TableForm = AS_IT_IS,
-) -> Table:
+def site_table(deal: Deal, site: int) -> Table:
     """Return the table of one simulated site.
 
     Parameters
     ----------
-    data : str
-        One data set, whose rows are dealt out to the sites, or several with ``|`` between them, one per site. Names
-        and files as in `simulations.data.datasets.load_dataset`; see `join_data`.
-    label : str
-        Name of the label column; empty for ``label``.
-    split : str
-        How rows are dealt out, as in `simulations.data.partition.partition`. Must be ``iid`` for several data sets,
-        which are not dealt out.
-    sites : int
-        Number of sites of the run, as `number_of_sites` says it.
-    seed : int
-        Seed of the split.
+    deal : Deal
+        What decides it.
     site : int
         Which site, from 0.
-    data_dir : str
-        Folder of data sets; empty for the one that PANSVM_DATA names.
-    form : TableForm
-        How the data sets are written, and the schema of their columns.
 
     Returns
     -------
@@ -181,27 +180,19 @@ def site_table(
     Raises
     ------
     SettingError
-        If a data set or split is unknown, or ``sites`` is not the number of sites that the data give.
+        If a data set or split is unknown, or ``deal.sites`` is not the number of sites that the data give.
     TableError
         If a table cannot be used.
     """
-    sources = data.split(SEPARATOR)
+    sources = deal.data.split(SEPARATOR)
     if len(sources) > 1:
-        _check_no_split(split)
-        _check_site(site, sites, len(sources))
-        return _whole(sources[site], label, data_dir, form, _stamp(sources[site], data_dir))
-    stamp = _stamp(data, data_dir)
-    parts = _parts(
-        data=data,
-        label=label,
-        split=split,
-        sites=sites,
-        seed=seed,
-        data_dir=data_dir,
-        form=form,
-        stamp=stamp,
-    )
-    _check_site(site, sites, len(parts))
+        _check_no_split(deal.split)
+        _check_site(site, deal.sites, len(sources))
+        return _whole(
+            sources[site], deal.label, deal.data_dir, deal.form, _stamp(sources[site], deal.data_dir)
+        )
+    parts = _parts(deal, _stamp(deal.data, deal.data_dir))
+    _check_site(site, deal.sites, len(parts))
     return parts[site]
 
 
@@ -212,21 +203,11 @@ def _whole(source: str, label: str, data_dir: str, form: TableForm, stamp: Stamp
 
 
 @lru_cache(maxsize=4)
-def _parts(
-    *,
-    data: str,
-    label: str,
-    split: str,
-    sites: int,
-    seed: int,
-    data_dir: str,
-    form: TableForm,
-    stamp: Stamp,  # noqa: ARG001
-) -> tuple[Table, ...]:
+def _parts(deal: Deal, stamp: Stamp) -> tuple[Table, ...]:  # noqa: ARG001
     """Return the tables of all sites of a data set that is dealt out; the stamp as in `_whole`."""
-    site_column = split.removeprefix("by:") if split.startswith("by:") else None
-    table = load_dataset(data, label, _folder(data_dir), site_column, form)
-    return tuple(_frozen(part) for part in partition(table, sites, split, seed))
+    site_column = deal.split.removeprefix("by:") if deal.split.startswith("by:") else None
+    table = load_dataset(deal.data, deal.label, _folder(deal.data_dir), site_column, deal.form)
+    return tuple(_frozen(part) for part in partition(table, deal.sites, deal.split, deal.seed))
 
 
 def _stamp(source: str, data_dir: str) -> Stamp:

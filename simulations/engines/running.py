@@ -21,7 +21,7 @@ from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
 from simulations.audit.audit import add_to_result, audit
 from simulations.data.partition import CHECKERBOARD, checkerboard
-from simulations.data.sites import form_of, label_place, number_of_sites, whole_rows_of
+from simulations.data.sites import Deal, label_place, number_of_sites, whole_rows_of
 from simulations.engines.flower_engine import run_on_flower
 from simulations.engines.flower_log import lines_to
 from simulations.engines.in_process import InProcessGrid
@@ -140,16 +140,7 @@ def _check_by_columns(strategy: str) -> None:
 
 def with_sites_of_data(settings: Settings) -> Settings:
     """Return the settings with the number of sites that the data say, if they say one."""
-    sites = number_of_sites(
-        data=settings.data,
-        label=settings.label,
-        split=settings.split,
-        sites=settings.sites,
-        seed=settings.seed,
-        data_dir=settings.data_dir,
-        form=form_of(settings),
-    )
-    return replace(settings, sites=sites)
+    return replace(settings, sites=number_of_sites(Deal.of(settings)))
 
 
 def run(settings: Settings, engine: str, show: Callable[[str], None], attack_minutes: float = 0.0) -> Path:
