@@ -13,14 +13,17 @@ import pandas as pd
 
 from clients.table.table import LABEL
 from flower_pansvm.models.errors import EngineError
+from flower_pansvm.tasks.consents import AGREEMENTS, EXACT_SUMS
 from flower_pansvm.terms import Scalar
 from simulations.data.datasets import locate
 from simulations.deployment.coordinator import FLOWER_FOLDER, Coordinator
 from simulations.deployment.files import new_folder, write_new
 from simulations.deployment.hospital import accept, make_hospital
+from simulations.deployment.node_config import add_key
 from simulations.deployment.outcome import FILE, Results
 from simulations.deployment.superlink import checkout, train
 from simulations.deployment.supernode import END_SECONDS, flower_environment
+from simulations.deployment.time_spent import TimeSpent
 from simulations.engines.processes import exit_on_signals, free_port, started_process
 from simulations.report.page import write_report
 from strategies.results import MODEL_FILE
@@ -132,10 +135,16 @@ def run_trial(
     made = {name: make_hospital(folder / name, name, str(file)) for name, file in found.files.items()}
     registrations = [registration for _, registration in made.values()]
     agreed = {"positive": found.positive, **settings}
-    code = coordinator.invite(registrations, agreed, folder / "schema.toml").code
+    invitation = coordinator.invite(registrations, agreed, folder / "schema.toml")
+    # Who runs a trial speaks for all hospitals in it.
+    word = next((word for word, promises in AGREEMENTS.items() if invitation.promise in promises), None)
     for name in made:
-        accept(folder / name, coordinator.folder / "invitation.json", code)
+        accept(folder / name, coordinator.folder / "invitation.json", invitation.code)
+        if word:
+            add_key(folder / name, EXACT_SUMS, word)
     show(f"{len(made)} hospitals and a coordinator on port {port} are set up in {folder}")
+    if word:
+        show(f"the hospitals agree to sums without differential privacy: {EXACT_SUMS} = \"{word}\"")
     with exit_on_signals(), contextlib.ExitStack() as running:
         link = running.enter_context(started_command("coordinator", folder))
         wait_for({"coordinator": link}, folder, READY)
@@ -147,6 +156,7 @@ def run_trial(
     for name in made:
         write_report(Results.receive(folder / name, results / FILE).keep(folder / name / "results"))
     report = write_report(results)
+    show(str(TimeSpent.of(results, [folder / f"{name}.log" for name in made])))
     show(
         f"all took {time.monotonic() - began:.0f} s and is ended; model: {results / MODEL_FILE}, report: {report}"
     )
