@@ -19,6 +19,7 @@ from simulations.data.datasets import locate
 from simulations.deployment.coordinator import FLOWER_FOLDER, Coordinator
 from simulations.deployment.files import new_folder, write_new
 from simulations.deployment.hospital import accept, make_hospital
+from simulations.deployment.invitation import Invitation
 from simulations.deployment.node_config import add_key
 from simulations.deployment.outcome import FILE, Results
 from simulations.deployment.superlink import checkout, train
@@ -30,6 +31,9 @@ from strategies.results import MODEL_FILE
 
 START_SECONDS = 300.0
 """Longest wait for SuperLink and SuperNodes; on a machine that does other work they take a minute."""
+
+DEFENDED = "private"
+"""The preset whose sums hold the hospitals' noise, and the default."""
 
 READY, CONNECTED = "The server is ready", "connected; waits"
 TAIL_LINES = 15
@@ -136,15 +140,12 @@ def run_trial(
     registrations = [registration for _, registration in made.values()]
     agreed = {"positive": found.positive, **settings}
     invitation = coordinator.invite(registrations, agreed, folder / "schema.toml")
-    # Who runs a trial speaks for all hospitals in it.
-    word = next((word for word, promises in AGREEMENTS.items() if invitation.promise in promises), None)
     for name in made:
         accept(folder / name, coordinator.folder / "invitation.json", invitation.code)
-        if word:
-            add_key(folder / name, EXACT_SUMS, word)
+    words = {agree(folder / name, invitation) for name in made} - {""}
     show(f"{len(made)} hospitals and a coordinator on port {port} are set up in {folder}")
-    if word:
-        show(f"the hospitals agree to sums without differential privacy: {EXACT_SUMS} = \"{word}\"")
+    for word in words:
+        show(f"they agree to sums without differential privacy: {EXACT_SUMS} = '{word}' in each node.toml")
     with exit_on_signals(), contextlib.ExitStack() as running:
         link = running.enter_context(started_command("coordinator", folder))
         wait_for({"coordinator": link}, folder, READY)
@@ -161,6 +162,20 @@ def run_trial(
         f"all took {time.monotonic() - began:.0f} s and is ended; model: {results / MODEL_FILE}, report: {report}"
     )
     return results
+
+
+def agree(folder: Path, invitation: Invitation) -> str:
+    """Write into a hospital's node config the ``exact-sums`` that a study needs, and return it; empty if it needs none.
+
+    Whoever runs a trial speaks for all hospitals in it. Other agreements, such as to show rows, are not written.
+    """
+    promise = invitation.promise
+    if promise == "defended" and invitation.settings.get("preset", DEFENDED) != DEFENDED:
+        promise = "exact"
+    word = next((word for word, promises in AGREEMENTS.items() if promise in promises), "")
+    if word:
+        add_key(folder, EXACT_SUMS, word)
+    return word
 
 
 @contextlib.contextmanager

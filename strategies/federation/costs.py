@@ -82,9 +82,7 @@ class Costs:
     def phases(self) -> dict[str, dict[str, float]]:
         """Return seconds, waiting, work, round trips and bytes of each phase for ``result.json``."""
         return {
-            name: {
-                kind: round(count, 3) for kind, count in {"seconds": seconds, **self.added[name]}.items()
-            }
+            name: {kind: round(count, 3) for kind, count in {"seconds": seconds, **self.added[name]}.items()}
             for name, seconds in self.seconds.items()
         }
 

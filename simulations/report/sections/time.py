@@ -28,6 +28,5 @@ class TimeSection(Section):
         """Return the table."""
         phases = result.get("phases")
         seconds = {name: {"seconds": spent} for name, spent in result["seconds"].items()}
-        counted = phases is not None
-        timed = counted and all("waiting" in phase for phase in phases.values())
-        return render(TEMPLATE, phases=phases or seconds, counted=counted, timed=timed)
+        timed = phases is not None and all("waiting" in phase for phase in phases.values())
+        return render(TEMPLATE, phases=phases or seconds, counted=phases is not None, timed=timed)

@@ -27,4 +27,6 @@ def test_our_work_is_told_apart_from_waiting(tmp_path: Path) -> None:
     spent = TimeSpent.of(tmp_path, [tmp_path / "north.log", tmp_path / "south.log"])
     assert spent == TimeSpent(5, 40.0, 38.5, 1.0, 1.0, 2.75)
     assert spent.share == pytest.approx(0.05)
-    assert str(spent).startswith("5 round trips in 40 s, of which 38 s of waiting for answers; our work 5.0 %")
+    assert str(spent).startswith(
+        "5 round trips in 40 s, of which 38 s of waiting for answers; our work 5.0 %"
+    )

@@ -36,7 +36,12 @@ def test_a_wait_that_ends_with_an_error_counts(monkeypatch: pytest.MonkeyPatch) 
     now = [0.0]
     monkeypatch.setattr(costs_module.time, "monotonic", lambda: now[0])
     costs = Costs()
-    with pytest.raises(ValueError, match="lost"), costs.wait():
-        now[0] = 3.0
-        raise ValueError("lost")
+
+    def lose() -> None:
+        with costs.wait():
+            now[0] = 3.0
+            raise ValueError("lost")
+
+    with pytest.raises(ValueError, match="lost"):
+        lose()
     assert costs.waiting == 3.0
