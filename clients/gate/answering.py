@@ -6,6 +6,7 @@ number of a row, goes into the hospital's own log; only a simulated site, which 
 """
 
 import logging
+import time
 import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -35,6 +36,8 @@ A = TypeVar("A")
 Handler = Callable[[Message, Context], Message]
 Work = Callable[[Site, Q], A | Noised[A]]
 
+WORK = "work on '%s': %.3f s, processor %.3f s; processor before, to start this process, %.3f s"
+
 HANDLERS: dict[Task[Any, Any], Handler] = {}
 """What answers each task; `clients/app.py` imports the modules whose work enters itself here."""
 
@@ -60,6 +63,7 @@ def _safely(task: Task[Any, Any], reply: Callable[[RecordDict, Context], RecordD
     """Return a Flower handler that always answers, and with an error says nothing but task and cause."""
 
     def handler(message: Message, context: Context) -> Message:
+        started, before = time.monotonic(), time.process_time()
         try:
             with turn(context):
                 return Message(reply(message.content, context), reply_to=message)
@@ -77,6 +81,11 @@ def _safely(task: Task[Any, Any], reply: Callable[[RecordDict, Context], RecordD
                 "The site's own log says where; it is not sent because it could hold data."
             )
             return Message(Error(PanSVMError.code, printable(reason)), reply_to=message)
+        finally:
+            if not is_simulated(context):
+                # For the hospital alone: how long an answer takes follows from its rows.
+                spent = time.monotonic() - started, time.process_time() - before, before
+                log(logging.INFO, WORK, task.name, *spent)
 
     return handler
 

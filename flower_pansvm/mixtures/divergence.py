@@ -1,7 +1,6 @@
 """Jensen-Shannon divergences (Luo et al. 2009, equations 3 and 4), natural logarithms: from 0 to log 2."""
 
 import numpy as np
-from scipy.special import rel_entr
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.mixtures.mixture import Mixture
@@ -38,6 +37,8 @@ def local_divergence(posterior: Floats, log_density: Floats) -> float:
     posterior, log_density : ndarray of shape (rows,)
         Of the component.
     """
+    from scipy.special import rel_entr  # noqa: PLC0415 - each message may start a process
+
     rows, model = posterior / posterior.sum(), np.exp(log_density - np.logaddexp.reduce(log_density))
     middle = np.maximum((rows + model) / 2, TINY)
     return float(rel_entr(rows, middle).sum() + rel_entr(model, middle).sum()) / 2

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import solve_triangular
 
 from flower_pansvm.arrays import Floats, Ints
 
@@ -24,6 +23,8 @@ class Mixture:
 
     def log_components(self, X: Floats) -> Floats:
         """Return log(weight_i N(x; mean_i, covariance_i)) of each row and component, shape (rows, components)."""
+        from scipy.linalg import solve_triangular  # noqa: PLC0415 - each message may start a process
+
         found = np.empty((len(X), len(self.weights)))
         for i, (weight, mean, factor) in enumerate(
             zip(self.weights, self.means, self._factors(), strict=True)

@@ -79,7 +79,7 @@ def read_node_config(folder: Path) -> dict[str, Any]:
     return found
 
 
-def add_key(folder: Path, key: str, value: Path) -> None:
+def add_key(folder: Path, key: str, value: Path | str) -> None:
     """Write one more key at the end of the node config."""
     with (folder / NODE_FILE).open("a", encoding="utf-8") as file:
         file.write(f"\n{key} = {_written(value)}\n")

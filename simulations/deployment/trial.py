@@ -13,20 +13,27 @@ import pandas as pd
 
 from clients.table.table import LABEL
 from flower_pansvm.models.errors import EngineError
+from flower_pansvm.tasks.consents import AGREEMENTS, EXACT_SUMS
 from flower_pansvm.terms import Scalar
 from simulations.data.datasets import locate
 from simulations.deployment.coordinator import FLOWER_FOLDER, Coordinator
 from simulations.deployment.files import new_folder, write_new
 from simulations.deployment.hospital import accept, make_hospital
+from simulations.deployment.invitation import Invitation
+from simulations.deployment.node_config import add_key
 from simulations.deployment.outcome import FILE, Results
 from simulations.deployment.superlink import checkout, train
 from simulations.deployment.supernode import END_SECONDS, flower_environment
+from simulations.deployment.time_spent import TimeSpent
 from simulations.engines.processes import exit_on_signals, free_port, started_process
 from simulations.report.page import write_report
 from strategies.results import MODEL_FILE
 
 START_SECONDS = 300.0
 """Longest wait for SuperLink and SuperNodes; on a machine that does other work they take a minute."""
+
+DEFENDED = "private"
+"""The preset whose sums hold the hospitals' noise, and the default."""
 
 READY, CONNECTED = "The server is ready", "connected; waits"
 TAIL_LINES = 15
@@ -132,10 +139,13 @@ def run_trial(
     made = {name: make_hospital(folder / name, name, str(file)) for name, file in found.files.items()}
     registrations = [registration for _, registration in made.values()]
     agreed = {"positive": found.positive, **settings}
-    code = coordinator.invite(registrations, agreed, folder / "schema.toml").code
+    invitation = coordinator.invite(registrations, agreed, folder / "schema.toml")
     for name in made:
-        accept(folder / name, coordinator.folder / "invitation.json", code)
+        accept(folder / name, coordinator.folder / "invitation.json", invitation.code)
+    words = {agree(folder / name, invitation) for name in made} - {""}
     show(f"{len(made)} hospitals and a coordinator on port {port} are set up in {folder}")
+    for word in words:
+        show(f"they agree to sums without differential privacy: {EXACT_SUMS} = '{word}' in each node.toml")
     with exit_on_signals(), contextlib.ExitStack() as running:
         link = running.enter_context(started_command("coordinator", folder))
         wait_for({"coordinator": link}, folder, READY)
@@ -147,10 +157,25 @@ def run_trial(
     for name in made:
         write_report(Results.receive(folder / name, results / FILE).keep(folder / name / "results"))
     report = write_report(results)
+    show(str(TimeSpent.of(results, [folder / f"{name}.log" for name in made])))
     show(
         f"all took {time.monotonic() - began:.0f} s and is ended; model: {results / MODEL_FILE}, report: {report}"
     )
     return results
+
+
+def agree(folder: Path, invitation: Invitation) -> str:
+    """Write into a hospital's node config the ``exact-sums`` that a study needs, and return it; empty if it needs none.
+
+    Whoever runs a trial speaks for all hospitals in it. Other agreements, such as to show rows, are not written.
+    """
+    promise = invitation.promise
+    if promise == "defended" and invitation.settings.get("preset", DEFENDED) != DEFENDED:
+        promise = "exact"
+    word = next((word for word, promises in AGREEMENTS.items() if promise in promises), "")
+    if word:
+        add_key(folder, EXACT_SUMS, word)
+    return word
 
 
 @contextlib.contextmanager

@@ -22,10 +22,12 @@ class Costs:
         Times that all sites were asked and answered.
     bytes_up, bytes_down : int
         Bytes of all records from the sites to the coordinator, and back.
+    waiting : float
+        Wall-clock seconds from a question to the last answer, over all round trips.
     seconds : dict of str to float
         Wall-clock seconds of each phase.
-    traffic : dict of str to dict
-        Round trips and bytes, up and down, of each phase.
+    added : dict of str to dict
+        Round trips, bytes up and down, seconds of waiting and of work of each phase.
     departures : dict
         For each task and result, whether it was summed, summed with the sites' secret noise in it, or disclosed,
         how many numbers left each site, and how often.
@@ -36,33 +38,51 @@ class Costs:
     round_trips: int = 0
     bytes_up: int = 0
     bytes_down: int = 0
+    waiting: float = 0.0
     seconds: dict[str, float] = field(default_factory=dict)
-    traffic: dict[str, dict[str, int]] = field(default_factory=dict)
+    added: dict[str, dict[str, float]] = field(default_factory=dict)
     departures: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
+    _processor_waiting: float = 0.0
+
+    @property
+    def work(self) -> float:
+        """Processor seconds of this process so far, without those in which it waits for answers."""
+        return time.process_time() - self._processor_waiting
+
+    @contextmanager
+    def wait(self) -> Iterator[None]:
+        """Measure the time from a question to the last answer; in one process with the sites their work is in it."""
+        started, processor = time.monotonic(), time.process_time()
+        try:
+            yield
+        finally:
+            self.waiting += time.monotonic() - started
+            self._processor_waiting += time.process_time() - processor
 
     @contextmanager
     def phase(self, name: str) -> Iterator[None]:
         """Measure a phase, and write a line when it begins and one about it when it is over."""
         log(INFO, "%s begins", name)
-        started, before = time.monotonic(), self._traffic()
+        started, before = time.monotonic(), self._counts()
         yield
         self.seconds[name] = self.seconds.get(name, 0.0) + time.monotonic() - started
-        added = {kind: count - before[kind] for kind, count in self._traffic().items()}
-        earlier = self.traffic.get(name, {})
-        self.traffic[name] = {kind: earlier.get(kind, 0) + count for kind, count in added.items()}
+        added = {kind: count - before[kind] for kind, count in self._counts().items()}
+        earlier = self.added.get(name, {})
+        self.added[name] = {kind: earlier.get(kind, 0) + count for kind, count in added.items()}
         trips = added["round_trips"]
         log(
             INFO, "%-16s %5.1f s  %d round trip%s", name, self.seconds[name], trips, "" if trips == 1 else "s"
         )
 
-    def _traffic(self) -> dict[str, int]:
-        return {kind: getattr(self, kind) for kind in ("round_trips", "bytes_up", "bytes_down")}
+    def _counts(self) -> dict[str, float]:
+        kinds = ("round_trips", "bytes_up", "bytes_down", "waiting", "work")
+        return {kind: getattr(self, kind) for kind in kinds}
 
     def phases(self) -> dict[str, dict[str, float]]:
-        """Return seconds, round trips and bytes of each phase for ``result.json``."""
+        """Return seconds, waiting, work, round trips and bytes of each phase for ``result.json``."""
         return {
-            name: {"seconds": round(seconds, 3), **self.traffic[name]}
+            name: {kind: round(count, 3) for kind, count in {"seconds": seconds, **self.added[name]}.items()}
             for name, seconds in self.seconds.items()
         }
 

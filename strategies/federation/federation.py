@@ -361,7 +361,8 @@ class Federation:
         messages = list(configure(this.round_trip, arrays, config, self.grid))
         for message in messages:
             self._dress(message.content, self._name_of(message.metadata.dst_node_id))
-        replies = exchange(self.grid, messages, self.settings.timeout, self.costs, self._names)
+        with self.costs.wait():
+            replies = exchange(self.grid, messages, self.settings.timeout, self.costs, self._names)
         self._check_all_answered(this.roster, replies)
         sums = self._aggregate(this.round_trip, list(replies.values()), evaluating)
         self._riders.clear()
@@ -407,7 +408,8 @@ class Federation:
         messages = [
             Message(content, node, task.message_type, ttl=timeout) for node, content in contents.items()
         ]
-        return exchange(self.grid, messages, timeout, self.costs, self._names)
+        with self.costs.wait():
+            return exchange(self.grid, messages, timeout, self.costs, self._names)
 
     def _check_all_answered(self, names: Iterable[str], replies: Mapping[int, Message]) -> None:
         lost = [name for name in names if self.sites[name].node_id not in replies]

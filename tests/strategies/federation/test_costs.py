@@ -1,0 +1,47 @@
+"""What a phase has cost: waiting and work told apart."""
+
+import pytest
+
+from strategies.federation import costs as costs_module
+from strategies.federation.costs import Costs
+
+
+def test_waiting_is_told_apart_from_the_coordinator_s_own_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock, processor = [0.0], [0.0]
+
+    def pass_time(seconds: float, worked: float) -> None:
+        clock[0] += seconds
+        processor[0] += worked
+
+    monkeypatch.setattr(costs_module.time, "monotonic", lambda: clock[0])
+    monkeypatch.setattr(costs_module.time, "process_time", lambda: processor[0])
+    costs = Costs()
+    pass_time(100.0, 50.0)
+    for _ in range(2):
+        with costs.phase("cutting planes"):
+            pass_time(2.0, 1.0)
+            with costs.wait():
+                pass_time(10.0, 3.0)
+                costs.round_trips += 1
+    with costs.phase("feature map"):
+        pass_time(0.5, 0.25)
+    nothing = {"round_trips": 0, "bytes_up": 0, "bytes_down": 0, "waiting": 0.0}
+    assert costs.phases() == {
+        "cutting planes": {**nothing, "seconds": 24.0, "round_trips": 2, "waiting": 20.0, "work": 2.0},
+        "feature map": {**nothing, "seconds": 0.5, "work": 0.25},
+    }
+
+
+def test_a_wait_that_ends_with_an_error_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr(costs_module.time, "monotonic", lambda: now[0])
+    costs = Costs()
+
+    def lose() -> None:
+        with costs.wait():
+            now[0] = 3.0
+            raise ValueError("lost")
+
+    with pytest.raises(ValueError, match="lost"):
+        lose()
+    assert costs.waiting == 3.0
