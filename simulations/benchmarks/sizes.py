@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from matplotlib.figure import Figure
 
 from simulations.benchmarks.tables import markdown
@@ -29,6 +30,8 @@ SERIES: Mapping[str, Sequence[int]] = {
 }
 GROUPS = 30
 """Clouds of rows that the two classes consist of."""
+
+ROW_GROUP = 2**16  # rows of a Parquet file's row group
 
 
 class Size(NamedTuple):
@@ -93,17 +96,22 @@ def plot(found: Mapping[str, Sequence[Size]], file: Path) -> None:
 
 
 def generate(folder: Path, rows: int, sites: int, features: int) -> list[str]:
-    """Write one Parquet file per site, and return their paths: two classes of overlapping clouds."""
+    """Write one Parquet file per site, and return their paths: two classes of overlapping clouds.
+
+    A row group at a time, so that many rows take no memory here.
+    """
     generator = np.random.default_rng(0)
     centres = 1.2 * generator.normal(size=(GROUPS, features))
+    names = [*(f"x{number}" for number in range(features)), "label"]
+    kinds = pa.schema([*((name, pa.float64()) for name in names[:-1]), ("label", pa.int64())])
     files = []
     for site in range(sites):
-        groups = generator.integers(0, GROUPS, rows // sites)
-        X = centres[groups] + generator.normal(size=(len(groups), features))
-        frame = pd.DataFrame(X, columns=[f"x{number}" for number in range(features)])
-        frame["label"] = groups % 2
-        frame.to_parquet(folder / f"site-{site}.parquet")
         files.append(str(folder / f"site-{site}.parquet"))
+        with pq.ParquetWriter(files[-1], kinds) as writer:
+            for start in range(0, rows // sites, ROW_GROUP):
+                groups = generator.integers(0, GROUPS, min(ROW_GROUP, rows // sites - start))
+                X = centres[groups] + generator.normal(size=(len(groups), features))
+                writer.write_table(pa.table([*X.T, groups % 2], schema=kinds))
     return files
 
 
