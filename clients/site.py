@@ -69,10 +69,20 @@ class Site:
 
         Sums of the rows before a change and after it would differ in the rows that have changed.
         """
-        table = cast(Table, self._cached(("table",), lambda: open_table(self.context)))
+        table = cast(Table, self._cached(("table",), self._read_table))
         version = self._cached(("table version",), lambda: table_version(self.context, table))
         refusal = "to go on: its table has changed since the run began. Leave it as it is while a run goes on"
         self.settle("table", version, refusal)
+        return table
+
+    def _read_table(self) -> Table:
+        before = table_identity(self.context)
+        table = open_table(self.context)
+        if table_identity(self.context) != before:
+            raise TableError(
+                f"The table of site '{self.name}' was changed while it was read. Leave it as it is while a run goes "
+                "on, and start a new run."
+            )
         return table
 
     def labels(self) -> NDArray[np.str_]:

@@ -22,6 +22,9 @@ CENTRE_NOISE, ROWS_WORTH = 0.8, 4.0
 """Largest standard deviation of the noise in a centre, as a share of that of the rows around theirs. In the sum of a
 centre's rows it is as much as four rows deviate: centres of many rows have less."""
 
+FEW_CENTRES, CLUSTERS_OF_FEW = 3, 8
+"""A site that is to give fewer centres than the one makes as many clusters as the other, and gives some of them."""
+
 LANDMARK_ROWS, ROWS_A_CENTRE = 2**15, 50
 """Of how many rows a large site's centres are made, at least, and for each of them: of more they would hardly differ,
 and the time would go with the rows."""
@@ -40,11 +43,11 @@ def landmarks(site: Site, question: tasks.LandmarksQuestion) -> Noised[tasks.Lan
             "a second set of landmarks of all its rows: means that differ in one row would give that row away"
         )
         site.settle(tasks.LANDMARKS.name, f"{round_trip} {_asked(site, question)}", what)
-    slots, total = own_slots(site, question.slots_per_site)
+    slots, total = own_slots(site, question.slots_per_site, question.slots)
     scalings, features = len(question.folds), site.train().X.shape[1]
     check_size(site, float(scalings) * total * features)
     exact = tasks.LandmarksAnswer(np.zeros((scalings, total, features)), np.zeros((scalings, total)))
-    own = [own_centres(site, question, number) for number in range(scalings)]
+    own = [own_centres(site, question, number) for number in range(scalings)] if len(slots) else []
     for number, (centres, _) in enumerate(own):
         used = slots[: len(centres)]
         exact.centres[number, used], exact.filled[number, used] = centres, 1.0
@@ -69,6 +72,9 @@ def own_centres(site: Site, question: tasks.LandmarksQuestion, number: int) -> t
     a fold besides would give that row away by the difference, and such centres occur. With one weight for a whole row,
     the centres of all folds would say which space few rows of many features span. And exact means of few rows are a
     fifth of all that there is to know of the rows. Only with exact sums those over all rows are plain means.
+
+    A site that is to give very few makes some more, and gives those that a secret draw says: one centre alone would be
+    the mean of its rows, and near that of the other sites' rows.
     """
     min_cluster = _agreed_min_cluster(site, question.min_cluster)
     fold = int(question.folds[number])
@@ -80,7 +86,13 @@ def own_centres(site: Site, question: tasks.LandmarksQuestion, number: int) -> t
         if plain
         else weights(draw_for(site, tasks.LANDMARKS.name, fold), _asked(site, question), X.shape)
     )
-    return cluster_centres(X, clusters, min_cluster, question.seed, weight)
+    made = clusters if clusters >= FEW_CENTRES else CLUSTERS_OF_FEW
+    centres, sizes = cluster_centres(X, made, min_cluster, question.seed, weight)
+    if len(centres) > clusters:
+        numbers = draw_for(site, tasks.LANDMARKS.name, fold)(f"given {_asked(site, question)}", len(centres))
+        chosen = np.sort(np.argsort(numbers, kind="stable")[:clusters])
+        centres, sizes = centres[chosen], sizes[chosen]
+    return centres, sizes
 
 
 def _noise(
