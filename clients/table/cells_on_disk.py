@@ -9,6 +9,7 @@ import math
 import mmap
 import os
 import tempfile
+import weakref
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
@@ -28,9 +29,7 @@ class CellsOnDisk:
 
     def __init__(self, file: BinaryIO, shape: tuple[int, int], start: int = 0) -> None:
         self.file, self.shape, self.start = os.dup(file.fileno()), shape, start
-
-    def __del__(self) -> None:
-        os.close(self.file)
+        weakref.finalize(self, os.close, self.file)
 
     def mapped(self) -> Floats:
         """Return the cells, shape (rows, columns), which cannot be changed and take no memory once they are let go."""
