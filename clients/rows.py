@@ -5,6 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from clients.table.cells_on_disk import Cells, mapped
 from flower_pansvm.arrays import Bools, Floats, Ints
 
 SPLIT_STREAM, FOLD_STREAM = 1, 2
@@ -15,8 +16,13 @@ SPLIT_STREAM, FOLD_STREAM = 1, 2
 class Rows:
     """Some of a site's rows."""
 
-    X: Floats  # (rows, features): cells in the table's own units; NaN is a missing cell
+    cells: Cells  # of the features: see X
     classes: Ints  # (rows,): class index of each row
+
+    @property
+    def X(self) -> Floats:
+        """The cells in the table's own units, shape (rows, features); NaN is a missing cell."""
+        return mapped(self.cells)
 
 
 @dataclass(frozen=True)

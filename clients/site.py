@@ -6,6 +6,7 @@ computed again when this process has not kept them.
 """
 
 from collections.abc import Callable, Hashable
+from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 import numpy as np
@@ -18,7 +19,8 @@ from clients.gate.classes import log_left_out, rows_with_classes
 from clients.gate.membership import Participation
 from clients.gate.terms import agreed_terms, least_rows, site_name
 from clients.rows import Rows, Split, fold_numbers, test_rows
-from clients.table.source import open_table, table_identity, table_version
+from clients.table.cells_on_disk import Cells, collected
+from clients.table.source import folder_for_cells, open_table, table_identity, table_version
 from clients.table.table import Table, align
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Floats, Ints
@@ -67,10 +69,20 @@ class Site:
 
         Sums of the rows before a change and after it would differ in the rows that have changed.
         """
-        table = cast(Table, self._cached(("table",), lambda: open_table(self.context)))
+        table = cast(Table, self._cached(("table",), self._read_table))
         version = self._cached(("table version",), lambda: table_version(self.context, table))
         refusal = "to go on: its table has changed since the run began. Leave it as it is while a run goes on"
         self.settle("table", version, refusal)
+        return table
+
+    def _read_table(self) -> Table:
+        before = table_identity(self.context)
+        table = open_table(self.context)
+        if table_identity(self.context) != before:
+            raise TableError(
+                f"The table of site '{self.name}' was changed while it was read. Leave it as it is while a run goes "
+                "on, and start a new run."
+            )
         return table
 
     def labels(self) -> NDArray[np.str_]:
@@ -228,8 +240,6 @@ class Site:
 
     def _make_split(self, test_fraction: float, seed: int) -> Split:
         schema = self.schema()
-        own = self.own_columns()
-        X = align(self.table(), [column for column, has in zip(schema.columns, own, strict=True) if has]).X
         labels = self.labels()
         classes = schema.indices(labels)
         known = (classes >= 0) & rows_with_classes(self.context, labels, schema.positive_labels)
@@ -247,7 +257,16 @@ class Site:
                 "test-fraction, or min-cluster in the site's node config if the hospital agrees.",
                 detail=f"It would train on {left} rows.",
             )
-        return Split(Rows(X[train], classes[train]), Rows(X[test], classes[test]), labels[~known])
+        of_train, of_test = (Rows(self._cells(rows), classes[rows]) for rows in (train, test))
+        return Split(of_train, of_test, labels[~known])
+
+    def _cells(self, rows: Bools) -> Cells:
+        """Return the cells of some of the table's rows, in the site's columns of the schema."""
+        table, own = self.table(), self.own_columns()
+        columns = [column for column, has in zip(self.schema().columns, own, strict=True) if has]
+        X = table.X
+        parts = (align(replace(table, cells=X[block]), columns).X[rows[block]] for block in blocks(len(X)))
+        return collected(parts, int(np.count_nonzero(rows)), folder_for_cells(self.context))
 
     def _deal(self, folds: int, seed: int) -> Ints:
         classes = self.train().classes

@@ -19,7 +19,7 @@ LIBSVM_COLUMN = re.compile(r"f[1-9][0-9]*")
 
 def class_names(labels: Iterable[str], positive_labels: Sequence[str]) -> NDArray[np.str_]:
     """Return the class of each row: its label, or positive/negative if any labels count as positive."""
-    names = np.array(list(labels), dtype=np.str_)
+    names = labels if isinstance(labels, np.ndarray) else np.array(list(labels), dtype=np.str_)
     if not positive_labels:
         return names
     return np.where(np.isin(names, list(positive_labels)), POSITIVE, NEGATIVE)
@@ -37,9 +37,11 @@ class Schema:
 
     def indices(self, labels: Iterable[str]) -> Ints:
         """Return the class index of each label, -1 for a label that is no class of the federation."""
-        place = {name: index for index, name in enumerate(self.classes)}
         names = class_names(labels, self.positive_labels)
-        return np.array([place.get(str(name), -1) for name in names], dtype=np.int64)
+        found = np.full(len(names), -1)
+        for index, name in enumerate(self.classes):
+            found[names == name] = index
+        return found
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
         """Return columns and classes as arrays of text, for a model's file."""

@@ -291,7 +291,7 @@ def ask_again(settings: Settings, grid: Recorder, one: Recorded, content: Record
         ("train.cuts", "inputs", "leading", 2**62, "asked for more than"),
         ("train.warm_start", "inputs", "rank", 10**9, "asked for more than|not those"),
         ("train.moments", "broadcast.schema", "folds", 2**31, "too few rows for"),
-        ("train.landmarks", "inputs", "slots_per_site", 2**40, "landmark slots"),
+        ("train.landmarks", "inputs", "slots", 0, "landmark slots"),
     ],
 )
 def test_a_few_bytes_do_not_ask_for_gigabytes(

@@ -22,11 +22,15 @@ MOST_LANDMARKS = 100_000
 """More slots are refused: their matrix would only exhaust the site's memory, as a kernel matrix of that size does."""
 
 
-def own_slots(site: Site, slots_per_site: int) -> tuple[Ints, int]:
-    """Return the rows of the landmark matrix that are this site's, and how many rows it has."""
+def own_slots(site: Site, slots_per_site: int, most: int) -> tuple[Ints, int]:
+    """Return the rows of the landmark matrix that are this site's, and how many rows it has: ``most`` or fewer.
+
+    Where that is less than a row for each site, the seed says whose turn it is, and the others have none.
+    """
     participation = site.participation
     assert participation is not None  # landmarks are summed
-    total = slots_per_site * len(participation.this.roster)
+    sites = len(participation.this.roster)
+    total = min(slots_per_site * sites, most)
     if not 1 <= total <= MOST_LANDMARKS:
         raise SettingError(
             f"Site '{site.name}' was asked to fill {slots_per_site} landmark slots, and takes at most "
@@ -34,6 +38,9 @@ def own_slots(site: Site, slots_per_site: int) -> tuple[Ints, int]:
         )
     seed = cast(bytes, site.kept(SLOTS))
     key = hmac.digest(seed, join_fields(tags.SLOTS, sum_context(participation.this)), "sha256")
-    order = np.argsort(keystream(key, total), kind="stable")
     place = participation.this.roster.index(site.name)
+    if total < sites:
+        turn = np.flatnonzero(np.argsort(keystream(key, sites), kind="stable") == place)
+        return turn[turn < total], total
+    order = np.argsort(keystream(key, total), kind="stable")
     return order[place * slots_per_site : (place + 1) * slots_per_site], total

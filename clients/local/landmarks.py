@@ -10,6 +10,7 @@ from clients.gate.terms import defends, least_rows
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.cutting_planes.cuts import blocks
 from flower_pansvm.cutting_planes.noise import normal
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import SettingError
@@ -20,6 +21,13 @@ from flower_pansvm.tasks.scaling import SCALING
 CENTRE_NOISE, ROWS_WORTH = 0.8, 4.0
 """Largest standard deviation of the noise in a centre, as a share of that of the rows around theirs. In the sum of a
 centre's rows it is as much as four rows deviate: centres of many rows have less."""
+
+FEW_CENTRES, CLUSTERS_OF_FEW = 3, 8
+"""A site that is to give fewer centres than the one makes as many clusters as the other, and gives some of them."""
+
+LANDMARK_ROWS, ROWS_A_CENTRE = 2**15, 50
+"""Of how many rows a large site's centres are made, at least, and for each of them: of more they would hardly differ,
+and the time would go with the rows."""
 
 
 @answers(tasks.LANDMARKS)
@@ -35,11 +43,11 @@ def landmarks(site: Site, question: tasks.LandmarksQuestion) -> Noised[tasks.Lan
             "a second set of landmarks of all its rows: means that differ in one row would give that row away"
         )
         site.settle(tasks.LANDMARKS.name, f"{round_trip} {_asked(site, question)}", what)
-    slots, total = own_slots(site, question.slots_per_site)
+    slots, total = own_slots(site, question.slots_per_site, question.slots)
     scalings, features = len(question.folds), site.train().X.shape[1]
     check_size(site, float(scalings) * total * features)
     exact = tasks.LandmarksAnswer(np.zeros((scalings, total, features)), np.zeros((scalings, total)))
-    own = [own_centres(site, question, number) for number in range(scalings)]
+    own = [own_centres(site, question, number) for number in range(scalings)] if len(slots) else []
     for number, (centres, _) in enumerate(own):
         used = slots[: len(centres)]
         exact.centres[number, used], exact.filled[number, used] = centres, 1.0
@@ -64,18 +72,27 @@ def own_centres(site: Site, question: tasks.LandmarksQuestion, number: int) -> t
     a fold besides would give that row away by the difference, and such centres occur. With one weight for a whole row,
     the centres of all folds would say which space few rows of many features span. And exact means of few rows are a
     fifth of all that there is to know of the rows. Only with exact sums those over all rows are plain means.
+
+    A site that is to give very few makes some more, and gives those that a secret draw says: one centre alone would be
+    the mean of its rows, and near that of the other sites' rows.
     """
     min_cluster = _agreed_min_cluster(site, question.min_cluster)
     fold = int(question.folds[number])
-    X = scaled_without(site, number, fold)
-    clusters = min(question.slots_per_site, max(1, round(question.shares[number] * len(X))))
+    clusters = _clusters(site, question, number)
+    X = sampled_rows(site, number, fold, clusters)
     plain = fold == NO_FOLD and not defends(site.context)
     weight = (
         None
         if plain
         else weights(draw_for(site, tasks.LANDMARKS.name, fold), _asked(site, question), X.shape)
     )
-    return cluster_centres(X, clusters, min_cluster, question.seed, weight)
+    made = clusters if clusters >= FEW_CENTRES else CLUSTERS_OF_FEW
+    centres, sizes = cluster_centres(X, made, min_cluster, question.seed, weight)
+    if len(centres) > clusters:
+        numbers = draw_for(site, tasks.LANDMARKS.name, fold)(f"given {_asked(site, question)}", len(centres))
+        chosen = np.sort(np.argsort(numbers, kind="stable")[:clusters])
+        centres, sizes = centres[chosen], sizes[chosen]
+    return centres, sizes
 
 
 def _noise(
@@ -90,7 +107,7 @@ def _noise(
     from sklearn.metrics import pairwise_distances_argmin  # noqa: PLC0415 - each message may start a process
 
     fold = int(question.folds[number])
-    X = scaled_without(site, number, fold)
+    X = sampled_rows(site, number, fold, _clusters(site, question, number))
     left = X - centres[pairwise_distances_argmin(X, centres)]
     purpose = f"noise {_asked(site, question)}"
     numbers = normal(draw_for(site, tasks.LANDMARKS.name, fold), purpose, centres.size).reshape(centres.shape)
@@ -108,7 +125,7 @@ def assign(site: Site, question: tasks.AssignQuestion) -> tasks.AssignAnswer:
     min_cluster = _agreed_min_cluster(site, question.min_cluster)
     totals, masses = np.zeros(question.centres.shape), np.zeros(question.centres.shape)
     for number, (fold, count) in enumerate(zip(question.folds, question.counts, strict=True)):
-        X, centres = scaled_without(site, number, fold), question.centres[number, :count]
+        X, centres = sampled_rows(site, number, int(fold), int(count)), question.centres[number, :count]
         draw = draw_for(site, tasks.ASSIGN.name, int(fold))
         weight = weights(draw, centres.tobytes().hex(), X.shape)
         totals[number, :count], masses[number, :count] = weighted_totals(X, centres, weight, min_cluster)
@@ -119,15 +136,36 @@ def assign(site: Site, question: tasks.AssignQuestion) -> tasks.AssignAnswer:
 def box(site: Site, question: tasks.BoxQuestion) -> tasks.BoxAnswer:
     """Say for each feature and step whether the site has a row beyond it; the sum is a number of sites."""
     check_size(site, 2.0 * len(question.folds) * site.train().X.shape[1] * len(question.steps))
-    rows = (scaled_without(site, number, fold) for number, fold in enumerate(question.folds))
-    below, above = zip(*(beyond(X, question.steps) for X in rows), strict=True)
-    return tasks.BoxAnswer(np.stack(below), np.stack(above))
+    X, folds = site.train().X, site.folds()
+    below, above = np.zeros((2, len(question.folds), X.shape[1], len(question.steps)))
+    for block in blocks(len(X)):
+        for number, fold in enumerate(question.folds):
+            rows = slice(None) if fold == NO_FOLD else folds[block] != fold
+            low, high = beyond(site.scaled(X[block][rows], number), question.steps)
+            below[number], above[number] = np.maximum(below[number], low), np.maximum(above[number], high)
+    return tasks.BoxAnswer(below, above)
 
 
-def scaled_without(site: Site, scaling: int, fold: int) -> Floats:
-    """Return the training rows outside of a fold, scaled; all of them without a fold."""
-    X = site.train().X
-    return site.scaled(X if fold == NO_FOLD else X[site.folds() != fold], scaling)
+def _clusters(site: Site, question: tasks.LandmarksQuestion, number: int) -> int:
+    rows = len(_rows_outside(site, int(question.folds[number])))
+    return min(question.slots_per_site, max(1, round(float(question.shares[number]) * rows)))
+
+
+def _rows_outside(site: Site, fold: int) -> Ints:
+    """Return the numbers of the training rows outside of a fold; of all of them without a fold."""
+    return np.flatnonzero((site.folds() != fold) | (fold == NO_FOLD))
+
+
+def sampled_rows(site: Site, scaling: int, fold: int, centres: int) -> Floats:
+    """Return the training rows outside of a fold, scaled, or of more than so many centres need some of them.
+
+    Which these are is the site's secret, and the same each time.
+    """
+    chosen, most = _rows_outside(site, fold), max(LANDMARK_ROWS, ROWS_A_CENTRE * centres)
+    if len(chosen) > most:
+        numbers = draw_for(site, tasks.LANDMARKS.name, fold)(f"rows {most}", len(chosen))
+        chosen = np.sort(chosen[np.argpartition(numbers, most)[:most]])
+    return site.scaled(site.train().X[chosen], scaling)
 
 
 def _agreed_min_cluster(site: Site, asked: int) -> int:

@@ -10,6 +10,7 @@ from clients.gate.terms import agreed_terms
 from clients.site import Site
 from flower_pansvm import scaling
 from flower_pansvm.arrays import Bools, Floats
+from flower_pansvm.cutting_planes.cuts import blocks
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError
 from flower_pansvm.tasks import scaling as tasks
@@ -21,13 +22,14 @@ def moments(site: Site, question: Nothing) -> tasks.MomentsAnswer:  # noqa: ARG0
     """Add to the federated mean and variance; the first site also deals out the seed of the landmark slots."""
     if site.participation is not None:
         deal_seed(site, SLOTS, secrets.token_bytes(32), site.participation.this.roster)
-    X = site.train().X
-    by_fold = [scaling.moments(X[rows]) for rows in _folds(site)]
-    return tasks.MomentsAnswer(
-        rows=_class_rows(site),
-        test_rows=np.array([float(len(site.test().classes))]),
-        **{part: np.stack([fold[part] for fold in by_fold]) for part in ("count", "total", "square")},
-    )
+    X, folds = site.train().X, _folds(site)
+    sums = {part: np.zeros((len(folds), X.shape[1])) for part in ("count", "total", "square")}
+    for block in blocks(len(X)):
+        for fold, rows in enumerate(folds):
+            for part, values in scaling.moments(X[block][rows[block]]).items():
+                sums[part][fold] += values
+    test_rows = np.array([float(len(site.test().classes))])
+    return tasks.MomentsAnswer(_class_rows(site), test_rows, **sums)
 
 
 @answers(tasks.ROWS)
@@ -44,12 +46,15 @@ def extremes(site: Site, question: Nothing) -> tasks.ExtremesAnswer:  # noqa: AR
             f"Site '{site.name}' does not disclose the extremes of its columns: the run's scaling does not need them. "
             f"{NOT_FOLLOWED}"
         )
-    X = site.train().X
-    low, high = np.where(np.isnan(X), np.inf, X), np.where(np.isnan(X), -np.inf, X)
-    return tasks.ExtremesAnswer(
-        low=np.stack([low[rows].min(axis=0, initial=np.inf) for rows in _folds(site)]),
-        high=np.stack([high[rows].max(axis=0, initial=-np.inf) for rows in _folds(site)]),
-    )
+    X, folds = site.train().X, _folds(site)
+    low, high = np.full((2, len(folds), X.shape[1]), [[[np.inf]], [[-np.inf]]])
+    for block in blocks(len(X)):
+        for fold, rows in enumerate(folds):
+            own = X[block][rows[block]]
+            # Unlike min and max, these pass over missing cells.
+            low[fold] = np.fmin(low[fold], np.fmin.reduce(own, axis=0, initial=np.inf))
+            high[fold] = np.fmax(high[fold], np.fmax.reduce(own, axis=0, initial=-np.inf))
+    return tasks.ExtremesAnswer(low, high)
 
 
 def _folds(site: Site) -> list[Bools]:

@@ -10,15 +10,17 @@ import hashlib
 import json
 import os
 import tempfile
+import zipfile
 from logging import WARNING
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from clients.gate.state_folder import is_private
+from clients.table.cells_on_disk import LARGEST_IN_MEMORY, CellsOnDisk
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table
@@ -31,7 +33,8 @@ def read_through_cache(path: Path, label: str | None, folder: Path, form: TableF
     """Read a site's table for training, from its copy in ``folder`` if there is one.
 
     The cells of a copy are of type float32 if that holds every one of them exactly; `clients.table.table.align` makes
-    float64 of them. Raises as `clients.table.reading.read_table` does; trouble with the copy is only logged.
+    float64 of them. Those of a large table are not read but stay where they lie, in the copy. Raises
+    as `clients.table.reading.read_table` does; trouble with the copy is only logged.
     """
     key = _key(path, label, form)
     if key is None:
@@ -43,7 +46,7 @@ def read_through_cache(path: Path, label: str | None, folder: Path, form: TableF
     entry = folder / key
     table = _load(entry, path)
     if table is None:
-        table = read_table(path, label, form=form)
+        table = read_table(path, label, form=form, folder=folder)
         # A file that was changed while it was read may not lie under the key of what it was before.
         if key == _key(path, label, form):
             _store(table, entry, path)
@@ -89,13 +92,34 @@ def _load(entry: Path, path: Path) -> Table | None:
         with entry.open("rb") as file, np.load(file, allow_pickle=False) as copy:
             # What is read is held against its checksum.
             columns, absent_is_zero = json.loads(str(copy["about"]))
-            return Table(tuple(columns), copy["X"], copy["labels"], absent_is_zero)
+            cells = _large_cells(file)
+            return Table(
+                tuple(columns), copy["X"] if cells is None else cells, copy["labels"], absent_is_zero
+            )
     except FileNotFoundError:
         return None
     except Exception as error:
         # Whatever is wrong with the copy, the table itself is there.
         _say("the copy of '%s' cannot be used (%s) and is made again", path, type(error).__name__)
         return None
+
+
+def _large_cells(file: BinaryIO) -> CellsOnDisk | None:
+    """Return the cells of a copy as they lie in its file, or None if they may as well be read into memory."""
+    with zipfile.ZipFile(file) as copy:
+        part = copy.getinfo("X.npy")
+        if part.file_size <= LARGEST_IN_MEMORY:
+            return None
+        with copy.open(part) as member:
+            np.lib.format.read_magic(member)
+            (rows, columns), _, _ = np.lib.format.read_array_header_1_0(member)
+            header = member.tell()
+            while member.read(2**20):
+                pass  # to its end, where it is held against its checksum
+    # A part of a ZIP archive has 30 bytes in front, the last of which are the lengths of a name and an extra field.
+    file.seek(part.header_offset + 26)
+    name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
+    return CellsOnDisk(file, (rows, columns), part.header_offset + 30 + name + extra + header)
 
 
 def _store(table: Table, entry: Path, path: Path) -> None:
@@ -106,7 +130,8 @@ def _store(table: Table, entry: Path, path: Path) -> None:
     about = json.dumps([table.columns, table.absent_is_zero])
     try:
         with tempfile.NamedTemporaryFile(prefix=f"{entry.name}.", dir=entry.parent) as unfinished:
-            np.savez(unfinished, X=_narrowed(table.X), labels=np.asarray(table.labels), about=np.array(about))
+            X = table.X if isinstance(table.cells, CellsOnDisk) else _narrowed(table.X)
+            np.savez(unfinished, X=X, labels=np.asarray(table.labels), about=np.array(about))
             unfinished.flush()
             entry.unlink(missing_ok=True)
             os.link(unfinished.name, entry)

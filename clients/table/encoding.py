@@ -33,8 +33,7 @@ def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, decimal: str) -
     Raises
     ------
     TableError
-        If a column is not there, a cell is not of its column's kind, or most numbers of a column are outside of its
-        range, as they are in another unit.
+        If a column is not there, or a cell is not of its column's kind.
     """
     lacking = [column.name for column in schema.columns if column.name not in frame.columns]
     if lacking:
@@ -48,7 +47,6 @@ def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, decimal: str) -
     X = numbers(texts, [column.name for column in measured], name, decimal)
     for column, cells in zip(measured, X.T, strict=True):
         cells[np.isin(cells, _as_numbers(column.missing))] = np.nan
-        _check_unit(cells, column, name)
     of_number = {column.name: X[:, [place]] for place, column in enumerate(measured)}
     parts = [
         of_number[column.name] if column.kind == NUMBER else _sides(frame[column.name], column, name)
@@ -104,15 +102,20 @@ def _as_numbers(codes: Sequence[str]) -> NDArray[np.float64]:
     return np.asarray(found[~np.isnan(found)], dtype=np.float64)
 
 
-def _check_unit(cells: Floats, column: TableColumn, name: str) -> None:
-    if column.ends is None:
-        return
-    there = cells[~np.isnan(cells)]
-    outside = np.count_nonzero((there < column.ends[0]) | (there > column.ends[1]))
-    if outside > len(there) / 2:
-        unit = f" in {column.unit}" if column.unit else ""
-        raise TableError(
-            f"Most numbers in column '{column.name}' of '{name}' are outside of the range that the schema file gives, "
-            f"{column.ends[0]:g} to {column.ends[1]:g}{unit}. Are they in another unit? Convert them, or correct the "
-            "schema file at all sites."
-        )
+def check_units(X: Floats, schema: TableSchema, name: str) -> None:
+    """Check that not most numbers of a column are outside of its range, as they are in another unit; else TableError.
+
+    ``X``, shape (rows, features), are all of a table's features, in the order of the schema.
+    """
+    for column in schema.columns:
+        if column.kind != NUMBER or column.ends is None:
+            continue
+        cells = X[:, schema.features.index(column.name)]
+        outside = np.count_nonzero((cells < column.ends[0]) | (cells > column.ends[1]))
+        if outside > np.count_nonzero(~np.isnan(cells)) / 2:
+            unit = f" in {column.unit}" if column.unit else ""
+            raise TableError(
+                f"Most numbers in column '{column.name}' of '{name}' are outside of the range that the schema file "
+                f"gives, {column.ends[0]:g} to {column.ends[1]:g}{unit}. Are they in another unit? Convert them, or "
+                "correct the schema file at all sites."
+            )

@@ -8,7 +8,7 @@ import codecs
 import gzip
 import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
 
 import pandas as pd
@@ -66,6 +66,17 @@ def read_frame(path: Path, form: TableForm = AS_IT_IS) -> pd.DataFrame:
             f"end in {', '.join(SUFFIXES)}, or in one of them with .gz."
         )
     return _with_checked_columns(SOURCES[suffix](_content(path), path.name, form), path.name)
+
+
+def read_in_parts(path: Path) -> tuple[int, Iterator[pd.DataFrame]] | None:
+    """Return the number of rows of a large file and its cells, a block of rows at a time; errors as in `read_frame`.
+
+    None for a file that has to be read as a whole: a small one, or of a kind that cannot be read otherwise.
+    """
+    if path.suffix.lower() != ".parquet":
+        return None
+    found = parquet.read_in_parts(path)
+    return found and (found[0], (_with_checked_columns(frame, path.name) for frame in found[1]))
 
 
 def suffix_of(name: str) -> str:

@@ -4,7 +4,7 @@ Nothing here leaves the site. Errors may travel to the coordinator, so they hold
 folder), names of columns, row numbers and counts, and never the content of a cell.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,17 +13,23 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clients.table.cells import canonical_labels, first_row, numbers
-from clients.table.encoding import encoded
-from clients.table.file import LIBSVM_SUFFIXES, read_frame, suffix_of
+from clients.table.cells_on_disk import collected
+from clients.table.encoding import check_units, encoded
+from clients.table.file import LIBSVM_SUFFIXES, read_frame, read_in_parts, suffix_of
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.table import LABEL, Table, nearest_text
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import spelling
 from flower_pansvm.table_schema import TableSchema, place_of
 
 
 def read_table(
-    path: Path, label: str | None = None, row_id: str | None = None, form: TableForm = AS_IT_IS
+    path: Path,
+    label: str | None = None,
+    row_id: str | None = None,
+    form: TableForm = AS_IT_IS,
+    folder: Path | None = None,
 ) -> Table:
     """Read a site's table for training.
 
@@ -38,14 +44,19 @@ def read_table(
         Name of a column with a text of its own in each row, by which the table is sorted; it is no feature.
     form : TableForm
         How the file is written, and the schema of its columns.
+    folder : Path or None
+        Where the cells of a large Parquet file may be kept, if not in memory.
 
     Raises
     ------
     TableError
         If the file cannot be read, or its content cannot be used for training.
     """
-    frame = read_frame(path, form)
     label = label or label_of(form.schema)
+    large = None if row_id is not None else read_in_parts(path)
+    if large is not None:
+        return _from_parts(*large, label, path.name, form, folder)
+    frame = read_frame(path, form)
     if row_id is None:
         return table_from_frame(frame, label, path.name, form)
     ids = _row_ids(frame, row_id, path.name)
@@ -87,6 +98,30 @@ def _row_ids(frame: pd.DataFrame, row_id: str, name: str) -> NDArray[np.str_]:
     return np.array(found, dtype=np.str_)
 
 
+def _from_parts(
+    rows: int, frames: Iterator[pd.DataFrame], label: str, name: str, form: TableForm, folder: Path | None
+) -> Table:
+    """Return the table of a file whose rows come in blocks."""
+    parts: list[Table] = []
+
+    def cells() -> Iterator[Floats]:
+        start = 0
+        for frame in frames:
+            try:
+                table = _from_frame(frame, label, name, form)
+            except TableError as error:
+                raise TableError(
+                    str(error), detail=f"{error.detail} Count from data row {start + 1} on."
+                ) from None
+            yield table.X
+            parts.append(replace(table, cells=np.empty((0, 0))))
+            start += len(frame)
+
+    X = collected(cells(), rows, folder)
+    labels = np.concatenate([part.labels for part in parts if part.labels is not None])
+    return _with_checked_units(replace(parts[0], cells=X, labels=labels), name, form)
+
+
 def table_from_frame(frame: pd.DataFrame, label: str | None, name: str, form: TableForm = AS_IT_IS) -> Table:
     """Turn cells into a table of numbers; true and false become 1 and 0, and categories what the schema says.
 
@@ -104,8 +139,20 @@ def table_from_frame(frame: pd.DataFrame, label: str | None, name: str, form: Ta
     Raises
     ------
     TableError
-        If there are no rows or features, labels are missing, or a cell is text or infinite.
+        If there are no rows or features, labels are missing, or a cell is text or infinite, or of another unit than
+        the schema says.
     """
+    return _with_checked_units(_from_frame(frame, label, name, form), name, form)
+
+
+def _with_checked_units(table: Table, name: str, form: TableForm) -> Table:
+    if form.schema is not None:
+        check_units(table.X, form.schema, name)
+    return table
+
+
+def _from_frame(frame: pd.DataFrame, label: str | None, name: str, form: TableForm) -> Table:
+    """Return the table of a frame, whose units are still to be checked."""
     if len(frame) == 0:
         raise TableError(
             f"'{name}' has no rows, and a site without rows cannot take part. Is it the right file, or did an "

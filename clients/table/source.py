@@ -7,6 +7,7 @@ has a ``partition-id`` and no table of its own, takes its rows from the data set
 import hashlib
 import importlib
 import os
+import tempfile
 from collections.abc import Hashable
 from pathlib import Path
 from types import ModuleType
@@ -77,7 +78,7 @@ def open_table(context: Context) -> Table:
             return read_through_cache(path, label, folder, form)
         from clients.table.reading import read_table  # noqa: PLC0415 - each message may start a process
 
-        return read_table(path, label, row_id, form)
+        return read_table(path, label, row_id, form, folder)
     if "partition-id" not in node:
         raise TableError(
             "This site's node config names no table. Start the SuperNode with "
@@ -85,6 +86,11 @@ def open_table(context: Context) -> Table:
         )
     number, sites = (int(cast(int, node[key])) for key in ("partition-id", "num-partitions"))
     return cast(Table, _simulated().table_of_node(context.run_config, number, sites))
+
+
+def folder_for_cells(context: Context) -> Path | None:
+    """Return the folder in which a site may keep cells that are too many for its memory; None if in none."""
+    return cache_folder(context) if "data" in context.node_config else Path(tempfile.gettempdir())
 
 
 def cache_folder(context: Context) -> Path | None:

@@ -14,6 +14,7 @@ class LandmarksQuestion:
     folds: Ints  # (scalings,): the fold whose rows each scaling has not seen, or NO_FOLD
     shares: Floats  # (scalings,): centres wanted, as a share of the other rows
     slots_per_site: int  # most centres of one site
+    slots: int  # and of all; with more sites than these, some have their turn
     min_cluster: int  # fewest rows behind a centre
     seed: int  # of k-means
 

@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.local.landmarks import own_centres, scaled_without
+from clients.local.landmarks import own_centres, sampled_rows
 from clients.site import Site
 from flower_pansvm.landmarks import weighted_totals
 from flower_pansvm.tasks.landmarks import ASSIGN, LANDMARKS
@@ -37,7 +37,8 @@ def _assigned_sizes(site: Site, one: TranscriptSum) -> list[NDArray[Any]]:
     """Return the rows of a site in each sum of a step of federated k-means, for each scaling."""
     sizes, question = [], one.question(ASSIGN)
     for number, (fold, count) in enumerate(zip(question.folds, question.counts, strict=True)):
-        X, centres = scaled_without(site, number, fold), question.centres[number, :count]
+        centres = question.centres[number, :count]
+        X = sampled_rows(site, number, int(fold), len(centres))
         # With weights of 1 each, their sum is the number of rows.
         sizes.append(weighted_totals(X, centres, np.ones(X.shape), question.min_cluster)[1][:, 0])
     return sizes

@@ -11,14 +11,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
 from matplotlib.figure import Figure
 
+from flower_pansvm.terms import Scalar
+from simulations.benchmarks.silence import SilentGrid
 from simulations.benchmarks.tables import markdown
 from simulations.data.sites import join_data
-from simulations.engines.running import train_in_process
+from simulations.engines.running import in_process_grid
 from strategies.pan_svm import PanSVM
-from strategies.pan_svm_settings import PanSvmSettings
+from strategies.settings import make_settings
 
 BASE = {"rows": 100_000, "sites": 10, "landmarks": 200, "features": 20}
 SERIES: Mapping[str, Sequence[int]] = {
@@ -29,6 +32,8 @@ SERIES: Mapping[str, Sequence[int]] = {
 }
 GROUPS = 30
 """Clouds of rows that the two classes consist of."""
+
+ROW_GROUP = 2**16  # rows of a Parquet file's row group
 
 
 class Size(NamedTuple):
@@ -42,6 +47,10 @@ class Size(NamedTuple):
     peak_gigabytes: float
     cut_rounds: int
     accuracy: float
+    processor_seconds: float
+    round_trips: int  # with those that were repeated without a site that had fallen silent
+    megabytes: float  # to all sites and from them
+    lost: int  # sites that have fallen silent
 
 
 def measure(
@@ -51,7 +60,7 @@ def measure(
     found: dict[str, list[Size]] = {}
     for what, values in series.items():
         for value in values:
-            size = _in_new_process({**BASE, what: value})
+            size = in_new_process({**BASE, what: value})
             found.setdefault(what, []).append(size)
             show(
                 f"{what} {value:,}: {size.seconds:.1f} s, {size.peak_gigabytes:.2f} GB, {size.cut_rounds} rounds"
@@ -93,29 +102,37 @@ def plot(found: Mapping[str, Sequence[Size]], file: Path) -> None:
 
 
 def generate(folder: Path, rows: int, sites: int, features: int) -> list[str]:
-    """Write one Parquet file per site, and return their paths: two classes of overlapping clouds."""
+    """Write one Parquet file per site, and return their paths: two classes of overlapping clouds.
+
+    A row group at a time, so that many rows take no memory here.
+    """
     generator = np.random.default_rng(0)
     centres = 1.2 * generator.normal(size=(GROUPS, features))
+    names = [*(f"x{number}" for number in range(features)), "label"]
+    kinds = pa.schema([*((name, pa.float64()) for name in names[:-1]), ("label", pa.int64())])
     files = []
     for site in range(sites):
-        groups = generator.integers(0, GROUPS, rows // sites)
-        X = centres[groups] + generator.normal(size=(len(groups), features))
-        frame = pd.DataFrame(X, columns=[f"x{number}" for number in range(features)])
-        frame["label"] = groups % 2
-        frame.to_parquet(folder / f"site-{site}.parquet")
         files.append(str(folder / f"site-{site}.parquet"))
+        with pq.ParquetWriter(files[-1], kinds) as writer:
+            for start in range(0, rows // sites, ROW_GROUP):
+                groups = generator.integers(0, GROUPS, min(ROW_GROUP, rows // sites - start))
+                X = centres[groups] + generator.normal(size=(len(groups), features))
+                writer.write_table(pa.table([*X.T, groups % 2], schema=kinds))
     return files
 
 
-def run_one(*, rows: int, sites: int, landmarks: int, features: int) -> Size:
-    """Generate rows and train on them in this process."""
+def run_one(
+    *, rows: int, sites: int, landmarks: int, features: int, silent: float = 0.0, **settings: Scalar
+) -> Size:
+    """Generate rows and train on them in this process; ``silent`` is the share of the sites that fall silent."""
     with tempfile.TemporaryDirectory() as name:
         files = generate(Path(name), rows, sites, features)
-        settings = PanSvmSettings(data=join_data(files), sites=sites, landmarks=landmarks)
-        started = time.perf_counter()
-        strategy = train_in_process(settings)
-        assert isinstance(strategy, PanSVM)
-        seconds = time.perf_counter() - started
+        made = make_settings(data=join_data(files), sites=sites, landmarks=landmarks, **settings)
+        started, worked = time.perf_counter(), time.process_time()
+        strategy = PanSVM(made)
+        strategy.start(SilentGrid(made, silent) if silent else in_process_grid(made))
+        seconds, worked = time.perf_counter() - started, time.process_time() - worked
+    costs = strategy.federation.costs
     return Size(
         rows,
         sites,
@@ -125,10 +142,14 @@ def run_one(*, rows: int, sites: int, landmarks: int, features: int) -> Size:
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
         strategy.training.progress[0].rounds,
         strategy.evaluation.accuracy or 0.0,
+        worked,
+        costs.round_trips,
+        (costs.bytes_up + costs.bytes_down) / 1e6,
+        len(costs.dropped),
     )
 
 
-def _in_new_process(size: Mapping[str, int]) -> Size:
+def in_new_process(size: Mapping[str, Scalar]) -> Size:
     """Run one size in a process of its own, so that its peak of memory is its own."""
     done = subprocess.run(
         [sys.executable, "-m", "simulations.benchmarks.sizes", json.dumps(size)],

@@ -1,6 +1,7 @@
 """Data sets by name: shipped with scikit-learn, in a folder, from OpenML, or a file as a hospital would read it."""
 
 import os
+import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import sklearn.datasets
 from clients.table.cells import canonical_labels
 from clients.table.file import OTHER_SUFFIXES, SUFFIXES, read_frame, suffix_of
 from clients.table.form import AS_IT_IS, TableForm
-from clients.table.reading import label_of, table_from_frame
+from clients.table.reading import label_of, read_table, table_from_frame
 from clients.table.table import LABEL, Table
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.setting_values import near_matches
@@ -66,6 +67,10 @@ def load_dataset(
     """
     label = label or label_of(form.schema)
     path = locate(name, data_dir)
+    if path is not None and site_column is None:
+        table = read_table(path, label, form=form, folder=Path(tempfile.gettempdir()))
+        _check_classes(table, form, path.name)
+        return table
     if path is not None:
         frame = read_frame(path, form)
     elif name in SHIPPED:
@@ -85,7 +90,7 @@ def load_dataset(
     _check_classes(table, form, place)
     if site_column is None:
         return table
-    return replace(table, columns=(*table.columns, site_column), X=np.column_stack([table.X, site]))
+    return replace(table, columns=(*table.columns, site_column), cells=np.column_stack([table.X, site]))
 
 
 def _check_classes(table: Table, form: TableForm, place: str) -> None:

@@ -140,7 +140,7 @@ def whole_rows_of(settings: Settings) -> list[Table]:
 
 def _side_by_side(cells: Sequence[Table]) -> Table:
     names = tuple(name for cell in cells for name in cell.columns)
-    return replace(cells[0], columns=names, X=np.hstack([cell.X for cell in cells]))
+    return replace(cells[0], columns=names, cells=np.hstack([cell.X for cell in cells]))
 
 
 def table_of_node(config: Mapping[str, Scalar], site: int, sites: int) -> Table:

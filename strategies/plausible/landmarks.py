@@ -11,7 +11,10 @@ from strategies.plausible.opened import ROUNDING, Opened
 @CHECKS.register(LANDMARKS.name)
 def landmarks(opened: Opened) -> Problems:
     """Yield what cannot be of slots, each filled by one site or by none."""
-    filled, slots = opened.sums["filled"], opened.question.slots_per_site * opened.roster_size
+    filled, slots = (
+        opened.sums["filled"],
+        min(opened.question.slots_per_site * opened.roster_size, opened.question.slots),
+    )
     cells = (len(opened.question.folds), slots, opened.columns)
     yield from opened.misshapen(centres=cells, filled=cells[:2])
     if opened.broken("filled") or (filled > 1).any():

@@ -100,12 +100,14 @@ def local_k_means(
     """
     wanted = [settings.landmark_count(scaled.rows) for scaled in scaled_sets]
     most, sites = max(wanted), len(federation.sites)
+    per_site = min(most, SPARE_SLOTS * math.ceil(most / sites)) if sites <= most else 1
     sums = federation.secure_sum(
         LANDMARKS,
         LandmarksQuestion(
             folds=_folds(scaled_sets),
             shares=np.array([count / scaled.rows for count, scaled in zip(wanted, scaled_sets, strict=True)]),
-            slots_per_site=min(most, SPARE_SLOTS * math.ceil(most / sites)),
+            slots_per_site=per_site,
+            slots=per_site * sites if sites <= most else most,
             min_cluster=settings.min_cluster,
             seed=settings.seed,
         ),

@@ -247,7 +247,8 @@ class _Listed(Site):
 
 def slots(this: SumRound, seed: bytes, slots_per_site: int) -> dict[str, set[int]]:
     return {
-        name: set(own_slots(_Listed(name, seed, this), slots_per_site)[0].tolist()) for name in this.roster
+        name: set(own_slots(_Listed(name, seed, this), slots_per_site, 1000)[0].tolist())
+        for name in this.roster
     }
 
 

@@ -219,7 +219,9 @@ def gather_landmarks(federation: Federation, **inputs: Any) -> dict[str, Any]:
     scale = inputs.pop("scale", np.ones((1, 2)))
     scaling: records.Values = {"fill": np.zeros((1, 2)), "shift": np.zeros((1, 2)), "scale": scale}
     federation.broadcast(SCALING, ScalingBroadcast(**scaling))
-    usual = LandmarksQuestion(np.array([NO_FOLD]), np.ones(1), slots_per_site=60, min_cluster=2, seed=0)
+    usual = LandmarksQuestion(
+        np.array([NO_FOLD]), np.ones(1), slots_per_site=60, slots=180, min_cluster=2, seed=0
+    )
     return vars(federation.secure_sum(LANDMARKS, replace(usual, **inputs)))
 
 
@@ -299,7 +301,7 @@ def test_a_request_for_a_huge_matrix_is_refused_before_it_is_made(
 ) -> None:
     ask_moments(federation)
     with pytest.raises(SettingError, match="landmark slots"):
-        gather_landmarks(federation, slots_per_site=slots)
+        gather_landmarks(federation, slots_per_site=slots, slots=slots)
 
 
 @dataclass(frozen=True)

@@ -237,7 +237,17 @@ NAMES += [
     "width",
     "other",
 ]
-NAMES += ["centres", "counts", "steps", "slots_per_site", "shares", "min_cluster", "seed", "positive_labels"]
+NAMES += [
+    "centres",
+    "counts",
+    "steps",
+    "slots_per_site",
+    "slots",
+    "shares",
+    "min_cluster",
+    "seed",
+    "positive_labels",
+]
 NAMES += ["classes", "promise", "rho"]
 GROUPS = ["sum", "bounds", "inputs", "notes", "keys", "keys of all", "sums", "withdrawn"]
 GROUPS += ["broadcast.schema", "broadcast.scaling", "broadcast.feature_map.0", "broadcast.", "broadcast.../x"]

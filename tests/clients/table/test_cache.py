@@ -36,10 +36,14 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Parse:
     files: Parse = []
 
     def read(
-        path: Path, label: str | None = None, row_id: str | None = None, form: TableForm = AS_IT_IS
+        path: Path,
+        label: str | None = None,
+        row_id: str | None = None,
+        form: TableForm = AS_IT_IS,
+        folder: Path | None = None,
     ) -> Table:
         files.append(path)
-        return read_table(path, label, row_id, form)
+        return read_table(path, label, row_id, form, folder)
 
     monkeypatch.setattr("clients.table.source.LARGE", 0)
     monkeypatch.setattr("clients.table.reading.read_table", read)
@@ -222,7 +226,7 @@ def test_tables_of_other_paths_are_kept_side_by_side(
 def test_a_file_that_is_changed_while_it_is_read_is_not_kept(
     ward: Path, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def read(path: Path, label: str | None = None, form: TableForm = AS_IT_IS) -> Table:
+    def read(path: Path, label: str | None = None, **_: object) -> Table:
         table = read_table(path, label)
         change(path, CSV.replace("63", "64"))
         return table

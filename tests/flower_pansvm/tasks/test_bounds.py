@@ -50,7 +50,7 @@ def consensus_asked(point: float = 3.0, rho: float = 0.5) -> ConsensusQuestion:
 
 
 QUESTIONS: dict[str, Any] = {
-    "landmarks": LandmarksQuestion(np.array([-1]), np.ones(1), 3, 2, 0),
+    "landmarks": LandmarksQuestion(np.array([-1]), np.ones(1), 3, 9, 2, 0),
     "assign": AssignQuestion(np.array([-1]), np.ones((1, 2, 2)), np.array([2]), 2),
     "box": BoxQuestion(np.array([-1]), np.ones(1)),
     "warm_start": pack_problems([problem_of()]),

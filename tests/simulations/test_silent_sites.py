@@ -1,0 +1,60 @@
+"""Runs of many sites of which some fall silent, one now and one then: the others finish."""
+
+import pytest
+
+from flower_pansvm.tasks.landmarks import LANDMARKS
+from simulations.benchmarks.silence import SilentGrid
+from simulations.benchmarks.sizes import generate
+from simulations.data.sites import join_data
+from simulations.engines.running import in_process_grid
+from strategies.pan_svm import PanSVM
+from strategies.settings import make_settings
+
+
+def many(tmp_path_factory: pytest.TempPathFactory, sites: int, aggregation: str, silent: float) -> PanSVM:
+    """Return what a run of so many small sites makes, of which a share falls silent."""
+    files = generate(tmp_path_factory.mktemp("sites"), 60 * sites, sites, 5)
+    settings = make_settings(
+        **{"data": join_data(files), "sites": sites, "landmarks": 30, "tol": 0.3},
+        **{"timeout": 0.05, "aggregation": aggregation},
+    )
+    strategy = PanSVM(settings)  # type: ignore[arg-type]
+    strategy.start(SilentGrid(settings, silent) if silent else in_process_grid(settings))
+    return strategy
+
+
+@pytest.mark.parametrize(
+    ("sites", "aggregation"),
+    [
+        (40, "ring"),
+        pytest.param(200, "ring", marks=pytest.mark.slow),
+        pytest.param(200, "k-secure", marks=pytest.mark.slow),
+    ],
+)
+def test_a_run_finishes_without_the_sites_that_fall_silent(
+    sites: int, aggregation: str, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    share = 0.1 if sites < 100 else 0.05
+    strategy = many(tmp_path_factory, sites, aggregation, share)
+    costs = strategy.federation.costs
+    lost = len(costs.dropped)
+    assert lost == len(set(costs.dropped)) > 1
+    assert lost <= share * sites, "who falls silent after the last message is not missed"
+    assert len(strategy.federation.sites) == sites - lost
+    assert strategy.evaluation.accuracy is not None
+    assert strategy.evaluation.accuracy > 0.7
+
+
+def test_more_sites_than_landmarks_give_as_many_as_are_wanted(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """A landmark of each would be more than is asked for, and the means of whole sites are all alike."""
+    strategy = many(tmp_path_factory, 40, "ring", 0.0)
+    landmarks = strategy.model.feature_map_.landmarks
+    assert len(landmarks) == 30
+    left = {
+        one["result"]: one for one in strategy.federation.costs.disclosed() if one["task"] == LANDMARKS.name
+    }
+    assert left["filled"]["numbers_per_site"] == 30
+    # Of rows in scaled units: a landmark at a cloud of rows is far from the mean of all.
+    assert (abs(landmarks).mean(axis=0) > 0.4).all()
