@@ -91,10 +91,12 @@ def cuts_at(
     in: c_i = 1 where y_i (w.f_i + b) < 1. Rows are mapped a block at a time, so that memory does not grow with them.
     """
     sums = [_Sums(*one) for one in zip(labels, questions, draw, strict=True)]
+    ends = np.cumsum([len(question.points) for question in questions])[:-1]
+    points = np.vstack([question.points for question in questions])
     for block in blocks(len(labels[0].y)):
         F = mapped(block)
-        for one in sums:
-            one.add(F, block)
+        for one, rough in zip(sums, np.split(rough_decisions(F, points), ends, axis=1), strict=True):
+            one.add(F, block, rough)
     for one in sums:
         one.blur(mapped)
     return [one.answer() for one in sums]
@@ -103,6 +105,32 @@ def cuts_at(
 def blocks(rows: int) -> Iterator[slice]:
     """Return the slices of at most `BLOCK` rows that make up all rows."""
     return (slice(start, min(start + BLOCK, rows)) for start in range(0, rows, BLOCK))
+
+
+def rough_decisions(F: Floats, points: Floats) -> NDArray[np.float32]:
+    """Return the decision values w.f + b of a block of rows at all points in single precision, shape (rows, points).
+
+    They tell which rows are certainly outside of the margin (:func:`rounding`); what leaves a site is computed from
+    the others, in double precision.
+    """
+    narrow = points.astype(np.float32)
+    found: NDArray[np.float32] = F.astype(np.float32) @ narrow[:, :-1].T + narrow[:, -1]
+    return found
+
+
+def rounding(F: Floats, points: Floats) -> Floats:
+    """Return by how much any of :func:`rough_decisions` may be off at each point, shape (points,).
+
+    With u = 2^-24, the unit roundoff of single precision, and n = rank + 1 products (the bias's factor is 1): rounding
+    f and w to single precision and adding up n products, in whatever order, puts w.f + b off by at most
+    ((1 + u)^(n + 2) - 1) (|w|.|f| + |b|) (Higham 2002, "Accuracy and Stability of Numerical Algorithms", sections 3.1 and
+    3.5), and |w|.|f| <= ||w|| ||f|| by Cauchy and Schwarz. (1 + u)^k - 1 <= 2 k u as long as k u <= 1, so for any
+    rank below 10^7. Half of it would do: the other half covers the rounding of this bound and of double precision.
+    """
+    longest = np.sqrt(np.einsum("ij,ij->i", F, F).max(initial=0.0))
+    reach = longest * np.linalg.norm(points[:, :-1], axis=1) + np.abs(points[:, -1])
+    bound: Floats = 4.0 * (points.shape[1] + 2) * 2.0**-24 * reach
+    return bound
 
 
 class RowFactors:
@@ -124,12 +152,21 @@ class RowFactors:
             share = len(question.centre) / max(1, int(np.count_nonzero(labels.y)))
             self.everywhere = np.where(draw(f"{key} everywhere", len(labels.y)) < share, EVERYWHERE, 0.0)
 
-    def of_cuts(self, F: Floats, block: slice) -> tuple[Floats, Floats]:
-        """Return the paper's c of a block at every point, times weight, shape (rows, T), and their loss, shape (T,)."""
+    def of_cuts(
+        self, F: Floats, block: slice, rough: NDArray[np.float32] | None = None
+    ) -> tuple[Floats, Floats]:
+        """Return the paper's c of a block at every point, times weight, shape (rows, T), and their loss, shape (T,).
+
+        ``rough`` are the block's :func:`rough_decisions` at the points, if they are known. Most rows are far outside
+        of the margin: only for the others z, and with it c and loss, is computed exactly.
+        """
         y, weight = self.labels.y[block], self.labels.weight[block]
         points = self.question.points
-        z = 1.0 - y[:, None] * (F @ points[:, :-1].T + points[:, -1])
+        z = 1.0 - y[:, None] * (rough_decisions(F, points) if rough is None else rough)
         z[y == 0] = -np.inf
+        # Not `z > ...`: in single precision the product at a point far away may be no number.
+        close = np.flatnonzero(~(z <= -rounding(F, points)).all(axis=1))
+        z[close] = 1.0 - y[close, None] * (F[close] @ points[:, :-1].T + points[:, -1])
         inside = z > 0
         if len(self.distance):
             self._keep_nearest(np.abs(z), inside.astype(np.float64), block)
@@ -183,9 +220,9 @@ class _Sums:
         self.triangle = np.zeros((self.leading + 1, self.leading + 1))
         self.diagonal = np.zeros(rank - max(self.leading, 0))
 
-    def add(self, F: Floats, block: slice) -> None:
-        """Add a block of mapped rows, with the paper's c."""
-        c, loss = self.factors.of_cuts(F, block)
+    def add(self, F: Floats, block: slice, rough: NDArray[np.float32]) -> None:
+        """Add a block of mapped rows, with the paper's c; ``rough`` as in :meth:`RowFactors.of_cuts`."""
+        c, loss = self.factors.of_cuts(F, block, rough)
         self._add_cuts(F, self.y[block], c)
         self.loss += loss
         if self.leading >= 0:
@@ -206,7 +243,8 @@ class _Sums:
 
     def _add_cuts(self, F: Floats, y: Floats, c: Floats) -> None:
         signed = y[:, None] * c
-        self.a += signed.T @ F
+        some = np.flatnonzero(c.any(axis=1))  # mostly few: those inside of the margin at one of the points
+        self.a += signed[some].T @ F[some]
         self.d += signed.sum(axis=0)
         self.m += c.sum(axis=0)
 
@@ -215,7 +253,8 @@ class _Sums:
         near = np.flatnonzero(v)
         inner = np.ones((len(near), self.leading + 1), dtype=np.float32)
         inner[:, :-1] = F[near, : self.leading]
-        self.triangle += (inner * v[near, None].astype(np.float32)).T @ inner
+        inner *= np.sqrt(v[near, None]).astype(np.float32)
+        self.triangle += inner.T @ inner  # of a matrix with itself numpy computes one half only
         self.diagonal += v[near] @ np.square(F[near, self.leading :])
 
 
