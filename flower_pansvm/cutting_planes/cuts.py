@@ -6,8 +6,10 @@ gives a plane below the loss. That freedom is used to *blur*: two cuts whose c d
 away by their difference. So for the rows nearest the margin c is drawn at random.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,12 +93,13 @@ def cuts_at(
     in: c_i = 1 where y_i (w.f_i + b) < 1. Rows are mapped a block at a time, so that memory does not grow with them.
     """
     sums = [_Sums(*one) for one in zip(labels, questions, draw, strict=True)]
-    ends = np.cumsum([len(question.points) for question in questions])[:-1]
     points = np.vstack([question.points for question in questions])
+    ends = np.cumsum([len(question.points) for question in questions])
     for block in blocks(len(labels[0].y)):
         F = mapped(block)
-        for one, rough in zip(sums, np.split(rough_decisions(F, points), ends, axis=1), strict=True):
-            one.add(F, block, rough)
+        rough = Rough.of(F, points)
+        for one, end in zip(sums, ends, strict=True):
+            one.add(F, block, rough.at(slice(end - len(one.d), end)))
     for one in sums:
         one.blur(mapped)
     return [one.answer() for one in sums]
@@ -107,30 +110,36 @@ def blocks(rows: int) -> Iterator[slice]:
     return (slice(start, min(start + BLOCK, rows)) for start in range(0, rows, BLOCK))
 
 
-def rough_decisions(F: Floats, points: Floats) -> NDArray[np.float32]:
-    """Return the decision values w.f + b of a block of rows at all points in single precision, shape (rows, points).
+class Rough(NamedTuple):
+    """Decision values w.f + b of a block of rows in single precision, and by how much they may be off.
 
-    They tell which rows are certainly outside of the margin (:func:`rounding`); what leaves a site is computed from
-    the others, in double precision.
+    They tell which rows are certainly outside of the margin. What leaves a site is computed from the others, in double
+    precision.
     """
-    narrow = points.astype(np.float32)
-    found: NDArray[np.float32] = F.astype(np.float32) @ narrow[:, :-1].T + narrow[:, -1]
-    return found
 
+    values: NDArray[np.float32]  # (rows, points)
+    off: Floats  # (points,)
 
-def rounding(F: Floats, points: Floats) -> Floats:
-    """Return by how much any of :func:`rough_decisions` may be off at each point, shape (points,).
+    @classmethod
+    def of(cls, F: Floats, points: Floats) -> Self:
+        """Return those of a block of rows at some points.
 
-    With u = 2^-24, the unit roundoff of single precision, and n = rank + 1 products (the bias's factor is 1): rounding
-    f and w to single precision and adding up n products, in whatever order, puts w.f + b off by at most
-    ((1 + u)^(n + 2) - 1) (|w|.|f| + |b|) (Higham 2002, "Accuracy and Stability of Numerical Algorithms", sections 3.1 and
-    3.5), and |w|.|f| <= ||w|| ||f|| by Cauchy and Schwarz. (1 + u)^k - 1 <= 2 k u as long as k u <= 1, so for any
-    rank below 10^7. Half of it would do: the other half covers the rounding of this bound and of double precision.
-    """
-    longest = np.sqrt(np.einsum("ij,ij->i", F, F).max(initial=0.0))
-    reach = longest * np.linalg.norm(points[:, :-1], axis=1) + np.abs(points[:, -1])
-    bound: Floats = 4.0 * (points.shape[1] + 2) * 2.0**-24 * reach
-    return bound
+        With u = 2^-24, the unit roundoff of single precision, and n = rank + 1 products (the bias's factor is 1):
+        rounding f and w to single precision and adding up n products, in whatever order, puts w.f + b off by at most
+        ((1 + u)^(n + 2) - 1) (|w|.|f| + |b|) (Higham 2002, "Accuracy and Stability of Numerical Algorithms", sections
+        3.1 and 3.5), and |w|.|f| <= ||w|| ||f|| by Cauchy and Schwarz. (1 + u)^k - 1 <= 2 k u as long as k u <= 1, for
+        any rank below 10^7. `off` is twice that, which covers the rounding of ||f|| and of double precision; the 1 in
+        `reach` is for the rounding of z = 1 - y (w.f + b), and for products too small for single precision.
+        """
+        rows, narrow = F.astype(np.float32), points.astype(np.float32)
+        longest = math.sqrt(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
+        reach = longest * np.linalg.norm(points[:, :-1], axis=1) + np.abs(points[:, -1]) + 1.0
+        off: Floats = 4.0 * (points.shape[1] + 2) * 2.0**-24 * reach
+        return cls(rows @ narrow[:, :-1].T + narrow[:, -1], off)
+
+    def at(self, points: slice) -> Self:
+        """Return those at some of the points."""
+        return type(self)(self.values[:, points], self.off[points])
 
 
 class RowFactors:
@@ -152,20 +161,19 @@ class RowFactors:
             share = len(question.centre) / max(1, int(np.count_nonzero(labels.y)))
             self.everywhere = np.where(draw(f"{key} everywhere", len(labels.y)) < share, EVERYWHERE, 0.0)
 
-    def of_cuts(
-        self, F: Floats, block: slice, rough: NDArray[np.float32] | None = None
-    ) -> tuple[Floats, Floats]:
+    def of_cuts(self, F: Floats, block: slice, rough: Rough | None = None) -> tuple[Floats, Floats]:
         """Return the paper's c of a block at every point, times weight, shape (rows, T), and their loss, shape (T,).
 
-        ``rough`` are the block's :func:`rough_decisions` at the points, if they are known. Most rows are far outside
-        of the margin: only for the others z, and with it c and loss, is computed exactly.
+        ``rough`` is what is known of the decisions at the points. Mostly the larger part of the rows is far outside of
+        the margin: z, and with it c and loss, is computed exactly for the others only.
         """
         y, weight = self.labels.y[block], self.labels.weight[block]
         points = self.question.points
-        z = 1.0 - y[:, None] * (rough_decisions(F, points) if rough is None else rough)
+        values, off = Rough.of(F, points) if rough is None else rough
+        z = 1.0 - y[:, None] * values
         z[y == 0] = -np.inf
-        # Not `z > ...`: in single precision the product at a point far away may be no number.
-        close = np.flatnonzero(~(z <= -rounding(F, points)).all(axis=1))
+        # Not `z > -off`: in single precision the product at a point far away may be no number.
+        close = np.flatnonzero(~(z <= -off).all(axis=1))
         z[close] = 1.0 - y[close, None] * (F[close] @ points[:, :-1].T + points[:, -1])
         inside = z > 0
         if len(self.distance):
@@ -220,8 +228,8 @@ class _Sums:
         self.triangle = np.zeros((self.leading + 1, self.leading + 1))
         self.diagonal = np.zeros(rank - max(self.leading, 0))
 
-    def add(self, F: Floats, block: slice, rough: NDArray[np.float32]) -> None:
-        """Add a block of mapped rows, with the paper's c; ``rough`` as in :meth:`RowFactors.of_cuts`."""
+    def add(self, F: Floats, block: slice, rough: Rough) -> None:
+        """Add a block of mapped rows, with the paper's c; ``rough`` is at the problem's points."""
         c, loss = self.factors.of_cuts(F, block, rough)
         self._add_cuts(F, self.y[block], c)
         self.loss += loss
