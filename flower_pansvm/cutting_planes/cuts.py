@@ -172,12 +172,16 @@ class RowFactors:
         values, off = Rough.of(F, points) if rough is None else rough
         z = 1.0 - y[:, None] * values
         z[y == 0] = -np.inf
+        kept = min(len(self.distance), len(z))
+        if kept:
+            # Those that may be among the nearest are exact, too: the choice is the same whatever is asked besides.
+            off = 2.0 * off + np.partition(np.abs(z), kept - 1, axis=0)[kept - 1]
         # Not `z > -off`: in single precision the product at a point far away may be no number.
-        close = np.flatnonzero(~(z <= -off).all(axis=1))
+        close = np.flatnonzero((y != 0) & ~(z <= -off).all(axis=1))
         z[close] = 1.0 - y[close, None] * (F[close] @ points[:, :-1].T + points[:, -1])
         inside = z > 0
-        if len(self.distance):
-            self._keep_nearest(np.abs(z), inside.astype(np.float64), block)
+        if kept:
+            self._keep_nearest(np.abs(z[close]), inside[close].astype(np.float64), block.start + close)
         return np.where(inside, weight[:, None], 0.0), weight @ np.maximum(z, 0.0)
 
     def of_curvature(self, F: Floats, block: slice) -> Floats:
@@ -206,9 +210,9 @@ class RowFactors:
         change *= self.labels.weight[rows][:, None]
         return rows, change
 
-    def _keep_nearest(self, distance: Floats, c: Floats, block: slice) -> None:
+    def _keep_nearest(self, distance: Floats, c: Floats, numbers: Ints) -> None:
         kept = len(self.distance)
-        rows = np.broadcast_to(np.arange(block.start, block.stop)[:, None], distance.shape)
+        rows = np.broadcast_to(numbers[:, None], distance.shape)
         distance = np.vstack([self.distance, distance])
         chosen = np.argpartition(distance, kept - 1, axis=0)[:kept]
         self.distance = np.take_along_axis(distance, chosen, axis=0)
