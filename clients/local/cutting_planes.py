@@ -3,6 +3,7 @@
 import math
 import warnings
 from dataclasses import replace
+from threading import Lock
 from typing import cast
 
 import numpy as np
@@ -19,13 +20,19 @@ from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.multiclass import signs
 from flower_pansvm.tasks import cutting_planes as tasks
 
-WARM_START_ROWS = 4096
-"""Rows that a local model is fitted to, for the memory of their inner products (128 MB) and for the time."""
+WARM_START_ROWS = 10_000
+"""Rows that a local model is fitted to; more would only polish a first guess, and so would more passes over them."""
 
-WARM_START_STEPS = 50_000
-"""Steps of the solver; more would only polish a first guess."""
+WARM_START_PASSES = 200
 
-WARM_START_TOLERANCE = 0.01
+LARGEST_PRODUCTS = 4096
+"""So many rows, or fewer, are fitted by way of their inner products (128 MB at most), which all classes share."""
+
+WARM_START_STEPS, WARM_START_TOLERANCE = 50_000, 0.01
+"""Of the solver that works on inner products."""
+
+_one_fit = Lock()
+"""liblinear has one random generator for the whole process: of two fits at a time, neither could be repeated."""
 
 START_NOISE = 0.2
 """Length of the noise in the mean of the sites' local models, as a share of the models' length."""
@@ -51,8 +58,11 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> Noised[tasks.War
         if len(np.unique(y)) == 2:
             local_C = problem.C * problem.rows / weight.sum()
             rows[i] = np.abs(labels.y) @ labels.weight
-            F, products = shared.of(problem.feature_map, chosen)
-            weights[i] = _local_svm(F, products, y, weight, local_C) * rows[i]
+            if len(chosen) <= LARGEST_PRODUCTS:
+                found = _svm_by_products(*shared.of(problem.feature_map, chosen), y, weight, local_C)
+            else:
+                found = _svm(site.mapped_train(problem.feature_map)(chosen), y, weight, local_C)
+            weights[i] = found * rows[i]
 
     def noise() -> dict[str, Floats]:
         parts = [_start_noise(site, *one) for one in zip(problems, weights, strict=True)]
@@ -143,14 +153,30 @@ class _Inner:
         return self.F, self.products
 
 
-def _local_svm(F: Floats, products: Floats, y: Floats, weight: Floats, C: float) -> Floats:
+def _svm_by_products(F: Floats, products: Floats, y: Floats, weight: Floats, C: float) -> Floats:
     """Return weights and bias of a linear SVM over rows with given inner products, shape (rank + 1,)."""
-    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - each message may start a process
     from sklearn.svm import SVC  # noqa: PLC0415 - each message may start a process
 
     solver = SVC(C=C, kernel="precomputed", tol=WARM_START_TOLERANCE, max_iter=WARM_START_STEPS, cache_size=1)
     with warnings.catch_warnings():
-        # It need not converge: any point is a valid start.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        _ignore_convergence()
         solver.fit(products, y, sample_weight=weight)
     return np.append(solver.dual_coef_[0] @ F[solver.support_], solver.intercept_[0])
+
+
+def _svm(F: Floats, y: Floats, weight: Floats, C: float) -> Floats:
+    """Return weights and bias of a linear SVM over rows, shape (rank + 1,)."""
+    from sklearn.svm import LinearSVC  # noqa: PLC0415 - each message may start a process
+
+    solver = LinearSVC(C=C, loss="hinge", dual=True, max_iter=WARM_START_PASSES, random_state=0)
+    with _one_fit, warnings.catch_warnings():
+        _ignore_convergence()
+        solver.fit(F, y, sample_weight=weight)
+    return np.append(solver.coef_[0], solver.intercept_[0])
+
+
+def _ignore_convergence() -> None:
+    """Have no solver warn that it has not converged, which it need not: any point is a valid start."""
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - each message may start a process
+
+    warnings.simplefilter("ignore", ConvergenceWarning)

@@ -131,11 +131,15 @@ class Rough(NamedTuple):
         any rank below 10^7. `off` is twice that, which covers the rounding of ||f|| and of double precision; the 1 in
         `reach` is for the rounding of z = 1 - y (w.f + b), and for products too small for single precision.
         """
-        rows, narrow = F.astype(np.float32), points.astype(np.float32)
-        longest = math.sqrt(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # what single precision cannot hold, `off` does not vouch for
+            rows, narrow = F.astype(np.float32), points.astype(np.float32)
+            longest = math.sqrt(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
+            values = rows @ narrow[:, :-1].T + narrow[:, -1]
         reach = longest * np.linalg.norm(points[:, :-1], axis=1) + np.abs(points[:, -1]) + 1.0
         off: Floats = 4.0 * (points.shape[1] + 2) * 2.0**-24 * reach
-        return cls(rows @ narrow[:, :-1].T + narrow[:, -1], off)
+        return cls(values, off)
 
     def at(self, points: slice) -> Self:
         """Return those at some of the points."""

@@ -23,9 +23,9 @@ FIRST_WIDTH, LAST_WIDTH, NARROWING = 3.0, 0.1, 0.5
 """Width of the zone around the margin whose rows make up the curvature, in the first round and at the least, and the
 factor from round to round. The margin itself is at distance 1 from the decision surface."""
 
-RENEWED = 4
-"""Once the zone is at its narrowest, the curvature is asked for in every so many rounds: it hardly changes any more,
-and is most of the message and much of the sites' work."""
+SMALL, RENEWED = 256, 6
+"""With more coordinates than so many, the curvature is asked for in every so many rounds only once its zone is at its
+narrowest: it hardly changes any more, and is most of the message and much of the sites' work."""
 
 STALLED = 0.7
 """A round that leaves more than this share of the gap has stalled: then fewer rows are blurred."""
@@ -99,7 +99,7 @@ class PointSearch:
                 noisy=problem.noise is not None,
             )
             points = np.vstack([points, found])
-        due = self.width > LAST_WIDTH or self.age >= RENEWED
+        due = problem.rank <= SMALL or self.width > LAST_WIDTH or self.age >= RENEWED
         leading = leading_coordinates(problem.rank, numbers) if due else -1
         return Question(points, self.blurred, best, self.width, leading)
 
