@@ -174,7 +174,8 @@ class RowFactors:
         y, weight = self.labels.y[block], self.labels.weight[block]
         points = self.question.points
         values, off = Rough.of(F, points) if rough is None else rough
-        z = 1.0 - y[:, None] * values
+        with np.errstate(invalid="ignore"):  # 0 times infinite; it is replaced
+            z = 1.0 - y[:, None] * values
         z[y == 0] = -np.inf
         kept = min(len(self.distance), len(z))
         if kept:
