@@ -160,6 +160,7 @@ def test_what_distorted_rows_give_away_is_counted(capsys: pytest.CaptureFixture[
     assert distorted_rows.known_patients(X, X[::-1], y, 0)[0] < 0.5
 
 
+@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
 def test_all_contestants_train_on_the_same_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(performance, "ijcnn_like", partial(performance.ijcnn_like, rows=500))
     contest = performance.Contest(performance.ijcnn_like, 20, 32.0, 1 / 22)
