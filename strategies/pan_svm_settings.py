@@ -42,7 +42,7 @@ class PanSvmSettings(NystroemSettings):
         "Points tried on the line to the master's solution when the bounds stall; not with paper.",
     )
     curvature: float = setting(
-        16.0,
+        4.0,
         number(least=0),
         "Most megabytes of curvature that a site sends in a round trip; not with paper.",
     )

@@ -13,7 +13,7 @@ from clients.gate.blur import Noised, add_noise, check_blurred, draw_of, sites_o
 from clients.gate.requests import asked_problems, check_size
 from clients.gate.terms import defends, least_blur
 from clients.site import Site
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.cutting_planes.cuts import Answer, Labels, Question, cuts_at
 from flower_pansvm.cutting_planes.noise import noise_in, normal, rows_to_blur
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
@@ -25,11 +25,17 @@ WARM_START_ROWS = 10_000
 
 WARM_START_PASSES = 200
 
-START_NOISE = 0.2
-"""Length of the noise in the mean of the sites' local models, as a share of the models' length."""
+LARGEST_PRODUCTS = 4096
+"""So many rows, or fewer, are fitted by way of their inner products (128 MB at most), which all classes share."""
+
+WARM_START_STEPS, WARM_START_TOLERANCE = 50_000, 0.01
+"""Of the solver that works on inner products."""
 
 _one_fit = Lock()
 """liblinear has one random generator for the whole process: of two fits at a time, neither could be repeated."""
+
+START_NOISE = 0.2
+"""Length of the noise in the mean of the sites' local models, as a share of the models' length."""
 
 
 @answers(tasks.WARM_START)
@@ -42,6 +48,7 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> Noised[tasks.War
     check_size(site, sum(problem.rank + 1.0 for problem in problems))
     weights = [np.zeros(problem.rank + 1) for problem in problems]
     rows = np.zeros(len(problems))
+    shared = _Inner(site)
     for i, problem in enumerate(problems):
         labels = labels_of(site, problem)
         chosen = np.flatnonzero(labels.y)
@@ -49,10 +56,13 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> Noised[tasks.War
             chosen = np.sort(np.random.default_rng(0).choice(chosen, WARM_START_ROWS, replace=False))
         y, weight = labels.y[chosen], labels.weight[chosen]
         if len(np.unique(y)) == 2:
-            F = site.mapped_train(problem.feature_map)(chosen)
             local_C = problem.C * problem.rows / weight.sum()
             rows[i] = np.abs(labels.y) @ labels.weight
-            weights[i] = _local_svm(F, y, weight, local_C) * rows[i]
+            if len(chosen) <= LARGEST_PRODUCTS:
+                found = _svm_by_products(*shared.of(problem.feature_map, chosen), y, weight, local_C)
+            else:
+                found = _svm(site.mapped_train(problem.feature_map)(chosen), y, weight, local_C)
+            weights[i] = found * rows[i]
 
     def noise() -> dict[str, Floats]:
         parts = [_start_noise(site, *one) for one in zip(problems, weights, strict=True)]
@@ -125,13 +135,48 @@ def _start_noise(site: Site, problem: Problem, weights: Floats) -> Floats:
     return cast("Floats", size * numbers)
 
 
-def _local_svm(F: Floats, y: Floats, weight: Floats, C: float) -> Floats:
-    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - each message may start a process
+class _Inner:
+    """Mapped rows and their inner products, kept for the next problem: one versus the rest, they are the same."""
+
+    def __init__(self, site: Site) -> None:
+        self.site = site
+        self.which: tuple[int, bytes] = -1, b""
+        self.F, self.products = np.empty((0, 0)), np.empty((0, 0))
+
+    def of(self, number: int, rows: Ints) -> tuple[Floats, Floats]:
+        """Return rows mapped by a feature map, shape (rows, rank), and their inner products, shape (rows, rows)."""
+        which = number, rows.tobytes()
+        if which != self.which:
+            self.F = self.site.mapped_train(number)(rows)
+            narrow = self.F.astype(np.float32)  # only for a first guess
+            self.which, self.products = which, (narrow @ narrow.T).astype(np.float64)
+        return self.F, self.products
+
+
+def _svm_by_products(F: Floats, products: Floats, y: Floats, weight: Floats, C: float) -> Floats:
+    """Return weights and bias of a linear SVM over rows with given inner products, shape (rank + 1,)."""
+    from sklearn.svm import SVC  # noqa: PLC0415 - each message may start a process
+
+    solver = SVC(C=C, kernel="precomputed", tol=WARM_START_TOLERANCE, max_iter=WARM_START_STEPS, cache_size=1)
+    with warnings.catch_warnings():
+        _ignore_convergence()
+        solver.fit(products, y, sample_weight=weight)
+    return np.append(solver.dual_coef_[0] @ F[solver.support_], solver.intercept_[0])
+
+
+def _svm(F: Floats, y: Floats, weight: Floats, C: float) -> Floats:
+    """Return weights and bias of a linear SVM over rows, shape (rank + 1,)."""
     from sklearn.svm import LinearSVC  # noqa: PLC0415 - each message may start a process
 
     solver = LinearSVC(C=C, loss="hinge", dual=True, max_iter=WARM_START_PASSES, random_state=0)
     with _one_fit, warnings.catch_warnings():
-        # It need not converge: any point is a valid start.
-        warnings.simplefilter("ignore", ConvergenceWarning)
+        _ignore_convergence()
         solver.fit(F, y, sample_weight=weight)
     return np.append(solver.coef_[0], solver.intercept_[0])
+
+
+def _ignore_convergence() -> None:
+    """Have no solver warn that it has not converged, which it need not: any point is a valid start."""
+    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - each message may start a process
+
+    warnings.simplefilter("ignore", ConvergenceWarning)

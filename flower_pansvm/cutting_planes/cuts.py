@@ -6,8 +6,10 @@ gives a plane below the loss. That freedom is used to *blur*: two cuts whose c d
 away by their difference. So for the rows nearest the margin c is drawn at random.
 """
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,10 +93,13 @@ def cuts_at(
     in: c_i = 1 where y_i (w.f_i + b) < 1. Rows are mapped a block at a time, so that memory does not grow with them.
     """
     sums = [_Sums(*one) for one in zip(labels, questions, draw, strict=True)]
+    points = np.vstack([question.points for question in questions])
+    ends = np.cumsum([len(question.points) for question in questions])
     for block in blocks(len(labels[0].y)):
         F = mapped(block)
-        for one in sums:
-            one.add(F, block)
+        rough = Rough.of(F, points)
+        for one, end in zip(sums, ends, strict=True):
+            one.add(F, block, rough.at(slice(end - len(one.d), end)))
     for one in sums:
         one.blur(mapped)
     return [one.answer() for one in sums]
@@ -103,6 +108,42 @@ def cuts_at(
 def blocks(rows: int) -> Iterator[slice]:
     """Return the slices of at most `BLOCK` rows that make up all rows."""
     return (slice(start, min(start + BLOCK, rows)) for start in range(0, rows, BLOCK))
+
+
+class Rough(NamedTuple):
+    """Decision values w.f + b of a block of rows in single precision, and by how much they may be off.
+
+    They tell which rows are certainly outside of the margin. What leaves a site is computed from the others, in double
+    precision.
+    """
+
+    values: NDArray[np.float32]  # (rows, points)
+    off: Floats  # (points,)
+
+    @classmethod
+    def of(cls, F: Floats, points: Floats) -> Self:
+        """Return those of a block of rows at some points.
+
+        With u = 2^-24, the unit roundoff of single precision, and n = rank + 1 products (the bias's factor is 1):
+        rounding f and w to single precision and adding up n products, in whatever order, puts w.f + b off by at most
+        ((1 + u)^(n + 2) - 1) (|w|.|f| + |b|) (Higham 2002, "Accuracy and Stability of Numerical Algorithms", sections
+        3.1 and 3.5), and |w|.|f| <= ||w|| ||f|| by Cauchy and Schwarz. (1 + u)^k - 1 <= 2 k u as long as k u <= 1, for
+        any rank below 10^7. `off` is twice that, which covers the rounding of ||f|| and of double precision; the 1 in
+        `reach` is for the rounding of z = 1 - y (w.f + b), and for products too small for single precision.
+        """
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # what single precision cannot hold, `off` does not vouch for
+            rows, narrow = F.astype(np.float32), points.astype(np.float32)
+            longest = math.sqrt(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
+            values = rows @ narrow[:, :-1].T + narrow[:, -1]
+        reach = longest * np.linalg.norm(points[:, :-1], axis=1) + np.abs(points[:, -1]) + 1.0
+        off: Floats = 4.0 * (points.shape[1] + 2) * 2.0**-24 * reach
+        return cls(values, off)
+
+    def at(self, points: slice) -> Self:
+        """Return those at some of the points."""
+        return type(self)(self.values[:, points], self.off[points])
 
 
 class RowFactors:
@@ -124,15 +165,28 @@ class RowFactors:
             share = len(question.centre) / max(1, int(np.count_nonzero(labels.y)))
             self.everywhere = np.where(draw(f"{key} everywhere", len(labels.y)) < share, EVERYWHERE, 0.0)
 
-    def of_cuts(self, F: Floats, block: slice) -> tuple[Floats, Floats]:
-        """Return the paper's c of a block at every point, times weight, shape (rows, T), and their loss, shape (T,)."""
+    def of_cuts(self, F: Floats, block: slice, rough: Rough | None = None) -> tuple[Floats, Floats]:
+        """Return the paper's c of a block at every point, times weight, shape (rows, T), and their loss, shape (T,).
+
+        ``rough`` is what is known of the decisions at the points. Mostly the larger part of the rows is far outside of
+        the margin: z, and with it c and loss, is computed exactly for the others only.
+        """
         y, weight = self.labels.y[block], self.labels.weight[block]
         points = self.question.points
-        z = 1.0 - y[:, None] * (F @ points[:, :-1].T + points[:, -1])
+        values, off = Rough.of(F, points) if rough is None else rough
+        with np.errstate(invalid="ignore"):  # 0 times infinite; it is replaced
+            z = 1.0 - y[:, None] * values
         z[y == 0] = -np.inf
+        kept = min(len(self.distance), len(z))
+        if kept:
+            # Those that may be among the nearest are exact, too: the choice is the same whatever is asked besides.
+            off = 2.0 * off + np.partition(np.abs(z), kept - 1, axis=0)[kept - 1]
+        # Not `z > -off`: in single precision the product at a point far away may be no number.
+        close = np.flatnonzero((y != 0) & ~(z <= -off).all(axis=1))
+        z[close] = 1.0 - y[close, None] * (F[close] @ points[:, :-1].T + points[:, -1])
         inside = z > 0
-        if len(self.distance):
-            self._keep_nearest(np.abs(z), inside.astype(np.float64), block)
+        if kept:
+            self._keep_nearest(np.abs(z[close]), inside[close].astype(np.float64), block.start + close)
         return np.where(inside, weight[:, None], 0.0), weight @ np.maximum(z, 0.0)
 
     def of_curvature(self, F: Floats, block: slice) -> Floats:
@@ -161,9 +215,9 @@ class RowFactors:
         change *= self.labels.weight[rows][:, None]
         return rows, change
 
-    def _keep_nearest(self, distance: Floats, c: Floats, block: slice) -> None:
+    def _keep_nearest(self, distance: Floats, c: Floats, numbers: Ints) -> None:
         kept = len(self.distance)
-        rows = np.broadcast_to(np.arange(block.start, block.stop)[:, None], distance.shape)
+        rows = np.broadcast_to(numbers[:, None], distance.shape)
         distance = np.vstack([self.distance, distance])
         chosen = np.argpartition(distance, kept - 1, axis=0)[:kept]
         self.distance = np.take_along_axis(distance, chosen, axis=0)
@@ -183,9 +237,9 @@ class _Sums:
         self.triangle = np.zeros((self.leading + 1, self.leading + 1))
         self.diagonal = np.zeros(rank - max(self.leading, 0))
 
-    def add(self, F: Floats, block: slice) -> None:
-        """Add a block of mapped rows, with the paper's c."""
-        c, loss = self.factors.of_cuts(F, block)
+    def add(self, F: Floats, block: slice, rough: Rough) -> None:
+        """Add a block of mapped rows, with the paper's c; ``rough`` is at the problem's points."""
+        c, loss = self.factors.of_cuts(F, block, rough)
         self._add_cuts(F, self.y[block], c)
         self.loss += loss
         if self.leading >= 0:
@@ -206,7 +260,8 @@ class _Sums:
 
     def _add_cuts(self, F: Floats, y: Floats, c: Floats) -> None:
         signed = y[:, None] * c
-        self.a += signed.T @ F
+        some = np.flatnonzero(c.any(axis=1))  # mostly few: those inside of the margin at one of the points
+        self.a += signed[some].T @ F[some]
         self.d += signed.sum(axis=0)
         self.m += c.sum(axis=0)
 
@@ -215,7 +270,8 @@ class _Sums:
         near = np.flatnonzero(v)
         inner = np.ones((len(near), self.leading + 1), dtype=np.float32)
         inner[:, :-1] = F[near, : self.leading]
-        self.triangle += (inner * v[near, None].astype(np.float32)).T @ inner
+        inner *= np.sqrt(v[near, None]).astype(np.float32)
+        self.triangle += inner.T @ inner  # of a matrix with itself numpy computes one half only
         self.diagonal += v[near] @ np.square(F[near, self.leading :])
 
 

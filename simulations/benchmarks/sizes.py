@@ -1,4 +1,4 @@
-"""How time and memory grow with rows, sites, landmarks and features, on generated rows."""
+"""How time, memory and bytes grow with rows, sites, landmarks, features and classes, on generated rows."""
 
 import json
 import resource
@@ -23,12 +23,13 @@ from simulations.engines.running import in_process_grid
 from strategies.pan_svm import PanSVM
 from strategies.settings import make_settings
 
-BASE = {"rows": 100_000, "sites": 10, "landmarks": 200, "features": 20}
+BASE = {"rows": 100_000, "sites": 10, "landmarks": 200, "features": 20, "classes": 2}
 SERIES: Mapping[str, Sequence[int]] = {
     "rows": (10_000, 30_000, 100_000, 300_000, 1_000_000),
     "sites": (3, 5, 10, 20),
     "landmarks": (50, 100, 200, 400, 800),
     "features": (5, 20, 80, 320),
+    "classes": (2, 5, 10, 26),
 }
 GROUPS = 30
 """Clouds of rows that the two classes consist of."""
@@ -43,6 +44,7 @@ class Size(NamedTuple):
     sites: int
     landmarks: int
     features: int
+    classes: int
     seconds: float
     peak_gigabytes: float
     cut_rounds: int
@@ -56,7 +58,7 @@ class Size(NamedTuple):
 def measure(
     show: Callable[[str], None], series: Mapping[str, Sequence[int]] = SERIES
 ) -> dict[str, list[Size]]:
-    """Let one of rows, sites, landmarks and features grow at a time; each run in a process of its own."""
+    """Let one of rows, sites, landmarks, features and classes grow at a time; each run in a process of its own."""
     found: dict[str, list[Size]] = {}
     for what, values in series.items():
         for value in values:
@@ -77,32 +79,40 @@ def markdown_of(found: Mapping[str, Sequence[Size]]) -> str:
                 f"{getattr(size, what):,}",
                 f"{size.seconds:.1f}",
                 f"{size.peak_gigabytes:.2f}",
+                f"{size.megabytes:,.0f}",
                 str(size.cut_rounds),
                 f"{100 * size.accuracy:.2f}",
             ]
             for size in sizes
         ]
-        parts.append(markdown([what, "seconds", "peak GB", "cutting-plane rounds", "test accuracy, %"], rows))
+        header = [what, "seconds", "peak GB", "MB, both ways", "cutting-plane rounds", "test accuracy, %"]
+        parts.append(markdown(header, rows))
     return "\n".join(parts)
 
 
+PLOTTED = {"seconds": "seconds", "peak_gigabytes": "peak GB", "megabytes": "MB, both ways"}
+
+
 def plot(found: Mapping[str, Sequence[Size]], file: Path) -> None:
-    """Plot seconds against each of the sizes."""
-    figure = Figure(figsize=(3 * len(found), 3), layout="constrained")
-    for axes, (what, sizes) in zip(np.atleast_1d(figure.subplots(1, len(found))), found.items(), strict=True):
-        axes.loglog([getattr(size, what) for size in sizes], [size.seconds for size in sizes], marker="o")
-        axes.set(xlabel=what, ylim=(0.5, 1.5 * max(size.seconds for size in sizes)))
-        values = [getattr(size, what) for size in sizes]
-        axes.set_xticks(values, labels=[f"{value:,}" for value in values])
-        axes.minorticks_off()
-        axes.grid(alpha=0.3)
-        axes.spines[["top", "right"]].set_visible(False)
-    figure.supylabel("seconds, all sites in one process", fontsize=9)
+    """Plot seconds, memory and bytes against each of the sizes; all sites are in one process."""
+    figure = Figure(figsize=(3 * len(found), 2.4 * len(PLOTTED)), layout="constrained")
+    panels = figure.subplots(len(PLOTTED), len(found), squeeze=False, sharey="row", sharex="col")
+    for line, (figure_of, label) in zip(panels, PLOTTED.items(), strict=True):
+        line[0].set_ylabel(label)
+        for axes, (what, sizes) in zip(line, found.items(), strict=True):
+            values = [getattr(size, what) for size in sizes]
+            axes.loglog(values, [getattr(size, figure_of) for size in sizes], marker="o")
+            axes.set_xticks(values, labels=[f"{value:,}" for value in values])
+            axes.minorticks_off()
+            axes.grid(alpha=0.3)
+            axes.spines[["top", "right"]].set_visible(False)
+    for axes, what in zip(panels[-1], found, strict=True):
+        axes.set_xlabel(what)
     figure.savefig(file, dpi=130)
 
 
-def generate(folder: Path, rows: int, sites: int, features: int) -> list[str]:
-    """Write one Parquet file per site, and return their paths: two classes of overlapping clouds.
+def generate(folder: Path, rows: int, sites: int, features: int, classes: int = 2) -> list[str]:
+    """Write one Parquet file per site, and return their paths: classes of overlapping clouds.
 
     A row group at a time, so that many rows take no memory here.
     """
@@ -117,16 +127,23 @@ def generate(folder: Path, rows: int, sites: int, features: int) -> list[str]:
             for start in range(0, rows // sites, ROW_GROUP):
                 groups = generator.integers(0, GROUPS, min(ROW_GROUP, rows // sites - start))
                 X = centres[groups] + generator.normal(size=(len(groups), features))
-                writer.write_table(pa.table([*X.T, groups % 2], schema=kinds))
+                writer.write_table(pa.table([*X.T, groups % classes], schema=kinds))
     return files
 
 
 def run_one(
-    *, rows: int, sites: int, landmarks: int, features: int, silent: float = 0.0, **settings: Scalar
+    *,
+    rows: int,
+    sites: int,
+    landmarks: int,
+    features: int,
+    classes: int = 2,
+    silent: float = 0.0,
+    **settings: Scalar,
 ) -> Size:
     """Generate rows and train on them in this process; ``silent`` is the share of the sites that fall silent."""
     with tempfile.TemporaryDirectory() as name:
-        files = generate(Path(name), rows, sites, features)
+        files = generate(Path(name), rows, sites, features, classes)
         made = make_settings(data=join_data(files), sites=sites, landmarks=landmarks, **settings)
         started, worked = time.perf_counter(), time.process_time()
         strategy = PanSVM(made)
@@ -138,9 +155,10 @@ def run_one(
         sites,
         landmarks,
         features,
+        classes,
         seconds,
         resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
-        strategy.training.progress[0].rounds,
+        max(state.rounds for state in strategy.training.progress),
         strategy.evaluation.accuracy or 0.0,
         worked,
         costs.round_trips,

@@ -89,17 +89,34 @@ def _minimiser(
     rows: float,
 ) -> NDArray[np.float64]:
     """Return x = best + step; in u = R step, R^T R = I + C H, the metric of the program is the identity."""
-    metric = C * curvature
-    weights = np.arange(len(best) - 1)
-    metric[weights, weights] += 1.0
-    metric[np.diag_indices_from(metric)] += RIDGE * np.trace(metric) / len(best)
-    root = cholesky(metric)
+    root = _Root(curvature, C)
     gradient = np.append(best[:-1], 0.0)
-    sides = solve_triangular(root, np.column_stack([gradient, slopes.T]), trans="T")
+    sides = root.solve(np.column_stack([gradient, slopes.T]), transposed=True)
     # The step is a combination of these directions.
     basis = np.linalg.qr(sides)[0]
     scale = np.sqrt(C * rows)
     linear, in_basis = sides[:, 0] @ basis, sides[:, 1:].T @ basis
     u, *_ = minimise(linear / scale, in_basis * (scale / rows), np.empty(0), heights / rows)
-    step: NDArray[np.float64] = solve_triangular(root, basis @ (scale * u))
-    return best + step
+    return best + root.solve(basis @ (scale * u)[:, None])[:, 0]
+
+
+class _Root:
+    """R with R^T R = I + C H. Where many landmarks leave H little more than a diagonal, R is no more than that, too."""
+
+    def __init__(self, curvature: NDArray[np.float64], C: float) -> None:
+        diagonal = C * np.diag(curvature)
+        diagonal[:-1] += 1.0
+        diagonal += RIDGE * diagonal.mean()
+        self.coupled = np.count_nonzero(curvature, axis=0) > 1
+        block = C * curvature[np.ix_(self.coupled, self.coupled)]
+        np.fill_diagonal(block, diagonal[self.coupled])
+        if (diagonal[~self.coupled] <= 0).any():
+            raise LinAlgError
+        self.block, self.sizes = cholesky(block), np.sqrt(diagonal[~self.coupled])[:, None]
+
+    def solve(self, right: NDArray[np.float64], *, transposed: bool = False) -> NDArray[np.float64]:
+        """Return R^-1 right, or R^-T right; shape (rank + 1, columns)."""
+        found = np.empty(right.shape)
+        found[~self.coupled] = right[~self.coupled] / self.sizes
+        found[self.coupled] = solve_triangular(self.block, right[self.coupled], trans=int(transposed))
+        return found

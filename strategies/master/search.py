@@ -23,6 +23,10 @@ FIRST_WIDTH, LAST_WIDTH, NARROWING = 3.0, 0.1, 0.5
 """Width of the zone around the margin whose rows make up the curvature, in the first round and at the least, and the
 factor from round to round. The margin itself is at distance 1 from the decision surface."""
 
+SMALL, RENEWED = 256, 6
+"""With more coordinates than so many, the curvature is asked for in every so many rounds only once its zone is at its
+narrowest: it hardly changes any more, and is most of the message and much of the sites' work."""
+
 STALLED = 0.7
 """A round that leaves more than this share of the gap has stalled: then fewer rows are blurred."""
 
@@ -57,6 +61,8 @@ class PointSearch:
         self.distance = math.inf
         self.idle = 0
         self.noisy = NoisyCurvature()
+        self.curvature: NDArray[np.float64] | None = None  # the latest
+        self.age = 0  # in rounds
 
     def first(self, progress: Progress, starts: NDArray[np.float64], numbers: int) -> Question:
         """Ask at the origin and at the given points; the last of them is the best guess."""
@@ -78,15 +84,24 @@ class PointSearch:
         best, master, problem = progress.best, progress.master, progress.problem
         points = line_points(best, np.append(master.w, master.b), self.steps if stalled else self.steps[-1:])
         if question.leading >= 0:
-            curvature = curvature_matrix(answer.curvature, problem.rank, question.leading)
-            noisy = problem.noise is not None
-            if noisy:
-                curvature = self.noisy.take(curvature, question.leading)
+            self.curvature, self.age = curvature_matrix(answer.curvature, problem.rank, question.leading), 0
+            if problem.noise is not None:
+                self.curvature = self.noisy.take(self.curvature, question.leading)
+        self.age += 1
+        if self.curvature is not None:
             found = proximal_points(
-                best, progress.believed_cuts(), master.beta, curvature, problem.C, problem.rows, noisy=noisy
+                best,
+                progress.believed_cuts(),
+                master.beta,
+                self.curvature,
+                problem.C,
+                problem.rows,
+                noisy=problem.noise is not None,
             )
             points = np.vstack([points, found])
-        return Question(points, self.blurred, best, self.width, leading_coordinates(problem.rank, numbers))
+        due = problem.rank <= SMALL or self.width > LAST_WIDTH or self.age >= RENEWED
+        leading = leading_coordinates(problem.rank, numbers) if due else -1
+        return Question(points, self.blurred, best, self.width, leading)
 
     def _count_idle_rounds(self, distance: float) -> None:
         # Noise may put the lower bound above the upper one; then nothing more can be gained.

@@ -13,7 +13,9 @@ from simulations.benchmarks import (
     flower_app,
     noise,
     parts,
+    performance,
     secagg_plus,
+    sizes,
     sum_costs,
     tables,
     turns,
@@ -156,3 +158,26 @@ def test_what_distorted_rows_give_away_is_counted(capsys: pytest.CaptureFixture[
     assert distorted_rows.known_patients(X, X, y, 0) == (1.0, 1.0)
     assert distorted_rows.near_by_pairs(X, 2.0 * X, 0) == 1.0
     assert distorted_rows.known_patients(X, X[::-1], y, 0)[0] < 0.5
+
+
+@pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
+def test_all_contestants_train_on_the_same_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(performance, "ijcnn_like", partial(performance.ijcnn_like, rows=500))
+    contest = performance.Contest(performance.ijcnn_like, 20, 32.0, 1 / 22)
+    found = {who: enter(contest, tmp_path) for who, enter in performance.contestants().items()}
+    assert all(entry.accuracy > 0.8 and entry.seconds > 0 for entry in found.values())
+    assert {who for who, entry in found.items() if entry.megabytes} == {
+        "federated, exact",
+        "federated, private",
+    }
+    lines = performance.markdown_of(found).splitlines()
+    assert len(lines) == 2 + len(found)
+    assert "(1.00)" in lines[2], "the ratios are to the federated run with exact sums"
+
+
+def test_one_size_is_measured_and_plotted(tmp_path: Path) -> None:
+    size = sizes.run_one(rows=600, sites=3, landmarks=10, features=4, classes=3)
+    assert (size.classes, size.cut_rounds > 0, size.megabytes > 0) == (3, True, True)
+    sizes.plot({"classes": [size]}, tmp_path / "sizes.png")
+    assert (tmp_path / "sizes.png").read_bytes().startswith(b"\x89PNG")
+    assert "| 3 |" in sizes.markdown_of({"classes": [size]})

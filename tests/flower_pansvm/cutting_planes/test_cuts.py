@@ -410,3 +410,56 @@ def test_no_curvature_is_sent_unless_it_is_asked_for() -> None:
     F, y = some_rows(0, 20, 3)
     assert len(ask(F, y, Question(np.zeros((1, 4)), 0, np.empty(0))).curvature) == 0
     assert curvature_size(3, -1) == 0
+
+
+# Single precision
+
+
+@given(st.integers(0, 10**6), st.integers(1, 12), st.floats(-3, 6), st.floats(-3, 3))
+def test_single_precision_is_off_by_no_more_than_is_said(
+    seed: int, rank: int, log_points: float, log_rows: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    F, points = (
+        10.0**log_rows * rng.normal(size=(20, rank)),
+        10.0**log_points * rng.normal(size=(5, rank + 1)),
+    )
+    rough = module.Rough.of(F, points)
+    error = np.abs(rough.values - (F @ points[:, :-1].T + points[:, -1]))
+    assert (error <= rough.off).all()
+    reach = np.linalg.norm(F, axis=1).max() * np.linalg.norm(points[:, :-1], axis=1) + np.abs(points[:, -1])
+    assert (rough.off <= 1e-4 * (1.0 + reach)).all()
+
+
+def test_rows_that_single_precision_cannot_tell_are_decided_in_double() -> None:
+    # 1 - y w f is 1e-12 on either side of 0: no difference in single precision.
+    F, y = np.array([[1.0 - 1e-12], [1.0 + 1e-12]]), np.ones(2)
+    assert cuts_of(F, y, np.array([[1.0, 0.0]])).m.tolist() == [1.0]
+    assert cuts_of(F, y, np.array([[1.0, 0.0]])).loss[0] == pytest.approx(1e-12, rel=1e-3)
+
+
+def test_points_beyond_single_precision_are_decided_in_double() -> None:
+    F, y = np.array([[1.0, -1.0], [1.0, -0.5], [2.0, 1.0]]), np.array([1.0, 1.0, 0.0])
+    cuts = cuts_of(F, y, np.array([[1e100, 1e100, 0.0], [-1e100, 0.0, 0.0]]), blur=0)
+    assert cuts.m.tolist() == [1.0, 2.0], "at the first point w.f is 0 for one row and large for the other"
+
+
+@given(st.integers(0, 10**6), st.integers(1, 30), st.integers(1, 9))
+def test_the_blurred_rows_are_the_same_whatever_is_asked_besides(seed: int, rows: int, blur: int) -> None:
+    rng = np.random.default_rng(seed)
+    F, y, points = (
+        rng.normal(size=(rows, 3)),
+        rng.choice([-1.0, 0.0, 1.0], size=rows),
+        rng.normal(size=(4, 4)),
+    )
+    # Rows that are the same but for less than single precision can tell.
+    F = np.vstack([F, F + 1e-9])
+    y, labels = np.tile(y, 2), np.ones(2 * rows)
+    for t, point in enumerate(points):
+        together, alone = (
+            module.RowFactors(Labels(y, labels), Question(asked, blur, asked[0]), drawn)
+            for asked in (points, point[None, :])
+        )
+        for factors in (together, alone):
+            factors.of_cuts(F, slice(0, 2 * rows))
+        assert sorted(together.nearest[:, t]) == sorted(alone.nearest[:, 0])
