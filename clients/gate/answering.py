@@ -6,6 +6,7 @@ number of a row, goes into the hospital's own log; only a simulated site, which 
 """
 
 import logging
+import os
 import traceback
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -69,11 +70,13 @@ def _safely(task: Task[Any, Any], reply: Callable[[RecordDict, Context], RecordD
             text = error.with_detail() if is_simulated(context) else str(error)
             return Message(Error(error.code, printable(text)), reply_to=message)
         except Exception as error:
-            # The lines of code that it has passed through, but not its text.
+            # The lines of code that it has passed through, but not its text: that of the system's own is safe.
+            system = isinstance(error, OSError) and error.errno
+            kind = type(error).__name__ + (f" ({os.strerror(system)})" if system else "")
             places = "".join(traceback.format_tb(error.__traceback__))
-            log(logging.ERROR, "Task '%s' failed with %s at:\n%s", task.name, type(error).__name__, places)
+            log(logging.ERROR, "Task '%s' failed with %s at:\n%s", task.name, kind, places)
             reason = (
-                f"Task '{task.name}' failed at site '{site_name(context)}' with {type(error).__name__}. "
+                f"Task '{task.name}' failed at site '{site_name(context)}' with {kind}. "
                 "The site's own log says where; it is not sent because it could hold data."
             )
             return Message(Error(PanSVMError.code, printable(reason)), reply_to=message)

@@ -1,7 +1,9 @@
 """Runs the coordinator's SuperLink in the foreground, lets the invited hospitals in, and starts a training."""
 
+import contextlib
 import json
 import re
+import shlex
 import subprocess
 import threading
 import time
@@ -19,6 +21,7 @@ from simulations.deployment.invitation import Invitation
 from simulations.deployment.log_lines import plain_lines
 from simulations.deployment.supernode import end, flower_environment, follow
 from simulations.engines.processes import exit_on_signals, started_process
+from strategies.federation.checkpoint import sums_in
 from strategies.results import RESULT_FILE
 
 CONNECTION = "study"
@@ -87,7 +90,13 @@ def train(
         If it ends without results; the text is the ServerApp's.
     """
     invitation = coordinator.invitation()
-    check_server(f"localhost:{coordinator.port}", invitation.authority)
+    try:
+        check_server(f"localhost:{coordinator.port}", invitation.authority)
+    except NotThereError:
+        raise SettingError(
+            f"The server does not run: nobody answers on port {coordinator.port} of this machine. Start it in another "
+            f"window: {_command(coordinator, 'start')}"
+        ) from None
     if not (app / "pyproject.toml").is_file():
         raise SettingError(
             f"{app} is no checkout of flower-pansvm: Flower takes the app from there. Name it with --app."
@@ -105,14 +114,35 @@ def train(
         ) as process,
     ):
         assert process.stdout is not None
-        for line in plain_lines(process.stdout):
-            show(line)
-            found = _RUN.search(line)
-            run = found[1] if found else run
+        try:
+            for line in plain_lines(process.stdout):
+                found = _RUN.search(line)
+                run = found[1] if found else run
+                show(line)
+        except (KeyboardInterrupt, SystemExit):
+            # The SuperLink would go on with it, and the hospitals with answering.
+            with contextlib.suppress(SettingError):
+                _flwr(coordinator, "stop", run, CONNECTION, "--format", "json")
+            show(f"Stopped. {_how_to_go_on(coordinator, out)}")
+            raise
     status, details = _status(coordinator, run)
     if status != "finished:completed" or not (out / RESULT_FILE).is_file():
-        raise RunFailedError(f"The training ended as '{status or 'not started'}'. {details}".strip())
+        raise RunFailedError(
+            f"The training ended as '{status}'. {details.strip()}\n{_how_to_go_on(coordinator, out)}"
+        )
     return out
+
+
+def _how_to_go_on(coordinator: Coordinator, out: Path) -> str:
+    """Say what can be done after a training that was stopped: a ServerApp removes what another run cannot use."""
+    if sums := sums_in(out):
+        again = _command(coordinator, "train") + f" --resume --out {shlex.quote(str(out))}"
+        return f"What has been computed is kept ({sums} sums); go on with: {again}"
+    return "Nothing has been computed that a later run could use."
+
+
+def _command(coordinator: Coordinator, name: str) -> str:
+    return f"pansvm coordinator {name} --folder {shlex.quote(str(coordinator.folder))}"
 
 
 def checkout() -> Path:
@@ -142,7 +172,7 @@ def _let_in(
         return
     names = ", ".join(invitation.roster)
     show(f"The server is ready for {names}. Invitation {invitation.number}, code: {invitation.code}")
-    show("When they are connected: pansvm coordinator train --folder " + str(coordinator.folder))
+    show(f"When they are connected: {_command(coordinator, 'train')} --out results")
 
 
 def register_hospitals(coordinator: Coordinator, invitation: Invitation) -> None:
@@ -180,11 +210,18 @@ def _flwr(coordinator: Coordinator, *arguments: str) -> dict[str, Any]:
 
 def _status(coordinator: Coordinator, run: str) -> tuple[str, str]:
     """Return status and failure of a run: `flwr run` ends with exit code 0 even when the run failed."""
-    runs = _flwr(coordinator, "ls", CONNECTION, "--format", "json").get("runs", [])
+    try:
+        runs = _flwr(coordinator, "ls", CONNECTION, "--format", "json").get("runs", [])
+    except SettingError:
+        return (
+            "lost",
+            "The server does not answer any more; its own window says why. Start it again: "
+            + _command(coordinator, "start"),
+        )
     for one in runs:
         if str(one["run-id"]) == run:
             return str(one["status"]), str(one["status-details"] or "")
-    return "", "Flower did not take the app; the lines above say why."
+    return "not started", "Flower did not take the app; the lines above say why."
 
 
 def _check_port_free(address: str, invitation: Invitation) -> None:

@@ -126,16 +126,9 @@ def run_trial(
     """
     began = time.monotonic()
     folder = new_folder(folder)
-    found, port = tables(folder), free_port()
-    write_new(folder / "schema.toml", found.schema)
-    coordinator = Coordinator.make(folder / "coordinator", f"localhost:{port}", port)
-    made = {name: make_hospital(folder / name, name, str(file)) for name, file in found.files.items()}
-    registrations = [registration for _, registration in made.values()]
-    agreed = {"positive": found.positive, **settings}
-    code = coordinator.invite(registrations, agreed, folder / "schema.toml").code
-    for name in made:
-        accept(folder / name, coordinator.folder / "invitation.json", code)
-    show(f"{len(made)} hospitals and a coordinator on port {port} are set up in {folder}")
+    found = tables(folder)
+    coordinator, made = set_up(folder, found, settings), list(found.files)
+    show(f"{len(made)} hospitals and a coordinator on port {coordinator.port} are set up in {folder}")
     with exit_on_signals(), contextlib.ExitStack() as running:
         link = running.enter_context(started_command("coordinator", folder))
         wait_for({"coordinator": link}, folder, READY)
@@ -151,6 +144,19 @@ def run_trial(
         f"all took {time.monotonic() - began:.0f} s and is ended; model: {results / MODEL_FILE}, report: {report}"
     )
     return results
+
+
+def set_up(folder: Path, tables: Tables, settings: Mapping[str, Scalar]) -> Coordinator:
+    """Make the folders of a coordinator and of a hospital for each table, and let all of them accept the invitation."""
+    port = free_port()
+    write_new(folder / "schema.toml", tables.schema)
+    coordinator = Coordinator.make(folder / "coordinator", f"localhost:{port}", port)
+    made = [make_hospital(folder / name, name, str(file))[1] for name, file in tables.files.items()]
+    agreed = {"positive": tables.positive, **settings}
+    code = coordinator.invite(made, agreed, folder / "schema.toml").code
+    for name in tables.files:
+        accept(folder / name, coordinator.folder / "invitation.json", code)
+    return coordinator
 
 
 @contextlib.contextmanager
