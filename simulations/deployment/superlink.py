@@ -27,6 +27,7 @@ from strategies.results import RESULT_FILE
 CONNECTION = "study"
 REGISTERED_FILE = "registered.json"
 START_SECONDS = 120.0
+UNFINISHED, UNFINISHED_SECONDS = ("pending", "starting", "running"), 15.0
 _RUN = re.compile(r"Successfully started run (\d+)")
 
 
@@ -106,26 +107,22 @@ def train(
     file = coordinator.folder / FLOWER_FOLDER / "run.toml"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     command = ["flwr", "run", str(app), CONNECTION, "--stream", "--run-config", str(file)]
-    run = ""
-    with (
-        exit_on_signals(),
-        started_process(
-            command, coordinator.folder, flower_environment(coordinator.folder / FLOWER_FOLDER)
-        ) as process,
-    ):
-        assert process.stdout is not None
-        try:
-            for line in plain_lines(process.stdout):
-                found = _RUN.search(line)
-                run = found[1] if found else run
-                show(line)
-        except (KeyboardInterrupt, SystemExit):
-            # The SuperLink would go on with it, and the hospitals with answering.
-            with contextlib.suppress(SettingError):
-                _flwr(coordinator, "stop", run, CONNECTION, "--format", "json")
-            show(f"Stopped. {_how_to_go_on(coordinator, out)}")
-            raise
-    status, details = _status(coordinator, run)
+    run, environment = "", flower_environment(coordinator.folder / FLOWER_FOLDER)
+    try:
+        with exit_on_signals():
+            with started_process(command, coordinator.folder, environment) as process:
+                assert process.stdout is not None
+                for line in plain_lines(process.stdout):
+                    found = _RUN.search(line)
+                    run = found[1] if found else run
+                    show(line)
+            status, details = _end_of_run(coordinator, run, show)
+    except (KeyboardInterrupt, SystemExit):
+        # The SuperLink would go on with it, and the hospitals with answering.
+        with contextlib.suppress(SettingError):
+            _flwr(coordinator, "stop", run, CONNECTION, "--format", "json")
+        show(f"Stopped. {_how_to_go_on(coordinator, out)}")
+        raise
     if status != "finished:completed" or not (out / RESULT_FILE).is_file():
         raise RunFailedError(
             f"The training ended as '{status}'. {details.strip()}\n{_how_to_go_on(coordinator, out)}"
@@ -208,8 +205,18 @@ def _flwr(coordinator: Coordinator, *arguments: str) -> dict[str, Any]:
     return answer
 
 
+def _end_of_run(coordinator: Coordinator, run: str, show: Callable[[str], None]) -> tuple[str, str]:
+    """Return how a run has ended, and why; the stream of its log may have broken off before.
+
+    `flwr run` ends with exit code 0 even when the run failed.
+    """
+    while (found := _status(coordinator, run))[0] in UNFINISHED:
+        show("The run goes on, and its log is in the window of the server. Waiting for its end.")
+        time.sleep(UNFINISHED_SECONDS)
+    return found
+
+
 def _status(coordinator: Coordinator, run: str) -> tuple[str, str]:
-    """Return status and failure of a run: `flwr run` ends with exit code 0 even when the run failed."""
     try:
         runs = _flwr(coordinator, "ls", CONNECTION, "--format", "json").get("runs", [])
     except SettingError:

@@ -100,3 +100,15 @@ def test_without_a_server_the_coordinator_is_told_to_start_its_own(invited: Stud
         SettingError, match=r"nobody answers on port 1 of this machine.*pansvm coordinator start"
     ):
         train(invited.coordinator, checkout(), tmp_path / "new", print)
+
+
+def test_a_stream_that_breaks_off_is_no_end(
+    invited: Study, flwr: Flwr, stopped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(superlink, "UNFINISHED_SECONDS", 0.0)
+    running = FAILED.replace("finished:failed", "running")
+    flwr(f"if [ $(wc -l < {stopped.parent}/asked) -lt 4 ]; then {running}; else {FAILED}; fi")
+    said: list[str] = []
+    with pytest.raises(RunFailedError, match="ended as 'finished:failed'"):
+        train(invited.coordinator, checkout(), stopped, said.append, resume=True)
+    assert len([line for line in said if line.startswith("The run goes on")]) == 2
