@@ -65,9 +65,15 @@ def _safely(task: Task[Any, Any], reply: Callable[[RecordDict, Context], RecordD
             with turn(context):
                 return Message(reply(message.content, context), reply_to=message)
         except PanSVMError as error:
-            if not is_simulated(context):
-                log(logging.ERROR, "%s", printable(error.with_detail()))
-            text = error.with_detail() if is_simulated(context) else str(error)
+            if is_simulated(context):
+                return Message(Error(error.code, printable(error.with_detail())), reply_to=message)
+            log(logging.ERROR, "%s", printable(error.with_detail()))
+            # Which hospital's file is meant, or who complains of another, the coordinator has to know.
+            text = (
+                str(error)
+                if f"'{site_name(context)}'" in str(error)
+                else f"Site '{site_name(context)}': {error}"
+            )
             return Message(Error(error.code, printable(text)), reply_to=message)
         except Exception as error:
             # The lines of code that it has passed through, but not its text: that of the system's own is safe.

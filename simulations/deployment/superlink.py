@@ -27,6 +27,7 @@ from strategies.results import RESULT_FILE
 CONNECTION = "study"
 REGISTERED_FILE = "registered.json"
 START_SECONDS = 120.0
+FLOWERS_WORDS = "ServerApp failed with exception: "
 UNFINISHED, UNFINISHED_SECONDS = ("pending", "starting", "running"), 15.0
 _RUN = re.compile(r"Successfully started run (\d+)")
 
@@ -227,7 +228,7 @@ def _status(coordinator: Coordinator, run: str) -> tuple[str, str]:
         )
     for one in runs:
         if str(one["run-id"]) == run:
-            return str(one["status"]), str(one["status-details"] or "")
+            return str(one["status"]), str(one["status-details"] or "").removeprefix(FLOWERS_WORDS)
     return "not started", "Flower did not take the app; the lines above say why."
 
 

@@ -27,11 +27,11 @@ def cheat(app: ClientApp, message: Message, context: Any) -> Any:
         return None
     if KIND == "empty":
         return Message(RecordDict(), reply_to=message)
-    for record in honest.content.values():
-        if isinstance(record, ArrayRecord):
+    for name, record in honest.content.items():
+        if isinstance(record, ArrayRecord) and (KIND == "shape" or name.startswith("sum")):
             spoil_arrays(record)
         elif isinstance(record, ConfigRecord) and KIND == "key":
-            record.update({name: secrets.token_bytes(32) for name, value in record.items() if is_key(value)})
+            record.update({key: secrets.token_bytes(32) for key, value in record.items() if is_key(value)})
     return honest
 
 
