@@ -418,7 +418,7 @@ def test_a_refusal_says_whose_file_it_is_about(
     settings = three()
     rosters = []
     for number in range(3):
-        (tmp_path / str(number)).mkdir()
+        (tmp_path / str(number)).mkdir(mode=0o700)
         rosters.append(tmp_path / str(number) / "roster.json")
     nodes = [
         {
@@ -431,7 +431,6 @@ def test_a_refusal_says_whose_file_it_is_about(
     ]
     rosters[1].write_text('{"h0": "no identity"}')
     nodes[1]["roster"] = str(rosters[1])
-    (tmp_path / "1").chmod(0o700)
     grid = InProcessGrid(app, nodes, settings.to_config())
     with pytest.raises(SettingError, match=r"^Site 'h1': .*roster\.json"):
         start(settings, grid)
