@@ -11,6 +11,7 @@ from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.models.errors import TrainingError
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.transcript import Transcript
+from strategies.going_on import how_to_go_on
 from strategies.left_running import left_running
 from strategies.registry import all_strategies
 from strategies.results import write
@@ -64,8 +65,7 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
         # Settings and sums that lead to an error would lead to it again.
         again = not isinstance(error, SettingError | SumError | TrainingError)
         if again and (checkpoint.written or settings.resume):
-            command = "select" if settings.selects else "tune" if settings.tunes else "run"
-            log(INFO, "the run stopped; go on with: pansvm %s --resume %s", command, folder)
+            log(INFO, "the run stopped; go on with: %s", how_to_go_on(grid, settings, folder))
         elif not settings.resume:
             checkpoint.remove()
         raise

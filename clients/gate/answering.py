@@ -6,6 +6,7 @@ number of a row, goes into the hospital's own log; only a simulated site, which 
 """
 
 import logging
+import os
 import time
 import traceback
 from collections.abc import Callable
@@ -68,16 +69,24 @@ def _safely(task: Task[Any, Any], reply: Callable[[RecordDict, Context], RecordD
             with turn(context):
                 return Message(reply(message.content, context), reply_to=message)
         except PanSVMError as error:
-            if not is_simulated(context):
-                log(logging.ERROR, "%s", printable(error.with_detail()))
-            text = error.with_detail() if is_simulated(context) else str(error)
+            if is_simulated(context):
+                return Message(Error(error.code, printable(error.with_detail())), reply_to=message)
+            log(logging.ERROR, "%s", printable(error.with_detail()))
+            # Which hospital's file is meant, or who complains of another, the coordinator has to know.
+            text = (
+                str(error)
+                if f"'{site_name(context)}'" in str(error)
+                else f"Site '{site_name(context)}': {error}"
+            )
             return Message(Error(error.code, printable(text)), reply_to=message)
         except Exception as error:
-            # The lines of code that it has passed through, but not its text.
+            # The lines of code that it has passed through, but not its text: that of the system's own is safe.
+            system = isinstance(error, OSError) and error.errno
+            kind = type(error).__name__ + (f" ({os.strerror(system)})" if system else "")
             places = "".join(traceback.format_tb(error.__traceback__))
-            log(logging.ERROR, "Task '%s' failed with %s at:\n%s", task.name, type(error).__name__, places)
+            log(logging.ERROR, "Task '%s' failed with %s at:\n%s", task.name, kind, places)
             reason = (
-                f"Task '{task.name}' failed at site '{site_name(context)}' with {type(error).__name__}. "
+                f"Task '{task.name}' failed at site '{site_name(context)}' with {kind}. "
                 "The site's own log says where; it is not sent because it could hold data."
             )
             return Message(Error(PanSVMError.code, printable(reason)), reply_to=message)

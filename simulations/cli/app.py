@@ -15,6 +15,9 @@ cli = typer.Typer(
     pretty_exceptions_enable=False,
 )
 
+STOPPED_BY_CTRL_C = 130
+"""Exit code, as of any program that a person stops."""
+
 Label = Annotated[str | None, typer.Option(help="Label column; the schema's, or 'label', if not given.")]
 SchemaFile = Annotated[
     Path | None, typer.Option("--schema", help="Schema file of the columns, which all sites share.")

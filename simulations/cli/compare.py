@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 
 from flower_pansvm.terms import Scalar
-from simulations.cli.app import DataDir, Label, Positive, Sites, TestFraction, cli
+from simulations.cli.app import DataDir, Drop, Label, Positive, SchemaFile, Sites, TestFraction, cli
 from simulations.cli.assignments import assignments
 from simulations.cli.output import check_can_be_folder
 from strategies.settings import Settings
@@ -46,6 +46,8 @@ def compare(
         ),
     ] = None,
     label: Label = None,
+    schema: SchemaFile = None,
+    drop: Drop = None,
     positive: Positive = "",
     sites: Sites = DEFAULTS.sites,
     test_fraction: TestFraction = DEFAULTS.test_fraction,
@@ -71,6 +73,8 @@ def compare(
 
     common: dict[str, Scalar] = {
         "label": label or "",
+        "schema": str(schema.absolute()) if schema else "",
+        "drop": ",".join(drop or []),
         "positive": positive,
         "sites": sites,
         "test-fraction": test_fraction,

@@ -29,8 +29,17 @@ def check_file(path: Path, overwrite: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
 
 
-def check_folder(path: Path, overwrite: bool) -> None:
+def check_folder(path: Path, overwrite: bool | None, resume: str = "") -> None:
     """Check that a folder can hold the results of a new run.
+
+    Parameters
+    ----------
+    path : Path
+        The folder.
+    overwrite : bool or None
+        Whether it may have results, which are written over; None for a command that never does.
+    resume : str
+        How the command goes on with a run that was stopped, if not by ``--resume FOLDER``.
 
     Raises
     ------
@@ -43,10 +52,11 @@ def check_folder(path: Path, overwrite: bool) -> None:
     check_can_be_folder(path)
     if overwrite:
         return
-    again = "Choose another --out, or give --overwrite to write over it"
+    again = "Choose another --out" + ("" if overwrite is None else ", or give --overwrite to write over it")
     if sums_in(path):
         raise SettingError(
-            f"{path} has a run that was stopped. {again}; or go on with it: --resume {shlex.quote(str(path))}"
+            f"{path} has a run that was stopped. {again}; or go on with it: "
+            + (resume or f"--resume {shlex.quote(str(path))}")
         )
     if (path / RESULT_FILE).exists() or (path / MODEL_FILE).exists():
         raise SettingError(f"{path} has the results of another run. {again}.")

@@ -17,6 +17,7 @@ from flower_pansvm.setting_values import check_choice
 from flower_pansvm.terms import Scalar
 from simulations import selecting
 from simulations.cli.app import (
+    STOPPED_BY_CTRL_C,
     DataDir,
     Decimal,
     Drop,
@@ -45,9 +46,6 @@ ONLY_AS_OPTIONS = ("out", "resume", "audit")
 
 NOT_OF_THE_RUN = ("resume", "engine", "set_", "audit", "attack_minutes", "as_json", "quiet")
 """Options that go with --resume."""
-
-STOPPED_BY_CTRL_C = 130
-"""Exit code, as of any program that a person stops."""
 
 
 @cli.command(

@@ -1,5 +1,6 @@
 """What ``pansvm hospital start`` checks before a SuperNode connects: mistakes are told here, and nothing is sent."""
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -15,9 +16,12 @@ from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.tasks.joining import JOIN, JoinQuestion
+from simulations.deployment.files import read_private
 from simulations.deployment.hospital import accepted, check_invited, own_registration, roster_text
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.node_config import NODE_FILE, read_node_config
+
+_PASSWORD = re.compile(r"^\s*--\s*url:\s*[^\s:/]+://[^\s:/@]*:[^\s/@]+@", re.MULTILINE)
 
 
 def check_hospital(folder: Path) -> Iterator[str]:
@@ -47,6 +51,7 @@ def check_hospital(folder: Path) -> Iterator[str]:
     yield "agreed settings: " + ", ".join(f"{key}={value}" for key, value in invitation.settings.items())
     yield _check_budget(context)
     check_value_refusals(context)
+    _check_query_file(Path(str(node.get("data", ""))))
     table = Site(context).table()
     if table.labels is None:
         raise SettingError("The table has no labels. Name its label column in node.toml as label.")
@@ -85,6 +90,16 @@ def _check_roster(node: Mapping[str, Any], name: str, invitation: Invitation) ->
             f"{NODE_FILE} names another identity file than that of '{name}' in the roster: the other hospitals would "
             "refuse its keys. Name this hospital's own identity.pem."
         )
+
+
+def _check_query_file(path: Path) -> None:
+    """Check that a database's password is for this account only; SettingError if others can read it."""
+    if (
+        path.suffix.lower() == ".sql"
+        and path.is_file()
+        and _PASSWORD.search(path.read_text(errors="replace"))
+    ):
+        read_private(path, "a query with the password of a database in its URL, better kept in ~/.pgpass")
 
 
 def _check_agreed(context: Context, invitation: Invitation) -> None:

@@ -11,12 +11,17 @@ _IN_WORDS = (
     (re.compile(r"SuperNode ID: .*"), "connected; waits for the coordinator's questions"),
     (re.compile(r"Receiving: \w+\.(\w+) message.*"), r"asked for \1"),
     (re.compile(r"Sending: \w+\.(\w+) message.*"), r"replied to \1"),
+    (
+        re.compile(r"Connection attempt failed, retrying in ([\d.]+) seconds"),
+        r"no connection to the coordinator's server; tries again in \1 s",
+    ),
+    (re.compile(r"Connection successful after ([\d.]+) seconds.*"), r"the connection is back after \1 s"),
 )
 _LEFT_OUT = re.compile(
     r"\[RUN \d+\]|(Received|Sent) successfully|Start `flwr-\w+` process|Starting Flower Super(Node|Exec)"
     r"|Started server process.*|Waiting for application startup\.|Application startup complete\.|FastAPI lifespan.*"
     r"|Uvicorn running.*|SuperLinkLifespan.*|\S+Z INFO \[uvicorn.*|\[?ControlServicer\..*"
-    r"|Starting the SuperLink .* HTTP API.*"
+    r"|Starting the SuperLink .* HTTP API.*|For more information check: https://developer\.mozilla\.org/.*"
 )
 """What says no more than that Flower works; what is a warning or an error is never left out."""
 

@@ -38,13 +38,21 @@ CONTAINER = """\
 # Container of the SuperNode of a hospital. In the folder of the audited checkout of flower-pansvm:
 #   podman build -f {file} -t pansvm-hospital .
 #   podman run --rm --userns=keep-id {volumes} pansvm-hospital
-# Paths are the same inside and outside, so that node.toml fits both.
+# Paths are the same inside and outside, so that node.toml fits both. Nothing else of the folder gets into the image,
+# where it would stay: keys and tables may be beside the checkout.
 FROM docker.io/library/python:{version}-slim
-COPY . /src
-RUN pip install --no-cache-dir /src && rm -rf /src && useradd --uid {uid} pansvm
+COPY pyproject.toml README.md LICENSE /src/
+COPY flower_pansvm /src/flower_pansvm
+COPY clients /src/clients
+COPY strategies /src/strategies
+COPY simulations /src/simulations
+RUN pip install --no-cache-dir '/src{extras}' && rm -rf /src && useradd --uid {uid} pansvm
 USER pansvm
 CMD {command}
 """
+
+EXTRAS = {".xlsx": "[excel]", ".parquet": "[parquet]", ".sql": "[sql]"}
+"""What has to be installed besides for some kinds of tables; a database's driver is the hospital's to add."""
 
 NGINX = """\
 # nginx in front of the SuperLink: lets hospitals' SuperNodes through and nothing else. Whoever reaches the SuperLink's
@@ -92,6 +100,7 @@ def container_file(folder: Path, table: Path) -> str:
         command=json.dumps(["pansvm", "hospital", "start", "--folder", str(folder)], ensure_ascii=False),
         version=version,
         uid=max(os.getuid(), 1),
+        extras=EXTRAS.get(table.suffix.lower(), ""),
     )
 
 

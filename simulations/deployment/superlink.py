@@ -1,7 +1,9 @@
 """Runs the coordinator's SuperLink in the foreground, lets the invited hospitals in, and starts a training."""
 
+import contextlib
 import json
 import re
+import shlex
 import subprocess
 import threading
 import time
@@ -19,11 +21,14 @@ from simulations.deployment.invitation import Invitation
 from simulations.deployment.log_lines import plain_lines
 from simulations.deployment.supernode import end, flower_environment, follow
 from simulations.engines.processes import exit_on_signals, started_process
+from strategies.federation.checkpoint import sums_in
 from strategies.results import RESULT_FILE
 
 CONNECTION = "study"
 REGISTERED_FILE = "registered.json"
 START_SECONDS = 120.0
+FLOWERS_WORDS = "ServerApp failed with exception: "
+UNFINISHED, UNFINISHED_SECONDS = ("pending", "starting", "running"), 15.0
 _RUN = re.compile(r"Successfully started run (\d+)")
 
 
@@ -87,7 +92,13 @@ def train(
         If it ends without results; the text is the ServerApp's.
     """
     invitation = coordinator.invitation()
-    check_server(f"localhost:{coordinator.port}", invitation.authority)
+    try:
+        check_server(f"localhost:{coordinator.port}", invitation.authority)
+    except NotThereError:
+        raise SettingError(
+            f"The server does not run: nobody answers on port {coordinator.port} of this machine. Start it in another "
+            f"window: {_command(coordinator, 'start')}"
+        ) from None
     if not (app / "pyproject.toml").is_file():
         raise SettingError(
             f"{app} is no checkout of flower-pansvm: Flower takes the app from there. Name it with --app."
@@ -97,22 +108,39 @@ def train(
     file = coordinator.folder / FLOWER_FOLDER / "run.toml"
     file.write_text("\n".join(lines) + "\n", encoding="utf-8")
     command = ["flwr", "run", str(app), CONNECTION, "--stream", "--run-config", str(file)]
-    run = ""
-    with (
-        exit_on_signals(),
-        started_process(
-            command, coordinator.folder, flower_environment(coordinator.folder / FLOWER_FOLDER)
-        ) as process,
-    ):
-        assert process.stdout is not None
-        for line in plain_lines(process.stdout):
-            show(line)
-            found = _RUN.search(line)
-            run = found[1] if found else run
-    status, details = _status(coordinator, run)
+    run, environment = "", flower_environment(coordinator.folder / FLOWER_FOLDER)
+    try:
+        with exit_on_signals():
+            with started_process(command, coordinator.folder, environment) as process:
+                assert process.stdout is not None
+                for line in plain_lines(process.stdout):
+                    found = _RUN.search(line)
+                    run = found[1] if found else run
+                    show(line)
+            status, details = _end_of_run(coordinator, run, show)
+    except (KeyboardInterrupt, SystemExit):
+        # The SuperLink would go on with it, and the hospitals with answering.
+        with contextlib.suppress(SettingError):
+            _flwr(coordinator, "stop", run, CONNECTION, "--format", "json")
+        show(f"Stopped. {_how_to_go_on(coordinator, out)}")
+        raise
     if status != "finished:completed" or not (out / RESULT_FILE).is_file():
-        raise RunFailedError(f"The training ended as '{status or 'not started'}'. {details}".strip())
+        raise RunFailedError(
+            f"The training ended as '{status}'. {details.strip()}\n{_how_to_go_on(coordinator, out)}"
+        )
     return out
+
+
+def _how_to_go_on(coordinator: Coordinator, out: Path) -> str:
+    """Say what can be done after a training that was stopped: a ServerApp removes what another run cannot use."""
+    if sums := sums_in(out):
+        again = _command(coordinator, "train") + f" --resume --out {shlex.quote(str(out))}"
+        return f"What has been computed is kept ({sums} sums); go on with: {again}"
+    return "Nothing has been computed that a later run could use."
+
+
+def _command(coordinator: Coordinator, name: str) -> str:
+    return f"pansvm coordinator {name} --folder {shlex.quote(str(coordinator.folder))}"
 
 
 def checkout() -> Path:
@@ -142,7 +170,7 @@ def _let_in(
         return
     names = ", ".join(invitation.roster)
     show(f"The server is ready for {names}. Invitation {invitation.number}, code: {invitation.code}")
-    show("When they are connected: pansvm coordinator train --folder " + str(coordinator.folder))
+    show(f"When they are connected: {_command(coordinator, 'train')} --out results")
 
 
 def register_hospitals(coordinator: Coordinator, invitation: Invitation) -> None:
@@ -178,13 +206,30 @@ def _flwr(coordinator: Coordinator, *arguments: str) -> dict[str, Any]:
     return answer
 
 
+def _end_of_run(coordinator: Coordinator, run: str, show: Callable[[str], None]) -> tuple[str, str]:
+    """Return how a run has ended, and why; the stream of its log may have broken off before.
+
+    `flwr run` ends with exit code 0 even when the run failed.
+    """
+    while (found := _status(coordinator, run))[0] in UNFINISHED:
+        show("The run goes on, and its log is in the window of the server. Waiting for its end.")
+        time.sleep(UNFINISHED_SECONDS)
+    return found
+
+
 def _status(coordinator: Coordinator, run: str) -> tuple[str, str]:
-    """Return status and failure of a run: `flwr run` ends with exit code 0 even when the run failed."""
-    runs = _flwr(coordinator, "ls", CONNECTION, "--format", "json").get("runs", [])
+    try:
+        runs = _flwr(coordinator, "ls", CONNECTION, "--format", "json").get("runs", [])
+    except SettingError:
+        return (
+            "lost",
+            "The server does not answer any more; its own window says why. Start it again: "
+            + _command(coordinator, "start"),
+        )
     for one in runs:
         if str(one["run-id"]) == run:
-            return str(one["status"]), str(one["status-details"] or "")
-    return "", "Flower did not take the app; the lines above say why."
+            return str(one["status"]), str(one["status-details"] or "").removeprefix(FLOWERS_WORDS)
+    return "not started", "Flower did not take the app; the lines above say why."
 
 
 def _check_port_free(address: str, invitation: Invitation) -> None:

@@ -1,11 +1,13 @@
 """Runs a hospital's SuperNode in the foreground, its log in plain lines, and says in words why it ended."""
 
 import contextlib
+import fcntl
 import os
 import subprocess
 import sysconfig
 import threading
-from collections.abc import Callable
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from flower_pansvm.errors import SettingError
@@ -20,6 +22,11 @@ NOT_LET_IN = "Exit Code: 305"
 
 END_SECONDS = 5.0
 
+RUNNING_FILE = "supernode.running"
+FORGOTTEN_SECONDS, AGAIN_SECONDS = 90.0, 20.0
+"""How long a SuperLink takes a SuperNode for connected that was killed (two heartbeats of 30 s, and something for a
+slow machine), and the pause between two attempts to get in: it lets a key in once."""
+
 
 def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], None]) -> None:
     """Run the SuperNode of a hospital until it ends or this process is told to.
@@ -33,27 +40,68 @@ def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], No
     command += ["--root-certificates", str(folder / AUTHORITY_FILE)]
     command += ["--auth-supernode-private-key", str(folder / KEY_FILE)]
     command += ["--node-config", str(folder / NODE_FILE)]
+    with exit_on_signals(), running_alone(folder) as was_cut_off:
+        deadline = time.monotonic() + (FORGOTTEN_SECONDS if was_cut_off else 0)
+        code, let_in = _run(command, folder, show)
+        while not let_in and time.monotonic() < deadline:
+            show(
+                "This SuperNode, or the machine, was ended by force before, and the coordinator's server takes it for "
+                f"connected for a minute more. The next attempt is in {AGAIN_SECONDS:g} s"
+            )
+            time.sleep(AGAIN_SECONDS)
+            code, let_in = _run(command, folder, show)
+    if let_in:
+        raise SettingError(
+            f"The SuperNode ended by itself, with exit code {code}. The lines above say why. If it was connected, "
+            "starting it again is all that is needed."
+        )
+    raise SettingError(
+        f"The coordinator at {invitation.address} does not let this SuperNode in: its server does not know this "
+        "hospital's key, or a SuperNode with this key is connected already, from a copy of this folder. The connection "
+        "itself is in order. If there is no copy, ask the coordinator whether its server was started with invitation "
+        f"{invitation.number} or a later one, and whether this hospital is in that."
+    )
+
+
+@contextlib.contextmanager
+def running_alone(folder: Path) -> Iterator[bool]:
+    """Keep a second SuperNode from starting in a hospital's folder, and tell whether the last one was ended by force.
+
+    Raises
+    ------
+    SettingError
+        If one runs.
+    """
+    with (folder / RUNNING_FILE).open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            raise SettingError(
+                f"The SuperNode of {folder} runs already, in another window or as a service of the system. One is "
+                "enough; to start it anew, end that one first."
+            ) from None
+        file.seek(0)
+        yield bool(file.read())
+
+
+def _run(command: list[str], folder: Path, show: Callable[[str], None]) -> tuple[int, bool]:
+    """Run a SuperNode until it ends, and return its exit code and whether the SuperLink had let it in."""
     lines: list[str] = []
 
     def show_and_keep(line: str) -> None:
         lines.append(line)
         show(line)
 
-    with (
-        exit_on_signals(),
-        started_process(command, folder, flower_environment(folder / FLOWER_FOLDER)) as node,
-    ):
+    running = folder / RUNNING_FILE
+    running.write_text("It runs, or was ended by force.\n")
+    with started_process(command, folder, flower_environment(folder / FLOWER_FOLDER)) as node:
         try:
             code = follow(node, show_and_keep)
         finally:
             end(node)
-    if any(NOT_LET_IN in line for line in lines):
-        raise SettingError(
-            f"The coordinator at {invitation.address} does not let this SuperNode in: its server does not know this "
-            "hospital's key. The connection itself is in order. Ask the coordinator whether its server was started "
-            f"with invitation {invitation.number} or a later one, and whether this hospital is in that."
-        )
-    raise SettingError(f"The SuperNode ended by itself, with exit code {code}. The lines above say why.")
+            if node.returncode is not None and node.returncode >= 0:
+                running.write_text("")
+    return code, not any(NOT_LET_IN in line for line in lines)
 
 
 def flower_environment(home: Path) -> dict[str, str]:

@@ -133,17 +133,10 @@ def run_trial(
     """
     began = time.monotonic()
     folder = new_folder(folder)
-    found, port = tables(folder), free_port()
-    write_new(folder / "schema.toml", found.schema)
-    coordinator = Coordinator.make(folder / "coordinator", f"localhost:{port}", port)
-    made = {name: make_hospital(folder / name, name, str(file)) for name, file in found.files.items()}
-    registrations = [registration for _, registration in made.values()]
-    agreed = {"positive": found.positive, **settings}
-    invitation = coordinator.invite(registrations, agreed, folder / "schema.toml")
-    for name in made:
-        accept(folder / name, coordinator.folder / "invitation.json", invitation.code)
-    words = {agree(folder / name, invitation) for name in made} - {""}
-    show(f"{len(made)} hospitals and a coordinator on port {port} are set up in {folder}")
+    found = tables(folder)
+    coordinator, words = set_up(folder, found, settings)
+    made = list(found.files)
+    show(f"{len(made)} hospitals and a coordinator on port {coordinator.port} are set up in {folder}")
     for word in words:
         show(f"they agree to sums without differential privacy: {EXACT_SUMS} = '{word}' in each node.toml")
     with exit_on_signals(), contextlib.ExitStack() as running:
@@ -162,6 +155,25 @@ def run_trial(
         f"all took {time.monotonic() - began:.0f} s and is ended; model: {results / MODEL_FILE}, report: {report}"
     )
     return results
+
+
+def set_up(folder: Path, tables: Tables, settings: Mapping[str, Scalar]) -> tuple[Coordinator, set[str]]:
+    """Make the folders of a coordinator and of a hospital for each table, and let all of them accept the invitation.
+
+    Returns
+    -------
+    Coordinator, set of str
+        The coordinator, and what the hospitals agree to, as `agree` says.
+    """
+    port = free_port()
+    write_new(folder / "schema.toml", tables.schema)
+    coordinator = Coordinator.make(folder / "coordinator", f"localhost:{port}", port)
+    made = [make_hospital(folder / name, name, str(file))[1] for name, file in tables.files.items()]
+    agreed = {"positive": tables.positive, **settings}
+    invitation = coordinator.invite(made, agreed, folder / "schema.toml")
+    for name in tables.files:
+        accept(folder / name, coordinator.folder / "invitation.json", invitation.code)
+    return coordinator, {agree(folder / name, invitation) for name in tables.files} - {""}
 
 
 def agree(folder: Path, invitation: Invitation) -> str:

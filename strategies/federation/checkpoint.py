@@ -14,7 +14,7 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from flower_pansvm.errors import SettingError
+from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.terms import Scalar
 from strategies.settings import Settings
 
@@ -99,13 +99,20 @@ class Checkpoint:
         return sites, sums
 
     def write(self, task: str, sites: tuple[str, ...], sums: Mapping[str, NDArray[np.float64]]) -> None:
-        """Add an entry; it is complete on the disk or not there at all."""
+        """Add an entry; it is complete on the disk or not there at all, and then a FederationError says why."""
         self.written += 1
         path = self.folder / f"{self.written:05d}-{task}.npz"
         unfinished = path.with_suffix(".part")
-        with unfinished.open("wb") as file:
-            np.savez(file, **{ROSTER: np.array(sites, dtype=np.str_)}, **dict(sums))  # type: ignore[arg-type]
-        unfinished.replace(path)
+        try:
+            with unfinished.open("wb") as file:
+                np.savez(file, **{ROSTER: np.array(sites, dtype=np.str_)}, **dict(sums))  # type: ignore[arg-type]
+            unfinished.replace(path)
+        except OSError as error:
+            unfinished.unlink(missing_ok=True)
+            raise FederationError(
+                f"The checkpoint {self.folder} cannot be written: {error.strerror}. Its earlier sums are there. Make "
+                "room, or set right who may write there, and go on with the run."
+            ) from None
 
     def remove(self) -> None:
         """Delete the checkpoint: the run has left its results, or begins anew."""

@@ -192,10 +192,12 @@ class Federation:
             try:
                 return self._attempt(inputs)
             except SitesLostError as lost:
-                for site in lost.names:
-                    del self.sites[site]
-                self.note_lost(lost.names, len(self.sites))
-                attempt += 1
+                silent = lost.names
+            # Not within `except`: an error of its own would show the other as its cause.
+            for site in silent:
+                del self.sites[site]
+            self.note_lost(silent, len(self.sites))
+            attempt += 1
 
     def collect(self, task: Task[Q, A], question: Q) -> dict[int, A]:
         """Have every site run ``task`` and return what each site has disclosed, by node id.

@@ -7,10 +7,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = 9182
+MOST_LINES = 9303
 """Of what is loaded when a SuperNode starts the ClientApp. As few as can be; a change that needs more says why."""
 
-MOST_LINES_IN_ALL = 10975
+MOST_LINES_IN_ALL = 11098
 """And with what a table or a node config brings in besides: the schema file, sources of tables, copies, identities,
 Paillier sums."""
 

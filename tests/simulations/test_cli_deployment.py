@@ -68,3 +68,27 @@ def test_a_mistake_is_one_paragraph(arguments: list[str], said: str, pansvm: Run
     assert err.startswith("Error: ")
     assert said in err
     assert "Traceback" not in err
+
+
+def test_train_looks_at_out_first(pansvm: Run, tables: list[Path], tmp_path: Path) -> None:
+    """Whoever forgets --resume deletes no checkpoint, and no run is started whose results cannot be kept."""
+    assert tables
+    assert pansvm("coordinator", "init", "--address", "localhost:8443")[0] == 0
+    checkpoint = tmp_path / "stopped" / "checkpoint"
+    checkpoint.mkdir(parents=True)
+    for name in ("settings.json", "00001-moments.npz"):
+        (checkpoint / name).write_text("{}")
+    (tmp_path / "done").mkdir()
+    (tmp_path / "done" / "result.json").write_text("{}")
+    for arguments, said in (
+        (
+            ["--out", str(tmp_path / "stopped")],
+            "has a run that was stopped. Choose another --out; or go on with it",
+        ),
+        (["--out", str(tmp_path / "done")], "has the results of another run"),
+        (["--out", str(tmp_path / "new"), "--resume"], "has no checkpoint to resume from"),
+    ):
+        code, out, err = pansvm("coordinator", "train", *arguments)
+        assert (code, out) == (1, "")
+        assert said in err
+    assert len(list(checkpoint.iterdir())) == 2

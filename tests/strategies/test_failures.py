@@ -433,3 +433,28 @@ def test_a_sum_asked_for_twice_is_refused(hospital_files: list[Path], hospitals:
     (reply,) = grid.send_and_receive(sent)
     assert reply.has_error()
     assert "was answered or passed over already" in (reply.error.reason or "")
+
+
+def test_a_refusal_says_whose_file_it_is_about(
+    hospital_files: list[Path], hospitals: MakeGrid, tmp_path: Path
+) -> None:
+    """Every hospital's roster file has the same name."""
+    settings = three()
+    rosters = []
+    for number in range(3):
+        (tmp_path / str(number)).mkdir(mode=0o700)
+        rosters.append(tmp_path / str(number) / "roster.json")
+    nodes = [
+        {
+            "name": f"h{number}",
+            "data": str(file),
+            "exact-sums": "defended",
+            "state": str(tmp_path / str(number)),
+        }
+        for number, file in enumerate(hospital_files)
+    ]
+    rosters[1].write_text('{"h0": "no identity"}')
+    nodes[1]["roster"] = str(rosters[1])
+    grid = InProcessGrid(app, nodes, settings.to_config())
+    with pytest.raises(SettingError, match=r"^Site 'h1': .*roster\.json"):
+        start(settings, grid)

@@ -1,5 +1,6 @@
 """What leaves a site and what does not: the door itself, garbage at every task, relay steps out of turn."""
 
+import errno
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -290,6 +291,19 @@ def test_an_unexpected_failure_is_named_by_its_kind_only(
     ) as caught:
         ask_moments(federation)
     assert "61.8033" not in str(caught.value)
+
+
+def test_a_full_disk_is_named_and_no_path(
+    federation: Federation, ask_moments: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "patient 61.8033", "/data/4711")
+
+    monkeypatch.setattr("clients.local.scaling.scaling.moments", fail)
+    with pytest.raises(PanSVMError, match=r"with OSError \(No space left on device\)\.") as caught:
+        ask_moments(federation)
+    assert "61.8033" not in str(caught.value)
+    assert "4711" not in str(caught.value)
 
 
 # Relay steps

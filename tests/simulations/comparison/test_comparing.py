@@ -67,6 +67,21 @@ def test_compare_leaves_a_table_and_goes_on_to_the_same_one(pansvm: Run, tmp_pat
     assert {name: (tmp_path / "out" / name).read_bytes() for name in FILES} == written
 
 
+def test_schema_and_dropped_columns_are_those_of_every_run(pansvm: Run, tmp_path: Path) -> None:
+    """The label is a word and a column holds names: without the two options no run could read the table."""
+    frame = pd.DataFrame(
+        {"age": range(60), "name": [f"n{row}" for row in range(60)], "ill": ["no", "yes"] * 30}
+    )
+    frame.to_csv(tmp_path / "ward.csv", index=False)
+    (tmp_path / "ours.toml").write_text(
+        'label = "ill"\nclasses = ["no", "yes"]\n[columns.age]\nrange = [0, 120]\n'
+    )
+    table = ("--data", "ward.csv", "--schema", "ours.toml", "--drop", "name", "--sites", 3)
+    strategies = ("--strategies", "local-only,central:naive-bayes", "--repeats", 1, "--jobs", 1)
+    code, out, err = pansvm("compare", *table, *strategies, "--out", "c")
+    assert code == 0, out + err
+
+
 def test_a_failed_run_is_reported_and_the_others_go_on(
     pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

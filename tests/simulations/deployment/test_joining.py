@@ -14,7 +14,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from clients.gate.budget import charge, read_ledger
-from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.errors import PanSVMError, SettingError, TableError
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
@@ -369,3 +369,29 @@ def test_a_coordinator_cannot_pair_a_hospitals_identity_with_another_key(invited
     with pytest.raises(SettingError, match="the hospital 'south' has not signed what is there"):
         replace(found, hospitals=(north, forged, west)).signed_by(key)
     assert found.coordinator == public_identity(key)
+
+
+def test_a_databases_password_that_others_can_read_is_refused(joined: Study, tmp_path: Path) -> None:
+    folder, query = joined.hospitals["north"], tmp_path / "ward.sql"
+    edit(folder / "node.toml", str(tmp_path / "hospital0.csv"), str(query))
+    query.write_text("-- url: nothing://reader:secret@db.example/ward\nSELECT 1\n")
+    query.chmod(0o644)
+    with pytest.raises(SettingError, match=r"ward\.sql can be read by other accounts.*chmod 600.*pgpass"):
+        list(check_hospital(folder))
+    query.chmod(0o600)
+    with pytest.raises(TableError):  # there is no such database
+        list(check_hospital(folder))
+    query.write_text("-- url: nothing://reader@db.example/ward\nSELECT 1\n")
+    query.chmod(0o644)
+    with pytest.raises(TableError):
+        list(check_hospital(folder))
+
+
+def test_the_image_of_the_container_has_no_key_of_a_hospital_in_the_checkout(study: Study) -> None:
+    """What COPY brings in stays in the image, whatever is removed later."""
+    text = (study.hospitals["north"] / "Containerfile").read_text()
+    copied = [line.split()[1:-1] for line in text.splitlines() if line.startswith("COPY")]
+    sources = {source for sources in copied for source in sources}
+    root = Path(__file__).parents[3]
+    assert {"pyproject.toml", "flower_pansvm", "clients"} <= sources
+    assert all((root / source).exists() and source != "." for source in sources)

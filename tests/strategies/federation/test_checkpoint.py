@@ -1,6 +1,8 @@
 """A run that is stopped leaves a checkpoint, and goes on from it to the very same model."""
 
+import errno
 import json
+import os
 import random
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from flwr.app import Message
 
@@ -16,7 +19,7 @@ from flower_pansvm.errors import FederationError, SettingError
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid, resumed
 from strategies.app import run
-from strategies.federation.checkpoint import FOLDER, sums_in
+from strategies.federation.checkpoint import FOLDER, Checkpoint, sums_in
 from strategies.settings import Settings, make_settings
 
 
@@ -224,3 +227,22 @@ def test_a_damaged_entry_is_named(tmp_path: Path) -> None:
     entry.write_bytes(b"damaged")
     with pytest.raises(SettingError, match=entry.name):
         run(in_process_grid(resumed(tmp_path)), resumed(tmp_path), tmp_path)
+
+
+def test_a_full_disk_is_told_in_words_and_leaves_the_earlier_sums(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoint = Checkpoint(tmp_path, make_settings(out=str(tmp_path)))
+    checkpoint.write("moments", ("a", "b"), {"sums": np.ones(3)})
+
+    def savez(file: Any, **_: object) -> None:
+        file.write(b"the beginning")
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(np, "savez", savez)
+    with pytest.raises(
+        FederationError, match=r"cannot be written: No space left on device. Its earlier sums are there"
+    ):
+        checkpoint.write("cuts", ("a", "b"), {"sums": np.ones(3)})
+    assert sums_in(tmp_path) == 1
+    assert not list((tmp_path / FOLDER).glob("*.part"))

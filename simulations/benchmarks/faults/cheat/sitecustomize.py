@@ -1,0 +1,54 @@
+"""Makes a hospital cheat: Python imports this by itself where PYTHONPATH leads here.
+
+``PANSVM_CHEAT`` is KIND:TASK; the answer to the task is then another than the code that was audited gives.
+"""
+
+import os
+import secrets
+from typing import Any
+
+from flwr.app import ArrayRecord, ConfigRecord, Message, RecordDict
+from flwr.clientapp import ClientApp
+
+KIND, _, TASK = os.environ.get("PANSVM_CHEAT", "").partition(":")
+answer = ClientApp.__call__
+
+
+def cheat(app: ClientApp, message: Message, context: Any) -> Any:
+    """Answer honestly but for one task."""
+    honest = answer(app, message, context)
+    if message.metadata.message_type.partition(".")[2] != TASK:
+        return honest
+    if KIND == "exit":
+        os._exit(3)
+    if KIND == "raise":
+        raise RuntimeError("the row of patient 4711")
+    if KIND == "silent":
+        return None
+    if KIND == "empty":
+        return Message(RecordDict(), reply_to=message)
+    for name, record in honest.content.items():
+        if isinstance(record, ArrayRecord) and (KIND == "shape" or name.startswith("sum")):
+            spoil_arrays(record)
+        elif isinstance(record, ConfigRecord) and KIND == "key":
+            record.update({key: secrets.token_bytes(32) for key, value in record.items() if is_key(value)})
+    return honest
+
+
+def spoil_arrays(record: ArrayRecord) -> None:
+    """Write random numbers in place of the masked ones, or cut them."""
+    for array in record.values():
+        size = array.numpy().nbytes
+        if KIND == "words":
+            array.data = array.data[:-size] + secrets.token_bytes(size)
+        if KIND == "shape":
+            array.data = array.data[:-8]
+
+
+def is_key(value: object) -> bool:
+    """Tell whether something is as long as an X25519 key."""
+    return isinstance(value, bytes) and len(value) == 32
+
+
+if KIND:
+    ClientApp.__call__ = cheat  # type: ignore

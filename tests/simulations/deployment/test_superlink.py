@@ -1,0 +1,114 @@
+"""What the coordinator is told when a training does not end well; `flwr` is a script here."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from flower_pansvm.errors import SettingError
+from simulations.deployment import superlink
+from simulations.deployment.superlink import RunFailedError, checkout, train
+from tests.simulations.deployment.conftest import Study
+
+FLWR = """#!/bin/sh
+echo "$@" >> {folder}/asked
+case "$1" in
+  run) echo "Successfully started run 7" ;;
+  *) {answer} ;;
+esac
+"""
+FAILED = """\
+echo '{"success": true, "runs": [{"run-id": "7", "status": "finished:failed", "status-details": "Why."}]}'"""
+
+Flwr = Callable[[str], None]
+
+
+@pytest.fixture
+def flwr(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Flwr:
+    """Return a function that says how `flwr` answers to everything but `flwr run`; a server seems to be there."""
+    monkeypatch.setattr(superlink, "check_server", lambda *_: None)
+    monkeypatch.setattr(
+        superlink, "flower_environment", lambda _: {**os.environ, "PATH": f"{tmp_path / 'bin'}:/usr/bin:/bin"}
+    )
+
+    def answering(answer: str) -> None:
+        (tmp_path / "bin").mkdir()
+        script = tmp_path / "bin" / "flwr"
+        script.write_text(FLWR.format(folder=tmp_path, answer=answer))
+        script.chmod(0o700)
+
+    return answering
+
+
+@pytest.fixture
+def stopped(tmp_path: Path) -> Path:
+    """Return the folder of a run that has left two sums."""
+    checkpoint = tmp_path / "stop ped" / "checkpoint"
+    checkpoint.mkdir(parents=True)
+    for name in ("settings.json", "00001-moments.npz", "00002-landmarks.npz"):
+        (checkpoint / name).write_text("{}")
+    return checkpoint.parent
+
+
+def test_a_failed_training_says_why_and_how_to_go_on_by_this_command(
+    invited: Study, flwr: Flwr, stopped: Path
+) -> None:
+    flwr(FAILED)
+    with pytest.raises(RunFailedError) as caught:
+        train(invited.coordinator, checkout(), stopped, print, resume=True)
+    assert "ended as 'finished:failed'. Why.\n" in str(caught.value)
+    assert (
+        f"kept (2 sums); go on with: pansvm coordinator train --folder {invited.coordinator.folder}"
+        in str(caught.value)
+    )
+    assert f"--resume --out '{stopped}'" in str(caught.value)
+
+
+def test_resume_is_not_offered_where_there_is_nothing(invited: Study, flwr: Flwr, tmp_path: Path) -> None:
+    flwr(FAILED)
+    with pytest.raises(RunFailedError, match="Nothing has been computed that a later run could use"):
+        train(invited.coordinator, checkout(), tmp_path / "new", print)
+
+
+def test_a_server_that_was_lost_is_to_be_started_again(invited: Study, flwr: Flwr, stopped: Path) -> None:
+    flwr("echo 'Connection to the SuperLink is unavailable' >&2; exit 1")
+    with pytest.raises(RunFailedError, match=r"(?s)does not answer any more.*coordinator start.*--resume"):
+        train(invited.coordinator, checkout(), stopped, print, resume=True)
+
+
+def test_ctrl_c_stops_the_run_at_the_server_and_says_how_to_go_on(
+    invited: Study, flwr: Flwr, stopped: Path
+) -> None:
+    flwr("""echo '{"success": true}'""")
+    said = []
+
+    def show(line: str) -> None:
+        said.append(line)
+        if "Successfully started run 7" in line:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        train(invited.coordinator, checkout(), stopped, show, resume=True)
+    assert "stop 7 study --format json" in (stopped.parent / "asked").read_text()
+    assert said[-1].startswith("Stopped. What has been computed is kept (2 sums)")
+
+
+def test_without_a_server_the_coordinator_is_told_to_start_its_own(invited: Study, tmp_path: Path) -> None:
+    invited.coordinator = type(invited.coordinator)(invited.coordinator.folder, "localhost:1", 1)
+    with pytest.raises(
+        SettingError, match=r"nobody answers on port 1 of this machine.*pansvm coordinator start"
+    ):
+        train(invited.coordinator, checkout(), tmp_path / "new", print)
+
+
+def test_a_stream_that_breaks_off_is_no_end(
+    invited: Study, flwr: Flwr, stopped: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(superlink, "UNFINISHED_SECONDS", 0.0)
+    running = FAILED.replace("finished:failed", "running")
+    flwr(f"if [ $(wc -l < {stopped.parent}/asked) -lt 4 ]; then {running}; else {FAILED}; fi")
+    said: list[str] = []
+    with pytest.raises(RunFailedError, match="ended as 'finished:failed'"):
+        train(invited.coordinator, checkout(), stopped, said.append, resume=True)
+    assert len([line for line in said if line.startswith("The run goes on")]) == 2
