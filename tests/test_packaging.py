@@ -27,7 +27,7 @@ ROOMS = {
     "flower_pansvm": [],
     "clients": [],
     "strategies": ["coordinator"],
-    "simulations": ["coordinator", "export", "report", "simulation"],
+    "simulations": ["coordinator", "export", "parquet", "report", "simulation"],
 }
 """The extras that each room needs besides the core."""
 

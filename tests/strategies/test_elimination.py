@@ -86,7 +86,7 @@ class OnlyMoments(Elimination):
     ],
     ids=str,
 )
-@pytest.mark.parametrize("data", ["breast_cancer", "wine"])
+@pytest.mark.parametrize("data", [pytest.param("breast_cancer", marks=pytest.mark.slow), "wine"])
 def test_statistics_of_five_sites_are_those_of_the_pooled_rows(
     data: str, protocol: dict[str, Any], pool: Pool
 ) -> None:
@@ -322,9 +322,11 @@ def test_a_table_of_constants_is_refused(write_table: Write) -> None:
 def test_of_identical_features_the_later_one_goes_first(strategy: str, write_table: Write) -> None:
     X, y = some_rows(features=4)
     twins = np.column_stack([X[:, 0], X[:, 1], X[:, 0], X[:, 1]])
-    # With noise in the landmarks, columns that are the same in the rows are not there.
+    # With noise in the landmarks, columns that are the same in the rows are not there; and k-means adds up their
+    # distances in another order, so that rows at the margin of two like models are on either side.
+    same = {"kernel": "linear", "tol": 1e-6} if strategy == "filter-wrapper" else {}
     found = [
-        select(**unfiltered(strategy), data=write_table(twins, y, name), preset="exact").selection
+        select(**unfiltered(strategy), **same, data=write_table(twins, y, name), preset="exact").selection
         for name in ("one", "two")
     ]
     assert found[0].ranking == found[1].ranking

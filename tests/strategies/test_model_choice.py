@@ -220,7 +220,7 @@ def test_rows_of_a_fold_have_no_part_in_its_models(
     assert np.abs(told.landmarks[1] - before.landmarks[1]).max() > 0.1
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
+@pytest.mark.parametrize("multi_class", ["ovr", pytest.param("ovo", marks=pytest.mark.slow)])
 def test_a_fold_without_one_class_is_tried_all_the_same(
     multi_class: str, write_table: Callable[..., str]
 ) -> None:

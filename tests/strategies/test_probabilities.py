@@ -31,7 +31,7 @@ CENTRAL = {
         ("two classes", {}),
         ("two classes", {"class_weight": "balanced", "cv_folds": 3}),
         ("ovr", {"data": "wine"}),
-        ("ovo", {"data": "wine", "multi_class": "ovo"}),
+        pytest.param("ovo", {"data": "wine", "multi_class": "ovo"}, marks=pytest.mark.slow),
     ],
     ids=str,
 )

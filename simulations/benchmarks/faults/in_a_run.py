@@ -6,7 +6,7 @@ import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from simulations.benchmarks.faults.study import PAN_SVM, Study, Training
+from simulations.benchmarks.faults.study import PAN_SVM, Study, TrainingProcess
 from simulations.deployment.trial import CONNECTED
 
 Fault = Callable[[Path], Iterator[str]]
@@ -20,7 +20,7 @@ TOLD = re.compile(
 )
 
 
-def seen(study: Study, training: Training, *hospitals: str, lines: int = 4) -> Iterator[str]:
+def seen(study: Study, training: TrainingProcess, *hospitals: str, lines: int = 4) -> Iterator[str]:
     """Yield what the coordinator and some hospitals have seen, and how it ended."""
     code = training.end()
     for line in training.log.splitlines():

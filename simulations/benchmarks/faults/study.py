@@ -128,7 +128,7 @@ class Study:
             self._read[name] += len(self.log(name))
 
     @contextlib.contextmanager
-    def training(self, out: Path, *options: str) -> Iterator["Training"]:
+    def training(self, out: Path, *options: str) -> Iterator["TrainingProcess"]:
         """Run ``pansvm coordinator train`` beside the ``with`` block."""
         self.forget()
         command = [sys.executable, "-m", "simulations", "coordinator", "train"]
@@ -145,12 +145,12 @@ class Study:
                 start_new_session=True,
             )
             try:
-                yield Training(process, log, out)
+                yield TrainingProcess(process, log, out)
             finally:
                 kill_group(process)
 
 
-class Training:
+class TrainingProcess:
     """A training that runs beside, with its log."""
 
     def __init__(self, process: "subprocess.Popen[str]", log: Path, out: Path) -> None:

@@ -510,7 +510,11 @@ def test_the_factors_make_up_the_sums_of_a_selection(
     np.testing.assert_allclose(by_side, balanced[:, None] * by_class[::-1])
 
 
-@pytest.mark.parametrize("settings", [{}, {"kernel": "linear"}, {"strategy": "filter-wrapper"}], ids=str)
+@pytest.mark.parametrize(
+    "settings",
+    [{}, pytest.param({"kernel": "linear"}, marks=pytest.mark.slow), {"strategy": "filter-wrapper"}],
+    ids=str,
+)
 def test_a_selection_isolates_nobody(settings: dict[str, str], small_table: str, tmp_path: Path) -> None:
     found = of_run(tmp_path / "run", **{"data": small_table, "strategy": "voted-wrapper", **settings})
     assert found.isolated_by_pairs == found.isolated_by_quads == 0

@@ -135,6 +135,7 @@ def test_temporary_folder_goes_and_leaves_room_for_sockets(
     assert not folder.exists()
 
 
+@pytest.mark.slow
 def test_superlink_that_does_not_start_is_reported(
     packages: list[Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -112,7 +112,7 @@ def test_centres_lie_among_the_rows_whatever_the_secret_weights() -> None:
 def test_every_method_is_the_same_in_every_run_and_trains(
     method: str, write_table: Callable[..., str]
 ) -> None:
-    X, y = make_moons(200, noise=0.15, random_state=0)
+    X, y = make_moons(400, noise=0.15, random_state=0)
     settings = make_settings(data=write_table(X, y), landmark_method=method, landmarks="30", C=4.0, tol=0.1)
     strategies = [train_in_process(settings) for _ in range(2)]
     assert strategies[0].model.sha256() == strategies[1].model.sha256()
