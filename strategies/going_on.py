@@ -11,6 +11,10 @@ def how_to_go_on(grid: Grid, settings: Settings, folder: Path) -> str:
     """Return what to type; in a deployment the coordinator's command knows the hospitals, and ``flwr run`` does too."""
     # Flower has no public name for the grid of a deployment.
     if type(grid).__name__ == "HttpGrid":
-        return f"pansvm coordinator train --resume --out {folder}, or flwr run as before with resume=true"
-    command = "select" if settings.selects else "tune" if settings.tunes else "run"
-    return f"pansvm {command} --resume {folder}"
+        text = f"pansvm coordinator train --resume --out {folder}, or flwr run as before with resume=true"
+    else:
+        command = "select" if settings.selects else "tune" if settings.tunes else "run"
+        text = f"pansvm {command} --resume {folder}"
+    # Whoever could read the answers that there were would have learned from them.
+    again = ". The sum that failed is charged once more to each hospital that had answered, and needs so much budget left"
+    return text + again if settings.promise == "charged" else text

@@ -1,6 +1,7 @@
 """A run that was stopped says how to go on with it, where it was started."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,13 @@ def test_the_command_is_the_one_that_the_run_was_started_with(
     grid: object, settings: dict[str, str], said: str
 ) -> None:
     assert said in how_to_go_on(grid, make_settings(**settings), Path("/out"))  # type: ignore[arg-type]
+
+
+def test_a_private_run_says_that_the_sum_that_failed_is_charged_again() -> None:
+    grid: Any = InMemoryGrid()
+    said = how_to_go_on(grid, make_settings(strategy="dp-svm"), Path("/out"))
+    assert "pansvm run --resume /out. The sum that failed is charged once more to each hospital" in said
+    assert "charged" not in how_to_go_on(grid, make_settings(), Path("/out"))
 
 
 def test_flower_still_calls_the_grid_of_a_deployment_so() -> None:
