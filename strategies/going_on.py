@@ -16,5 +16,5 @@ def how_to_go_on(grid: Grid, settings: Settings, folder: Path) -> str:
         command = "select" if settings.selects else "tune" if settings.tunes else "run"
         text = f"pansvm {command} --resume {folder}"
     # Whoever could read the answers that there were would have learned from them.
-    again = ". The sum that failed is charged once more to each hospital that had answered, and needs so much budget left"
+    again = ". The sum that failed is charged once more to each hospital that had answered, if so much budget is left"
     return text + again if settings.promise == "charged" else text
