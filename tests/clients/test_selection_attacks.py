@@ -165,7 +165,12 @@ def test_many_more_features_than_rows_tell_the_rows_if_a_row_has_one_weight(
 
     def of_rows(*about: Any) -> Draw:
         usual = draw_for(*about)
-        return lambda purpose, count: np.repeat(usual(purpose, count // FEATURES), FEATURES)
+        # Other draws, such as which centres a site gives, are no weights of cells.
+        return lambda purpose, count: (
+            usual(purpose, count)
+            if count % FEATURES
+            else np.repeat(usual(purpose, count // FEATURES), FEATURES)
+        )
 
     if weights == "of each row":
         monkeypatch.setattr("clients.local.landmarks.draw_for", of_rows)

@@ -102,9 +102,9 @@ def test_five_sites_remove_the_same_features_as_a_central_selection(
 def test_five_sites_remove_the_same_features_of_breast_cancer(
     strategy: str, select: Callable[..., Any]
 ) -> None:
-    # Where no row is on the margin, the best bias is any of an interval. With seed 0, in the last step, a row that is
+    # Where no row is on the margin, the best bias is any of an interval. With seeds 0 and 1, in one step, a row that is
     # tried has its decision value in such an interval.
-    trained, pooled = select(strategy, "breast_cancer", kept=8, seed=1)
+    trained, pooled = select(strategy, "breast_cancer", kept=8, seed=2)
     check_same(trained, central(strategy, pooled, kept=8), pooled)
 
 
@@ -122,7 +122,7 @@ def test_five_sites_remove_the_same_features_of_a_small_table(
     X, y = load_breast_cancer(return_X_y=True)
     # Columns whose three criteria once name three features; the last one twice: even so, the order is the same.
     data = write_table(X[:150, [*range(20, 26), 25]], y[:150])
-    trained, pooled = select(strategy, data, kept=4, landmarks="10", gamma="0.2")
+    trained, pooled = select(strategy, data, kept=4, landmarks="20", gamma="0.2")
     outcome = central(strategy, pooled, kept=4)
     check_same(trained, outcome, pooled)
     if strategy == "voted-wrapper":
