@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from flwr.app import Message, RecordDict
 from flwr.common.serde import message_from_proto, message_to_proto
-from flwr.supercore.task_identity import TaskIdentity
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as npst
@@ -41,12 +40,6 @@ SCALARS = st.one_of(
     st.text(), st.integers(-(2**63), 2**63 - 1), st.floats(), st.booleans(), st.binary(max_size=20)
 )
 NAMES = st.text(min_size=1, max_size=12)
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _a_run_in_this_process() -> None:
-    """Tell Flower who writes the messages; its own processes do so when they start."""
-    TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = 1, 1, 0
 
 
 def travelled(content: RecordDict) -> RecordDict:
