@@ -21,7 +21,7 @@ from flower_pansvm.tasks import cutting_planes as tasks
 WARM_START_ROWS = 10_000
 """Rows that a local model is fitted to; more would only polish a first guess, and so would more passes over them."""
 
-WARM_START_STEPS, WARM_START_PAIRS = 45, 20
+WARM_START_STEPS, WARM_START_PAIRS = 60, 20
 """Steps of L-BFGS, and from how many of them it knows the curvature. More steps fit a site's model closer to the site's
 own rows, which takes the mean of all models farther from the best, more often than not."""
 

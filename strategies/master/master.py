@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import qr
 
 from strategies.master.quadratic_program import minimise
 
@@ -102,7 +103,7 @@ def _quadratic_program(
     sqrt(C): the solver then sees no C but in the slopes. The dual program, though smaller at first, is not used:
     the solver fails on it at a large C.
     """
-    basis, coordinates = np.linalg.qr(a.T)
+    basis, coordinates = qr(a.T, mode="economic", check_finite=False)  # in half the time of numpy's
     root = np.sqrt(C)
     u, b, loss, multipliers, tolerance = minimise(np.zeros(len(coordinates)), root * coordinates.T, d, m)
     return basis @ (root * u), b, loss, multipliers, tolerance

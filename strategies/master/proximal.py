@@ -11,7 +11,7 @@ An error in H costs speed and never correctness: the points only say where the s
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, qr, solve_triangular
 
 from flower_pansvm.cutting_planes.cuts import Cuts
 from flower_pansvm.models.errors import TrainingError
@@ -93,7 +93,7 @@ def _minimiser(
     gradient = np.append(best[:-1], 0.0)
     sides = root.solve(np.column_stack([gradient, slopes.T]), transposed=True)
     # The step is a combination of these directions.
-    basis = np.linalg.qr(sides)[0]
+    basis = qr(sides, mode="economic", check_finite=False)[0]
     scale = np.sqrt(C * rows)
     linear, in_basis = sides[:, 0] @ basis, sides[:, 1:].T @ basis
     u, *_ = minimise(linear / scale, in_basis * (scale / rows), np.empty(0), heights / rows)
