@@ -21,9 +21,9 @@ from flower_pansvm.tasks import cutting_planes as tasks
 WARM_START_ROWS = 10_000
 """Rows that a local model is fitted to; more would only polish a first guess, and so would more passes over them."""
 
-WARM_START_STEPS, WARM_START_PAIRS = 60, 20
-"""Steps of L-BFGS, and from how many of them it knows the curvature. More steps fit a site's model closer to the site's
-own rows, which takes the mean of all models farther from the best, more often than not."""
+WARM_START_STEPS = 45
+"""Steps of L-BFGS. More of them fit a site's model closer to its own rows, which takes the mean of all models farther
+from the best, more often than not."""
 
 SMOOTHED = 0.1
 """Distance from the margin, in z, within which the hinge of the warm start is a parabola: L-BFGS needs a gradient."""
@@ -145,6 +145,6 @@ def near_optimum(F: Floats, y: Floats, weight: Floats, C: float) -> Floats:
         gradient = np.append(point[:-1] / C + pull.astype(np.float32) @ narrow, pull.sum())
         return 0.5 * float(point[:-1] @ point[:-1]) / C + float(weight @ hinge), gradient
 
-    options = {"maxiter": WARM_START_STEPS, "maxcor": WARM_START_PAIRS, "ftol": 0.0}
+    options = {"maxiter": WARM_START_STEPS, "maxcor": WARM_START_STEPS, "ftol": 0.0}
     found = minimize(loss, np.zeros(F.shape[1] + 1), jac=True, method="L-BFGS-B", options=options)
     return cast("Floats", found.x)
