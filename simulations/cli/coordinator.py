@@ -7,6 +7,7 @@ import typer
 
 from simulations.cli.app import STOPPED_BY_CTRL_C, cli
 from simulations.cli.assignments import assignments
+from simulations.cli.display import RunDisplay
 from simulations.cli.output import check_folder
 
 coordinator = typer.Typer(help="Run a study: init, invite, start, train.", no_args_is_help=True)
@@ -93,16 +94,18 @@ def train(
     from simulations.deployment.superlink import checkout, train  # noqa: PLC0415
     from simulations.report.page import write_report  # noqa: PLC0415
     from strategies.federation.checkpoint import config_before  # noqa: PLC0415
+    from strategies.settings import settings_from  # noqa: PLC0415
 
     out, own = out.expanduser().absolute(), Coordinator.load(folder)
     if resume:
         config_before(out)
     else:
         check_folder(out, None, "the same command with --resume")
-    try:
-        train(own, (app or checkout()).absolute(), out, typer.echo, resume=resume)
-    except KeyboardInterrupt:
-        raise typer.Exit(STOPPED_BY_CTRL_C) from None
+    with RunDisplay.of(settings_from(own.invitation().settings)) as display:
+        try:
+            train(own, (app or checkout()).absolute(), out, display.show, resume=resume)
+        except KeyboardInterrupt:
+            raise typer.Exit(STOPPED_BY_CTRL_C) from None
     Results.of(out).hand_out(own, out / FILE)
     typer.echo(
         f"Model, figures and report are in {out}; the report is {write_report(out)}\n"

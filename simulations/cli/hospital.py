@@ -1,5 +1,7 @@
 """``pansvm hospital``: join a study in three steps, ``init``, ``accept`` and ``start``."""
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -99,16 +101,28 @@ def results(
 
 
 @hospital.command()
+def check(folder: Folder = FOLDER) -> None:
+    """Check everything that start checks before it connects, and send nothing."""
+    from simulations.deployment.checks import check_hospital  # noqa: PLC0415
+
+    for line in check_hospital(folder.expanduser().absolute()):
+        typer.echo(f"ok  {line}")
+
+
+@hospital.command()
 def start(folder: Folder = FOLDER) -> None:
     """Check everything, then run the SuperNode in the foreground; Ctrl-C ends it."""
-    from simulations.deployment.checks import check_hospital  # noqa: PLC0415
     from simulations.deployment.connection import wait_for_coordinator  # noqa: PLC0415
     from simulations.deployment.hospital import accepted  # noqa: PLC0415
     from simulations.deployment.supernode import run_supernode  # noqa: PLC0415
 
     folder = folder.expanduser().absolute()
-    for line in check_hospital(folder):
-        typer.echo(f"ok  {line}")
+    # A process of its own: this one waits for months, and should not keep what it takes to read a table in memory.
+    checked = subprocess.run(
+        [sys.executable, "-m", "simulations", "hospital", "check", "--folder", str(folder)], check=False
+    )
+    if checked.returncode != 0:
+        raise typer.Exit(checked.returncode)
     invitation = accepted(folder)
     wait_for_coordinator(invitation.address, invitation.authority, typer.echo)
     typer.echo(
