@@ -20,7 +20,7 @@ _ENDED = re.compile(r".+ [\d.]+ s  \d+ round trips?$")
 _ROUND = re.compile(r"cutting planes, round +(\d+): .*?\bgap ([\d.e+-]+)")
 _STEP = re.compile(r" *(\d+) features, accuracy ")
 _WAITING = re.compile(r"waiting for .+")
-_RESULTS = re.compile(r"results are in ")
+_LAST = re.compile(r"results are in |Stopping ")
 _NUMBERS = re.compile(r"[\d.]+(e[+-]?\d+)?")
 
 SHRUNK = 0.75
@@ -117,7 +117,7 @@ class RunDisplay:
             self._detail = f"{step[1]} features"
             return False
         else:
-            if _RESULTS.match(line):
+            if _LAST.match(line):
                 self._begin("ending")
             return False
         return True

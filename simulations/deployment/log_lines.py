@@ -21,6 +21,7 @@ _LEFT_OUT = re.compile(
     r"\[RUN \d+\]|(Received|Sent) successfully|Start `flwr-\w+` process|Starting Flower Super(Node|Exec)"
     r"|Started server process.*|Waiting for application startup\.|Application startup complete\.|FastAPI lifespan.*"
     r"|Uvicorn running.*|SuperLinkLifespan.*|\S+Z INFO \[uvicorn.*|\[?ControlServicer\..*"
+    r"|Using SuperLink: .*|Starting logstream for run_id .*"
     r"|Starting the SuperLink .* HTTP API.*|For more information check: https://developer\.mozilla\.org/.*"
 )
 """What says no more than that Flower works; what is a warning or an error is never left out."""

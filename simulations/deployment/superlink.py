@@ -122,6 +122,7 @@ def train(
             status, details = _end_of_run(coordinator, run, show)
     except (KeyboardInterrupt, SystemExit):
         # The SuperLink would go on with it, and the hospitals with answering.
+        show("Stopping the run")
         with contextlib.suppress(SettingError):
             _flwr(coordinator, "stop", run, CONNECTION, "--format", "json")
         show(f"Stopped. {_how_to_go_on(coordinator, out)}")

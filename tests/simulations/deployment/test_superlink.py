@@ -106,6 +106,7 @@ def test_ctrl_c_stops_the_run_at_the_server_and_says_how_to_go_on(
     with pytest.raises(KeyboardInterrupt):
         train(invited.coordinator, checkout(), stopped, show, resume=True)
     assert "stop 7 study --format json" in (stopped.parent / "asked").read_text()
+    assert said[-2] == "Stopping the run"  # before the server is told, which takes some seconds
     assert said[-1].startswith("Stopped. What has been computed is kept (2 sums)")
 
 
