@@ -1,5 +1,6 @@
 """``pansvm coordinator``: invite hospitals to a study, run its server, and train."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -35,7 +36,9 @@ def init(
             f"The SuperLink will listen on this machine only. In front of it, at {address}, runs nginx with "
             f"{made.folder / 'nginx.conf'} (docs/deployment.md)."
         )
-    typer.echo(f"When the hospitals' files have come: pansvm coordinator invite FILES --folder {made.folder}")
+    typer.echo(
+        f"When the hospitals' files have come: pansvm coordinator invite FILES --folder {shlex.quote(str(made.folder))}"
+    )
 
 
 @coordinator.command()
@@ -66,7 +69,7 @@ def invite(
         + "\n"
         f"Send to all of them: {own.folder / INVITATION_FILE}\n"
         f"Its code, to be read out to the first of them by telephone: {made.code}\n"
-        f"Then: pansvm coordinator start --folder {own.folder}"
+        f"Then: pansvm coordinator start --folder {shlex.quote(str(own.folder))}"
     )
 
 

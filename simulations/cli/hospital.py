@@ -1,5 +1,6 @@
 """``pansvm hospital``: join a study in three steps, ``init``, ``accept`` and ``start``."""
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -49,8 +50,8 @@ def init(
         "is for others. What this hospital agrees to is in node.toml.\n\n"
         f"1. Hand over to the coordinator: {file}\n"
         f"   Its code, to be read out by telephone: {registration.code}\n"
-        f"2. When the invitation comes: pansvm hospital accept INVITATION --folder {file.parent}\n"
-        f"3. Then: pansvm hospital start --folder {file.parent}"
+        f"2. When the invitation comes: pansvm hospital accept INVITATION --folder {shlex.quote(str(file.parent))}\n"
+        f"3. Then: pansvm hospital start --folder {shlex.quote(str(file.parent))}"
     )
 
 
@@ -79,7 +80,7 @@ def accept(
     accepted = own.accept(folder, invitation, code)
     typer.echo(
         f"Invitation {accepted.number} of the coordinator at {accepted.address} is accepted, with "
-        f"{', '.join(accepted.roster)}.\nNow: pansvm hospital start --folder {folder}"
+        f"{', '.join(accepted.roster)}.\nNow: pansvm hospital start --folder {shlex.quote(str(folder))}"
     )
 
 
