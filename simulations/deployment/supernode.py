@@ -53,8 +53,8 @@ def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], No
     if let_in and code == 0:
         raise SettingError(
             "The SuperNode ended in order: somebody has ended it on this machine, or the coordinator's server was "
-            "started again and knows this hospital's key no longer. If it is not let in when it is started again, ask the "
-            "coordinator whether this hospital is in the latest invitation."
+            "started again and knows this hospital's key no longer. If it is not let in when it is started again, ask "
+            "the coordinator whether this hospital is in the latest invitation."
         )
     if let_in:
         raise SettingError(
