@@ -11,7 +11,7 @@ from clients.gate.budget import read_ledger
 from clients.gate.classes import rows_with_classes
 from clients.gate.promise import check_promise
 from clients.gate.state_folder import check_value_refusals, state_folder
-from clients.gate.terms import allowed_classes, budget_terms, least_sites
+from clients.gate.terms import allowed_classes, budget_terms, least_rows, least_sites
 from clients.site import Site
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.labels import canonical_label
@@ -127,6 +127,11 @@ def _check_table(context: Context) -> str:
     positive = [canonical_label(label) for label in named if label.strip()]
     rows, left = len(table.labels), int(rows_with_classes(context, table.labels, positive).sum())
     said = f"table: {rows} rows and {len(table.columns)} columns can be read"
+    if 0 < left < least_rows(context):
+        raise SettingError(
+            f"The table has {left} rows with a label that may take part, and a hospital trains on at least "
+            f"{least_rows(context)}, its min-cluster. Is it the whole table?"
+        )
     if left == rows:
         return said
     classes = ", ".join(allowed_classes(context))

@@ -247,6 +247,10 @@ BAD_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "little epsilon": (lambda own: edit(own / "node.toml", "epsilon = 1.0", "epsilon = 0.5"), "allows 0.5 in all runs"),
     "open state": (lambda own: (own / "state").chmod(0o755), "open to other accounts"),
     "no table": (lambda own: (own.parent / "hospital0.csv").unlink(), "hospital0.csv"),
+    "few rows": (
+        lambda own: (own.parent / "hospital0.csv").write_text("age,dose,label\n50,0.5,1\n"),
+        "has 1 rows .* at least 5",
+    ),
     "wrong label": (lambda own: edit(own / "node.toml", 'data = "', 'label = "lable"\ndata = "'), "lable"),
     "invitation edited": (lambda own: edit(own / "invitation.json", ":8443", ":9443"), "was changed after"),
 }  # fmt: skip
@@ -316,6 +320,7 @@ BAD_SETTINGS: dict[str, tuple[dict[str, str], str]] = {
     "another's setting": ({"landmarks": "20"}, "is a setting of"),
     "out": ({"out": "/x"}, "not for the hospitals to agree to"),
     "schema": ({"schema": "/x.toml"}, "name it by --schema"),
+    "more sites than there are": ({"min-sites": "4"}, "needs min-sites=4 hospitals, and 3 are invited"),
 }
 
 
