@@ -28,6 +28,7 @@ CONNECTION = "study"
 REGISTERED_FILE = "registered.json"
 START_SECONDS = 120.0
 FLOWERS_WORDS = "ServerApp failed with exception: "
+SERVER_ERROR = "Server error '5"
 UNFINISHED, UNFINISHED_SECONDS = ("pending", "starting", "running"), 15.0
 _RUN = re.compile(r"Successfully started run (\d+)")
 _NODE = re.compile(r"\b[Nn]ode (\d+)\b")
@@ -128,10 +129,25 @@ def train(
         show(f"Stopped. {_how_to_go_on(coordinator, out)}")
         raise
     if status != "finished:completed" or not (out / RESULT_FILE).is_file():
-        raise RunFailedError(
-            f"The training ended as '{status}'. {with_names(details.strip(), names)}\n{_how_to_go_on(coordinator, out)}"
-        )
+        reason = reason_of(with_names(details.strip(), names))
+        raise RunFailedError(f"The training ended as '{status}'. {reason}\n{_how_to_go_on(coordinator, out)}")
     return out
+
+
+def reason_of(details: str) -> str:
+    r"""Return why a run failed; of an error at the SuperLink the ServerApp knows a number and no more.
+
+    Examples
+    --------
+    >>> reason_of("Server error '500 Internal Server Error' for url 'x'\nFor more information check: y")[:75]
+    "Server error '500 Internal Server Error' for url 'x': the server could not "
+    """
+    if not details.startswith(SERVER_ERROR):
+        return details
+    return (
+        f"{details.splitlines()[0]}: the server could not do its own part. The window of `pansvm coordinator start` "
+        "says why, for instance that its disk is full."
+    )
 
 
 def _how_to_go_on(coordinator: Coordinator, out: Path) -> str:
