@@ -71,7 +71,7 @@ class Site:
         """
         table = cast(Table, self._cached(("table",), self._read_table))
         version = self._cached(("table version",), lambda: table_version(self.context, table))
-        refusal = "to go on: its table has changed since the run began. Leave it as it is while a run goes on"
+        refusal = "to go on: its table has changed since the run began. Put back, it can go on; as it is now it cannot"
         self.settle("table", version, refusal)
         return table
 

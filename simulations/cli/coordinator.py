@@ -1,5 +1,6 @@
 """``pansvm coordinator``: invite hospitals to a study, run its server, and train."""
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -7,6 +8,7 @@ import typer
 
 from simulations.cli.app import STOPPED_BY_CTRL_C, cli
 from simulations.cli.assignments import assignments
+from simulations.cli.display import RunDisplay
 from simulations.cli.output import check_folder
 
 coordinator = typer.Typer(help="Run a study: init, invite, start, train.", no_args_is_help=True)
@@ -34,7 +36,9 @@ def init(
             f"The SuperLink will listen on this machine only. In front of it, at {address}, runs nginx with "
             f"{made.folder / 'nginx.conf'} (docs/deployment.md)."
         )
-    typer.echo(f"When the hospitals' files have come: pansvm coordinator invite FILES --folder {made.folder}")
+    typer.echo(
+        f"When the hospitals' files have come: pansvm coordinator invite FILES --folder {shlex.quote(str(made.folder))}"
+    )
 
 
 @coordinator.command()
@@ -65,7 +69,7 @@ def invite(
         + "\n"
         f"Send to all of them: {own.folder / INVITATION_FILE}\n"
         f"Its code, to be read out to the first of them by telephone: {made.code}\n"
-        f"Then: pansvm coordinator start --folder {own.folder}"
+        f"Then: pansvm coordinator start --folder {shlex.quote(str(own.folder))}"
     )
 
 
@@ -93,16 +97,18 @@ def train(
     from simulations.deployment.superlink import checkout, train  # noqa: PLC0415
     from simulations.report.page import write_report  # noqa: PLC0415
     from strategies.federation.checkpoint import config_before  # noqa: PLC0415
+    from strategies.settings import settings_from  # noqa: PLC0415
 
     out, own = out.expanduser().absolute(), Coordinator.load(folder)
     if resume:
         config_before(out)
     else:
         check_folder(out, None, "the same command with --resume")
-    try:
-        train(own, (app or checkout()).absolute(), out, typer.echo, resume=resume)
-    except KeyboardInterrupt:
-        raise typer.Exit(STOPPED_BY_CTRL_C) from None
+    with RunDisplay.of(settings_from(own.invitation().settings)) as display:
+        try:
+            train(own, (app or checkout()).absolute(), out, display.show, resume=resume)
+        except KeyboardInterrupt:
+            raise typer.Exit(STOPPED_BY_CTRL_C) from None
     Results.of(out).hand_out(own, out / FILE)
     typer.echo(
         f"Model, figures and report are in {out}; the report is {write_report(out)}\n"

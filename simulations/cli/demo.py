@@ -8,6 +8,7 @@ import typer
 
 from simulations.cli.app import cli
 from simulations.cli.assignments import assignments
+from simulations.cli.display import RunDisplay
 
 
 @cli.command()
@@ -27,11 +28,14 @@ def demo(
     Without a folder of data the hospitals' tables are drawn.
     """
     from simulations.data.datasets import FOLDER_VARIABLE  # noqa: PLC0415
+    from simulations.deployment.coordinator import RECOMMENDED  # noqa: PLC0415
     from simulations.deployment.trial import generated_tables, heart_tables, run_trial  # noqa: PLC0415
+    from strategies.settings import settings_from  # noqa: PLC0415
 
     found = data_dir or os.environ.get(FOLDER_VARIABLE)
     heart = heart_tables(Path(found)) if found else None
     typer.echo("Four hospitals, " + ("UCI's heart data" if heart else "with tables that are drawn"))
-    run_trial(
-        out, lambda folder: heart or generated_tables(folder), dict(assignments(set_ or [])), typer.echo
-    )
+    settings = dict(assignments(set_ or []))
+    chosen = settings_from({"strategy": RECOMMENDED["strategy"], **settings})
+    with RunDisplay.of(chosen) as display:
+        run_trial(out, lambda folder: heart or generated_tables(folder), settings, display.show)

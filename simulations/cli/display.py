@@ -10,11 +10,17 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
+from strategies.settings import Settings
+
+STAMP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d  ")
+"""In front of each line of a run on SuperNodes; those of a simulated run have none."""
+
 _BEGINS = re.compile(r"(.+) begins$")
 _ENDED = re.compile(r".+ [\d.]+ s  \d+ round trips?$")
 _ROUND = re.compile(r"cutting planes, round +(\d+): .*?\bgap ([\d.e+-]+)")
 _STEP = re.compile(r" *(\d+) features, accuracy ")
 _WAITING = re.compile(r"waiting for .+")
+_LAST = re.compile(r"results are in |Stopping ")
 _NUMBERS = re.compile(r"[\d.]+(e[+-]?\d+)?")
 
 SHRUNK = 0.75
@@ -35,7 +41,7 @@ class RunDisplay:
     console : Console
         Where to.
     tol : float
-        The gap at which training ends.
+        The gap at which training ends; 0 if there is none.
     quiet : bool
         Show nothing.
     brief : bool
@@ -54,11 +60,19 @@ class RunDisplay:
         self._live = (
             Live(self, console=console, transient=True) if console.is_terminal and not quiet else None
         )
-        self._phase, self._detail, self._waiting, self._left = "", "", "", ""
+        self._phase, self._detail, self._waiting, self._left = "starting", "", "", ""
         self._begun = time.monotonic()
         self._rounds: list[tuple[float, float]] = []  # when each round of this phase ended, and its gap
         self._features = math.inf
         self._seen: set[str] = set()
+
+    @classmethod
+    def of(
+        cls, settings: Settings, *, quiet: bool = False, brief: bool = False, stderr: bool = False
+    ) -> Self:
+        """Return the display of a run with these settings, on this process's output or error output."""
+        console = Console(highlight=False, soft_wrap=True, markup=False, stderr=stderr)
+        return cls(console, float(getattr(settings, "tol", 0.0)), quiet, brief)
 
     def __enter__(self) -> Self:
         """Begin to show."""
@@ -75,25 +89,26 @@ class RunDisplay:
 
     def __rich__(self) -> Text:
         """Return the line that moves."""
-        seconds = f"{time.monotonic() - self._begun:.0f} s"
-        parts = [self._phase or "starting", self._detail, self._waiting, seconds, self._left]
+        seconds = in_words(time.monotonic() - self._begun)
+        # Names of sites last: they are what a narrow terminal cuts off.
+        parts = [self._phase, self._detail, seconds, self._left, self._waiting]
         return Text(" · ".join(filter(None, parts)), style="dim", no_wrap=True, overflow="ellipsis")
 
     def show(self, line: str) -> None:
         """Show a line of the log."""
         self.offered |= "--resume" in line
-        moves = self._take_in(line)
-        if _BEGINS.match(line) or (moves and self._live is not None):
+        text = STAMP.sub("", line)
+        moves = self._take_in(text)
+        if _BEGINS.match(text) or (moves and self._live is not None):
             return
-        if not self._quiet and self._worth_a_line(line):
+        if not self._quiet and self._worth_a_line(text):
             self._console.print(line)
 
     def _take_in(self, line: str) -> bool:
         """Take in what the moving line shows; tell whether that is all that a line is for."""
         self._waiting = ""
         if begins := _BEGINS.match(line):
-            self._phase, self._detail, self._left = begins[1], "", ""
-            self._begun, self._rounds = time.monotonic(), []
+            self._begin(begins[1])
         elif found := _ROUND.match(line):
             self._add_round(int(found[1]), float(found[2]))
         elif _WAITING.match(line):
@@ -102,8 +117,14 @@ class RunDisplay:
             self._detail = f"{step[1]} features"
             return False
         else:
+            if _LAST.match(line):
+                self._begin("ending")
             return False
         return True
+
+    def _begin(self, phase: str) -> None:
+        self._phase, self._detail, self._left = phase, "", ""
+        self._begun, self._rounds = time.monotonic(), []
 
     def _worth_a_line(self, line: str) -> bool:
         if not self._brief or _ENDED.match(line):
@@ -122,9 +143,21 @@ class RunDisplay:
         if number == 1:
             self._rounds = []
         self._rounds.append((time.monotonic(), gap))
-        self._detail = f"round {number}, gap {gap:.1e} of {self._tol:g}"
+        self._detail = f"round {number}, gap {gap:.2g}, ends at {self._tol:g}"
         seconds = seconds_left(self._rounds, self._tol)
-        self._left = "" if seconds is None else f"about {seconds:.0f} s left"
+        self._left = "" if seconds is None else f"about {in_words(seconds)} left"
+
+
+def in_words(seconds: float) -> str:
+    """Return a time in seconds, or in minutes if it is long.
+
+    Examples
+    --------
+    >>> in_words(59.7), in_words(312)
+    ('60 s', '5 min 12 s')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes} min {rest:02d} s" if minutes > 1 else f"{seconds:.0f} s"
 
 
 def seconds_left(rounds: list[tuple[float, float]], tol: float) -> float | None:

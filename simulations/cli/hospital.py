@@ -1,5 +1,8 @@
 """``pansvm hospital``: join a study in three steps, ``init``, ``accept`` and ``start``."""
 
+import shlex
+import subprocess
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -47,8 +50,8 @@ def init(
         "is for others. What this hospital agrees to is in node.toml.\n\n"
         f"1. Hand over to the coordinator: {file}\n"
         f"   Its code, to be read out by telephone: {registration.code}\n"
-        f"2. When the invitation comes: pansvm hospital accept INVITATION --folder {file.parent}\n"
-        f"3. Then: pansvm hospital start --folder {file.parent}"
+        f"2. When the invitation comes: pansvm hospital accept INVITATION --folder {shlex.quote(str(file.parent))}\n"
+        f"3. Then: pansvm hospital start --folder {shlex.quote(str(file.parent))}"
     )
 
 
@@ -77,7 +80,7 @@ def accept(
     accepted = own.accept(folder, invitation, code)
     typer.echo(
         f"Invitation {accepted.number} of the coordinator at {accepted.address} is accepted, with "
-        f"{', '.join(accepted.roster)}.\nNow: pansvm hospital start --folder {folder}"
+        f"{', '.join(accepted.roster)}.\nNow: pansvm hospital start --folder {shlex.quote(str(folder))}"
     )
 
 
@@ -99,16 +102,28 @@ def results(
 
 
 @hospital.command()
+def check(folder: Folder = FOLDER) -> None:
+    """Check everything that start checks before it connects, and send nothing."""
+    from simulations.deployment.checks import check_hospital  # noqa: PLC0415
+
+    for line in check_hospital(folder.expanduser().absolute()):
+        typer.echo(f"ok  {line}")
+
+
+@hospital.command()
 def start(folder: Folder = FOLDER) -> None:
     """Check everything, then run the SuperNode in the foreground; Ctrl-C ends it."""
-    from simulations.deployment.checks import check_hospital  # noqa: PLC0415
     from simulations.deployment.connection import wait_for_coordinator  # noqa: PLC0415
     from simulations.deployment.hospital import accepted  # noqa: PLC0415
     from simulations.deployment.supernode import run_supernode  # noqa: PLC0415
 
     folder = folder.expanduser().absolute()
-    for line in check_hospital(folder):
-        typer.echo(f"ok  {line}")
+    # A process of its own: this one waits for months, and should not keep what it takes to read a table in memory.
+    checked = subprocess.run(
+        [sys.executable, "-m", "simulations", "hospital", "check", "--folder", str(folder)], check=False
+    )
+    if checked.returncode != 0:
+        raise typer.Exit(checked.returncode)
     invitation = accepted(folder)
     wait_for_coordinator(invitation.address, invitation.authority, typer.echo)
     typer.echo(

@@ -177,9 +177,8 @@ def run(
         running.check(settings)
     _check_command(settings, tunes, selects)
     engine_option = "" if engine == DEFAULT_ENGINE else f" --engine {engine}"
-    console = Console(highlight=False, soft_wrap=True, markup=False, stderr=as_json)
-    tol = float(getattr(settings, "tol", 0.0))
-    with RunDisplay(console, tol, quiet, brief=tunes or selects) as display, exit_on_signals():
+    progress = RunDisplay.of(settings, quiet=quiet, brief=tunes or selects, stderr=as_json)
+    with progress as display, exit_on_signals():
         try:
             folder = running.run(settings, engine, display.show, attack_minutes if audit == "attack" else 0.0)
         except KeyboardInterrupt:

@@ -33,11 +33,8 @@ def styles(strategies: Sequence[str], baselines: Sequence[str]) -> dict[str, Sty
     found: dict[str, Style] = {}
     for number, name in enumerate(federated):
         colour = COLOURS[number % len(COLOURS)]
-        found[name] = {
-            "color": colour,
-            "marker": "oD^vsP*"[number // len(COLOURS) % 7],
-            "markerfacecolor": colour,
-        }
+        # Seven shapes and nine colours: printed in grey the shapes tell them apart.
+        found[name] = {"color": colour, "marker": "oD^vsP*"[number % 7], "markerfacecolor": colour}
     for number, name in enumerate(one for one in strategies if one in baselines):
         found[name] = {"color": BASELINE, "marker": "oDs^vP*X"[number % 8], "markerfacecolor": "white"}
     return {name: found[name] for name in strategies}

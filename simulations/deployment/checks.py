@@ -8,11 +8,13 @@ from typing import Any
 from flwr.app import Context, RecordDict
 
 from clients.gate.budget import read_ledger
+from clients.gate.classes import rows_with_classes
 from clients.gate.promise import check_promise
 from clients.gate.state_folder import check_value_refusals, state_folder
-from clients.gate.terms import budget_terms
+from clients.gate.terms import allowed_classes, budget_terms, least_rows, least_sites
 from clients.site import Site
 from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.labels import canonical_label
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.tasks.joining import JOIN, JoinQuestion
@@ -52,10 +54,7 @@ def check_hospital(folder: Path) -> Iterator[str]:
     yield _check_budget(context)
     check_value_refusals(context)
     _check_query_file(Path(str(node.get("data", ""))))
-    table = Site(context).table()
-    if table.labels is None:
-        raise SettingError("The table has no labels. Name its label column in node.toml as label.")
-    yield f"table: {len(table.labels)} rows and {len(table.columns)} columns can be read"
+    yield _check_table(context)
 
 
 def context_of(node: Mapping[str, Any], settings: Mapping[str, Any]) -> Context:
@@ -107,11 +106,41 @@ def _check_agreed(context: Context, invitation: Invitation) -> None:
     try:
         question = JoinQuestion((), ("0", "1"), invitation.promise)
         check_promise(context, JOIN, question)
+        least = least_sites(context)
+        if least > len(invitation.roster):
+            raise SettingError(
+                f"It refuses sums of fewer than min-sites={least} hospitals, and {len(invitation.roster)} are invited."
+            )
     except PanSVMError as error:
         raise SettingError(
             f"This hospital's {NODE_FILE} does not fit the settings of the invitation. {error} The settings are the "
             "coordinator's to change, the node config is this hospital's."
         ) from None
+
+
+def _check_table(context: Context) -> str:
+    """Say how many rows of the table can take part; an error if it cannot be read or none can."""
+    table = Site(context).table()
+    if table.labels is None:
+        raise SettingError("The table has no labels. Name its label column in node.toml as label.")
+    named = str(context.run_config.get("positive", "")).split(",")
+    positive = [canonical_label(label) for label in named if label.strip()]
+    rows, left = len(table.labels), int(rows_with_classes(context, table.labels, positive).sum())
+    said = f"table: {rows} rows and {len(table.columns)} columns can be read"
+    if 0 < left < least_rows(context):
+        raise SettingError(
+            f"The table has {left} rows with a label that may take part, and a hospital trains on at least "
+            f"{least_rows(context)}, its min-cluster. Is it the whole table?"
+        )
+    if left == rows:
+        return said
+    classes = ", ".join(allowed_classes(context))
+    if not left:
+        raise SettingError(
+            f"The label of none of the table's {rows} rows is one of the agreed classes, {classes}. Is it the right "
+            "label column, and are its labels written as the schema file has them?"
+        )
+    return f"{said}; {rows - left} of the rows are left out of every run, for their labels are not among {classes}"
 
 
 def _check_budget(context: Context) -> str:

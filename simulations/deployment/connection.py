@@ -1,11 +1,16 @@
 """Whether a hospital reaches its coordinator, and over a connection that nobody else can answer."""
 
+import base64
 import socket
 import ssl
 import time
 from collections.abc import Callable
+from http.client import HTTPConnection, HTTPException
+from urllib.parse import SplitResult, unquote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from flower_pansvm.errors import SettingError
+from simulations.deployment.certificates import LOCAL
 from simulations.deployment.invitation import check_address
 
 SECONDS = 10.0
@@ -55,7 +60,7 @@ def check_server(address: str, authority: str, seconds: float = SECONDS) -> None
     context = ssl.create_default_context(cadata=authority)
     try:
         with (
-            socket.create_connection((host, port), timeout=seconds) as plain,
+            _connected(host, port, seconds) as plain,
             context.wrap_socket(plain, server_hostname=host),
         ):
             return
@@ -77,17 +82,63 @@ def check_server(address: str, authority: str, seconds: float = SECONDS) -> None
             f"The server at {address} and this machine agree on no TLS connection ({error.reason}). Is a proxy or "
             "firewall of this hospital in between? If not, ask the coordinator."
         ) from None
-    except socket.gaierror:
-        raise NotThereError(
+    except (OSError, HTTPException) as error:
+        raise _not_there(host, address, error) from None
+
+
+def _connected(host: str, port: int, seconds: float) -> socket.socket:
+    """Return a connection to the coordinator, by the way that the SuperNode goes: through a web proxy if one is set."""
+    proxy = _proxy_for(host)
+    if proxy is None:
+        return socket.create_connection((host, port), timeout=seconds)
+    login = f"{unquote(proxy.username or '')}:{unquote(proxy.password or '')}"
+    headers = {"Proxy-Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
+    connection = HTTPConnection(str(proxy.hostname), proxy.port or 80, timeout=seconds)
+    connection.set_tunnel(host, port, headers if proxy.username else None)
+    connection.connect()
+    plain: socket.socket = connection.sock
+    return plain
+
+
+def _proxy_for(host: str) -> SplitResult | None:
+    """Return the URL of the web proxy by which a host is to be reached, if there is one, as httpx finds it."""
+    proxies = getproxies()
+    url = proxies.get("https") or proxies.get("all")
+    if not url or host in LOCAL or proxy_bypass(host):
+        return None
+    found = urlsplit(url if "://" in url else f"http://{url}")
+    try:
+        usable = found.scheme == "http" and bool(found.hostname) and found.port != 0
+    except ValueError:  # the port is no number
+        usable = False
+    if not usable:
+        raise SettingError(
+            "HTTPS_PROXY names no web proxy that pansvm knows: write http:// in front of its name, and a colon and its "
+            "port behind it, such as http://proxy.example.org:3128."
+        )
+    return found
+
+
+def _not_there(host: str, address: str, error: Exception) -> NotThereError:
+    """Say who does not answer, and whom to ask."""
+    proxy = _proxy_for(host)
+    if proxy is not None:
+        way = f"{proxy.hostname}:{proxy.port or 80}"
+        return NotThereError(
+            f"The web proxy {way}, which HTTPS_PROXY names, does not connect to {address} ({error}). Ask this "
+            "hospital's network people whether connections to that address and port may go through it; if none is "
+            "needed, put the address's name into NO_PROXY. Or the coordinator has not started its server."
+        )
+    if isinstance(error, socket.gaierror):
+        return NotThereError(
             f"The name {host} is not known here. If it does not come up, ask this hospital's network people whether "
             "names of the internet can be looked up from this machine, and the coordinator whether the name is right."
-        ) from None
-    except OSError as error:
-        reason = error.strerror or "no answer in time"
-        raise NotThereError(
-            f"Nobody answers at {address} ({reason}). Has the coordinator started its server, and does this hospital's "
-            "firewall let connections out to that address and port?"
-        ) from None
+        )
+    reason = getattr(error, "strerror", None) or "no answer in time"
+    return NotThereError(
+        f"Nobody answers at {address} ({reason}). Has the coordinator started its "
+        "server, and does this hospital's firewall let connections out to that address and port?"
+    )
 
 
 def _text(address: str, error: ssl.SSLCertVerificationError) -> str:

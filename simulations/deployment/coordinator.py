@@ -172,6 +172,11 @@ def agreed_settings(
         TableSchema.read(path)
         chosen["schema"] = str(path)
     parsed = settings_from(chosen)
+    if parsed.min_sites > hospitals:
+        raise SettingError(
+            f"A run needs min-sites={parsed.min_sites} hospitals, and {hospitals} are invited. Give the files of all "
+            "of them; or lower it by --set min-sites, which each hospital has to do in its node.toml as well."
+        )
     if parsed.promise == "charged" and schema is None:
         raise SettingError(
             "What each column can hold, and the classes, have to be public in a run that is differentially private: "

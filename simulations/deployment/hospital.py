@@ -110,6 +110,11 @@ def make_hospital(
 def own_registration(folder: Path) -> Registration:
     """Return a hospital's registration, made again from its private keys; SettingError if one of them is missing."""
     name = str(read_node_config(folder).get("name", ""))
+    if not name:
+        raise SettingError(
+            f"{folder / NODE_FILE} has no 'name', which is what this hospital is called in the study. Write it in "
+            "again, as `pansvm hospital init` had it."
+        )
     read_private(folder / IDENTITY_FILE, OWN)
     try:
         key = load_ssh_private_key(read_private(folder / KEY_FILE, OWN), None)

@@ -21,12 +21,13 @@ _LEFT_OUT = re.compile(
     r"\[RUN \d+\]|(Received|Sent) successfully|Start `flwr-\w+` process|Starting Flower Super(Node|Exec)"
     r"|Started server process.*|Waiting for application startup\.|Application startup complete\.|FastAPI lifespan.*"
     r"|Uvicorn running.*|SuperLinkLifespan.*|\S+Z INFO \[uvicorn.*|\[?ControlServicer\..*"
+    r"|Using SuperLink: .*|Starting logstream for run_id .*"
     r"|Starting the SuperLink .* HTTP API.*|For more information check: https://developer\.mozilla\.org/.*"
 )
 """What says no more than that Flower works; what is a warning or an error is never left out."""
 
 
-OWN_ERRORS = "flower_pansvm."
+TEXT_SAYS_ALL = ("flower_pansvm.", "httpx.HTTPStatusError: ")
 """How the last line of a traceback begins that is of no use to whoever reads the log."""
 
 
@@ -55,11 +56,11 @@ def plain_lines(lines: Iterable[str]) -> Iterator[str]:
 
 
 def _without_expected_tracebacks(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines without the traceback of an error that this project raises on purpose, but for its text."""
+    """Yield the lines without the traceback of an error whose text says all, but for that."""
     traceback: list[str] = []
     for line in lines:
         if traceback and not line.startswith(" "):
-            yield from [] if line.startswith(OWN_ERRORS) else traceback
+            yield from [] if line.startswith(TEXT_SAYS_ALL) else traceback
             traceback = []
             yield line
         elif traceback or line.startswith("Traceback (most recent call last)"):

@@ -66,10 +66,15 @@ def read_node_config(folder: Path) -> dict[str, Any]:
             f"{folder} is no hospital's folder: it has no {NODE_FILE}. Name the folder that `pansvm hospital init` "
             "made with --folder, or make one."
         ) from None
+    except UnicodeDecodeError:
+        raise SettingError(
+            f"{path} is not text in UTF-8. Save it in UTF-8: the editor's menu 'Save as' has that choice."
+        ) from None
     except ValueError as error:
         # Python's text names line and column, and no value but the character that does not fit.
         raise SettingError(
-            f"{path} cannot be read: {error}. Texts stand in quotation marks, numbers do not."
+            f"{path} cannot be read: {error}. Texts stand in quotation marks, numbers do not; each key stands there "
+            "once; and a path with backslashes stands between single quotation marks."
         ) from None
     for key, value in found.items():
         if not isinstance(value, str | int | float | bool):

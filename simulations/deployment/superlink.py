@@ -7,7 +7,7 @@ import shlex
 import subprocess
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -28,8 +28,10 @@ CONNECTION = "study"
 REGISTERED_FILE = "registered.json"
 START_SECONDS = 120.0
 FLOWERS_WORDS = "ServerApp failed with exception: "
+SERVER_ERROR = "Server error '5"
 UNFINISHED, UNFINISHED_SECONDS = ("pending", "starting", "running"), 15.0
 _RUN = re.compile(r"Successfully started run (\d+)")
+_NODE = re.compile(r"\b[Nn]ode (\d+)\b")
 
 
 class RunFailedError(PanSVMError):
@@ -92,6 +94,7 @@ def train(
         If it ends without results; the text is the ServerApp's.
     """
     invitation = coordinator.invitation()
+    names = _names_of_nodes(coordinator, invitation)
     try:
         check_server(f"localhost:{coordinator.port}", invitation.authority)
     except NotThereError:
@@ -116,19 +119,35 @@ def train(
                 for line in plain_lines(process.stdout):
                     found = _RUN.search(line)
                     run = found[1] if found else run
-                    show(line)
+                    show(with_names(line, names))
             status, details = _end_of_run(coordinator, run, show)
     except (KeyboardInterrupt, SystemExit):
         # The SuperLink would go on with it, and the hospitals with answering.
+        show("Stopping the run")
         with contextlib.suppress(SettingError):
             _flwr(coordinator, "stop", run, CONNECTION, "--format", "json")
         show(f"Stopped. {_how_to_go_on(coordinator, out)}")
         raise
     if status != "finished:completed" or not (out / RESULT_FILE).is_file():
-        raise RunFailedError(
-            f"The training ended as '{status}'. {details.strip()}\n{_how_to_go_on(coordinator, out)}"
-        )
+        reason = reason_of(with_names(details.strip(), names))
+        raise RunFailedError(f"The training ended as '{status}'. {reason}\n{_how_to_go_on(coordinator, out)}")
     return out
+
+
+def reason_of(details: str) -> str:
+    r"""Return why a run failed; of an error at the SuperLink the ServerApp knows a number and no more.
+
+    Examples
+    --------
+    >>> reason_of("Server error '500 Internal Server Error' for url 'x'\nFor more information check: y")[:75]
+    "Server error '500 Internal Server Error' for url 'x': the server could not "
+    """
+    if not details.startswith(SERVER_ERROR):
+        return details
+    return (
+        f"{details.splitlines()[0]}: the server could not do its own part. The window of `pansvm coordinator start` "
+        "says why, for instance that its disk is full."
+    )
 
 
 def _how_to_go_on(coordinator: Coordinator, out: Path) -> str:
@@ -192,6 +211,24 @@ def register_hospitals(coordinator: Coordinator, invitation: Invitation) -> None
             arguments = ("supernode", "register", str(file), CONNECTION, "--name", name, "--format", "json")
             known[key] = str(_flwr(coordinator, *arguments)["node-id"])
     path.write_text(json.dumps(known, indent=2), encoding="utf-8")
+
+
+def _names_of_nodes(coordinator: Coordinator, invitation: Invitation) -> dict[str, str]:
+    """Return the hospital of each node that the SuperLink was told of: before it joins it has no other name."""
+    path = coordinator.folder / FLOWER_FOLDER / REGISTERED_FILE
+    nodes = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+    return {nodes[one.supernode_key]: one.name for one in invitation.hospitals if one.supernode_key in nodes}
+
+
+def with_names(line: str, names: Mapping[str, str]) -> str:
+    """Return a line with the names of hospitals in place of the numbers of their nodes.
+
+    Examples
+    --------
+    >>> with_names("waiting for node 17, node 18 since 15 s", {"18": "west"})
+    'waiting for node 17, west since 15 s'
+    """
+    return _NODE.sub(lambda node: names.get(node[1], node[0]), line)
 
 
 def _flwr(coordinator: Coordinator, *arguments: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from simulations.deployment.hospital import AUTHORITY_FILE, FLOWER_FOLDER, KEY_F
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.log_lines import plain_lines
 from simulations.deployment.node_config import NODE_FILE
-from simulations.engines.processes import exit_on_signals, free_port, started_process
+from simulations.engines.processes import exit_on_signals, free_port, not_by_proxy, started_process
 
 NOT_LET_IN = "Exit Code: 305"
 """In Flower's log if the SuperLink does not let a SuperNode in; its process ends with 1 whatever the cause."""
@@ -50,6 +50,12 @@ def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], No
             )
             time.sleep(AGAIN_SECONDS)
             code, let_in = _run(command, folder, show)
+    if let_in and code == 0:
+        raise SettingError(
+            "The SuperNode ended in order: somebody has ended it on this machine, or the coordinator's server was "
+            "started again and knows this hospital's key no longer. If it is not let in when it is started again, ask "
+            "the coordinator whether this hospital is in the latest invitation."
+        )
     if let_in:
         raise SettingError(
             f"The SuperNode ended by itself, with exit code {code}. The lines above say why. If it was connected, "
@@ -105,9 +111,12 @@ def _run(command: list[str], folder: Path, show: Callable[[str], None]) -> tuple
 
 
 def flower_environment(home: Path) -> dict[str, str]:
-    """Return the environment of Flower's programs: a home of their own, and no connection but to the coordinator."""
+    """Return the environment of Flower's programs: a home of their own, and no connection but to the coordinator.
+
+    A web proxy of the hospital's, named by ``HTTPS_PROXY``, is used for that connection and for nothing else.
+    """
     return {
-        **os.environ,
+        **not_by_proxy(os.environ),
         "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")]),
         "FLWR_HOME": str(home),
         "FLWR_TELEMETRY_ENABLED": "0",

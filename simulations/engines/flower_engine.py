@@ -24,7 +24,13 @@ from pathlib import Path
 import tomli_w
 
 from flower_pansvm.models.errors import EngineError
-from simulations.engines.processes import exit_on_signals, free_port, kill_group, started_process
+from simulations.engines.processes import (
+    exit_on_signals,
+    free_port,
+    kill_group,
+    not_by_proxy,
+    started_process,
+)
 
 PACKAGES = ("flower_pansvm", "clients", "strategies", "simulations")
 START_SECONDS = 60.0
@@ -163,12 +169,9 @@ def _environment(folder: Path, port: int) -> dict[str, str]:
     text = tomli_w.dumps({"superlink": {"default": "own", "own": connection}})
     (home / "config.toml").write_text(text, encoding="utf-8")
 
-    environment = dict(os.environ)
+    environment = not_by_proxy(os.environ)
     # SuperExec finds `flwr-simulation` by PATH, which lacks it unless the Python environment is activated.
     environment["PATH"] = os.pathsep.join([sysconfig.get_path("scripts"), environment.get("PATH", "")])
-    # A hospital's web proxy must not be asked for processes on this machine.
-    for name in ("NO_PROXY", "no_proxy"):
-        environment[name] = ",".join(filter(None, [environment.get(name), "127.0.0.1,localhost"]))
     return environment | {
         "FLWR_HOME": str(home),
         "FLWR_TELEMETRY_ENABLED": "0",

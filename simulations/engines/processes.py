@@ -97,6 +97,14 @@ def exit_on_signals() -> Iterator[None]:
             signal.signal(name, signal.SIG_DFL)
 
 
+def not_by_proxy(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return an environment in which a web proxy, if one is set, is not asked for processes on this machine."""
+    names = {name: environment.get(name, "") for name in ("NO_PROXY", "no_proxy")}
+    return dict(environment) | {
+        name: ",".join(filter(None, [hosts, "127.0.0.1,localhost"])) for name, hosts in names.items()
+    }
+
+
 def free_port() -> int:
     """Return a port of this machine on which nothing listens."""
     with socket.socket() as probe:

@@ -75,7 +75,8 @@ def exchange(
             elif reply.error.code >= PanSVMError.code:
                 faults.append((reply.error.code, printable(reply.error.reason or "")))
             else:
-                log(WARNING, "node %s cannot be reached (Flower's error code %d)", node, reply.error.code)
+                who = names.get(node, f"node {node}")
+                log(WARNING, "%s cannot be reached (Flower's error code %d)", who, reply.error.code)
         seconds = time.monotonic() - begun
         if waiting and seconds > told * PATIENCE_SECONDS:
             late = sorted(names.get(node_of[one], f"node {node_of[one]}") for one in waiting)

@@ -1,10 +1,13 @@
 """``pansvm hospital`` and ``pansvm coordinator`` as people type them."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from simulations.deployment.superlink import checkout
 from tests.simulations.deployment.conftest import SCHEMA
 
 Run = Callable[..., tuple[int, str, str]]
@@ -51,8 +54,8 @@ def test_each_hospital_types_two_commands_before_it_starts(pansvm: Run, tables: 
         (["hospital", "init", "--name", "a", "--data", "hospitl0.csv"], "There is no table"),
         (["hospital", "accept", "nothing.json", "--code", "x"], "nothing.json cannot be read"),
         (["hospital", "accept", "hospital0.csv", "--code", "x"], "is no JSON file of pansvm"),
-        (["hospital", "start"], "is no hospital's folder"),
-        (["hospital", "start", "--folder", "ours.toml"], "is no hospital's folder"),
+        (["hospital", "check"], "is no hospital's folder"),
+        (["hospital", "check", "--folder", "ours.toml"], "is no hospital's folder"),
         (["coordinator", "init", "--address", "https://a:1"], "is no address"),
         (["coordinator", "init", "--address", "a:1", "--port", "70000"], "The port 70000 cannot be"),
         (["coordinator", "invite", "a.json"], "is no coordinator's folder"),
@@ -68,6 +71,28 @@ def test_a_mistake_is_one_paragraph(arguments: list[str], said: str, pansvm: Run
     assert err.startswith("Error: ")
     assert said in err
     assert "Traceback" not in err
+
+
+def test_start_ends_with_what_the_check_has_found(tables: list[Path], tmp_path: Path) -> None:
+    assert tables
+    command = [sys.executable, "-m", "simulations", "hospital", "start", "--folder", str(tmp_path / "none")]
+    done = subprocess.run(command, cwd=checkout(), capture_output=True, text=True, check=False, timeout=120)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("Error: ")
+    assert done.stderr.count("is no hospital's folder") == 1
+
+
+def test_what_waits_for_questions_has_not_loaded_what_reads_tables() -> None:
+    code = """\
+import sys
+import simulations.cli.hospital
+from simulations.deployment import connection, hospital, supernode
+print(sorted({"matplotlib", "pandas", "pyarrow", "scipy", "sklearn"} & sys.modules.keys()))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=checkout(), capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "[]\n"
 
 
 def test_train_looks_at_out_first(pansvm: Run, tables: list[Path], tmp_path: Path) -> None:

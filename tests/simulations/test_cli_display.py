@@ -20,7 +20,7 @@ LOG = [
 
 
 def shown(lines: list[str], terminal: bool, **options: bool) -> str:
-    console = Console(file=io.StringIO(), force_terminal=terminal, width=120, highlight=False, markup=False)
+    console = Console(file=io.StringIO(), force_terminal=terminal, width=160, highlight=False, markup=False)
     with RunDisplay(console, 1e-3, **options) as display:
         for line in lines:
             display.show(line)
@@ -37,14 +37,39 @@ def test_on_a_terminal_the_phases_stay_and_rounds_move() -> None:
     with RunDisplay(console, 1e-3) as display:
         for line in LOG[:3]:
             display.show(line)
-        assert display.__rich__().plain.startswith("join · waiting for south, west · 0 s")
+        assert display.__rich__().plain.startswith("join · 0 s · waiting for south, west")
         for line in LOG[3:7]:
             display.show(line)
-        assert display.__rich__().plain.startswith("cutting planes · round 2, gap 6.1e-02 of 0.001 · 0 s")
+        assert display.__rich__().plain.startswith("cutting planes · round 2, gap 0.061, ends at 0.001 · 0 s")
         display.show(LOG[7])
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "join               7.2 s" in text
     assert "cutting planes, round" not in text
+
+
+def test_the_lines_of_supernodes_have_the_time_in_front() -> None:
+    stamped = [f"2026-11-23 07:30:0{place}  {line}" for place, line in enumerate(LOG)]
+    assert shown(stamped, terminal=False).splitlines() == [
+        line for line in stamped if not line.endswith("begins")
+    ]
+    console = Console(file=io.StringIO(), force_terminal=True, width=120)
+    with RunDisplay(console, 1e-3) as display:
+        for line in stamped[:7]:
+            display.show(line)
+        assert display.__rich__().plain.startswith("cutting planes · round 2, gap 0.061")
+        display.show("2026-11-23 07:31:00  results are in /home/me/results")
+        assert display.__rich__().plain == "ending · 0 s"
+    assert "round   1" not in console.file.getvalue()  # type: ignore[attr-defined]
+
+
+def test_a_narrow_terminal_shows_the_time_and_not_all_names() -> None:
+    console = Console(file=io.StringIO(), force_terminal=True, width=80)
+    display = RunDisplay(console, 1e-3)
+    for line in ("join begins", f"waiting for {', '.join(f'hospital-{n}' for n in range(20))} since 15 s"):
+        display.show(line)
+    (line,) = "".join(part.text for part in console.render(display)).splitlines()
+    assert line.startswith("join · 0 s · waiting for hospital-0, hospital-1,")
+    assert len(line) == 80
 
 
 def test_the_time_left_follows_from_how_fast_the_gap_shrinks(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,16 +3,23 @@
 import os
 import re
 import signal
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 
-from simulations.benchmarks.faults.study import PAN_SVM, Study, TrainingProcess
+from flower_pansvm.terms import Scalar
+from simulations.benchmarks.faults.study import PAN_SVM, PATIENCE, Study, TrainingProcess, wait_until
 from simulations.deployment.trial import CONNECTED
 
 Fault = Callable[[Path], Iterator[str]]
 
 PHASES = ("join", "moments", "landmarks", "warm_start", "cuts", "scores")
 """A task of each phase of PAN-SVM, in their order."""
+
+IMPATIENT: dict[str, Scalar] = {**PAN_SVM, "timeout": 120.0}
+CLIENT_APP = "flwr-clientapp"
+HEARTBEAT_SECONDS, PAUSE_SECONDS = 45.0, 20.0
 
 CHEATS = Path(__file__).parent / "cheat"
 TOLD = re.compile(
@@ -34,32 +41,55 @@ def seen(study: Study, training: TrainingProcess, *hospitals: str, lines: int = 
 
 def killed(folder: Path) -> Iterator[str]:
     """Kill a SuperNode in each phase, another one each time: two trainings of six hospitals, three in each."""
-    yield from _lost_in_each_phase(folder, signal.SIGKILL)
+    with Study(folder, 6, IMPATIENT) as study:
+        yield from _hit_in(study, PHASES[:3], signal.SIGKILL)
+        for name in study.names[3:]:
+            study.start(name, wait=False)
+        for name in study.names[3:]:
+            study.wait(name, CONNECTED)
+        yield from _hit_in(study, PHASES[3:], signal.SIGKILL)
 
 
 def hanging(folder: Path) -> Iterator[str]:
-    """Let a SuperNode and its ClientApp hang (SIGSTOP) in each phase: two trainings of six hospitals, three in each."""
-    yield from _lost_in_each_phase(folder, signal.SIGSTOP)
+    """Let a SuperNode and its ClientApp hang (SIGSTOP) in join, moments and landmarks; they come back (SIGCONT)."""
+    with Study(folder, 6, IMPATIENT) as study:
+        yield from _hit_in(study, PHASES[:3], signal.SIGSTOP)
+        yield from _all_are_back(study)
 
 
-def _lost_in_each_phase(folder: Path, number: int) -> Iterator[str]:
-    with Study(folder, 6, {**PAN_SVM, "timeout": 120.0}) as study:
-        for phases in (PHASES[:3], PHASES[3:]):
-            lost = study.names[3:]
-            for name in lost:
-                study.start(name, wait=False)
-            for name in lost:
-                study.wait(name, CONNECTED)
-            with study.training(folder / phases[0]) as training:
-                for task, name in zip(phases, lost, strict=True):
-                    study.wait(name, f"asked for {task}")
-                    study.signal(name, number)
-                training.end()
-                for name in lost:
-                    study.signal(name, signal.SIGCONT)
-                yield from seen(study, training, *lost)
-                assert training.end() == 0
-                assert training.log.count("is left out from now on") == len(phases)
+def clientapp_hanging(folder: Path) -> Iterator[str]:
+    """Let a ClientApp alone hang in warm start, cuts and scores: another is started; then let a SuperNode pause."""
+    with Study(folder, 4, IMPATIENT) as study:
+        yield from _hit_in(study, PHASES[3:], signal.SIGSTOP, CLIENT_APP, lost=0)
+        yield from _all_are_back(study, study.names[3])
+
+
+def _all_are_back(study: Study, pausing: str = "") -> Iterator[str]:
+    """Let go on what hangs, and train with all hospitals; one of them may pause for some seconds."""
+    for name in study.names:
+        study.signal(name, signal.SIGCONT)
+    time.sleep(HEARTBEAT_SECONDS)
+    with study.training(study.folder / "again") as training:
+        if pausing:
+            study.wait(pausing, "asked for warm_start")
+            study.signal(pausing, signal.SIGSTOP)
+            time.sleep(PAUSE_SECONDS)
+            study.signal(pausing, signal.SIGCONT)
+        yield from seen(study, training, *study.names[3:])
+        assert training.end() == 0
+        assert "left out" not in training.log
+
+
+def _hit_in(study: Study, phases: Sequence[str], number: int, only: str = "", lost: int = 3) -> Iterator[str]:
+    """Train and send a signal to another one of the last hospitals in each phase; so many are lost by that."""
+    hit = study.names[-len(phases) :]
+    with study.training(study.folder / phases[0]) as training:
+        for task, name in zip(phases, hit, strict=True):
+            study.wait(name, f"asked for {task}")
+            wait_until(partial(study.signal, name, number, only), PATIENCE, f"a process of {name}")
+        yield from seen(study, training, *hit)
+        assert training.end() == 0
+        assert training.log.count("is left out from now on") == lost
 
 
 def too_few_left(folder: Path) -> Iterator[str]:
@@ -162,6 +192,7 @@ def changed_files(folder: Path) -> Iterator[str]:
 FAULTS: dict[str, Fault] = {
     "killed": killed,
     "hanging": hanging,
+    "clientapp-hanging": clientapp_hanging,
     "too-few-left": too_few_left,
     "superlink-killed": superlink_killed,
     "interrupted": interrupted,

@@ -107,12 +107,15 @@ class Study:
             self.signal(name, signal.SIGCONT)
             self._running.pop(name).close()
 
-    def signal(self, name: str, number: int, only: str = "") -> None:
-        """Send a signal to Flower's processes of a hospital or the coordinator, the ClientApp's among them."""
+    def signal(self, name: str, number: int, only: str = "") -> bool:
+        """Send a signal to Flower's processes of a hospital or the coordinator; tell whether there were any."""
+        there = False
         for pid, command in processes_of(self.folder / name):
             if "-m simulations" not in command and only in command:
                 with contextlib.suppress(OSError):
                     os.kill(pid, number)
+                    there = True
+        return there
 
     def log(self, name: str) -> str:
         """Return what is in the log of a hospital or the coordinator since :meth:`forget`."""

@@ -10,7 +10,7 @@ MOST_MISTAKES = 10
 """Mistakes that are listed where there are many classes."""
 
 TABLE = """\
-<p>Each line is what patients have, each column what the model says. Green is right.</p>
+<p>Each line is what patients have, each column what the model says. What is right is green and bold.</p>
 <div class="scroll" tabindex="0" role="region" aria-label="Counts by true and predicted class"><table class="counts">
 <thead><tr><th scope="col">the patient has</th>
 {% for name in classes %}<th scope="col" class="n">the model says {{ quoted(name) }}</th>{% endfor %}</tr></thead>

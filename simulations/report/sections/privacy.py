@@ -10,12 +10,12 @@ tables: the odds of anything they conclude change by a factor of at most {{ "%.3
 it, but for a chance of {{ told.delta }} (δ). It holds against a coordinator that does not follow the protocol, and if at
 most {{ told.colluders }} of the {{ result.sites }} sites tell it what they know. A patient with several rows has less of
 it: with k rows, ε as for k² times the cost.</p>
-<table>
+<div class="scroll" tabindex="0" role="region" aria-label="What each answer cost of the promise"><table>
 <tr><th>answers to</th><th>about the</th><th>answers</th><th>share of the cost</th></tr>
 {% for one in told.spent %}<tr><td>{{ one.task }}</td><td>{{ one.rows }} rows</td><td class="n">{{ one.answers }}</td>
 <td class="n">{{ "%.0f" | format(100 * one.rho / totals[one.rows]) }} %</td></tr>
 {% endfor %}<tr><th>training rows</th><td></td><td></td><td class="n">ε = {{ "%.3f" | format(told.epsilon_train) }}</td></tr>
-<tr><th>test rows</th><td></td><td></td><td class="n">ε = {{ "%.3f" | format(told.epsilon_test) }}</td></tr></table>
+<tr><th>test rows</th><td></td><td></td><td class="n">ε = {{ "%.3f" | format(told.epsilon_test) }}</td></tr></table></div>
 <p>Training and test rows are different rows: each has its own promise.
 {% if told.accuracy_noise is not none %}The noise alone moves the test accuracy by ±
 {{ "%.1f" | format(100 * told.accuracy_noise) }} points (standard deviation); the model on its own is not affected.

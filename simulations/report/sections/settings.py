@@ -7,8 +7,8 @@ TEMPLATE = """\
 {% if changed %}<h3>Settings that are not at their defaults</h3>
 <div class="scroll" tabindex="0" role="region" aria-label="Settings that are not at their defaults"><table>
 <thead><tr><th scope="col">setting</th><th scope="col">value</th><th scope="col">default</th><th scope="col">what it is</th></tr></thead>
-<tbody>{% for name, value, usual, meaning in changed %}<tr><th scope="row"><code>{{ name }}</code></th><td>{{ value }}</td>
-<td>{{ usual }}</td><td>{{ meaning }}</td></tr>
+<tbody>{% for name, value, usual, meaning in changed %}<tr><th scope="row"><code>{{ name }}</code></th><td class="value">{{ value }}</td>
+<td>{{ usual }}</td><td class="long">{{ meaning }}</td></tr>
 {% endfor %}</tbody></table></div>
 {% else %}<p>All settings were at their defaults.</p>
 {% endif %}<details><summary>All settings, those of other strategies and secure sums too</summary>

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 from simulations.comparison.page import MARKDOWN_FILE, PAGE_FILE, SUMMARY_FILE, write_summary
+from simulations.comparison.plots import styles
 from simulations.comparison.run import Finished
 from simulations.comparison.summary import blocks_of, frame, summary
 
@@ -98,3 +99,9 @@ def test_the_page_has_plots_tests_and_why_runs_failed(line: Line, tmp_path: Path
 def test_a_single_run_makes_a_page(line: Line, tmp_path: Path) -> None:
     write_summary(tmp_path, [line("pan-svm", accuracy=None)], 1, [])
     assert "too little to test" in (tmp_path / PAGE_FILE).read_text()
+
+
+def test_strategies_that_are_printed_in_grey_have_other_marks() -> None:
+    shown = styles(["a", "b", "c", "central:svc", "central:tree"], ["central:svc", "central:tree"])
+    looks = [(style["marker"], style["markerfacecolor"] == "white") for style in shown.values()]
+    assert len(set(looks)) == len(looks)

@@ -1,5 +1,6 @@
 """Whether the coordinator's server answers, by TLS, with its own certificate: each party that is at fault is named."""
 
+import base64
 import contextlib
 import socket
 import ssl
@@ -99,3 +100,82 @@ def test_a_name_that_is_not_known_is_told(ours: PEMS, monkeypatch: pytest.Monkey
     monkeypatch.setattr(socket, "create_connection", unknown)
     with pytest.raises(NotThereError, match=r"The name no\.such\.host is not known here"):
         check_server("no.such.host:443", ours["ca.crt"].decode())
+
+
+@contextlib.contextmanager
+def web_proxy(port: int, answer: bytes) -> Iterator[tuple[int, list[bytes]]]:
+    """Take one connection, give an answer to what it asks for, and pass on to a port; the question is kept."""
+    asked: list[bytes] = []
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+
+        def pass_on() -> None:
+            inside, _ = listening.accept()
+            with inside, socket.create_connection(("127.0.0.1", port)) as outside:
+                asked.append(inside.recv(4096))
+                inside.sendall(answer)
+                back = threading.Thread(target=_copy, args=(outside, inside))
+                back.start()
+                _copy(inside, outside)
+                back.join(10)
+
+        thread = threading.Thread(target=pass_on)
+        thread.start()
+        yield listening.getsockname()[1], asked
+        thread.join(10)
+
+
+def _copy(source: socket.socket, target: socket.socket) -> None:
+    with contextlib.suppress(OSError):
+        while data := source.recv(4096):
+            target.sendall(data)
+        target.shutdown(socket.SHUT_WR)
+
+
+@pytest.fixture
+def no_proxies(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("https_proxy", "all_proxy", "no_proxy"):
+        for one in (name, name.upper()):
+            monkeypatch.delenv(one, raising=False)
+
+
+@pytest.mark.usefixtures("no_proxies")
+def test_the_hospitals_web_proxy_is_asked(
+    ours: PEMS, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with server(tmp_path, ours) as port, web_proxy(port, b"HTTP/1.1 200 OK\r\n\r\n") as (proxy, asked):
+        monkeypatch.setenv("HTTPS_PROXY", f"http://ward:secret%21@127.0.0.1:{proxy}")
+        check_server("coordinator.example.org:443", ours["ca.crt"].decode())
+    (question,) = asked
+    assert question.startswith(b"CONNECT coordinator.example.org:443 HTTP/1.")
+    assert base64.b64encode(b"ward:secret!") in question
+
+
+@pytest.mark.usefixtures("no_proxies")
+def test_a_web_proxy_that_refuses_is_named(
+    ours: PEMS, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with server(tmp_path, ours) as port, web_proxy(port, b"HTTP/1.1 403 Forbidden\r\n\r\n") as (proxy, _):
+        monkeypatch.setenv("HTTPS_PROXY", f"http://ward:secret@127.0.0.1:{proxy}")
+        with pytest.raises(NotThereError, match=rf"proxy 127\.0\.0\.1:{proxy}, .*403 Forbidden") as caught:
+            check_server("coordinator.example.org:443", ours["ca.crt"].decode())
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.usefixtures("no_proxies")
+def test_no_proxy_is_asked_where_none_is_to_be(
+    ours: PEMS, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", f"http://127.0.0.1:{free_port()}")
+    with server(tmp_path, ours) as port:
+        check_server(f"localhost:{port}", ours["ca.crt"].decode())
+    monkeypatch.setenv("NO_PROXY", "127.0.1.1")
+    with server(tmp_path, ours) as port, pytest.raises(SettingError, match="for another name"):
+        _check_as("127.0.1.1", port, ours)
+
+
+@pytest.mark.usefixtures("no_proxies")
+@pytest.mark.parametrize("url", ["socks5://127.0.0.1:1080", "http://proxy:port", "http://:3128"])
+def test_a_proxy_that_cannot_be_is_told(ours: PEMS, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", url)
+    with pytest.raises(SettingError, match="HTTPS_PROXY names no web proxy that pansvm knows"):
+        check_server("coordinator.example.org:443", ours["ca.crt"].decode())

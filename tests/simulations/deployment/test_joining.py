@@ -1,6 +1,7 @@
 """What a hospital and a coordinator do to join, and what each attack on it meets."""
 
 import json
+import re
 import shutil
 import stat
 import subprocess
@@ -221,6 +222,20 @@ BAD_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "roster swapped": (swap_roster, "they differ in south, west"),
     "roster gone": (lambda own: (own / "roster.json").unlink(), "roster file 'roster.json' cannot be read"),
     "roster pin gone": (lambda own: edit(own / "node.toml", "roster = ", "# "), "has no 'roster'"),
+    "empty": (lambda own: (own / "node.toml").write_text(""), r"node\.toml has no 'name'"),
+    "not UTF-8": (
+        lambda own: (own / "node.toml").write_bytes("# Universität\n".encode("latin-1")),
+        r"node\.toml is not text in UTF-8",
+    ),
+    "Windows path": (lambda own: edit(own / "node.toml", 'data = "', 'data = "C:\\U'), "between single quotation"),
+    "more sites than there are": (
+        lambda own: edit(own / "node.toml", "min-sites = 3", "min-sites = 4"),
+        "sums of fewer than min-sites=4 hospitals, and 3 are invited",
+    ),
+    "true sites": (
+        lambda own: edit(own / "node.toml", "min-sites = 3", "min-sites = true"),
+        "min-sites=True, but it must be a whole number",
+    ),
     "renamed": (lambda own: edit(own / "node.toml", '"north"', '"nord"'), "'nord' is not among them"),
     "misspelt pin": (lambda own: edit(own / "node.toml", "min-sites", "min-site"), "unknown key 'min-site'.*min-sites"),
     "no toml": (lambda own: edit(own / "node.toml", "k = 3", "k = "), r"node\.toml cannot be read"),
@@ -232,9 +247,29 @@ BAD_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "little epsilon": (lambda own: edit(own / "node.toml", "epsilon = 1.0", "epsilon = 0.5"), "allows 0.5 in all runs"),
     "open state": (lambda own: (own / "state").chmod(0o755), "open to other accounts"),
     "no table": (lambda own: (own.parent / "hospital0.csv").unlink(), "hospital0.csv"),
+    "few rows": (
+        lambda own: (own.parent / "hospital0.csv").write_text("age,dose,label\n50,0.5,1\n"),
+        "has 1 rows .* at least 5",
+    ),
     "wrong label": (lambda own: edit(own / "node.toml", 'data = "', 'label = "lable"\ndata = "'), "lable"),
     "invitation edited": (lambda own: edit(own / "invitation.json", ":8443", ":9443"), "was changed after"),
 }  # fmt: skip
+
+
+def test_rows_with_other_labels_are_counted_before_a_run_leaves_them_out(joined: Study) -> None:
+    table = joined.hospitals["north"].parent / "hospital0.csv"
+    names, *rows = table.read_text().splitlines()
+    relabelled = [re.sub(r"[01]$", "7", row) for row in rows]
+    table.write_text("\n".join([names, *relabelled[:3], *rows[3:]]) + "\n")
+    assert (
+        "; 3 of the rows are left out of every run, for their labels are not among 0, 1"
+        in list(check_hospital(joined.hospitals["north"]))[-1]
+    )
+    table.write_text("\n".join([names, *relabelled]) + "\n")
+    with pytest.raises(
+        SettingError, match=f"none of the table's {len(rows)} rows is one of the agreed classes, 0, 1"
+    ):
+        list(check_hospital(joined.hospitals["north"]))
 
 
 @pytest.mark.parametrize("bad", BAD_FOLDERS)
@@ -285,6 +320,7 @@ BAD_SETTINGS: dict[str, tuple[dict[str, str], str]] = {
     "another's setting": ({"landmarks": "20"}, "is a setting of"),
     "out": ({"out": "/x"}, "not for the hospitals to agree to"),
     "schema": ({"schema": "/x.toml"}, "name it by --schema"),
+    "more sites than there are": ({"min-sites": "4"}, "needs min-sites=4 hospitals, and 3 are invited"),
 }
 
 

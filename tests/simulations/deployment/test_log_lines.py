@@ -35,6 +35,11 @@ def test_an_error_of_this_project_has_its_text_and_no_traceback() -> None:
     assert shown(*TRACEBACK, said, "INFO :      after\n") == [said.strip(), "after"]
 
 
+def test_what_the_server_answered_has_its_text_and_no_traceback() -> None:
+    said = "httpx.HTTPStatusError: Server error '500 Internal Server Error' for url 'https://127.0.0.1/x'\n"
+    assert shown(*TRACEBACK, said) == [said.strip()]
+
+
 def test_the_traceback_of_any_other_error_stays() -> None:
     lines = shown("before\n", *TRACEBACK, "ValueError\n")
     assert lines == ["before", *(line.rstrip() for line in TRACEBACK), "ValueError"]

@@ -1,5 +1,6 @@
 """What the coordinator is told when a training does not end well; `flwr` is a script here."""
 
+import json
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -14,12 +15,13 @@ from tests.simulations.deployment.conftest import Study
 FLWR = """#!/bin/sh
 echo "$@" >> {folder}/asked
 case "$1" in
-  run) echo "Successfully started run 7" ;;
+  run) echo "Successfully started run 7"; echo "waiting for node 17, node 18 since 15 s" ;;
   *) {answer} ;;
 esac
 """
 FAILED = """\
 echo '{"success": true, "runs": [{"run-id": "7", "status": "finished:failed", "status-details": "Why."}]}'"""
+SILENT = FAILED.replace("Why.", "Node 17 is silent.")
 
 Flwr = Callable[[str], None]
 
@@ -65,6 +67,19 @@ def test_a_failed_training_says_why_and_how_to_go_on_by_this_command(
     assert f"--resume --out '{stopped}'" in str(caught.value)
 
 
+def test_who_has_not_joined_yet_is_called_by_the_name_in_the_invitation(
+    invited: Study, flwr: Flwr, stopped: Path
+) -> None:
+    key = next(one.supernode_key for one in invited.registrations() if one.name == "south")
+    registered = invited.coordinator.folder / superlink.FLOWER_FOLDER / superlink.REGISTERED_FILE
+    registered.write_text(json.dumps({key: "17"}))
+    flwr(SILENT)
+    said: list[str] = []
+    with pytest.raises(RunFailedError, match=r"'finished:failed'\. south is silent"):
+        train(invited.coordinator, checkout(), stopped, said.append, resume=True)
+    assert any(line.endswith("  waiting for south, node 18 since 15 s") for line in said)
+
+
 def test_resume_is_not_offered_where_there_is_nothing(invited: Study, flwr: Flwr, tmp_path: Path) -> None:
     flwr(FAILED)
     with pytest.raises(RunFailedError, match="Nothing has been computed that a later run could use"):
@@ -91,6 +106,7 @@ def test_ctrl_c_stops_the_run_at_the_server_and_says_how_to_go_on(
     with pytest.raises(KeyboardInterrupt):
         train(invited.coordinator, checkout(), stopped, show, resume=True)
     assert "stop 7 study --format json" in (stopped.parent / "asked").read_text()
+    assert said[-2] == "Stopping the run"  # before the server is told, which takes some seconds
     assert said[-1].startswith("Stopped. What has been computed is kept (2 sums)")
 
 

@@ -58,7 +58,7 @@ def test_one_that_ended_in_order_is_refused_at_once_and_both_causes_are_told(
 ) -> None:
     left = attempts(monkeypatch, "exit 0", REFUSED, "never")
     for said in (
-        "ended by itself, with exit code 0",
+        "ended in order: .* whether this hospital is in the latest invitation",
         r"does not know this hospital's key, or .* a copy of this folder",
     ):
         with pytest.raises(SettingError, match=said):

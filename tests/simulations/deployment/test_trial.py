@@ -104,7 +104,7 @@ def test_a_hospital_whose_key_the_server_does_not_know_is_told_so(tmp_path: Path
     west = tmp_path / made[2].name
     first = coordinator.invite(made, {}, tmp_path / "ours.toml")
     accept(west, coordinator.folder / "invitation.json", first.code)
-    coordinator.invite(made[:2], {}, tmp_path / "ours.toml", renew=True)
+    coordinator.invite(made[:2], {"min-sites": 2}, tmp_path / "ours.toml", renew=True)
     with started_command("coordinator", tmp_path) as link:
         wait_for({"coordinator": link}, tmp_path, READY)
         command = [sys.executable, "-m", "simulations", "hospital", "start", "--folder", str(west)]

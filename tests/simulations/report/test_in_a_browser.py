@@ -32,6 +32,17 @@ def page(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_report(folder)
 
 
+@pytest.fixture(scope="module")
+def noisy_page(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return the report of a run of two classes, with counts as a differentially private one has them."""
+    folder = tmp_path_factory.mktemp("noisy")
+    run(make_settings(sites=3, landmarks=6, tol=0.5, out=str(folder)), "in-process", lambda _: None)
+    result = json.loads((folder / "result.json").read_text())
+    confusion = [[1000.4 + number for number in line] for line in result["confusion"]]
+    (folder / "result.json").write_text(json.dumps(result | {"confusion": confusion, "count_noise": 4.7}))
+    return write_report(folder)
+
+
 def in_browser(page: Path, *options: str) -> str:
     """Open a page in a browser without network and return what it writes."""
     assert BROWSER is not None
@@ -46,19 +57,29 @@ def in_browser(page: Path, *options: str) -> str:
     return subprocess.run(command, check=True, capture_output=True, text=True, timeout=300).stdout
 
 
-@pytest.mark.parametrize("width", [1400, 390])
-def test_nothing_is_wider_than_the_screen(page: Path, width: int) -> None:
+def in_frame(page: Path, width: int, script: str) -> str:
+    """Return what a script says of a page in a frame: a headless window is never as narrow as a phone, a frame is."""
     framed = page.with_name(f"framed-{width}.html")
-    # A headless window is never as narrow as a phone, a frame is.
     framed.write_text(
         f'<iframe id="frame" src="{page.name}" style="width: {width}px; height: 800px; border: 0"></iframe><script>'
         "document.getElementById('frame').onload = event => { const it = event.target.contentDocument.documentElement;"
-        "document.title = `${it.scrollWidth} of ${it.clientWidth}`; }</script>"
+        f"document.title = {script}; }}</script>"
     )
     dom = in_browser(framed, "--allow-file-access-from-files", "--virtual-time-budget=5000", "--dump-dom")
-    found = re.search(r"<title>(\d+) of (\d+)</title>", dom)
+    found = re.search(r"<title>(.+?)</title>", dom)
     assert found is not None
-    assert int(found[1]) <= int(found[2]) <= width
+    return found[1]
+
+
+@pytest.mark.parametrize("width", [1400, 390])
+def test_nothing_is_wider_than_the_screen(page: Path, width: int) -> None:
+    wide, screen = in_frame(page, width, "`${it.scrollWidth} of ${it.clientWidth}`").split(" of ")
+    assert int(wide) <= int(screen) <= width
+
+
+def test_a_phone_shows_the_confidence_intervals_without_scrolling(noisy_page: Path) -> None:
+    script = "[...it.querySelectorAll('.scroll:has(table.shares)')].map(at => at.scrollWidth - at.clientWidth).join()"
+    assert in_frame(noisy_page, 390, script) == "0"
 
 
 def test_it_can_be_printed(page: Path) -> None:
