@@ -1,11 +1,13 @@
 """Runs pieces of work in processes of their own, several at a time; one that dies takes no other with it."""
 
+import os
 import signal
 import warnings
 from collections.abc import Callable, Iterator, Sequence
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
+from threading import Thread
 from typing import TypeVar
 
 from threadpoolctl import threadpool_limits
@@ -89,7 +91,8 @@ def _start(processes: dict[Connection, BaseProcess], run: Callable[[W], D]) -> C
 
 
 def _work(pipe: Connection, run: Callable[[W], D]) -> None:
-    """Run what comes through the pipe until its other end is closed, as it is when the parent is killed."""
+    """Run what comes through the pipe until its other end is closed; ends in the middle when the parent does."""
+    Thread(target=_end_with_parent, daemon=True).start()
     # Ctrl-C reaches all processes of a terminal; the parent ends this one.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     warnings.simplefilter("ignore")
@@ -97,5 +100,13 @@ def _work(pipe: Connection, run: Callable[[W], D]) -> None:
         while True:
             try:
                 pipe.send(run(pipe.recv()))
-            except (EOFError, BrokenPipeError):
+            except (EOFError, ConnectionError):
                 return
+
+
+def _end_with_parent() -> None:
+    """Wait until the parent is gone, and end this process whatever it is doing: nobody wants it any more."""
+    parent = parent_process()
+    assert parent is not None
+    parent.join()
+    os._exit(1)
