@@ -76,7 +76,8 @@ class Equations:
         if not self.curvatures:
             return
         mean = np.mean([H for _, H in self.curvatures], axis=0)
-        scale = np.sqrt(np.maximum(np.diag(mean), np.finfo(np.float64).tiny))
+        # Where noise has made the diagonal negative, its size is still the best guess: any less would drown all others.
+        scale = np.sqrt(np.maximum(np.abs(np.diag(mean)), np.finfo(np.float64).tiny))
         self.white = np.diag(1.0 / scale)
         if whiten:
             values, vectors = np.linalg.eigh(mean / np.outer(scale, scale))
