@@ -31,6 +31,7 @@ from simulations.attack.knowledge import (
     spread_about,
 )
 from simulations.attack.linearised import determined
+from simulations.attack.spaces_of_cuts import search_spaces
 from simulations.audit.sites import SimulatedSites
 from simulations.data.pooling import pooled
 from strategies.federation.transcript import TranscriptSum, read_transcript
@@ -38,8 +39,9 @@ from strategies.nystroem_settings import NystroemSettings
 from strategies.settings import Settings
 
 SHARES = {
-    "curvature": 0.45,
-    "jointly": 0.2,
+    "spaces": 0.1,
+    "curvature": 0.4,
+    "jointly": 0.15,
     "differences": 0.2,
     "curvature from the truth": 0.08,
     "jointly from the truth": 0.07,
@@ -172,6 +174,12 @@ class _Attacker:
         """Try everything on cuts and curvatures, and count."""
         equations = Equations(knowledge, sites)
         guesses: dict[str, Floats] = {}
+        guesses["spaces of cuts"] = search_spaces(
+            knowledge,
+            equations,
+            SHARES["spaces"] * self.seconds,
+            lambda t, X: self._report("spaces", t, X),
+        )
         guess = start_from_landmarks(knowledge, equations, seed=0)
         for name, joint in (("curvature", False), ("jointly", True)):
             guess = self._fit(equations, name, guess, joint)

@@ -179,7 +179,7 @@ def test_the_whole_attack_reports_all_it_tried(runs: dict[str, tuple[Settings, P
     lines: list[str] = []
     report = attack(*runs["private"], 0.01, lines.append)
     assert set(report.attempts) == {
-        "fitted, curvature", "fitted, jointly", "differences of cuts",
+        "spaces of cuts", "fitted, curvature", "fitted, jointly", "differences of cuts",
         "upper limit, fitted, curvature from the truth", "upper limit, fitted, jointly from the truth",
     }  # fmt: skip
     assert report.rows == 75
@@ -234,7 +234,7 @@ def test_sums_of_models_are_sums_of_rows_and_their_differences_give_rows_away(
     (sums,), units = sums_of_rows(record, settings.terms)
     feature_map = feature_map_of(record[-1], 0)
     attacker = DifferencesOfModels(feature_map, sums, units[:, 0], 1.0, np.empty((0, 3)))
-    np.testing.assert_allclose(sums, duals @ attacker.g(truth), atol=1e-7)
+    np.testing.assert_allclose(sums, duals @ attacker.spaces.g(truth), atol=1e-7)
     # The last steps: nearly all rows that still change are read, and nothing else is taken for one.
     last = len(sums) - 1
     changing = truth[np.abs(np.diff(duals[last - 30 :], axis=0)).max(axis=0) > 1e-6]

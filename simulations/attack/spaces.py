@@ -1,0 +1,86 @@
+"""Rows that lie in a space: what differences of sums that are about few rows give away.
+
+The map is known, so the coordinator can map any point it likes. A point of p cells whose (f, 1) lies in a space of m
+dimensions fulfils rank + 1 - m equations; where these are more than p, the points that fulfil them are the rows that
+the space is made of (as sources are found in array processing: MUSIC, Schmidt 1986).
+"""
+
+import numpy as np
+
+from flower_pansvm.nystroem import NystromMap
+from simulations.attack.equations import slopes_of_map
+from simulations.attack.knowledge import Floats
+
+CANDIDATES, STARTS, STEPS = 2000, 100, 30
+"""Points around the landmarks; the best of them, from which rows are looked for; steps of Levenberg and Marquardt."""
+
+SAME = 0.02
+"""Points no further apart are one, in standard deviations of a column, root mean square."""
+
+
+class RowsInSpaces:
+    """Looks for the rows that spaces are made of.
+
+    Parameters
+    ----------
+    feature_map : NystromMap
+        The model's feature map, of the rbf kernel.
+    spread : float
+        Standard deviation of rows about landmarks.
+    unit : ndarray of shape (rank + 1,) or float
+        Units of the spaces' coordinates.
+    """
+
+    def __init__(self, feature_map: NystromMap, spread: float, unit: Floats | float = 1.0) -> None:
+        self.map, self.spread = feature_map, spread
+        self.unit = np.full(feature_map.rank + 1, 1.0) * unit
+        self.generator = np.random.default_rng(0)
+
+    def g(self, X: Floats) -> Floats:
+        """Return (f(x), 1) of points, shape (points, rank + 1)."""
+        mapped: Floats = np.column_stack([self.map.transform(X), np.ones(len(X))]) / self.unit
+        return mapped
+
+    def nearest(self, outside: Floats, known: Floats) -> tuple[Floats, Floats]:
+        """Return points whose g is nearest to a space, the nearest first, and the length of its part outside.
+
+        Parameters
+        ----------
+        outside : ndarray of shape (rank + 1, directions)
+            Orthonormal directions, those that the space has no part of.
+        known : ndarray of shape (rows, features)
+            Rows that are tried as they are.
+        """
+        landmarks = self.map.landmarks
+        X = landmarks[self.generator.integers(len(landmarks), size=CANDIDATES)]
+        X = np.vstack([known, X + self.spread * self.generator.standard_normal(X.shape)])
+        X = X[np.argsort(np.square(self.g(X) @ outside).sum(axis=1))[:STARTS]]
+        X, left = self._moved_inside(X, outside)
+        order = np.argsort(left)
+        return X[order], left[order]
+
+    def _moved_inside(self, X: Floats, outside: Floats) -> tuple[Floats, Floats]:
+        """Return points moved to where as little as possible of their g is outside, and how much that is."""
+        damping = np.full(len(X), 1e-2)
+        left = self.g(X) @ outside
+        cost = np.square(left).sum(axis=1)
+        for _ in range(STEPS):
+            slopes = slopes_of_map(self.map, X) / self.unit[:-1] @ outside[:-1]
+            squares = slopes @ slopes.transpose(0, 2, 1)
+            sizes = np.einsum("iaa->i", squares) / X.shape[1] + np.finfo(np.float64).tiny
+            squares += (damping * sizes + 1e-15)[:, None, None] * np.eye(X.shape[1])
+            tried = X - np.linalg.solve(squares, np.einsum("iar,ir->ia", slopes, left)[..., None])[..., 0]
+            then = self.g(tried) @ outside
+            after = np.square(then).sum(axis=1)
+            better = after < cost
+            X, left = np.where(better[:, None], tried, X), np.where(better[:, None], then, left)
+            cost, damping = np.where(better, after, cost), np.where(better, damping / 3.0, damping * 4.0)
+        return X, np.sqrt(cost)
+
+
+def merged(rows: Floats, more: Floats) -> Floats:
+    """Return rows and of the others, one after the other, those that are not near one that is there already."""
+    for one in more:
+        if not len(rows) or np.square(rows - one).mean(axis=1).min() > SAME**2:
+            rows = np.vstack([rows, one])
+    return rows
