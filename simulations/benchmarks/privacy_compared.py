@@ -79,7 +79,7 @@ class System(NamedTuple):
 
 
 def by_sums(ran: Ran) -> Read:
-    """Fit rows to all sums, and solve differences; of all ways the one that finds most."""
+    """Fit rows to all sums, solve differences, look in spaces; of all ways the one that finds most."""
     tried = attack(ran.settings, ran.folder, ran.minutes, lambda _: None)
     ways = {name: one for name, one in tried.attempts.items() if not name.startswith(UPPER_LIMIT)}
     best = max(ways, key=lambda name: (ways[name].exact, ways[name].within_10))
