@@ -1,9 +1,7 @@
 """The local work of PAN-SVM: warm start and cutting planes (Lu 2016, Algorithm 2)."""
 
 import math
-import warnings
 from dataclasses import replace
-from threading import Lock
 from typing import cast
 
 import numpy as np
@@ -13,7 +11,7 @@ from clients.gate.blur import Noised, add_noise, check_blurred, draw_of, sites_o
 from clients.gate.requests import asked_problems, check_size
 from clients.gate.terms import defends, least_blur
 from clients.site import Site
-from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.arrays import Floats
 from flower_pansvm.cutting_planes.cuts import Answer, Labels, Question, cuts_at
 from flower_pansvm.cutting_planes.noise import noise_in, normal, rows_to_blur
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
@@ -23,16 +21,12 @@ from flower_pansvm.tasks import cutting_planes as tasks
 WARM_START_ROWS = 10_000
 """Rows that a local model is fitted to; more would only polish a first guess, and so would more passes over them."""
 
-WARM_START_PASSES = 200
+WARM_START_STEPS = 45
+"""Steps of L-BFGS. More of them fit a site's model closer to its own rows, which takes the mean of all models farther
+from the best, more often than not."""
 
-LARGEST_PRODUCTS = 4096
-"""So many rows, or fewer, are fitted by way of their inner products (128 MB at most), which all classes share."""
-
-WARM_START_STEPS, WARM_START_TOLERANCE = 50_000, 0.01
-"""Of the solver that works on inner products."""
-
-_one_fit = Lock()
-"""liblinear has one random generator for the whole process: of two fits at a time, neither could be repeated."""
+SMOOTHED = 0.1
+"""Distance from the margin, in z, within which the hinge of the warm start is a parabola: L-BFGS needs a gradient."""
 
 START_NOISE = 0.2
 """Length of the noise in the mean of the sites' local models, as a share of the models' length."""
@@ -48,7 +42,6 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> Noised[tasks.War
     check_size(site, sum(problem.rank + 1.0 for problem in problems))
     weights = [np.zeros(problem.rank + 1) for problem in problems]
     rows = np.zeros(len(problems))
-    shared = _Inner(site)
     for i, problem in enumerate(problems):
         labels = labels_of(site, problem)
         chosen = np.flatnonzero(labels.y)
@@ -58,11 +51,9 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> Noised[tasks.War
         if len(np.unique(y)) == 2:
             local_C = problem.C * problem.rows / weight.sum()
             rows[i] = np.abs(labels.y) @ labels.weight
-            if len(chosen) <= LARGEST_PRODUCTS:
-                found = _svm_by_products(*shared.of(problem.feature_map, chosen), y, weight, local_C)
-            else:
-                found = _svm(site.mapped_train(problem.feature_map)(chosen), y, weight, local_C)
-            weights[i] = found * rows[i]
+            weights[i] = rows[i] * near_optimum(
+                site.mapped_train(problem.feature_map)(chosen), y, weight, local_C
+            )
 
     def noise() -> dict[str, Floats]:
         parts = [_start_noise(site, *one) for one in zip(problems, weights, strict=True)]
@@ -135,48 +126,25 @@ def _start_noise(site: Site, problem: Problem, weights: Floats) -> Floats:
     return cast("Floats", size * numbers)
 
 
-class _Inner:
-    """Mapped rows and their inner products, kept for the next problem: one versus the rest, they are the same."""
+def near_optimum(F: Floats, y: Floats, weight: Floats, C: float) -> Floats:
+    """Return weights and bias of a linear SVM over rows, nearly, shape (rank + 1,).
 
-    def __init__(self, site: Site) -> None:
-        self.site = site
-        self.which: tuple[int, bytes] = -1, b""
-        self.F, self.products = np.empty((0, 0)), np.empty((0, 0))
+    Minimises ||w||^2 / 2C + the sum of weight times the smoothed hinge. Any point is a valid start, so single precision
+    and few steps will do.
+    """
+    from scipy.optimize import minimize  # noqa: PLC0415 - each message may start a process
 
-    def of(self, number: int, rows: Ints) -> tuple[Floats, Floats]:
-        """Return rows mapped by a feature map, shape (rows, rank), and their inner products, shape (rows, rows)."""
-        which = number, rows.tobytes()
-        if which != self.which:
-            self.F = self.site.mapped_train(number)(rows)
-            narrow = self.F.astype(np.float32)  # only for a first guess
-            self.which, self.products = which, (narrow @ narrow.T).astype(np.float64)
-        return self.F, self.products
+    narrow, signed = F.astype(np.float32), y.astype(np.float32)
 
+    def loss(point: Floats) -> tuple[float, Floats]:
+        w, b = point[:-1].astype(np.float32), np.float32(point[-1])
+        z = 1.0 - signed * (narrow @ w + b)
+        slope = np.clip((z + SMOOTHED) / (2.0 * SMOOTHED), 0.0, 1.0)
+        hinge = np.where(z > SMOOTHED, z, SMOOTHED * slope**2)
+        pull = -weight * y * slope
+        gradient = np.append(point[:-1] / C + pull.astype(np.float32) @ narrow, pull.sum())
+        return 0.5 * float(point[:-1] @ point[:-1]) / C + float(weight @ hinge), gradient
 
-def _svm_by_products(F: Floats, products: Floats, y: Floats, weight: Floats, C: float) -> Floats:
-    """Return weights and bias of a linear SVM over rows with given inner products, shape (rank + 1,)."""
-    from sklearn.svm import SVC  # noqa: PLC0415 - each message may start a process
-
-    solver = SVC(C=C, kernel="precomputed", tol=WARM_START_TOLERANCE, max_iter=WARM_START_STEPS, cache_size=1)
-    with warnings.catch_warnings():
-        _ignore_convergence()
-        solver.fit(products, y, sample_weight=weight)
-    return np.append(solver.dual_coef_[0] @ F[solver.support_], solver.intercept_[0])
-
-
-def _svm(F: Floats, y: Floats, weight: Floats, C: float) -> Floats:
-    """Return weights and bias of a linear SVM over rows, shape (rank + 1,)."""
-    from sklearn.svm import LinearSVC  # noqa: PLC0415 - each message may start a process
-
-    solver = LinearSVC(C=C, loss="hinge", dual=True, max_iter=WARM_START_PASSES, random_state=0)
-    with _one_fit, warnings.catch_warnings():
-        _ignore_convergence()
-        solver.fit(F, y, sample_weight=weight)
-    return np.append(solver.coef_[0], solver.intercept_[0])
-
-
-def _ignore_convergence() -> None:
-    """Have no solver warn that it has not converged, which it need not: any point is a valid start."""
-    from sklearn.exceptions import ConvergenceWarning  # noqa: PLC0415 - each message may start a process
-
-    warnings.simplefilter("ignore", ConvergenceWarning)
+    options = {"maxiter": WARM_START_STEPS, "maxcor": WARM_START_STEPS, "ftol": 0.0}
+    found = minimize(loss, np.zeros(F.shape[1] + 1), jac=True, method="L-BFGS-B", options=options)
+    return cast("Floats", found.x)

@@ -52,6 +52,7 @@ def run_with_a_murder(
             "sites": SITES,
             "out": str(out),
             "timeout": 60,
+            "tol": 0.01,  # noise keeps the bounds of 105 rows further apart than the default, one time in ten
             **{k.replace("_", "-"): v for k, v in config.items()},
         }
     )

@@ -1,5 +1,6 @@
 """Training on real data: as few round trips as promised, nobody given away, many classes, much data."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -46,13 +47,15 @@ def test_few_round_trips_and_no_row_isolated_with_the_papers_settings(
 
 
 @pytest.mark.slow
-def test_a9a_takes_at_most_nine_rounds_and_is_as_accurate_as_a_central_svc(shared_data: Path) -> None:
+def test_a9a_takes_few_rounds_and_is_as_accurate_as_a_central_svc(shared_data: Path) -> None:
     folder = str(shared_data)
     settings = make_settings(
         data="a9a", data_dir=folder, C=1.0, gamma="0.05", landmarks="300", scaling="none", test_fraction=0.0
     )
-    strategy = train_in_process(settings)
-    assert strategy.training.progress[0].rounds <= 9
+    exact, strategy = (train_in_process(replace(settings, preset=preset)) for preset in ("exact", "private"))
+    assert exact.training.progress[0].rounds <= 7
+    # With noise, 8 to 13 over seeds, 10 in the mean.
+    assert strategy.training.progress[0].rounds <= 14
     cells, labels = load_svmlight_file(str(shared_data / "a9a.t.libsvm.gz"), n_features=123)
     X = pd.DataFrame(cells.toarray(), columns=strategy.model.feature_names_in_)
     accuracy = np.mean(strategy.model.predict(X) == labels)
