@@ -31,7 +31,7 @@ def table(tmp_path: Path) -> Path:
         ("svm-ensemble", "a coordinator that looks", "0 / ", "120 / 120 of 120"),
         ("random-kernel", "another hospital", "480 / ", ""),
         ("local-only", "a coordinator that looks", "0 / ", "0 / 0 of 120"),
-        ("dp-svm, epsilon=1", "a coordinator that asks", "0 / ", ""),
+        pytest.param("dp-svm, epsilon=1", "a coordinator that asks", "0 / ", "", marks=pytest.mark.slow),
     ],
 )
 def test_rows_that_are_known_to_be_read_are_counted(
@@ -42,6 +42,7 @@ def test_rows_that_are_known_to_be_read_are_counted(
     assert line[4].startswith(train)  # exactly; in five columns some are near by chance
 
 
+@pytest.mark.slow
 def test_who_took_part_is_told_by_a_model_that_has_learned_rows_by_heart(
     table: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -193,6 +193,7 @@ def peak_of_training(folder: Path, rows: int) -> int:
         tracemalloc.stop()
 
 
+@pytest.mark.slow
 def test_a_run_has_less_in_memory_than_the_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all sites' tables in one process; a run that read them as a whole would hold them more than twice."""
     monkeypatch.setattr("clients.site.LARGEST_KEPT", 0)

@@ -512,7 +512,11 @@ def test_the_factors_make_up_the_sums_of_a_selection(
 
 @pytest.mark.parametrize(
     "settings",
-    [{}, pytest.param({"kernel": "linear"}, marks=pytest.mark.slow), {"strategy": "filter-wrapper"}],
+    [
+        {},
+        pytest.param({"kernel": "linear"}, marks=pytest.mark.slow),
+        pytest.param({"strategy": "filter-wrapper"}, marks=pytest.mark.slow),
+    ],
     ids=str,
 )
 def test_a_selection_isolates_nobody(settings: dict[str, str], small_table: str, tmp_path: Path) -> None:

@@ -67,6 +67,7 @@ def test_compare_leaves_a_table_and_goes_on_to_the_same_one(pansvm: Run, tmp_pat
     assert {name: (tmp_path / "out" / name).read_bytes() for name in FILES} == written
 
 
+@pytest.mark.slow
 def test_schema_and_dropped_columns_are_those_of_every_run(pansvm: Run, tmp_path: Path) -> None:
     """The label is a word and a column holds names: without the two options no run could read the table."""
     frame = pd.DataFrame(

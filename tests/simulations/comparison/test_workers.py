@@ -6,11 +6,14 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.simulations.engines.test_processes import assert_ended, exists
 
 PARENT = """
 import os
 from pathlib import Path
+
 from simulations.comparison.workers import run_each
 from tests.simulations.comparison.test_workers import busy
 
@@ -29,6 +32,7 @@ def busy(folder: str) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_a_busy_process_ends_when_the_one_that_wants_its_work_is_killed(tmp_path: Path) -> None:
     script, file = tmp_path / "parent.py", tmp_path / "pid"
     script.write_text(PARENT.format(folder=str(tmp_path)))
