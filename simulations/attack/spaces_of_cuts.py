@@ -11,7 +11,6 @@ from bisect import bisect
 from collections.abc import Callable
 
 import numpy as np
-from scipy.linalg import qr
 
 from simulations.attack.equations import Equations
 from simulations.attack.knowledge import Floats, Knowledge
@@ -75,14 +74,14 @@ def _spaces_at(one: Floats, sums: Floats, most: int, *, noisy: bool) -> list[tup
 
     def space(size: int) -> tuple[int, Floats]:
         D = near[:size] - near[:size].mean(axis=0)
-        _, lengths, directions = np.linalg.svd(qr(D, mode="r")[0] if len(D) > D.shape[1] else D)
+        _, lengths, directions = np.linalg.svd(np.linalg.qr(D, mode="r"))
         # The largest singular value of a matrix of noise alone.
         least = np.sum(np.sqrt(D.shape)) if noisy else FLAT * lengths[0]
         dimensions = int(np.count_nonzero(lengths > least))
         return dimensions, directions[dimensions:].T
 
     if noisy:
-        found = [space(len(near) // part) for part in (8, 4, 2, 1)]
+        found = [space(max(3, len(near) // part)) for part in (8, 4, 2, 1)]
         return [one for one in found if 0 < one[0] <= most]
     sizes = range(3, len(near) + 1)
     first = bisect(sizes, 0, key=lambda size: size - 1 - space(size)[0])
