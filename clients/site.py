@@ -175,8 +175,14 @@ class Site:
         if len(X) * rank > LARGEST_KEPT:
             return lambda rows: self.mapped(X[rows], number)
         key = ("mapped", number, *self.told_about(number), least_rows(self.context))
-        F = self._cached(key, lambda: np.vstack([self.mapped(X[block], number) for block in blocks(len(X))]))
-        return cast("Floats", F).__getitem__
+
+        def all_mapped() -> Floats:
+            F = np.empty((len(X), rank))
+            for block in blocks(len(X)):
+                F[block] = self.mapped(X[block], number)
+            return F
+
+        return cast("Floats", self._cached(key, all_mapped)).__getitem__
 
     def mapped(self, X: Floats, number: int) -> Floats:
         """Return rows as virtual points of a feature map, shape (rows, rank)."""

@@ -50,9 +50,12 @@ class Kernel:
         # Distances do not change by a shift, but far from the origin their rounding error is large.
         centre = Z.mean(axis=0)
         X, Z = X - centre, Z - centre
-        squares = np.square(X).sum(axis=1)[:, None] + np.square(Z).sum(axis=1) - 2.0 * (X @ Z.T)
-        kernel: Floats = np.exp(-self.gamma * np.maximum(squares, 0.0))
-        return kernel
+        kernel: Floats = np.square(X).sum(axis=1)[:, None] + np.square(Z).sum(axis=1)
+        kernel -= 2.0 * (X @ Z.T)
+        # In place: a matrix of all rows and landmarks is much to write anew at each step.
+        np.maximum(kernel, 0.0, out=kernel)
+        kernel *= -self.gamma
+        return np.exp(kernel, out=kernel)
 
     def self_bound(self, squared_norm: float) -> float:
         """Return the largest k(x, x) over all rows with ||x||^2 at most ``squared_norm``."""
