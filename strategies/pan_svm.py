@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from logging import INFO
+from logging import INFO, WARNING
 from typing import Any
 
 import numpy as np
@@ -82,6 +82,9 @@ class PanSVM(PhasedStrategy):
     def summary(self) -> None:
         """Log what is about to run; with the preset ``paper`` also which other settings are not as published."""
         super().summary()
+        if self.settings.preset != "private":
+            text = "preset=%s sums without noise, and patients' rows can be computed from that: see docs/threat-model.md"
+            log(WARNING, text, self.settings.preset)
         missing = self.settings.unpublished
         if missing:
             log(

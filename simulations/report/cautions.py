@@ -148,6 +148,17 @@ def unprotected(result: Result) -> str:
     )
 
 
+def exact_slopes(result: Result) -> str:
+    """Tell that rows can be computed from what the coordinator was told."""
+    told = {(one["task"], one["how"]) for one in result.get("disclosed") or []}
+    if not told & {("cuts", "summed"), ("consensus", "summed")}:
+        return ""
+    return (
+        "The coordinator was told exact sums over the patients next to the margin, many times. Values of single "
+        "patients can be computed from these, though not whose they are: treat what it has received as patients’ data."
+    )
+
+
 CAUTIONS = (
     no_model,
     not_tried,
@@ -160,5 +171,6 @@ CAUTIONS = (
     noisy_counts,
     not_converged,
     constant_columns,
+    exact_slopes,
     unprotected,
 )

@@ -20,6 +20,7 @@ GOOD: dict[str, Any] = {
     "constant_columns": [],
     "converged": True,
     "tested_on_distorted_rows": False,
+    "disclosed": [{"task": "cuts", "how": "noised"}, {"task": "scores", "how": "summed"}],
 }
 
 
@@ -47,6 +48,8 @@ def test_a_good_run_has_none() -> None:
         ({"aggregation": "plain"}, "Nothing was masked"),
         ({"tested_on_distorted_rows": True}, "tried on distorted data"),
         ({"count_noise": 3.2}, "each is off by about 3.2"),
+        ({"disclosed": [{"task": "cuts", "how": "summed"}]}, "can be computed from these"),
+        ({"disclosed": [{"task": "consensus", "how": "summed"}]}, "can be computed from these"),
     ],
 )
 def test_a_caution_is_there_where_it_is_true(changes: dict[str, Any], words: str) -> None:
