@@ -83,7 +83,7 @@ class PanSVM(PhasedStrategy):
         """Log what is about to run; with the preset ``paper`` also which other settings are not as published."""
         super().summary()
         if self.settings.preset != "private":
-            text = "preset=%s sums without noise, and patients' rows can be computed from that: see docs/threat-model.md"
+            text = "preset=%s: sums without noise, from which patients' rows can be computed (docs/threat-model.md)"
             log(WARNING, text, self.settings.preset)
         missing = self.settings.unpublished
         if missing:
