@@ -151,7 +151,7 @@ def unprotected(result: Result) -> str:
 def exact_slopes(result: Result) -> str:
     """Tell that rows can be computed from what the coordinator was told."""
     told = {(one["task"], one["how"]) for one in result.get("disclosed") or []}
-    if not told & {("cuts", "summed"), ("consensus", "summed")}:
+    if not told & {("cuts", "summed"), ("rff_cuts", "summed"), ("consensus", "summed")}:
         return ""
     return (
         "The coordinator was told exact sums over the patients next to the margin, many times. Values of single "

@@ -49,6 +49,7 @@ def test_a_good_run_has_none() -> None:
         ({"tested_on_distorted_rows": True}, "tried on distorted data"),
         ({"count_noise": 3.2}, "each is off by about 3.2"),
         ({"disclosed": [{"task": "cuts", "how": "summed"}]}, "can be computed from these"),
+        ({"disclosed": [{"task": "rff_cuts", "how": "summed"}]}, "can be computed from these"),
         ({"disclosed": [{"task": "consensus", "how": "summed"}]}, "can be computed from these"),
     ],
 )
