@@ -171,7 +171,7 @@ class Site:
     def mapped_train(self, number: int) -> Mapped:
         """Return a function from some of the training rows to their virtual points F[rows] by a feature map."""
         X = self.train().X
-        rank = self.feature_map(number).rank
+        rank = self._feature_map(number).normalization.shape[1]
         if len(X) * rank > LARGEST_KEPT:
             return lambda rows: self.mapped(X[rows], number)
         key = ("mapped", number, *self.told_about(number), least_rows(self.context))

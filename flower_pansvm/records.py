@@ -120,6 +120,11 @@ def get(content: RecordDict, group: str, sender: str = COORDINATOR) -> dict[str,
     return values
 
 
+def get_one(content: RecordDict, group: str, name: str) -> ConfigRecordValues | None:
+    """Return one text or number of a group of a site's own state without reading the others; None if there is none."""
+    return cast(ConfigRecord, content[f"{group}.values"]).get(name) if has(content, group) else None
+
+
 def has(content: RecordDict, group: str) -> bool:
     """Return whether the content has a group of this name."""
     return f"{group}.values" in content

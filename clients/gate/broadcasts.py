@@ -40,18 +40,18 @@ def recall(context: Context, broadcast: Broadcast[M]) -> M:
 
 def digest_of(context: Context, broadcast: Broadcast[Any]) -> str:
     """Return the digest of a broadcast; raises FederationError if this site has not received it."""
-    digests = _digests(context)
-    if broadcast.name not in digests:
+    known = records.get_one(context.state, DIGESTS, broadcast.name)
+    if known is None:
         raise FederationError(
             f"Site '{site_name(context)}' has not received the broadcast '{broadcast.name}'. It joined too late or its "
             "node was started again during the run; start the run again."
         )
-    return digests[broadcast.name]
+    return cast(str, known)
 
 
 def was_told(context: Context, broadcast: Broadcast[Any]) -> bool:
     """Return whether this site has received a broadcast."""
-    return broadcast.name in _digests(context)
+    return records.get_one(context.state, DIGESTS, broadcast.name) is not None
 
 
 def told(context: Context, content: RecordDict) -> dict[str, str]:

@@ -255,7 +255,7 @@ class _Sums:
         """Return the sums."""
         curvature = np.empty(0)
         if self.leading >= 0:
-            curvature = np.append(self.triangle[np.tril_indices(self.leading + 1)], self.diagonal)
+            curvature = np.append(self.triangle[np.tri(self.leading + 1, dtype=np.bool_)], self.diagonal)
         return Answer(Cuts(self.a, self.d, self.m, self.loss), curvature)
 
     def _add_cuts(self, F: Floats, y: Floats, c: Floats) -> None:

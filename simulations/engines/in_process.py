@@ -2,6 +2,7 @@
 
 import itertools
 import os
+import time
 import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -21,13 +22,19 @@ from flower_pansvm.terms import Scalar
 COORDINATOR = 1
 """Node id of the coordinator, as in Flower."""
 
+LEAST_BUSY = 1.25
+"""Processors that several sites at a time have to keep busy; else a run's next messages of the kind are answered one
+after the other. With small tables the work is Python's own, of which one thread at a time can run: others only disturb
+it. Nor do they help where other processes have the processors."""
+
 
 class InProcessGrid(Grid):
     """Sites that live in this process, one Flower context each.
 
     Every message is turned into bytes and back in both directions, so that what works here works over a
     network. Each site computes with one thread, as on a simulated node with one CPU, so that both engines compute
-    the same numbers; as many sites as there are processors answer at the same time.
+    the same numbers. As many sites as there are processors answer at the same time, but for kinds of messages with
+    which that has not paid (`LEAST_BUSY`).
 
     Parameters
     ----------
@@ -60,6 +67,7 @@ class InProcessGrid(Grid):
             node_id: Context(run_id, node_id, dict(config), RecordDict(), dict(run_config))
             for node_id, config in enumerate(node_configs, start=COORDINATOR + 1)
         }
+        self._one_at_a_time: set[str] = set()
         self._numbers = itertools.count(1)
         self._replies: dict[str, Message] = {}
         TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = run_id, COORDINATOR, 0
@@ -91,18 +99,20 @@ class InProcessGrid(Grid):
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
         """Have each site answer its message at once, several at the same time, and return the message ids."""
         numbered = [(str(next(self._numbers)), message) for message in messages]
-        limit = _thread_pools().limit
+        kinds = {message.metadata.message_type for _, message in numbered}
+        threads = 1 if kinds <= self._one_at_a_time else os.cpu_count()
+        limit, started, before = _thread_pools().limit, time.perf_counter(), time.process_time()
         with (
             limit(limits=1),
             warnings.catch_warnings(),
             # The limit of OpenMP is a thread's own and not the process's.
-            ThreadPoolExecutor(
-                os.cpu_count(), initializer=lambda: limit(limits=1, user_api="openmp")
-            ) as pool,
+            ThreadPoolExecutor(threads, initializer=lambda: limit(limits=1, user_api="openmp")) as pool,
         ):
             # Sites ignore it themselves, but the filters are the process's: of two at a time, one undoes the other's.
             warnings.filterwarnings("ignore", category=ConvergenceWarning, module="sklearn")
             replies = list(pool.map(self._answer, *zip(*numbered, strict=True))) if numbered else []
+        if time.process_time() - before < LEAST_BUSY * (time.perf_counter() - started):
+            self._one_at_a_time |= kinds
         self._replies.update(zip((number for number, _ in numbered), replies, strict=True))
         self.replies.extend(replies)
         return [number for number, _ in numbered]

@@ -14,7 +14,7 @@ def curvature_matrix(curvature: NDArray[np.float64], rank: int, leading: int) ->
     inner = [*range(leading), rank]
     lower = np.zeros((leading + 1, leading + 1))
     triangle = (leading + 1) * (leading + 2) // 2
-    lower[np.tril_indices(leading + 1)] = curvature[:triangle]
+    lower[np.tri(leading + 1, dtype=np.bool_)] = curvature[:triangle]
     matrix = np.zeros((rank + 1, rank + 1))
     matrix[np.ix_(inner, inner)] = lower + np.tril(lower, -1).T
     rest = np.arange(leading, rank)

@@ -20,8 +20,9 @@ from strategies.master.progress import Progress
 MAX_ROUNDS = 1000
 """No training takes more round trips."""
 
-WORKERS = 2
-"""Problems whose master is solved at the same time."""
+WORKERS, LARGE = 2, 500
+"""Problems whose master is solved at the same time if they have more coordinates than so many. With fewer, threads
+wait for Python's interpreter and for each other longer than they compute."""
 
 Ask = Callable[[Mapping[int, Question]], Mapping[int, Answer]]
 """``ask({problem: question})`` returns, summed over all sites, the answer to each problem's question."""
@@ -92,8 +93,9 @@ def solve(
             return None
         return searches[i].next(states[i], wanted[i], answer, share)
 
+    workers = WORKERS if max((problem.rank for problem in problems), default=0) > LARGE else 1
     # On matrices as small as the master's, threads only wait for each other: many times slower on a busy machine.
-    with threadpool_limits(limits=1), ThreadPoolExecutor(WORKERS) as pool:
+    with threadpool_limits(limits=1), ThreadPoolExecutor(workers) as pool:
         for number in range(1, most_rounds + 1):
             if not any(needed is None or i < needed for i in wanted):
                 break
