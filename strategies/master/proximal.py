@@ -9,6 +9,8 @@ Newton* step (Luksan and Vlcek 1998) puts them together:
 An error in H costs speed and never correctness: the points only say where the sites are asked next.
 """
 
+from contextlib import suppress
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, qr, solve_triangular
@@ -33,15 +35,44 @@ RIDGE = 1e-9
 """Added to the diagonal of the curvature, in shares of its mean, so that it can be decomposed."""
 
 
+class TrustedCurvature:
+    """A curvature of the loss for every factor tau, decomposed once for all the rounds that it serves.
+
+    Parameters
+    ----------
+    curvature : ndarray of shape (rank + 1, rank + 1)
+        H, the second derivative of the smoothed loss.
+    C : float
+        Penalty.
+    noisy : bool, optional
+        Whether the curvature holds noise.
+
+    Attributes
+    ----------
+    roots : list
+        R of every tau, with R^T R = I + tau C H; without those of which there is none.
+    steps : tuple of float
+        Shares of the way to each minimiser at which the sites are asked.
+    """
+
+    def __init__(self, curvature: NDArray[np.float64], C: float, *, noisy: bool = False) -> None:
+        trust: tuple[float, ...] = NOISY_TRUST if noisy else TRUST
+        self.steps: tuple[float, ...] = NOISY_STEPS if noisy else STEPS
+        coupled = np.count_nonzero(curvature, axis=0) > 1
+        block, diagonal = curvature[np.ix_(coupled, coupled)], np.diag(curvature)
+        self.roots: list[_Root] = []
+        for tau in trust:
+            with suppress(LinAlgError):
+                self.roots.append(_Root(block, diagonal, coupled, tau * C))
+
+
 def proximal_points(
     best: NDArray[np.float64],
     cuts: Cuts,
     beta: NDArray[np.float64],
-    curvature: NDArray[np.float64],
+    curvature: TrustedCurvature,
     C: float,
     rows: float,
-    *,
-    noisy: bool = False,
 ) -> NDArray[np.float64]:
     """Return points on the ways from the best point to the minimisers for every tau.
 
@@ -53,30 +84,25 @@ def proximal_points(
         All cutting planes so far.
     beta : ndarray of shape (cuts,)
         The master's dual variables.
-    curvature : ndarray of shape (rank + 1, rank + 1)
-        H, the second derivative of the smoothed loss.
+    curvature : TrustedCurvature
+        What is known of the loss's second derivative.
     C, rows : float
         Penalty, and number of rows in the sums.
-    noisy : bool, optional
-        Whether the curvature holds noise.
 
     Returns
     -------
     ndarray of shape (points, rank + 1)
         Fewer, perhaps none, where a decomposition or a quadratic program fails.
     """
-    slopes = np.column_stack([cuts.a, cuts.d])
-    heights = cuts.m - slopes @ best
+    heights = cuts.m - cuts.a @ best[:-1] - cuts.d * best[-1]
     used = beta > 0
     used[np.argsort(-heights)[:NEAREST_CUTS]] = True
+    slopes = np.column_stack([cuts.a[used], cuts.d[used]])
     points = [np.empty((0, len(best)))]
-    trust, steps = (NOISY_TRUST, NOISY_STEPS) if noisy else (TRUST, STEPS)
-    for tau in trust:
-        try:
-            target = _minimiser(best, slopes[used], heights[used], tau * curvature, C, rows)
-        except (LinAlgError, TrainingError):
-            continue
-        points.append(best + np.array(steps)[:, None] * (target - best))
+    for root in curvature.roots:
+        with suppress(LinAlgError, TrainingError):
+            target = _minimiser(best, slopes, heights[used], root, C, rows)
+            points.append(best + np.array(curvature.steps)[:, None] * (target - best))
     return np.vstack(points)
 
 
@@ -84,12 +110,11 @@ def _minimiser(
     best: NDArray[np.float64],
     slopes: NDArray[np.float64],
     heights: NDArray[np.float64],
-    curvature: NDArray[np.float64],
+    root: "_Root",
     C: float,
     rows: float,
 ) -> NDArray[np.float64]:
-    """Return x = best + step; in u = R step, R^T R = I + C H, the metric of the program is the identity."""
-    root = _Root(curvature, C)
+    """Return x = best + step; in u = R step the metric of the program is the identity."""
     gradient = np.append(best[:-1], 0.0)
     sides = root.solve(np.column_stack([gradient, slopes.T]), transposed=True)
     # The step is a combination of these directions.
@@ -101,22 +126,33 @@ def _minimiser(
 
 
 class _Root:
-    """R with R^T R = I + C H. Where many landmarks leave H little more than a diagonal, R is no more than that, too."""
+    """R with R^T R = I + C H. Where many landmarks leave H little more than a diagonal, R is no more than that, too.
 
-    def __init__(self, curvature: NDArray[np.float64], C: float) -> None:
-        diagonal = C * np.diag(curvature)
-        diagonal[:-1] += 1.0
-        diagonal += RIDGE * diagonal.mean()
-        self.coupled = np.count_nonzero(curvature, axis=0) > 1
-        block = C * curvature[np.ix_(self.coupled, self.coupled)]
-        np.fill_diagonal(block, diagonal[self.coupled])
-        if (diagonal[~self.coupled] <= 0).any():
+    ``coupled`` are the coordinates with more than that, and ``block`` is H between them.
+    """
+
+    def __init__(
+        self,
+        block: NDArray[np.float64],
+        diagonal: NDArray[np.float64],
+        coupled: NDArray[np.bool_],
+        C: float,
+    ) -> None:
+        sizes = C * diagonal
+        sizes[:-1] += 1.0
+        sizes += RIDGE * sizes.mean()
+        if (sizes[~coupled] <= 0).any():
             raise LinAlgError
-        self.block, self.sizes = cholesky(block), np.sqrt(diagonal[~self.coupled])[:, None]
+        square = C * block
+        np.fill_diagonal(square, sizes[coupled])
+        self.coupled, self.block = coupled, cholesky(square)
+        self.sizes = np.sqrt(sizes[~coupled])[:, None]
 
     def solve(self, right: NDArray[np.float64], *, transposed: bool = False) -> NDArray[np.float64]:
         """Return R^-1 right, or R^-T right; shape (rank + 1, columns)."""
         found = np.empty(right.shape)
         found[~self.coupled] = right[~self.coupled] / self.sizes
-        found[self.coupled] = solve_triangular(self.block, right[self.coupled], trans=int(transposed))
+        found[self.coupled] = solve_triangular(
+            self.block, right[self.coupled], trans=int(transposed), check_finite=False
+        )
         return found

@@ -14,7 +14,7 @@ from flower_pansvm.cutting_planes.cuts import Answer, Question
 from strategies.master.curvature import curvature_matrix, curvature_size
 from strategies.master.noisy_curvature import NoisyCurvature
 from strategies.master.progress import Progress
-from strategies.master.proximal import proximal_points
+from strategies.master.proximal import TrustedCurvature, proximal_points
 
 FIRST_STEP = 0.02
 """The shortest step on the line; the steps are in geometric progression from it to 1."""
@@ -61,7 +61,7 @@ class PointSearch:
         self.distance = math.inf
         self.idle = 0
         self.noisy = NoisyCurvature()
-        self.curvature: NDArray[np.float64] | None = None  # the latest
+        self.curvature: TrustedCurvature | None = None  # the latest
         self.age = 0  # in rounds
 
     def first(self, progress: Progress, starts: NDArray[np.float64], numbers: int) -> Question:
@@ -84,19 +84,15 @@ class PointSearch:
         best, master, problem = progress.best, progress.master, progress.problem
         points = line_points(best, np.append(master.w, master.b), self.steps if stalled else self.steps[-1:])
         if question.leading >= 0:
-            self.curvature, self.age = curvature_matrix(answer.curvature, problem.rank, question.leading), 0
-            if problem.noise is not None:
-                self.curvature = self.noisy.take(self.curvature, question.leading)
+            latest = curvature_matrix(answer.curvature, problem.rank, question.leading)
+            noisy = problem.noise is not None
+            if noisy:
+                latest = self.noisy.take(latest, question.leading)
+            self.curvature, self.age = TrustedCurvature(latest, problem.C, noisy=noisy), 0
         self.age += 1
         if self.curvature is not None:
             found = proximal_points(
-                best,
-                progress.believed_cuts(),
-                master.beta,
-                self.curvature,
-                problem.C,
-                problem.rows,
-                noisy=problem.noise is not None,
+                best, progress.believed_cuts(), master.beta, self.curvature, problem.C, problem.rows
             )
             points = np.vstack([points, found])
         due = problem.rank <= SMALL or self.width > LAST_WIDTH or self.age >= RENEWED

@@ -14,6 +14,7 @@ from strategies.master.proximal import (
     NOISY_TRUST,
     STEPS,
     TRUST,
+    TrustedCurvature,
     proximal_points,
 )
 
@@ -39,6 +40,19 @@ def model(x: Matrix, best: Matrix, cuts: Cuts, curvature: Matrix, C: float) -> f
     return float(0.5 * x[:-1] @ x[:-1] + C * loss + 0.5 * C * step @ curvature @ step)
 
 
+def points_of(
+    best: Matrix,
+    cuts: Cuts,
+    beta: Matrix,
+    curvature: Matrix,
+    C: float,
+    rows: float,
+    *,
+    noisy: bool = False,
+) -> Matrix:
+    return proximal_points(best, cuts, beta, TrustedCurvature(curvature, C, noisy=noisy), C, rows)
+
+
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
 def test_where_one_cut_is_all_there_is_the_minimiser_is_the_newton_step(C: float) -> None:
     # One cut far above 0 is the gradient of a loss, so the model is quadratic.
@@ -47,7 +61,7 @@ def test_where_one_cut_is_all_there_is_the_minimiser_is_the_newton_step(C: float
     cuts = Cuts(rng.normal(size=(1, 4)), rng.normal(size=1), np.array([1e3]), np.zeros(1))
     slope = np.append(cuts.a[0], cuts.d[0])
     gradient = np.append(best[:-1], 0.0) - C * slope
-    points = proximal_points(best, cuts, np.ones(1), curvature, C, rows=10.0)
+    points = points_of(best, cuts, np.ones(1), curvature, C, rows=10.0)
     for i, tau in enumerate(TRUST):
         second = np.diag([1.0] * 4 + [0.0]) + tau * C * curvature
         newton = best - np.linalg.solve(second, gradient)
@@ -56,9 +70,7 @@ def test_where_one_cut_is_all_there_is_the_minimiser_is_the_newton_step(C: float
 
 def test_without_cuts_it_is_the_newton_step_of_the_weights_alone() -> None:
     best, curvature = np.array([1.0, -2.0, 3.0]), some_curvature(0, rank=2, rows=10.0)
-    points = proximal_points(
-        best, some_cuts(0, 0, 2, 1.0), np.empty(0), curvature, 2.0, rows=10.0, noisy=False
-    )
+    points = points_of(best, some_cuts(0, 0, 2, 1.0), np.empty(0), curvature, 2.0, rows=10.0, noisy=False)
     for i, tau in enumerate(TRUST):
         second = np.diag([1.0, 1.0, 0.0]) + tau * 2.0 * curvature
         newton = best - np.linalg.solve(second, np.append(best[:-1], 0.0))
@@ -69,7 +81,7 @@ def test_without_cuts_it_is_the_newton_step_of_the_weights_alone() -> None:
 def test_the_points_are_on_the_way_to_each_minimiser(noisy: bool) -> None:
     best = np.random.default_rng(0).normal(size=5)
     curvature, cuts = some_curvature(0, 4, 10.0), some_cuts(0, 6, 4, 10.0)
-    points = proximal_points(best, cuts, np.ones(6), curvature, 1.0, rows=10.0, noisy=noisy)
+    points = points_of(best, cuts, np.ones(6), curvature, 1.0, rows=10.0, noisy=noisy)
     trust, steps = (NOISY_TRUST, NOISY_STEPS) if noisy else (TRUST, STEPS)
     assert points.shape == (len(trust) * len(steps), 5)
     for way in np.split(points, len(trust)):
@@ -89,7 +101,7 @@ def test_nothing_nearby_is_better_than_a_minimiser(
     rng, C, rows = np.random.default_rng(seed), 10.0**log_C, 10.0**log_rows
     best, curvature = rng.normal(size=rank + 1), some_curvature(seed, rank, rows)
     cuts = some_cuts(seed, count, rank, rows)
-    points = proximal_points(best, cuts, np.ones(count), curvature, C, rows)
+    points = points_of(best, cuts, np.ones(count), curvature, C, rows)
     for i, tau in enumerate(TRUST):
         found = points[len(STEPS) * (i + 1) - 1]
         least = model(found, best, cuts, tau * curvature, C)
@@ -109,15 +121,15 @@ def test_only_the_highest_cuts_and_those_that_hold_up_the_master_count(
     beta[order[0]] = 0.3
     kept = order[[0, -2, -1]]
     few = Cuts(cuts.a[kept], cuts.d[kept], cuts.m[kept], cuts.loss[kept])
-    found = proximal_points(best, cuts, beta, curvature, 1.0, 5.0)
-    assert found == pytest.approx(proximal_points(best, few, np.ones(3), curvature, 1.0, 5.0), abs=1e-6)
+    found = points_of(best, cuts, beta, curvature, 1.0, 5.0)
+    assert found == pytest.approx(points_of(best, few, np.ones(3), curvature, 1.0, 5.0), abs=1e-6)
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
 @pytest.mark.parametrize("rank_of_it", [1, 2])
 def test_a_singular_curvature_will_do(rank_of_it: int, C: float) -> None:
     curvature = some_curvature(0, 4, 10.0, rank_of_it)
-    points = proximal_points(np.ones(5), some_cuts(0, 6, 4, 10.0), np.ones(6), curvature, C, 10.0)
+    points = points_of(np.ones(5), some_cuts(0, 6, 4, 10.0), np.ones(6), curvature, C, 10.0)
     assert points.shape == (len(TRUST) * len(STEPS), 5)
     assert np.isfinite(points).all()
 
@@ -125,7 +137,7 @@ def test_a_singular_curvature_will_do(rank_of_it: int, C: float) -> None:
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
 def test_a_curvature_of_zero_never_raises(C: float) -> None:
     # No row is near the margin: not even the bias is held.
-    points = proximal_points(np.ones(5), some_cuts(0, 6, 4, 10.0), np.ones(6), np.zeros((5, 5)), C, 10.0)
+    points = points_of(np.ones(5), some_cuts(0, 6, 4, 10.0), np.ones(6), np.zeros((5, 5)), C, 10.0)
     assert points.shape[1] == 5
     assert np.isfinite(points).all()
 
@@ -133,7 +145,7 @@ def test_a_curvature_of_zero_never_raises(C: float) -> None:
 def test_a_curvature_that_is_none_gives_no_points() -> None:
     # Not positive definite, which sums of v f f^T in single precision may come near to.
     curvature = -1e6 * np.eye(5)
-    points = proximal_points(np.ones(5), some_cuts(0, 6, 4, 10.0), np.ones(6), curvature, 1.0, 10.0)
+    points = points_of(np.ones(5), some_cuts(0, 6, 4, 10.0), np.ones(6), curvature, 1.0, 10.0)
     assert points.shape == (0, 5)
 
 
@@ -142,5 +154,5 @@ def test_a_program_that_is_not_solved_gives_no_points(monkeypatch: pytest.Monkey
         raise TrainingError("not solved")
 
     monkeypatch.setattr(proximal, "minimise", failing)
-    points = proximal_points(np.ones(5), some_cuts(0, 6, 4, 10.0), np.ones(6), np.eye(5), 1.0, 10.0)
+    points = points_of(np.ones(5), some_cuts(0, 6, 4, 10.0), np.ones(6), np.eye(5), 1.0, 10.0)
     assert points.shape == (0, 5)
