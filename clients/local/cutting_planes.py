@@ -21,7 +21,7 @@ from flower_pansvm.tasks import cutting_planes as tasks
 WARM_START_ROWS = 10_000
 """Rows that a local model is fitted to; more would only polish a first guess, and so would more passes over them."""
 
-WARM_START_STEPS = 45
+WARM_START_STEPS = 35
 """Steps of L-BFGS. More of them fit a site's model closer to its own rows, which takes the mean of all models farther
 from the best, more often than not."""
 
@@ -44,9 +44,10 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> Noised[tasks.War
     rows = np.zeros(len(problems))
     for i, problem in enumerate(problems):
         labels = labels_of(site, problem)
-        chosen = np.flatnonzero(labels.y)
-        if len(chosen) > WARM_START_ROWS:
-            chosen = np.sort(np.random.default_rng(0).choice(chosen, WARM_START_ROWS, replace=False))
+        own = np.flatnonzero(labels.y)
+        if len(own) > WARM_START_ROWS:
+            own = np.sort(np.random.default_rng(0).choice(own, WARM_START_ROWS, replace=False))
+        chosen = own if len(own) < len(labels.y) else slice(None)  # all of them without a copy
         y, weight = labels.y[chosen], labels.weight[chosen]
         if len(np.unique(y)) == 2:
             local_C = problem.C * problem.rows / weight.sum()
