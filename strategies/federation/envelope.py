@@ -15,7 +15,7 @@ from flower_pansvm.arrays import Ints
 from flower_pansvm.errors import FederationError, SumError
 from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.decoding import decode, words_needed
-from flower_pansvm.tasks.summing import AllKeys, Payload, PublicKeys, WhichSum
+from flower_pansvm.tasks.summing import Payload, PublicKeys, WhichSum
 from flower_pansvm.tasks.task import Task
 
 
@@ -41,9 +41,7 @@ class Request:
     slack: Mapping[str, float]
 
 
-def put_sum(
-    content: RecordDict, this: SumRound, joined: Mapping[str, Contact], keys: AllKeys | None = None
-) -> None:
+def put_sum(content: RecordDict, this: SumRound, joined: Mapping[str, Contact]) -> None:
     """Write on a message which sum it is about.
 
     Parameters
@@ -54,14 +52,10 @@ def put_sum(
         The sum.
     joined : mapping of site name to Contact
         All sites that have joined the run.
-    keys : AllKeys or None
-        What they have published, with the first sum; of lost sites too: a note may come from one.
     """
     taking_part = set(this.roster)
     left_out = tuple(name for name in joined if name not in taking_part)
     records.write(content, "sum", WhichSum(this.task, this.round_trip, this.attempt, left_out))
-    if keys is not None:
-        records.write(content, "keys", keys)
 
 
 def unpack(

@@ -1,12 +1,11 @@
 """The sites as a strategy sees them, with three verbs: secure_sum, collect, broadcast.
 
 One round trip is one message to every site and its answer. Its cost in a deployment is seconds whatever its
-size, so broadcasts have no round trip of their own: they ride on the next one, whose answers acknowledge
-them. Notes from site to site, which the coordinator cannot read, ride along in the same way.
+size, so broadcasts, and notes from site to site, which the coordinator cannot read, ride on the next one
+(:mod:`.luggage`).
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from logging import INFO, WARNING
 from typing import Any, TypeVar, cast
 
@@ -24,7 +23,6 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
-from flower_pansvm.tasks.scaling import MOMENTS, ROWS
 from flower_pansvm.tasks.summing import RELAY, AllKeys, RelayStep
 from flower_pansvm.tasks.task import Broadcast, Task, bounds_of, sum_name
 from strategies.federation.checkpoint import Checkpoint
@@ -40,10 +38,11 @@ from strategies.federation.envelope import (
     unpack,
 )
 from strategies.federation.exchange import exchange
+from strategies.federation.luggage import Luggage
 from strategies.federation.transcript import Transcript
 from strategies.federation.versions import is_older
 from strategies.plausible.check import check_sum
-from strategies.plausible.opened import KnownRows, Opened
+from strategies.plausible.opened import KnownRows, Opened, rows_known
 from strategies.settings import Settings
 
 Q = TypeVar("Q")
@@ -84,6 +83,8 @@ class Federation:
         Columns and classes, once the sites have agreed on them.
     costs : Costs
         What the run cost.
+    luggage : Luggage
+        What rides on the next messages.
     """
 
     def __init__(
@@ -108,12 +109,9 @@ class Federation:
         self.sites: dict[str, Contact] = {}
         self.schema: Schema | None = None
         self.costs = Costs()
+        self.luggage = Luggage()
         self._joined: dict[str, Contact] = {}
         self._names: dict[int, str] = {}
-        self._keys: AllKeys | None = None  # until all sites have them
-        self._riders: dict[str, Values] = {}
-        self._told: dict[str, str] = {}
-        self._notes: dict[str, dict[str, bytes]] = {}
         self._request: Request
         self._rows: KnownRows | None = None
 
@@ -165,7 +163,7 @@ class Federation:
         entry = self.checkpoint.next(task.name) if self.checkpoint else None
         sums = self._replay(*entry) if entry else self._sum_of_all_left(task, question, slack or {})
         sites = tuple(self.sites)
-        self._learn_rows(task, sums, sites)
+        self._rows = rows_known(task, sums, sites, self._rows)
         if self.checkpoint:
             self.checkpoint.write(task.name, sites, sums)
         if self.transcript:
@@ -186,7 +184,7 @@ class Federation:
         while True:
             roster = tuple(self.sites)
             bounds = bounds_of(task, question, self.terms, len(roster))
-            name = sum_name(task, inputs, bounds, self._told, self.terms.digest)
+            name = sum_name(task, inputs, bounds, self.luggage.told, self.terms.digest)
             this = SumRound(self.run, name, round_trip, attempt, roster, keys)
             self._request = Request(this, task, question, bounds, slack)
             try:
@@ -214,7 +212,7 @@ class Federation:
         nodes = list(names) or list(self.grid.get_node_ids())
         content = RecordDict()
         records.write(content, "inputs", question)
-        self._put_riders(content)
+        self.luggage.put_broadcasts(content)
         replies = self._exchange(dict.fromkeys(nodes, content), task)
         silent = [names.get(node, f"node {node}") for node in nodes if node not in replies]
         if silent:
@@ -234,9 +232,7 @@ class Federation:
 
     def broadcast(self, broadcast: Broadcast[M], message: M) -> None:
         """Give every site values to keep; they travel with the next messages."""
-        values = records.values_of(message)
-        self._riders[broadcast.name] = values
-        self._told[broadcast.name] = records.digest(values)
+        self.luggage.take_broadcast(broadcast.name, records.values_of(message))
         if self.transcript:
             self.transcript.add_told(broadcast, message)
 
@@ -245,7 +241,7 @@ class Federation:
         self._joined = dict(sorted(contacts.items()))
         self.sites = dict(self._joined)
         self._names = {contact.node_id: name for name, contact in self._joined.items()}
-        self._keys = AllKeys.of({name: contact.keys for name, contact in self._joined.items()})
+        self.luggage.take_keys(AllKeys.of({name: contact.keys for name, contact in self._joined.items()}))
 
     def note_lost(self, names: Iterable[str], left: int) -> None:
         """Write down that sites have stopped answering.
@@ -327,16 +323,6 @@ class Federation:
                     f"{task.since} on. Update the hospital's installation, or choose another strategy."
                 )
 
-    def _learn_rows(
-        self, task: Task[Any, Any], sums: Mapping[str, NDArray[np.float64]], sites: tuple[str, ...]
-    ) -> None:
-        """Keep what a sum says of the sites' rows, to check later sums by."""
-        if task is MOMENTS:
-            test, columns = float(sums["test_rows"].sum()), sums["count"].shape[1]
-            self._rows = KnownRows(sums["rows"], test, columns, sites, sites)
-        elif task is ROWS and self._rows is not None:
-            self._rows = replace(self._rows, train=sums["rows"], train_sites=sites)
-
     def _replay(
         self, sites: tuple[str, ...], sums: dict[str, NDArray[np.float64]]
     ) -> dict[str, NDArray[np.float64]]:
@@ -362,16 +348,14 @@ class Federation:
         configure = self.strategy.configure_evaluate if evaluating else self.strategy.configure_train
         messages = list(configure(this.round_trip, arrays, config, self.grid))
         for message in messages:
-            self._dress(message.content, self._name_of(message.metadata.dst_node_id))
+            put_sum(message.content, this, self._joined)
+            self.luggage.put(message.content, self._name_of(message.metadata.dst_node_id))
         with self.costs.wait():
             replies = exchange(self.grid, messages, self.settings.timeout, self.costs, self._names)
         self._check_all_answered(this.roster, replies)
         sums = self._aggregate(this.round_trip, list(replies.values()), evaluating)
-        self._riders.clear()
-        self._keys = None
-        self._notes = notes_by_receiver(
-            {self._name_of(node): reply.content for node, reply in replies.items()}
-        )
+        contents = {self._name_of(node): reply.content for node, reply in replies.items()}
+        self.luggage.delivered(notes_by_receiver(contents))
         return sums
 
     def _aggregate(
@@ -394,16 +378,6 @@ class Federation:
         replies = self._exchange(contents, RELAY)
         self._check_all_answered(payloads, replies)
         return {name: payload_of(replies[self.sites[name].node_id].content, name) for name in payloads}
-
-    def _dress(self, content: RecordDict, name: str) -> None:
-        """Add to a message what the secure sum needs, the broadcasts, and the notes to this site."""
-        put_sum(content, self._request.this, self._joined, self._keys)
-        records.put(content, "notes", self._notes.get(name, {}))
-        self._put_riders(content)
-
-    def _put_riders(self, content: RecordDict) -> None:
-        for broadcast, values in self._riders.items():
-            records.put(content, f"broadcast.{broadcast}", values)
 
     def _exchange(self, contents: Mapping[int, RecordDict], task: Task[Any, Any]) -> dict[int, Message]:
         timeout = self.settings.timeout

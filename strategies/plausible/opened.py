@@ -2,12 +2,13 @@
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from flower_pansvm.arrays import Floats
+from flower_pansvm.tasks.scaling import MOMENTS, ROWS
 from flower_pansvm.tasks.task import Task
 
 ROUNDING = 1e-9
@@ -35,6 +36,17 @@ class KnownRows:
     columns: int
     train_sites: tuple[str, ...]
     test_sites: tuple[str, ...]
+
+
+def rows_known(
+    task: Task[Any, Any], sums: Mapping[str, Floats], sites: tuple[str, ...], before: KnownRows | None
+) -> KnownRows | None:
+    """Return what is known of the sites' rows after a sum of a task over some sites."""
+    if task is MOMENTS:
+        return KnownRows(sums["rows"], float(sums["test_rows"].sum()), sums["count"].shape[1], sites, sites)
+    if task is ROWS and before is not None:
+        return replace(before, train=sums["rows"], train_sites=sites)
+    return before
 
 
 @dataclass(frozen=True)
