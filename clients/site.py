@@ -174,7 +174,8 @@ class Site:
         rank = self._feature_map(number).normalization.shape[1]
         if len(X) * rank > LARGEST_KEPT:
             return lambda rows: self.mapped(X[rows], number)
-        key = ("mapped", number, *self.told_about(number), least_rows(self.context))
+        # Of this run: a map that was sound with another run's kernel has to pass the check again.
+        key = ("mapped", self.context.run_id, number, *self.told_about(number), least_rows(self.context))
 
         def all_mapped() -> Floats:
             F = np.empty((len(X), rank))
