@@ -13,20 +13,21 @@ from contextlib import suppress
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import LinAlgError, cholesky, qr, solve_triangular
+from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
 from flower_pansvm.cutting_planes.cuts import Cuts
 from flower_pansvm.models.errors import TrainingError
 from strategies.master.quadratic_program import minimise
+from strategies.master.span import in_span
 
 TRUST = (0.01, 0.1, 1.0)
 """The factors tau: how far the curvature is believed to hold."""
 
-STEPS = (0.1, 0.3, 0.6, 1.0)
-"""Shares of the way to each minimiser at which the sites are asked."""
-
-NOISY_TRUST, NOISY_STEPS = (0.03, 0.1, 0.3, 1.0, 3.0), (0.3, 0.6, 1.0)
+NOISY_TRUST = (0.03, 0.1, 0.3, 1.0, 3.0)
 """The same where the curvature holds noise: nobody knows how far it holds, so more is tried."""
+
+STEPS = (0.3, 0.6, 1.0)
+"""Shares of the way to each minimiser at which the sites are asked."""
 
 NEAREST_CUTS = 30
 """Cuts taken into account besides those that hold up the master's solution: the highest at the best point."""
@@ -51,13 +52,10 @@ class TrustedCurvature:
     ----------
     roots : list
         R of every tau, with R^T R = I + tau C H; without those of which there is none.
-    steps : tuple of float
-        Shares of the way to each minimiser at which the sites are asked.
     """
 
     def __init__(self, curvature: NDArray[np.float64], C: float, *, noisy: bool = False) -> None:
         trust: tuple[float, ...] = NOISY_TRUST if noisy else TRUST
-        self.steps: tuple[float, ...] = NOISY_STEPS if noisy else STEPS
         coupled = np.count_nonzero(curvature, axis=0) > 1
         block, diagonal = curvature[np.ix_(coupled, coupled)], np.diag(curvature)
         self.roots: list[_Root] = []
@@ -102,7 +100,7 @@ def proximal_points(
     for root in curvature.roots:
         with suppress(LinAlgError, TrainingError):
             target = _minimiser(best, slopes, heights[used], root, C, rows)
-            points.append(best + np.array(curvature.steps)[:, None] * (target - best))
+            points.append(best + np.array(STEPS)[:, None] * (target - best))
     return np.vstack(points)
 
 
@@ -118,11 +116,11 @@ def _minimiser(
     gradient = np.append(best[:-1], 0.0)
     sides = root.solve(np.column_stack([gradient, slopes.T]), transposed=True)
     # The step is a combination of these directions.
-    basis = qr(sides, mode="economic", check_finite=False)[0]
+    coordinates, combine = in_span(sides)
     scale = np.sqrt(C * rows)
-    linear, in_basis = sides[:, 0] @ basis, sides[:, 1:].T @ basis
+    linear, in_basis = coordinates[:, 0], coordinates[:, 1:].T
     u, *_ = minimise(linear / scale, in_basis * (scale / rows), np.empty(0), heights / rows)
-    return best + root.solve(basis @ (scale * u)[:, None])[:, 0]
+    return best + root.solve(combine(scale * u)[:, None])[:, 0]
 
 
 class _Root:

@@ -10,7 +10,6 @@ from flower_pansvm.cutting_planes.cuts import Cuts
 from flower_pansvm.models.errors import TrainingError
 from strategies.master import proximal
 from strategies.master.proximal import (
-    NOISY_STEPS,
     NOISY_TRUST,
     STEPS,
     TRUST,
@@ -82,10 +81,10 @@ def test_the_points_are_on_the_way_to_each_minimiser(noisy: bool) -> None:
     best = np.random.default_rng(0).normal(size=5)
     curvature, cuts = some_curvature(0, 4, 10.0), some_cuts(0, 6, 4, 10.0)
     points = points_of(best, cuts, np.ones(6), curvature, 1.0, rows=10.0, noisy=noisy)
-    trust, steps = (NOISY_TRUST, NOISY_STEPS) if noisy else (TRUST, STEPS)
-    assert points.shape == (len(trust) * len(steps), 5)
+    trust = NOISY_TRUST if noisy else TRUST
+    assert points.shape == (len(trust) * len(STEPS), 5)
     for way in np.split(points, len(trust)):
-        assert way == pytest.approx(best + np.array(steps)[:, None] * (way[-1] - best), abs=1e-9)
+        assert way == pytest.approx(best + np.array(STEPS)[:, None] * (way[-1] - best), abs=1e-9)
 
 
 @given(
