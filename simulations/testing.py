@@ -66,18 +66,21 @@ QUICK: dict[str, Scalar] = {
 }
 """Settings that keep a run short, for strategies that have them."""
 
+LEARNED = 0.85
+"""Accuracy that a strategy must reach on the two moons, of which 60 rows are test rows."""
+
 LEAST_ACCURACY: dict[str, float] = {"random-kernel": 0.75}
-"""What a strategy must reach on the two moons if it is not the 0.9 of all others. With three columns a random matrix
-has two rows at the most, and 30 draws of them had 0.83 in the middle."""
+"""The same of strategies that need not reach as much. With three columns a random matrix has two rows at the most, and
+30 draws of them had 0.83 in the middle."""
 
 SAME = ("model_sha256", "accuracy", "auc", "round_trips", "disclosed")
 """What two runs of the same training agree in."""
 
 
 def check_learns(strategy: str) -> None:
-    """Check that nine of ten test rows of the two moons are classified right, or `LEAST_ACCURACY`."""
+    """Check that `LEARNED` of the test rows of the two moons are classified right, or `LEAST_ACCURACY`."""
     accuracy = _trained(strategy)["accuracy"]
-    assert accuracy >= LEAST_ACCURACY.get(strategy, 0.9), f"accuracy {accuracy} on the two moons"
+    assert accuracy >= LEAST_ACCURACY.get(strategy, LEARNED), f"accuracy {accuracy} on the two moons"
 
 
 def check_same_without_masks(strategy: str) -> None:
@@ -114,7 +117,7 @@ def check_survives_a_lost_site(strategy: str) -> None:
         result = _train(settings, losing)
     assert result["dropped_sites"] == [LOST], f"dropped_sites is {result['dropped_sites']} in place of {LOST}"
     assert result["sites"] == SITES - 1, "the lost site is counted"
-    least = LEAST_ACCURACY.get(strategy, 0.9) - 0.1
+    least = LEAST_ACCURACY.get(strategy, LEARNED) - 0.1
     assert result["accuracy"] >= least, f"accuracy {result['accuracy']} after the loss of a site"
 
 

@@ -28,6 +28,7 @@ from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps.binary_problems import (
     check_kernel,
     kernel_of,
+    landmarks_of,
     noise_of,
     pairs_of,
     scale_gamma,
@@ -242,6 +243,7 @@ def _problems(
             feature_map=numbers[gamma, fold],
             fold=fold,
             noise=noise_of(settings, maps[gamma, fold]),
+            landmarks=landmarks_of(settings, maps[gamma, fold]),
         )
         for C, gamma in points
         for fold in moments.folds

@@ -25,6 +25,7 @@ from strategies.registry import strategies
 from strategies.steps.binary_problems import (
     check_kernel,
     fit_feature_map,
+    landmarks_of,
     name_of,
     noise_of,
     pairs_of,
@@ -213,6 +214,7 @@ class PanSVM(PhasedStrategy):
         """Return the binary problems of the model; for probabilities the same again without each fold."""
         (C,) = self.settings.C_values
         folds = [NO_FOLD, *(moments.folds if self.settings.probability else ())]
+        noise, landmarks = noise_of(self.settings, feature_map), landmarks_of(self.settings, feature_map)
         problems = [
             Problem(
                 name_of(pair, schema),
@@ -221,7 +223,8 @@ class PanSVM(PhasedStrategy):
                 C,
                 pair,
                 fold=fold,
-                noise=noise_of(self.settings, feature_map),
+                noise=noise,
+                landmarks=landmarks,
             )
             for fold in folds
             for pair in pairs

@@ -44,7 +44,8 @@ class PanSvmSettings(NystroemSettings):
     curvature: float = setting(
         4.0,
         number(least=0),
-        "Most megabytes of curvature that a site sends in a round trip; not with paper.",
+        "Most megabytes of curvature: with exact those a site sends in a round trip, with private those the "
+        "coordinator guesses; not with paper.",
     )
     blur: int | None = setting(
         None,

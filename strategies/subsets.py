@@ -24,6 +24,7 @@ from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps.binary_problems import (
     check_kernel,
     fit_feature_map,
+    landmarks_of,
     name_of,
     noise_of,
     pairs_of,
@@ -219,6 +220,7 @@ class Subsets:
                     feature_map=trained.numbers[fold],
                     fold=fold,
                     noise=noise_of(self.settings, trained.maps[fold]),
+                    landmarks=landmarks_of(self.settings, trained.maps[fold]),
                 ),
                 self.settings,
                 self.moments.rows,

@@ -27,7 +27,7 @@ from clients.table.table import digest
 from flower_pansvm.arrays import Floats
 from flower_pansvm.cutting_planes.cuts import Draw
 from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.errors import NOT_FOLLOWED, SettingError, SumError
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.keys import keystream
 from flower_pansvm.secure_sum.wire import join_fields
@@ -74,6 +74,18 @@ def check_blurred(site: Site, asked: int) -> None:
         raise SettingError(
             f"Site '{site.name}' refuses blur=0: two sums could give away a patient's row by their difference. Start "
             "the run with preset=private and blur=auto, or write blur=0 into the node config if the hospital agrees."
+        )
+
+
+def check_curvature(site: Site, asked: bool) -> None:
+    """Check that a site that hides its rows is not asked for the curvature of its loss.
+
+    A curvature is as many numbers about the rows near the margin as would do to compute them, noise or not.
+    """
+    if asked and defends(site.context):
+        raise SettingError(
+            f"Site '{site.name}' refuses to tell the curvature of its loss in a run with preset=private: with private "
+            f"the coordinator takes the landmarks' instead. {NOT_FOLLOWED}"
         )
 
 

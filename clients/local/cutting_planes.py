@@ -7,16 +7,17 @@ from typing import cast
 import numpy as np
 
 from clients.gate.answering import answers
-from clients.gate.blur import Noised, add_noise, check_blurred, draw_of, sites_of_run
+from clients.gate.blur import Noised, add_noise, check_blurred, check_curvature, draw_of, sites_of_run
 from clients.gate.requests import asked_problems, check_size
 from clients.gate.terms import defends, least_blur
 from clients.site import Site
 from flower_pansvm.arrays import Floats
-from flower_pansvm.cutting_planes.cuts import Answer, Labels, Question, cuts_at
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Labels, Question, cuts_at
 from flower_pansvm.cutting_planes.noise import noise_in, normal, rows_to_blur
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.multiclass import signs
 from flower_pansvm.tasks import cutting_planes as tasks
+from flower_pansvm.tasks.cutting_planes import flat
 
 WARM_START_ROWS = 10_000
 """Rows that a local model is fitted to; more would only polish a first guess, and so would more passes over them."""
@@ -69,6 +70,7 @@ def cuts(site: Site, question: tasks.CutsQuestion) -> Noised[tasks.CutsAnswer]:
     problems, questions = asked_problems(site, question), question.questions()
     check_size(site, sum(one.points.size + (max(one.leading, 0) + 1.0) ** 2 for one in questions))
     check_blurred(site, min(one.blur for one in questions))
+    check_curvature(site, any(one.leading >= 0 for one in questions))
     questions = [
         replace(one, blur=max(one.blur, fewest_blurred(site, problem)))
         for problem, one in zip(problems, questions, strict=True)
@@ -86,8 +88,8 @@ def cuts(site: Site, question: tasks.CutsQuestion) -> Noised[tasks.CutsAnswer]:
     exact = [found[i] for i in range(len(problems))]
 
     def noise() -> dict[str, Floats]:
-        asked = zip(problems, questions, exact, strict=True)
-        return vars(tasks.CutsAnswer.of([_noise(site, *one) for one in asked]))
+        parts = [_noise(site, *one) for one in zip(problems, questions, exact, strict=True)]
+        return {name: flat([getattr(part, name) for part in parts]) for name in ("a", "d", "m", "loss")}
 
     return add_noise(site, tasks.CutsAnswer.of(exact), noise)
 
@@ -104,11 +106,11 @@ def fewest_blurred(site: Site, problem: Problem) -> int:
     return max(least, rows_to_blur(problem.rank, features, sites_of_run(site)))
 
 
-def _noise(site: Site, problem: Problem, question: Question, answer: Answer) -> Answer:
-    """Return the site's share of the secret noise in its answer."""
+def _noise(site: Site, problem: Problem, question: Question, answer: Answer) -> Cuts:
+    """Return the site's share of the secret noise in its cuts."""
     noise, heaviest = site.noise(problem.feature_map), max(problem.weights)
     draw = draw_of(site, problem)
-    return noise_in(answer, question, draw, noise, sites=sites_of_run(site), heaviest=heaviest)
+    return noise_in(answer.cuts, question, draw, noise, sites=sites_of_run(site), heaviest=heaviest)
 
 
 def labels_of(site: Site, problem: Problem) -> Labels:

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, field
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.multiclass import Pair
 
@@ -27,3 +28,6 @@ class Problem:
     noise: Noise | None = field(
         default=None, compare=False
     )  # size of that in the sums; None if these are exact
+    landmarks: Floats | None = field(
+        default=None, compare=False
+    )  # mapped, shape (landmarks, rank), where the sites tell no curvature and the landmarks' is taken

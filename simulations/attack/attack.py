@@ -46,7 +46,7 @@ SHARES = {
     "curvature from the truth": 0.08,
     "jointly from the truth": 0.07,
 }
-"""How the time is dealt out."""
+"""How the time is dealt out. Where the sites have told no curvature, its shares go to fitting all sums jointly."""
 
 PROGRESS_SECONDS = 30.0
 
@@ -181,7 +181,7 @@ class _Attacker:
             lambda t, X: self._report("spaces", t, X),
         )
         guess = start_from_landmarks(knowledge, equations, seed=0)
-        for name, joint in (("curvature", False), ("jointly", True)):
+        for name, joint in _ways(equations, ""):
             guess = self._fit(equations, name, guess, joint)
             guesses[f"fitted, {name}"] = guess.X
         rows = solve_differences(
@@ -193,7 +193,7 @@ class _Attacker:
         guesses["differences of cuts"] = rows
         nearest = np.square(self.truth[:, None] - knowledge.landmarks[None]).sum(axis=2).argmin(axis=1)
         start = with_factors(equations, Guess(self.truth.copy(), y, nearest))
-        for name, joint in (("curvature from the truth", False), ("jointly from the truth", True)):
+        for name, joint in _ways(equations, " from the truth"):
             guesses[f"upper limit, fitted, {name}"] = self._fit(equations, name, start, joint).X
         return self._findings(
             self._baselines(knowledge.landmarks, equations.spread, len(rows)),
@@ -233,7 +233,10 @@ class _Attacker:
 
     def _fit(self, equations: Equations, name: str, guess: Guess, joint: bool) -> Guess:
         self.shown = 0.0
-        seconds = SHARES[name] * self.seconds
+        share = SHARES[name]
+        if not equations.curvatures:
+            share += SHARES[name.replace("jointly", "curvature")]
+        seconds = share * self.seconds
         return fit(equations, guess, seconds, lambda t, _, X: self._report(name, t, X), joint=joint)
 
     def _report(self, name: str, seconds: float, X: Floats) -> None:
@@ -243,3 +246,9 @@ class _Attacker:
 
     def _count(self, X: Floats) -> Found:
         return found(self.truth, X, self.spread)
+
+
+def _ways(equations: Equations, start: str) -> list[tuple[str, bool]]:
+    """Return the fits by name, and whether they are to cuts, too; to curvatures alone only where there are any."""
+    jointly = [(f"jointly{start}", True)]
+    return [(f"curvature{start}", False), *jointly] if equations.curvatures else jointly

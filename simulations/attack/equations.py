@@ -64,25 +64,20 @@ class Equations:
         sizes = np.sqrt(np.square(self.map.transform(self.landmarks)).mean(axis=0)) * np.sqrt(self.map.rank)
         self.slope_unit = noise.slope[:-1] if noise else EXACT_SLOPE * sizes
         self.loss_unit = HEIGHT if noise else EXACT_SLOPE
-        self.share = max(
-            [EXACT_SHARE, *(noise.share(q, H[-1, -1], 1.0) for q, H in self.curvatures if noise)]
-        )
         self.total, self.square = knowledge.total, knowledge.square
         self.spread = spread_about(self.landmarks, self.rows, self.square)
         self._choose_units(whiten)
 
     def _choose_units(self, whiten: bool) -> None:
-        """Find the units in which curvatures are compared: those of their mean, as far as noise does not drown it."""
+        """Find the units in which curvatures are compared: those of their mean."""
         if not self.curvatures:
             return
         mean = np.mean([H for _, H in self.curvatures], axis=0)
-        # Where noise has made the diagonal negative, its size is still the best guess: any less would drown all others.
-        scale = np.sqrt(np.maximum(np.abs(np.diag(mean)), np.finfo(np.float64).tiny))
+        scale = np.sqrt(np.maximum(np.diag(mean), np.finfo(np.float64).tiny))
         self.white = np.diag(1.0 / scale)
         if whiten:
             values, vectors = np.linalg.eigh(mean / np.outer(scale, scale))
-            floor = max(LEAST_WHITENED, self.share * np.sqrt(len(mean)))
-            self.white = self.white @ (vectors / np.sqrt(np.maximum(values, floor))) @ vectors.T
+            self.white = self.white @ (vectors / np.sqrt(np.maximum(values, LEAST_WHITENED))) @ vectors.T
         self.targets = np.array([self.white.T @ H @ self.white for _, H in self.curvatures])
 
     def mapped(self, X: Floats) -> Floats:
@@ -156,7 +151,7 @@ class Equations:
         """
         cuts = len(self.a)
         return Weights(
-            1.0 / (self.share**2 + np.square(found.curvature).mean(axis=(1, 2)))
+            1.0 / (EXACT_SHARE**2 + np.square(found.curvature).mean(axis=(1, 2)))
             if len(found.curvature)
             else np.empty(0),
             1.0 / (1.0 + np.square(found.slopes).mean(axis=1)) if joint else np.zeros(cuts),

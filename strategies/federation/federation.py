@@ -294,6 +294,8 @@ class Federation:
                 check_sum(self._opened(own, (site,)), site)
         check_sum(self._opened(sums, this.roster))
         for name, total in sums.items():
+            if not total.size:
+                continue  # a part that was not asked for
             hidden = task.declared[name].how
             if hidden == "noised" and self.terms.preset != "private":
                 hidden = "summed"

@@ -26,11 +26,7 @@ def largest_noise(noise: Noise, question: Question, heaviest: float) -> dict[str
     tilt = float(_tilt(question.points, noise).max())
     slope, height = float(noise.slope.max()), HEIGHT
     sizes = {"a": slope, "d": float(noise.slope[-1]), "m": tilt + height, "loss": height}
-    # The noise of a curvature goes with its diagonal, which only the sites know.
-    return {
-        **{name: AS_GOOD_AS_CERTAIN * heaviest * size for name, size in sizes.items()},
-        "curvature": math.inf,
-    }
+    return {name: AS_GOOD_AS_CERTAIN * heaviest * size for name, size in sizes.items()}
 
 
 def likely_error(

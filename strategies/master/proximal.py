@@ -20,11 +20,11 @@ from flower_pansvm.models.errors import TrainingError
 from strategies.master.quadratic_program import minimise
 from strategies.master.span import in_span
 
-TRUST = (0.01, 0.1, 1.0)
+TRUST: tuple[float, ...] = (0.01, 0.1, 1.0)
 """The factors tau: how far the curvature is believed to hold."""
 
-NOISY_TRUST = (0.03, 0.1, 0.3, 1.0, 3.0)
-"""The same where the curvature holds noise: nobody knows how far it holds, so more is tried."""
+WIDER_TRUST: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
+"""The same where the curvature is the landmarks': nobody knows how far it holds, so more is tried."""
 
 STEPS = (0.3, 0.6, 1.0)
 """Shares of the way to each minimiser at which the sites are asked."""
@@ -45,8 +45,8 @@ class TrustedCurvature:
         H, the second derivative of the smoothed loss.
     C : float
         Penalty.
-    noisy : bool, optional
-        Whether the curvature holds noise.
+    trust : tuple of float, optional
+        The factors tau.
 
     Attributes
     ----------
@@ -54,8 +54,7 @@ class TrustedCurvature:
         R of every tau, with R^T R = I + tau C H; without those of which there is none.
     """
 
-    def __init__(self, curvature: NDArray[np.float64], C: float, *, noisy: bool = False) -> None:
-        trust: tuple[float, ...] = NOISY_TRUST if noisy else TRUST
+    def __init__(self, curvature: NDArray[np.float64], C: float, trust: tuple[float, ...] = TRUST) -> None:
         coupled = np.count_nonzero(curvature, axis=0) > 1
         block, diagonal = curvature[np.ix_(coupled, coupled)], np.diag(curvature)
         self.roots: list[_Root] = []

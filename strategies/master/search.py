@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.cuts import Answer, Question
+from flower_pansvm.cutting_planes.problem import Problem
 from strategies.master.curvature import curvature_matrix, curvature_size
-from strategies.master.noisy_curvature import NoisyCurvature
+from strategies.master.landmark_curvature import landmark_curvature
 from strategies.master.progress import Progress
-from strategies.master.proximal import TrustedCurvature, proximal_points
+from strategies.master.proximal import TRUST, WIDER_TRUST, TrustedCurvature, proximal_points
 
 FIRST_STEP = 0.02
 """The shortest step on the line; the steps are in geometric progression from it to 1."""
@@ -60,14 +61,13 @@ class PointSearch:
         self.gap = math.inf
         self.distance = math.inf
         self.idle = 0
-        self.noisy = NoisyCurvature()
         self.curvature: TrustedCurvature | None = None  # the latest
         self.age = 0  # in rounds
 
     def first(self, progress: Progress, starts: NDArray[np.float64], numbers: int) -> Question:
         """Ask at the origin and at the given points; the last of them is the best guess."""
         points = np.vstack([np.zeros(progress.problem.rank + 1), starts])
-        leading = leading_coordinates(progress.problem.rank, numbers)
+        leading = self._wanted(progress.problem, numbers)
         return Question(points, self.blurred, points[-1], self.width, leading)
 
     def next(self, progress: Progress, question: Question, answer: Answer, numbers: int) -> Question | None:
@@ -83,21 +83,31 @@ class PointSearch:
         self.width = max(LAST_WIDTH, NARROWING * self.width)
         best, master, problem = progress.best, progress.master, progress.problem
         points = line_points(best, np.append(master.w, master.b), self.steps if stalled else self.steps[-1:])
-        if question.leading >= 0:
-            latest = curvature_matrix(answer.curvature, problem.rank, question.leading)
-            noisy = problem.noise is not None
-            if noisy:
-                latest = self.noisy.take(latest, question.leading)
-            self.curvature, self.age = TrustedCurvature(latest, problem.C, noisy=noisy), 0
-        self.age += 1
+        self._learn_curvature(progress, question, answer, numbers)
         if self.curvature is not None:
             found = proximal_points(
                 best, progress.believed_cuts(), master.beta, self.curvature, problem.C, problem.rows
             )
             points = np.vstack([points, found])
+        return Question(points, self.blurred, best, self.width, self._wanted(problem, numbers))
+
+    def _wanted(self, problem: Problem, numbers: int) -> int:
+        """Return of how many leading coordinates the sites are to tell the curvature; -1 for none at all."""
         due = problem.rank <= SMALL or self.width > LAST_WIDTH or self.age >= RENEWED
-        leading = leading_coordinates(problem.rank, numbers) if due else -1
-        return Question(points, self.blurred, best, self.width, leading)
+        return leading_coordinates(problem.rank, numbers) if due and problem.noise is None else -1
+
+    def _learn_curvature(self, progress: Progress, question: Question, answer: Answer, numbers: int) -> None:
+        """Take the curvature that the sites have told, or of sites that hide their rows that of the landmarks."""
+        problem = progress.problem
+        self.age += 1
+        if question.leading >= 0:
+            found, trust = curvature_matrix(answer.curvature, problem.rank, question.leading), TRUST
+        elif problem.landmarks is not None and (leading := leading_coordinates(problem.rank, numbers)) >= 0:
+            found = landmark_curvature(problem.landmarks, progress.best, problem.rows, leading)
+            trust = WIDER_TRUST
+        else:
+            return
+        self.curvature, self.age = TrustedCurvature(found, problem.C, trust), 1
 
     def _count_idle_rounds(self, distance: float) -> None:
         # Noise may put the lower bound above the upper one; then nothing more can be gained.

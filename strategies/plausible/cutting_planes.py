@@ -52,5 +52,5 @@ def cuts(opened: Opened) -> Problems:
             yield "'loss' is below a cutting plane, none of which can be above it"
         if question.leading >= 0:
             steep = curvature_diagonal(answer.curvature, question.leading)
-            if (steep < -opened.off("curvature") - CURVATURE_ROUNDING * np.abs(steep).max()).any():
+            if (steep < -CURVATURE_ROUNDING * np.abs(steep).max()).any():
                 yield "'curvature' is negative in a direction, and the loss is convex"

@@ -140,6 +140,11 @@ def noise_of(settings: PanSvmSettings, feature_map: NystromMap) -> Noise | None:
     return Noise.of(feature_map) if settings.preset == "private" else None
 
 
+def landmarks_of(settings: PanSvmSettings, feature_map: NystromMap) -> NDArray[np.float64] | None:
+    """Return the `Problem.landmarks` of problems by a feature map."""
+    return feature_map.transform(feature_map.landmarks) if settings.preset == "private" else None
+
+
 def with_rows(problem: Problem, settings: SvmSettings, rows: NDArray[np.float64]) -> Problem:
     """Return a problem with the weights of its classes and its number of rows.
 

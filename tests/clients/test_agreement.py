@@ -301,7 +301,7 @@ NOISE = Noise.of(NystromMap(Kernel("rbf", 1.0), np.zeros((1, 2)), np.eye(1)))
 
 def ask_cuts(federation: Federation, weights: tuple[float, float] = (1.0, 1.0), width: float = 1.0) -> Any:
     problem = Problem("", 1, 144.0 * max(weights), 1.0, Pair(1, REST), weights=weights)
-    question = Question(np.zeros((1, 2)), 5, np.zeros(2), width, leading=1)
+    question = Question(np.zeros((1, 2)), 5, np.zeros(2), width)
     inputs = pack_questions([problem], [question])
     return federation.secure_sum(CUTS, inputs, slack=largest_noise(NOISE, question, max(weights)))
 

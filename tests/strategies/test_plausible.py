@@ -256,10 +256,9 @@ def test_without_protection_the_site_is_named(task: Task, liar: Callable[[Task, 
         train_in_process(make_settings(**SETTINGS, aggregation="plain"))
 
 
-@pytest.mark.parametrize("lie", [shift("loss", 5.0), put_first("curvature", -50)], ids=["loss", "curvature"])
-def test_a_shift_within_the_rules_goes_unnoticed(lie: Lie, liar: Callable[[Task, Lie], None]) -> None:
-    """Limits that are known: a loss too large by as much as rows could have; a curvature that noise may have made."""
-    liar(CUTS, lie)
+def test_a_shift_within_the_rules_goes_unnoticed(liar: Callable[[Task, Lie], None]) -> None:
+    """A limit that is known: a loss too large by as much as rows could have."""
+    liar(CUTS, shift("loss", 5.0))
     train_in_process(make_settings(**SETTINGS))
 
 

@@ -225,7 +225,7 @@ def test_a_hospital_blurs_what_it_insists_on_and_what_rank_and_columns_ask_for(
         mapped: Mapped, labels: list[Labels], questions: list[Question], draw: list[Draw]
     ) -> list[Answer]:
         blurred.extend(question.blur for question in questions)
-        fewest.update(rows_to_blur(len(question.centre) - 1, 2, 3) for question in questions)
+        fewest.update(rows_to_blur(question.points.shape[1] - 1, 2, 3) for question in questions)
         return cuts_at(mapped, labels, questions, draw)
 
     monkeypatch.setattr("clients.local.cutting_planes.cuts_at", look)

@@ -10,9 +10,9 @@ from flower_pansvm.cutting_planes.cuts import Cuts
 from flower_pansvm.models.errors import TrainingError
 from strategies.master import proximal
 from strategies.master.proximal import (
-    NOISY_TRUST,
     STEPS,
     TRUST,
+    WIDER_TRUST,
     TrustedCurvature,
     proximal_points,
 )
@@ -47,9 +47,9 @@ def points_of(
     C: float,
     rows: float,
     *,
-    noisy: bool = False,
+    trust: tuple[float, ...] = TRUST,
 ) -> Matrix:
-    return proximal_points(best, cuts, beta, TrustedCurvature(curvature, C, noisy=noisy), C, rows)
+    return proximal_points(best, cuts, beta, TrustedCurvature(curvature, C, trust), C, rows)
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
@@ -69,19 +69,18 @@ def test_where_one_cut_is_all_there_is_the_minimiser_is_the_newton_step(C: float
 
 def test_without_cuts_it_is_the_newton_step_of_the_weights_alone() -> None:
     best, curvature = np.array([1.0, -2.0, 3.0]), some_curvature(0, rank=2, rows=10.0)
-    points = points_of(best, some_cuts(0, 0, 2, 1.0), np.empty(0), curvature, 2.0, rows=10.0, noisy=False)
+    points = points_of(best, some_cuts(0, 0, 2, 1.0), np.empty(0), curvature, 2.0, rows=10.0)
     for i, tau in enumerate(TRUST):
         second = np.diag([1.0, 1.0, 0.0]) + tau * 2.0 * curvature
         newton = best - np.linalg.solve(second, np.append(best[:-1], 0.0))
         assert points[len(STEPS) * (i + 1) - 1] == pytest.approx(newton, rel=1e-4, abs=1e-5)
 
 
-@pytest.mark.parametrize("noisy", [False, True])
-def test_the_points_are_on_the_way_to_each_minimiser(noisy: bool) -> None:
+@pytest.mark.parametrize("trust", [TRUST, WIDER_TRUST])
+def test_the_points_are_on_the_way_to_each_minimiser(trust: tuple[float, ...]) -> None:
     best = np.random.default_rng(0).normal(size=5)
     curvature, cuts = some_curvature(0, 4, 10.0), some_cuts(0, 6, 4, 10.0)
-    points = points_of(best, cuts, np.ones(6), curvature, 1.0, rows=10.0, noisy=noisy)
-    trust = NOISY_TRUST if noisy else TRUST
+    points = points_of(best, cuts, np.ones(6), curvature, 1.0, rows=10.0, trust=trust)
     assert points.shape == (len(trust) * len(STEPS), 5)
     for way in np.split(points, len(trust)):
         assert way == pytest.approx(best + np.array(STEPS)[:, None] * (way[-1] - best), abs=1e-9)

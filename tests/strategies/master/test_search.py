@@ -1,6 +1,7 @@
 """Where the preset ``private`` asks next: how the points, the blur and the curvature follow the bounds."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -8,12 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
+from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.multiclass import REST, Pair
 from strategies.master.curvature import curvature_size
 from strategies.master.master import MasterSolution
 from strategies.master.progress import Progress
-from strategies.master.proximal import STEPS, TRUST
+from strategies.master.proximal import STEPS, TRUST, WIDER_TRUST
 from strategies.master.search import (
     FIRST_STEP,
     FIRST_WIDTH,
@@ -30,9 +32,12 @@ PLENTY = 1000
 NO_START = np.empty((0, RANK + 1))
 
 
-def progress_at(gap: float) -> Progress:
+EXACT = Problem("", RANK, 10.0, 1.0, Pair(1, REST))
+
+
+def progress_at(gap: float, problem: Problem = EXACT) -> Progress:
     """Return the progress of a problem of rank 3 with such a gap below an upper bound of 1."""
-    progress = Progress(Problem("", RANK, 10.0, 1.0, Pair(1, REST)))
+    progress = Progress(problem)
     progress.upper, progress.lower = 1.0, 1.0 - gap
     progress.best = np.array([1.0, 2.0, 0.0, 0.5])
     progress.master = MasterSolution(np.array([3.0, 0.0, 1.0]), 1.5, np.empty(0), 0.0, 0.0)
@@ -45,11 +50,13 @@ def answer_to(question: Question) -> Answer:
     return Answer(cuts, np.ones(curvature_size(RANK, question.leading)))
 
 
-def questions(gaps: Sequence[float], search: PointSearch, numbers: int = PLENTY) -> list[Question]:
+def questions(
+    gaps: Sequence[float], search: PointSearch, numbers: int = PLENTY, problem: Problem = EXACT
+) -> list[Question]:
     """Return what a search asks while the gap takes these values; less when it gives up."""
-    asked = [search.first(progress_at(1.0), NO_START, numbers)]
+    asked = [search.first(progress_at(1.0, problem), NO_START, numbers)]
     for gap in gaps:
-        question = search.next(progress_at(gap), asked[-1], answer_to(asked[-1]), numbers)
+        question = search.next(progress_at(gap, problem), asked[-1], answer_to(asked[-1]), numbers)
         if question is None:
             break
         asked.append(question)
@@ -99,6 +106,22 @@ def test_with_a_curvature_there_are_proximal_points_besides() -> None:
     assert len(question.points) == 6 + len(TRUST) * len(STEPS)
     assert question.centre.tolist() == [1.0, 2.0, 0.0, 0.5], "the best point"
     assert len(questions([0.5, 0.5], PointSearch(6, 0), numbers=RANK)[2].points) == 6
+
+
+def test_with_noise_in_the_sums_no_curvature_is_asked_for_and_that_of_the_landmarks_gives_the_points() -> (
+    None
+):
+    landmarks = np.random.default_rng(0).normal(size=(6, RANK))
+    for own, ways in ((landmarks, len(WIDER_TRUST)), (None, 0)):
+        hidden = Problem("", RANK, 10.0, 1.0, Pair(1, REST), noise=Noise(np.ones(RANK + 1)), landmarks=own)
+        asked = questions([0.5, 0.5, 0.1], PointSearch(6, 0), problem=hidden)
+        assert [question.leading for question in asked] == [-1] * 4
+        assert [len(question.points) for question in asked] == [
+            1,
+            *(n + ways * len(STEPS) for n in (1, 6, 1)),
+        ]
+    few = questions([0.5], PointSearch(6, 0), numbers=RANK, problem=replace(hidden, landmarks=landmarks))
+    assert len(few[1].points) == 1, "no room for a curvature"
 
 
 def test_the_blur_is_halved_when_a_round_leaves_most_of_the_gap() -> None:
