@@ -22,7 +22,7 @@ from flower_pansvm.records import Values
 from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
+from flower_pansvm.secure_sum.wire import keys_digest
 from flower_pansvm.tasks.summing import RELAY, AllKeys, RelayStep
 from flower_pansvm.tasks.task import Broadcast, Task, bounds_of, sum_name
 from strategies.federation.checkpoint import Checkpoint
@@ -30,19 +30,17 @@ from strategies.federation.costs import Costs
 from strategies.federation.envelope import (
     Contact,
     Request,
-    common_shapes,
     notes_by_receiver,
     payload_of,
     put_sum,
     sender_of,
-    unpack,
 )
 from strategies.federation.exchange import exchange
 from strategies.federation.luggage import Luggage
+from strategies.federation.opening import open_sums
 from strategies.federation.transcript import Transcript
-from strategies.federation.versions import is_older
-from strategies.plausible.check import check_sum
-from strategies.plausible.opened import KnownRows, Opened, rows_known
+from strategies.federation.versions import check_versions
+from strategies.plausible.opened import KnownRows, rows_known
 from strategies.settings import Settings
 
 Q = TypeVar("Q")
@@ -159,7 +157,7 @@ class Federation:
         PanSVMError
             If a site reports an error, fewer than ``min-sites`` sites are left, or a sum cannot be.
         """
-        self._check_versions(task)
+        check_versions(self.sites, task)
         entry = self.checkpoint.next(task.name) if self.checkpoint else None
         sums = self._replay(*entry) if entry else self._sum_of_all_left(task, question, slack or {})
         sites = tuple(self.sites)
@@ -207,7 +205,7 @@ class Federation:
         PanSVMError
             If a site reports an error, or fewer than ``min-sites`` answer.
         """
-        self._check_versions(task)
+        check_versions(self.sites, task)
         names = {contact.node_id: name for name, contact in self.sites.items()}
         nodes = list(names) or list(self.grid.get_node_ids())
         content = RecordDict()
@@ -282,17 +280,9 @@ class Federation:
         FederationError
             If a sum cannot be, or, where nothing hides it, what a site has contributed.
         """
-        this, task, bounds = self._request.this, self._request.task, self._request.bounds
+        task = self._request.task
         contents = {self._name_of(reply.metadata.src_node_id): reply.content for reply in replies}
-        shapes = common_shapes(contents, task)
-        payloads = {name: payload_of(content, name) for name, content in contents.items()}
-        words = self.protocol.total(payloads, this, self._relay)
-        sums = unpack(words, task, shapes, bounds, len(this.roster))
-        if not self.protocol.protected:
-            for site, payload in payloads.items():
-                own = unpack(from_bytes(payload, site), task, shapes, bounds, len(this.roster))
-                check_sum(self._opened(own, (site,)), site)
-        check_sum(self._opened(sums, this.roster))
+        sums = open_sums(self._request, contents, self.protocol, self._relay, self._rows)
         for name, total in sums.items():
             if not total.size:
                 continue  # a part that was not asked for
@@ -302,28 +292,6 @@ class Federation:
             how = hidden if self.protocol.protected else "disclosed"
             self.costs.note_departure(task, how, name, total.size)
         return sums
-
-    def _opened(self, sums: Mapping[str, NDArray[np.float64]], sites: tuple[str, ...]) -> Opened:
-        request = self._request
-        return Opened(
-            request.task,
-            request.question,
-            sums,
-            request.bounds,
-            sites,
-            request.slack,
-            self._rows,
-            len(request.this.roster),
-        )
-
-    def _check_versions(self, task: Task[Any, Any]) -> None:
-        """Check that each site's version has a task, before any site is asked."""
-        for name, site in self.sites.items():
-            if is_older(site.version, than=task.since):
-                raise FederationError(
-                    f"Site '{name}' runs version {site.version} of flower-pansvm, but task '{task.name}' is there from "
-                    f"{task.since} on. Update the hospital's installation, or choose another strategy."
-                )
 
     def _replay(
         self, sites: tuple[str, ...], sums: dict[str, NDArray[np.float64]]

@@ -1,4 +1,27 @@
-"""Which of two versions of this project is the older."""
+"""Which of two versions of this project is the older, and whether every site's is new enough for a task."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from flower_pansvm.errors import FederationError
+from flower_pansvm.tasks.task import Task
+from strategies.federation.envelope import Contact
+
+
+def check_versions(sites: Mapping[str, Contact], task: Task[Any, Any]) -> None:
+    """Check that each site's version has a task, before any site is asked.
+
+    Raises
+    ------
+    FederationError
+        If one has not.
+    """
+    for name, site in sites.items():
+        if is_older(site.version, than=task.since):
+            raise FederationError(
+                f"Site '{name}' runs version {site.version} of flower-pansvm, but task '{task.name}' is there from "
+                f"{task.since} on. Update the hospital's installation, or choose another strategy."
+            )
 
 
 def is_older(version: str, than: str) -> bool:
