@@ -163,7 +163,7 @@ def numbers_received(record: Sequence[TranscriptSum]) -> dict[str, int]:
         for name, total in one.sums.items():
             kind = f"{one.task}: {name}"
             found[kind] = found.get(kind, 0) + total.size
-    return dict(sorted(found.items(), key=lambda pair: -pair[1]))
+    return {kind: count for kind, count in sorted(found.items(), key=lambda pair: -pair[1]) if count}
 
 
 def unknown_cells(record: Sequence[TranscriptSum]) -> int:
