@@ -212,12 +212,13 @@ def test_a_killed_supernode_is_left_out(coordinator: dict[str, str], tmp_path: P
         with subprocess.Popen(command, env=coordinator, stdout=subprocess.PIPE, text=True) as run:
             assert run.stdout is not None
             for line in run.stdout:
-                if "landmarks, feature map of rank" in line:
+                # As early as can be: the log comes late on a busy machine, and the run must not be over by then.
+                if "landmarks begins" in line:
                     kill_group(nodes[-1])
             run.wait(timeout=60)
         assert outcome(coordinator) == ["finished:completed"]
     result = json.loads((tmp_path / "results" / "result.json").read_text())
-    for name in HOSPITALS:
+    for name in HOSPITALS[:-1]:
         assert (state(name, tmp_path) / "noise.key").stat().st_mode & 0o777 == 0o600
         # All pins that these hospitals do without are told in their own logs, and only there.
         assert "the node config has no 'roster'" in (tmp_path / f"{name}.log").read_text()
