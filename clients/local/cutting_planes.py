@@ -17,7 +17,6 @@ from flower_pansvm.cutting_planes.noise import noise_in, normal, rows_to_blur
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.multiclass import signs
 from flower_pansvm.tasks import cutting_planes as tasks
-from flower_pansvm.tasks.cutting_planes import flat
 
 WARM_START_ROWS = 10_000
 """Rows that a local model is fitted to; more would only polish a first guess, and so would more passes over them."""
@@ -89,7 +88,7 @@ def cuts(site: Site, question: tasks.CutsQuestion) -> Noised[tasks.CutsAnswer]:
 
     def noise() -> dict[str, Floats]:
         parts = [_noise(site, *one) for one in zip(problems, questions, exact, strict=True)]
-        return {name: flat([getattr(part, name) for part in parts]) for name in ("a", "d", "m", "loss")}
+        return {name: tasks.flat([getattr(part, name) for part in parts]) for name in ("a", "d", "m", "loss")}
 
     return add_noise(site, tasks.CutsAnswer.of(exact), noise)
 
