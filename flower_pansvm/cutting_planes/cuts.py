@@ -6,6 +6,7 @@ gives a plane below the loss. That freedom is used to *blur*: two cuts whose c d
 away by their difference. So for the rows nearest the margin c is drawn at random.
 """
 
+import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -93,13 +94,13 @@ def cuts_at(
     in: c_i = 1 where y_i (w.f_i + b) < 1. Rows are mapped a block at a time, so that memory does not grow with them.
     """
     sums = [_Sums(*one) for one in zip(labels, questions, draw, strict=True)]
-    points = np.vstack([question.points for question in questions])
-    ends = np.cumsum([len(question.points) for question in questions])
+    points = np.vstack([one.factors.looked_at for one in sums])
+    ends = np.cumsum([len(one.factors.looked_at) for one in sums])
     for block in blocks(len(labels[0].y)):
         F = mapped(block)
         rough = Rough.of(F, points)
         for one, end in zip(sums, ends, strict=True):
-            one.add(F, block, rough.at(slice(end - len(one.d), end)))
+            one.add(F, block, rough.at(slice(end - len(one.factors.looked_at), end)))
     for one in sums:
         one.blur(mapped)
     return [one.answer() for one in sums]
@@ -117,7 +118,7 @@ class Rough(NamedTuple):
     precision.
     """
 
-    values: NDArray[np.float32]  # (rows, points)
+    values: NDArray[np.float32]  # (points, rows): what is looked at of one problem lies together
     off: Floats  # (points,)
 
     @classmethod
@@ -128,22 +129,32 @@ class Rough(NamedTuple):
         rounding f and w to single precision and adding up n products, in whatever order, puts w.f + b off by at most
         ((1 + u)^(n + 2) - 1) (|w|.|f| + |b|) (Higham 2002, "Accuracy and Stability of Numerical Algorithms", sections
         3.1 and 3.5), and |w|.|f| <= ||w|| ||f|| by Cauchy and Schwarz. (1 + u)^k - 1 <= 2 k u as long as k u <= 1, for
-        any rank below 10^7. `off` is twice that, which covers the rounding of ||f|| and of double precision; the 1 in
-        `reach` is for the rounding of z = 1 - y (w.f + b), and for products too small for single precision.
+        any rank below 10^7. `off` is twice that, which covers the rounding of ||f||, of double precision, and that of
+        z = 1 - y (w.f + b) in single precision, at most u (1 + |w.f + b|); the 1 in `reach` is for the 1 of z, and for
+        products too small for single precision.
         """
         with np.errstate(
             over="ignore", invalid="ignore"
         ):  # what single precision cannot hold, `off` does not vouch for
             rows, narrow = F.astype(np.float32), points.astype(np.float32)
             longest = math.sqrt(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
-            values = rows @ narrow[:, :-1].T + narrow[:, -1]
+            values = narrow[:, :-1] @ rows.T + narrow[:, -1:]
         reach = longest * np.linalg.norm(points[:, :-1], axis=1) + np.abs(points[:, -1]) + 1.0
         off: Floats = 4.0 * (points.shape[1] + 2) * 2.0**-24 * reach
         return cls(values, off)
 
     def at(self, points: slice) -> Self:
         """Return those at some of the points."""
-        return type(self)(self.values[:, points], self.off[points])
+        return type(self)(self.values[points], self.off[points])
+
+
+class Near(NamedTuple):
+    """The rows of a block that are not certainly outside of the margin at all points: those with a part in the cuts."""
+
+    rows: Ints  # (near,): which ones, of all of the site's
+    F: Floats  # (near, rank): mapped
+    c: Floats  # (near, T): the paper's c at every point, times weight
+    loss: Floats  # (T,): their loss, which is that of the block
 
 
 class RowFactors:
@@ -159,41 +170,52 @@ class RowFactors:
         self.jitter, self.everywhere = np.empty(0), np.empty(0)
         if question.leading >= 0:
             # Two sums over all but one and the same row would give it away, too.
-            key = f"curvature {question.width} {_text(question.centre)}"
+            key = f"curvature {question.width} {text_of(question.centre)}"
             self.jitter = 0.5 + draw(key, len(labels.y))
             # As many of a site's rows as there are coordinates will do, and all of a large table would take long.
             share = len(question.centre) / max(1, int(np.count_nonzero(labels.y)))
             self.everywhere = np.where(draw(f"{key} everywhere", len(labels.y)) < share, EVERYWHERE, 0.0)
 
-    def of_cuts(self, F: Floats, block: slice, rough: Rough | None = None) -> tuple[Floats, Floats]:
-        """Return the paper's c of a block at every point, times weight, shape (rows, T), and their loss, shape (T,).
+    @property
+    def looked_at(self) -> Floats:
+        """Where decisions are needed: the points, and the centre of a curvature; shape (T or T + 1, rank + 1)."""
+        question = self.question
+        return question.points if question.leading < 0 else np.vstack([question.points, question.centre])
 
-        ``rough`` is what is known of the decisions at the points. Mostly the larger part of the rows is far outside of
+    def of_cuts(self, F: Floats, block: slice, rough: Rough) -> Near:
+        """Return the rows of a block that have a part in the cuts.
+
+        ``rough`` is what is known of the decisions at `looked_at`. Mostly the larger part of the rows is far outside of
         the margin: z, and with it c and loss, is computed exactly for the others only.
         """
-        y, weight = self.labels.y[block], self.labels.weight[block]
-        points = self.question.points
-        values, off = Rough.of(F, points) if rough is None else rough
+        y, points = self.labels.y[block], self.question.points
+        values, off = rough.at(slice(0, len(points)))
         with np.errstate(invalid="ignore"):  # 0 times infinite; it is replaced
-            z = 1.0 - y[:, None] * values
-        z[y == 0] = -np.inf
-        kept = min(len(self.distance), len(z))
+            z = np.float32(1.0) - y.astype(np.float32) * values
+        z[:, y == 0] = -np.inf
+        kept = min(len(self.distance), len(y))
         if kept:
             # Those that may be among the nearest are exact, too: the choice is the same whatever is asked besides.
-            off = 2.0 * off + np.partition(np.abs(z), kept - 1, axis=0)[kept - 1]
+            off = 2.0 * off + np.partition(np.abs(z), kept - 1, axis=1)[:, kept - 1]
         # Not `z > -off`: in single precision the product at a point far away may be no number.
-        close = np.flatnonzero((y != 0) & ~(z <= -off).all(axis=1))
-        z[close] = 1.0 - y[close, None] * (F[close] @ points[:, :-1].T + points[:, -1])
-        inside = z > 0
+        near = np.flatnonzero((y != 0) & ~(z <= -off[:, None]).all(axis=0))
+        rows, mapped, weight = block.start + near, F[near], self.labels.weight[block][near]
+        exact = 1.0 - y[near, None] * (mapped @ points[:, :-1].T + points[:, -1])
+        inside = exact > 0
         if kept:
-            self._keep_nearest(np.abs(z[close]), inside[close].astype(np.float64), block.start + close)
-        return np.where(inside, weight[:, None], 0.0), weight @ np.maximum(z, 0.0)
+            self._keep_nearest(np.abs(exact), inside.astype(np.float64), rows)
+        return Near(rows, mapped, np.where(inside, weight[:, None], 0.0), weight @ np.maximum(exact, 0.0))
 
-    def of_curvature(self, F: Floats, block: slice) -> Floats:
-        """Return v of a block, shape (rows,): a bump around the margin and a floor, times jitter."""
-        y, centre, width = self.labels.y[block], self.question.centre, self.question.width
-        z = 1.0 - y * (F @ centre[:-1] + centre[-1])
-        bump = np.maximum(0.0, 1.0 - np.abs(z) / width) / width + self.everywhere[block]
+    def of_curvature(self, block: slice, rough: Rough) -> Floats:
+        """Return v of a block, shape (rows,): a bump around the margin and a floor, times jitter.
+
+        It is only a hint, so single precision will do; ``rough`` as of `of_cuts`.
+        """
+        y, width = self.labels.y[block], self.question.width
+        with np.errstate(invalid="ignore"):
+            distance = np.abs(1.0 - y * rough.values[-1])
+        # Not `maximum`: a centre beyond single precision is far away.
+        bump = np.fmax(0.0, 1.0 - distance / width) / width + self.everywhere[block]
         return np.where(y != 0, bump * (self.labels.weight[block] * self.jitter[block]), 0.0)
 
     def blurred(self) -> tuple[Ints, Floats]:
@@ -210,7 +232,7 @@ class RowFactors:
         change = np.zeros((len(rows), len(self.question.points)))
         for t, point in enumerate(self.question.points if len(rows) else ()):
             # With the same draws for one row more, two cuts at the same point would differ in that row alone.
-            key = f"blur {len(place)} {_text(point)}"
+            key = f"blur {len(place)} {text_of(point)}"
             change[place[:, t], t] = self.draw(key, len(place)) - counted[:, t]
         change *= self.labels.weight[rows][:, None]
         return rows, change
@@ -238,12 +260,12 @@ class _Sums:
         self.diagonal = np.zeros(rank - max(self.leading, 0))
 
     def add(self, F: Floats, block: slice, rough: Rough) -> None:
-        """Add a block of mapped rows, with the paper's c; ``rough`` is at the problem's points."""
-        c, loss = self.factors.of_cuts(F, block, rough)
-        self._add_cuts(F, self.y[block], c)
-        self.loss += loss
+        """Add a block of mapped rows, with the paper's c; ``rough`` is of `RowFactors.looked_at`."""
+        near = self.factors.of_cuts(F, block, rough)
+        self._add_cuts(near.F, self.y[near.rows], near.c)
+        self.loss += near.loss
         if self.leading >= 0:
-            self._add_curvature(F, self.factors.of_curvature(F, block))
+            self._add_curvature(F, self.factors.of_curvature(block, rough))
 
     def blur(self, mapped: Mapped) -> None:
         """Replace the c of the rows nearest the margin by random ones."""
@@ -260,8 +282,7 @@ class _Sums:
 
     def _add_cuts(self, F: Floats, y: Floats, c: Floats) -> None:
         signed = y[:, None] * c
-        some = np.flatnonzero(c.any(axis=1))  # mostly few: those inside of the margin at one of the points
-        self.a += signed[some].T @ F[some]
+        self.a += signed.T @ F
         self.d += signed.sum(axis=0)
         self.m += c.sum(axis=0)
 
@@ -289,8 +310,9 @@ def row_duals(mapped: Mapped, labels: Labels, duals: Duals, draw: Draw) -> Float
         points, beta = duals.points[own], duals.beta[own]
         factors = RowFactors(labels, Question(points, int(count), points[0]), draw)
         for block in blocks(rows):
-            c, _ = factors.of_cuts(mapped(block), block)
-            alpha[block] += c @ beta
+            F = mapped(block)
+            near = factors.of_cuts(F, block, Rough.of(F, points))
+            alpha[near.rows] += near.c @ beta
         chosen, change = factors.blurred()
         alpha[chosen] += change @ beta
     # A row whose c are 0 in all of them but for a difference of roundings is no support vector.
@@ -298,5 +320,6 @@ def row_duals(mapped: Mapped, labels: Labels, duals: Duals, draw: Draw) -> Float
     return cleaned
 
 
-def _text(point: Floats) -> str:
-    return point.tobytes().hex()
+def text_of(point: Floats) -> str:
+    """Return a point as part of the purpose of a draw."""
+    return hashlib.sha256(point.tobytes()).hexdigest()

@@ -16,7 +16,7 @@ from typing import Self
 import numpy as np
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.cutting_planes.cuts import Cuts, Draw, Question
+from flower_pansvm.cutting_planes.cuts import Cuts, Draw, Question, text_of
 from flower_pansvm.nystroem import NystromMap
 
 SLOPE = 0.7
@@ -76,7 +76,7 @@ def noise_in(
     rank, part = cuts.a.shape[1], heaviest / math.sqrt(sites)
     a, d, m, loss = (np.zeros(part.shape) for part in (cuts.a, cuts.d, cuts.m, cuts.loss))
     for t, point in enumerate(question.points):
-        numbers = part * normal(draw, f"noise {question.blur} {point.tobytes().hex()}", rank + 3)
+        numbers = part * normal(draw, f"noise {question.blur} {text_of(point)}", rank + 3)
         slope = noise.slope * numbers[: rank + 1]
         a[t] = slope[:rank]
         d[t] = slope[rank]

@@ -9,9 +9,10 @@ from numpy.typing import NDArray
 from clients.gate.blur import draw_of
 from clients.local.cutting_planes import fewest_blurred, labels_of
 from clients.site import Site
-from flower_pansvm.cutting_planes.cuts import Question, RowFactors, blocks
+from flower_pansvm.cutting_planes.cuts import Question
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP
+from simulations.audit.parts_in_cuts import parts_in_cuts
 from simulations.audit.phase import PHASES, Factors, Phase
 from simulations.audit.sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum
@@ -66,20 +67,10 @@ def _factors(site: Site, one: CutQuestion) -> NDArray[np.float64]:
     """Return one site's factors in the sums of one question, shape (sums, rows)."""
     labels = labels_of(site, one.problem)
     question = replace(one.question, blur=max(one.question.blur, fewest_blurred(site, one.problem)))
-    rows, has_curvature = len(labels.y), question.leading >= 0
-    signed, v = np.zeros((rows, len(question.points))), np.zeros((rows, int(has_curvature)))
-    if site.name in one.asked.sites:
-        factors = RowFactors(labels, question, draw_of(site, one.problem))
-        mapped = site.mapped_train(one.problem.feature_map)
-        for block in blocks(rows):
-            F = mapped(block)
-            signed[block], _ = factors.of_cuts(F, block)
-            if has_curvature:
-                v[block, 0] = factors.of_curvature(F, block)
-        blurred, change = factors.blurred()
-        signed[blurred] += change
-        signed *= labels.y[:, None]
-    return np.hstack([signed, v]).T
+    if site.name not in one.asked.sites:
+        return np.zeros((len(question.points) + int(question.leading >= 0), len(labels.y)))
+    mapped = site.mapped_train(one.problem.feature_map)
+    return parts_in_cuts(mapped, labels, question, draw_of(site, one.problem))
 
 
 @PHASES.register("cutting_planes")

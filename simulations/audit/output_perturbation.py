@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from clients.local.output_perturbation import mapped_rows, problem_of
 from clients.site import Site
-from flower_pansvm.cutting_planes.cuts import RowFactors, blocks
 from flower_pansvm.tasks.output_perturbation import (
     LOCAL_WEIGHTS,
     PUBLIC_ROWS,
@@ -15,6 +14,7 @@ from flower_pansvm.tasks.output_perturbation import (
     RFF_PRIVATE_SCORES,
     RffCutsQuestion,
 )
+from simulations.audit.parts_in_cuts import parts_in_cuts
 from simulations.audit.phase import PHASES, Factors, Phase
 from simulations.audit.sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum
@@ -44,9 +44,5 @@ class OutputPerturbationAudit(Phase):
 def _factors(site: Site, question: RffCutsQuestion) -> NDArray[np.float64]:
     """Return one site's factors in the sums of one question, shape (sums, rows)."""
     labels, asked, draw = problem_of(site, question)
-    factors, found = RowFactors(labels, asked, draw), []
-    for block in blocks(len(labels.y)):
-        F = mapped_rows(site, site.train().X[block])
-        c, _ = factors.of_cuts(F, block)
-        found.append(np.column_stack([labels.y[block, None] * c, factors.of_curvature(F, block)]))
-    return np.vstack(found).T
+    X = site.train().X
+    return parts_in_cuts(lambda rows: mapped_rows(site, X[rows]), labels, asked, draw)

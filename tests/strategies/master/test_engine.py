@@ -14,7 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Draw, Labels, Question, RowFactors, cuts_at
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Draw, Labels, Question, Rough, RowFactors, cuts_at
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.errors import TrainingError
@@ -464,7 +464,9 @@ def test_a_useless_start_does_no_harm() -> None:
 def factors(F: Matrix, labels: Labels, question: Question, site: int) -> Matrix:
     """Return a site's c, shape (rows, points)."""
     rows = RowFactors(labels, question, of_site(site))
-    c, _ = rows.of_cuts(F, slice(0, len(F)))
+    near = rows.of_cuts(F, slice(0, len(F)), Rough.of(F, question.points))
+    c = np.zeros((len(F), len(question.points)))
+    c[near.rows] = near.c
     changed, change = rows.blurred()
     c[changed] += change
     return c
