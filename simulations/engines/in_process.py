@@ -27,18 +27,14 @@ LEAST_BUSY = 1.25
 after the other. With small tables the work is Python's own, of which one thread at a time can run: others only disturb
 it. Nor do they help where other processes have the processors."""
 
-AT_A_TIME = 3
-"""Sites that answer at the same time, for each processor. With one for each, five sites on two processors would take as
-long as six."""
-
 
 class InProcessGrid(Grid):
     """Sites that live in this process, one Flower context each.
 
     Every message is turned into bytes and back in both directions, so that what works here works over a
     network. Each site computes with one thread, as on a simulated node with one CPU, so that both engines compute
-    the same numbers. Several sites answer at the same time (`AT_A_TIME`), but for kinds of messages with which that
-    has not paid (`LEAST_BUSY`).
+    the same numbers. As many sites as there are processors answer at the same time, but for kinds of messages with
+    which that has not paid (`LEAST_BUSY`).
 
     Parameters
     ----------
@@ -104,7 +100,7 @@ class InProcessGrid(Grid):
         """Have each site answer its message at once, several at the same time, and return the message ids."""
         numbered = [(str(next(self._numbers)), message) for message in messages]
         kinds = {message.metadata.message_type for _, message in numbered}
-        threads = 1 if kinds <= self._one_at_a_time else AT_A_TIME * (os.cpu_count() or 1)
+        threads = 1 if kinds <= self._one_at_a_time else os.cpu_count()
         limit, started, before = _thread_pools().limit, time.perf_counter(), time.process_time()
         with (
             limit(limits=1),
