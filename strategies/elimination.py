@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -51,6 +51,8 @@ class Elimination(PanSVM):
 
     Attributes
     ----------
+    roughly : float
+        How much larger than ``tol`` the gap may be that models on subsets are trained to.
     subsets : Subsets
         Trains and tries models on subsets of the features.
     trail : Trail
@@ -61,6 +63,7 @@ class Elimination(PanSVM):
 
     settings_class = SelectionSettings
     settings: SelectionSettings
+    roughly: float = 1.0
     subsets: Subsets
     trail: Trail
     selection: Selection
@@ -70,7 +73,8 @@ class Elimination(PanSVM):
         phase, settings = federation.costs.phase, self.settings
         schema, moments = self.agree(federation)
         with phase("landmarks"):
-            self.subsets = Subsets(federation, self.settings, schema, moments)
+            compared = replace(self.settings, tol=self.roughly * self.settings.tol)
+            self.subsets = Subsets(federation, compared, schema, moments)
             scaled, landmarks = self.subsets.scaled_sets[NO_FOLD], self.subsets.landmarks[NO_FOLD]
             self.landmarks_used = len(landmarks)
         with phase("selection"):
