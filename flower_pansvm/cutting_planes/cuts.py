@@ -162,6 +162,8 @@ class RowFactors:
 
     def __init__(self, labels: Labels, question: Question, draw: Draw) -> None:
         self.labels, self.question, self.draw = labels, question, draw
+        # Where decisions are needed: the points, and the centre of a curvature; shape (T or T + 1, rank + 1).
+        self.looked_at = question.points
         # The rows nearest the margin so far, for each point: distance, row and the c they were counted with.
         count, kept = len(question.points), min(question.blur, int(np.count_nonzero(labels.y)))
         self.distance = np.full((kept, count), np.inf)
@@ -169,18 +171,13 @@ class RowFactors:
         self.counted = np.zeros((kept, count))
         self.jitter, self.everywhere = np.empty(0), np.empty(0)
         if question.leading >= 0:
+            self.looked_at = np.vstack([question.points, question.centre])
             # Two sums over all but one and the same row would give it away, too.
             key = f"curvature {question.width} {text_of(question.centre)}"
             self.jitter = 0.5 + draw(key, len(labels.y))
             # As many of a site's rows as there are coordinates will do, and all of a large table would take long.
             share = len(question.centre) / max(1, int(np.count_nonzero(labels.y)))
             self.everywhere = np.where(draw(f"{key} everywhere", len(labels.y)) < share, EVERYWHERE, 0.0)
-
-    @property
-    def looked_at(self) -> Floats:
-        """Where decisions are needed: the points, and the centre of a curvature; shape (T or T + 1, rank + 1)."""
-        question = self.question
-        return question.points if question.leading < 0 else np.vstack([question.points, question.centre])
 
     def of_cuts(self, F: Floats, block: slice, rough: Rough) -> Near:
         """Return the rows of a block that have a part in the cuts.
