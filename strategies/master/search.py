@@ -31,7 +31,7 @@ narrowest: it hardly changes any more, and is most of the message and much of th
 STALLED = 0.7
 """A round that leaves more than this share of the gap has stalled: then fewer rows are blurred."""
 
-PATIENCE, SHRUNK = 15, 0.9
+PATIENCE, SHRUNK = 8, 0.9
 """After so many rounds that have not once left less than this share of the distance between the bounds, a problem is
 given up as it is. Where fewer rows lie on the margin than are blurred, no more can be known of its optimum."""
 
