@@ -55,7 +55,7 @@ class FilterWrapper(Elimination):
 
     settings_class = FilterWrapperSettings
     settings: FilterWrapperSettings
-    # Only the accuracies of a step's models are looked at: many of them, mostly in half of the round trips.
+    # Nothing but the accuracies of a step's models is looked at, and there are many of them.
     roughly = 10.0
 
     def eliminate(self, federation: Federation) -> None:
