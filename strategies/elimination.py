@@ -51,8 +51,6 @@ class Elimination(PanSVM):
 
     Attributes
     ----------
-    roughly : float
-        How much larger than ``tol`` the gap may be that models on subsets are trained to.
     subsets : Subsets
         Trains and tries models on subsets of the features.
     trail : Trail
@@ -63,7 +61,6 @@ class Elimination(PanSVM):
 
     settings_class = SelectionSettings
     settings: SelectionSettings
-    roughly: float = 1.0
     subsets: Subsets
     trail: Trail
     selection: Selection
@@ -73,7 +70,7 @@ class Elimination(PanSVM):
         phase, settings = federation.costs.phase, self.settings
         schema, moments = self.agree(federation)
         with phase("landmarks"):
-            compared = replace(self.settings, tol=self.roughly * self.settings.tol)
+            compared = replace(self.settings, tol=self.gap_of_subsets)
             self.subsets = Subsets(federation, compared, schema, moments)
             scaled, landmarks = self.subsets.scaled_sets[NO_FOLD], self.subsets.landmarks[NO_FOLD]
             self.landmarks_used = len(landmarks)
@@ -120,6 +117,11 @@ class Elimination(PanSVM):
         schema = super().join(federation)
         check_wanted(self.settings.features, len(schema.columns))
         return schema
+
+    @property
+    def gap_of_subsets(self) -> float:
+        """The relative gap that models on subsets are trained to."""
+        return self.settings.tol
 
     @abstractmethod
     def eliminate(self, federation: Federation) -> None:

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from flower_pansvm.setting_values import setting, whole
 from strategies.elimination import Elimination, SelectionSettings, check_wanted
 from strategies.federation.federation import Federation
+from strategies.model_choice import ROUGH
 from strategies.registry import strategies
 from strategies.selection.filters import by_classes
 from strategies.selection.thresholds import (
@@ -55,8 +56,11 @@ class FilterWrapper(Elimination):
 
     settings_class = FilterWrapperSettings
     settings: FilterWrapperSettings
-    # Nothing but the accuracies of a step's models is looked at, and there are many of them.
-    roughly = 10.0
+
+    @property
+    def gap_of_subsets(self) -> float:
+        """Ten times ``tol``, but no rougher than model choice: nothing but the models' accuracies is looked at."""
+        return max(self.settings.tol, min(10 * self.settings.tol, ROUGH))
 
     def eliminate(self, federation: Federation) -> None:
         """Keep what passes all filters (steps 1 and 2), then remove features by accuracy (step 3).

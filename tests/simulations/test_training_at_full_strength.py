@@ -54,7 +54,6 @@ def test_a9a_takes_few_rounds_and_is_as_accurate_as_a_central_svc(shared_data: P
     )
     exact, strategy = (train_in_process(replace(settings, preset=preset)) for preset in ("exact", "private"))
     assert exact.training.progress[0].rounds <= 7
-    # With noise, 8 to 13 over seeds, 10 in the mean.
     # With so many rows the landmarks say less of the curvature than the rows would: 15 to 19 with five seeds.
     assert strategy.training.progress[0].rounds <= 20
     cells, labels = load_svmlight_file(str(shared_data / "a9a.t.libsvm.gz"), n_features=123)
