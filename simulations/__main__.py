@@ -4,6 +4,7 @@ import sys
 
 EXTRAS = {
     "jinja2": "report",
+    "joblib": "simulation",
     "matplotlib": "report",
     "onnx": "export",
     "onnxruntime": "export",

@@ -10,6 +10,7 @@ from pathlib import Path
 # As many tests run at a time as there are processors: further threads of the libraries would only wait for each other.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+os.environ.setdefault("LOKY_MAX_CPU_COUNT", "1")
 
 import hypothesis
 import numpy as np

@@ -92,7 +92,7 @@ def test_the_command_line_knows_which_extra_brings_what() -> None:
 
 # flwr and scikit-learn need these themselves, so a hospital has them whether it wants to or not.
 NOT_AT_HOSPITALS = sorted(
-    ONLY_IN_EXTRAS - {"rich", "sqlalchemy", "tomli_w", "typer", "threadpoolctl"} | {"ray"}
+    ONLY_IN_EXTRAS - {"joblib", "rich", "sqlalchemy", "tomli_w", "typer", "threadpoolctl"} | {"ray"}
 )
 
 
@@ -139,8 +139,8 @@ def test_a_hospital_joins_with_the_core_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("package", "arguments", "extra"),
     [
-        ("typer", ["--help"], "simulation"),
-        ("jinja2", ["report", "folder"], "report"),
+        pytest.param("typer", ["--help"], "simulation", marks=pytest.mark.slow),
+        pytest.param("jinja2", ["report", "folder"], "report", marks=pytest.mark.slow),
         ("piqp", ["run", "--engine", "in-process"], "coordinator"),
     ],
 )
@@ -156,7 +156,14 @@ def test_a_command_without_its_extra_names_it(
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(("package", "to"), [("onnx", "onnx"), ("onnxruntime", "onnx"), ("skops", "skops")])
+@pytest.mark.parametrize(
+    ("package", "to"),
+    [
+        pytest.param("onnx", "onnx", marks=pytest.mark.slow),
+        pytest.param("onnxruntime", "onnx", marks=pytest.mark.slow),
+        ("skops", "skops"),
+    ],
+)
 def test_export_without_its_extra_names_it_and_leaves_no_file(package: str, to: str, tmp_path: Path) -> None:
     model = PanSVC.from_parts(
         Schema(("age",), ("no", "yes")),

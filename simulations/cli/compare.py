@@ -1,6 +1,5 @@
 """``pansvm compare``: strategies and baselines side by side."""
 
-import os
 import shlex
 import sys
 from pathlib import Path
@@ -66,6 +65,8 @@ def compare(
 ) -> None:
     """Run strategies and baselines on the same data, splits and seeds, and say which differ."""
     # Flower, scikit-learn and pandas take seconds to import; `pansvm --help` should not wait for them.
+    from joblib import cpu_count  # noqa: PLC0415
+
     from simulations.comparison.comparing import compare as run_comparison  # noqa: PLC0415
     from simulations.comparison.plan import Plan  # noqa: PLC0415
     from simulations.engines.processes import exit_on_signals  # noqa: PLC0415
@@ -98,7 +99,7 @@ def compare(
     console = Console(highlight=False, markup=False)
     try:
         with exit_on_signals():
-            failed = run_comparison(plan, folder, jobs or os.cpu_count() or 1, console)
+            failed = run_comparison(plan, folder, jobs or cpu_count(), console)
     except (KeyboardInterrupt, SystemExit):
         typer.echo(f"Stopped. Go on with: {_command(folder)}", err=True)
         raise

@@ -22,6 +22,7 @@ from importlib.metadata import version
 from pathlib import Path
 
 import tomli_w
+from joblib import cpu_count
 
 from flower_pansvm.models.errors import EngineError
 from simulations.engines.processes import (
@@ -207,7 +208,7 @@ def _submit(
 ) -> list[str]:
     """Hand the app to the SuperLink, show what the ServerApp logs until the run ends, and return the whole log."""
     # No more workers than sites: each has a Python process of its own, and Ray would start one per core.
-    workers = min(sites, os.cpu_count() or 1)
+    workers = min(sites, cpu_count())
     engine = f"num-supernodes={sites} client-resources-num-cpus=1 init-args-num-cpus={workers}"
     command = ["flwr", "run", ".", "--stream", "--federation-config", engine]
     log: list[str] = []

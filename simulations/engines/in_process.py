@@ -1,7 +1,6 @@
 """A Flower Grid that calls the ClientApp in this process: the same messages, without waiting."""
 
 import itertools
-import os
 import time
 import warnings
 from collections.abc import Iterable, Sequence
@@ -14,6 +13,7 @@ from flwr.common.serde import message_from_proto, message_to_proto
 from flwr.serverapp import Grid
 from flwr.supercore.run import Run
 from flwr.supercore.task_identity import TaskIdentity
+from joblib import cpu_count
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
@@ -100,7 +100,7 @@ class InProcessGrid(Grid):
         """Have each site answer its message at once, several at the same time, and return the message ids."""
         numbered = [(str(next(self._numbers)), message) for message in messages]
         kinds = {message.metadata.message_type for _, message in numbered}
-        threads = 1 if kinds <= self._one_at_a_time else os.cpu_count()
+        threads = 1 if kinds <= self._one_at_a_time else cpu_count()
         limit, started, before = _thread_pools().limit, time.perf_counter(), time.process_time()
         with (
             limit(limits=1),

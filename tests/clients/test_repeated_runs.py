@@ -93,8 +93,13 @@ def record_of_a_run(nodes: list[Node], settings: Settings, run_id: int, folder: 
     return read_transcript(folder)
 
 
-@pytest.mark.parametrize("runs", [2, pytest.param(10, marks=pytest.mark.slow)])
-@pytest.mark.parametrize("job", JOBS)
+@pytest.mark.parametrize(
+    ("job", "runs"),
+    [
+        *((job, 2) for job in ("training", "federated landmarks", "filter and wrapper")),
+        *(pytest.param(job, 10, marks=pytest.mark.slow) for job in JOBS),
+    ],
+)
 def test_identical_runs_have_identical_sums(
     job: str, runs: int, nodes: list[Node], tmp_path: Path, forget: Callable[[], None]
 ) -> None:

@@ -191,7 +191,9 @@ SELECT = (
 )
 
 
-@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+@pytest.mark.parametrize(
+    "strategy", ["voted-wrapper", pytest.param("filter-wrapper", marks=pytest.mark.slow)]
+)
 def test_select_prints_what_was_chosen_and_leaves_a_model_of_these_columns(
     strategy: str, pansvm: Run, tmp_path: Path
 ) -> None:

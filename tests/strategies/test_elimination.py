@@ -82,7 +82,7 @@ class OnlyMoments(Elimination):
         {"aggregation": "ring", "execution": "hops"},
         {"aggregation": "k-secure"},
         {"aggregation": "k-secure", "execution": "hops"},
-        {"aggregation": "paillier", "key_bits": 2048},
+        pytest.param({"aggregation": "paillier", "key_bits": 2048}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -131,7 +131,12 @@ def test_missing_cells_have_no_part_in_the_filters(write_table: Write, pool: Poo
 
 
 @pytest.mark.parametrize(
-    "strategy", [name for name in all_strategies() if make_settings(strategy=name).selects]
+    "strategy",
+    [
+        pytest.param(name, marks=[pytest.mark.slow] * (name in {"rsvm", "svm-rfe"}))
+        for name in all_strategies()
+        if make_settings(strategy=name).selects
+    ],
 )
 def test_every_feature_is_ranked_and_the_chosen_ones_are_a_head_of_the_ranking(
     strategy: str, table: str
@@ -236,7 +241,9 @@ def test_probabilities_and_chosen_penalties_come_with_a_selection(table: str) ->
     assert proba.sum(axis=1) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+@pytest.mark.parametrize(
+    "strategy", [pytest.param("voted-wrapper", marks=pytest.mark.slow), "filter-wrapper"]
+)
 def test_hospitals_with_their_usual_pins_select(
     strategy: str, hospital_files: list[Path], hospitals: Callable[..., Any]
 ) -> None:
@@ -254,7 +261,9 @@ def test_hospitals_with_their_usual_pins_select(
 # Test rows
 
 
-@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+@pytest.mark.parametrize(
+    "strategy", [pytest.param("voted-wrapper", marks=pytest.mark.slow), "filter-wrapper"]
+)
 def test_rows_left_out_have_no_part_in_scaling_landmarks_filters_or_selection(
     strategy: str, tmp_path: Path
 ) -> None:
@@ -306,7 +315,9 @@ def unfiltered(strategy: str) -> dict[str, str]:
     return {"strategy": strategy, **(filters if strategy == "filter-wrapper" else {})}
 
 
-@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+@pytest.mark.parametrize(
+    "strategy", [pytest.param("voted-wrapper", marks=pytest.mark.slow), "filter-wrapper"]
+)
 def test_constant_columns_are_the_first_to_go(strategy: str, write_table: Write) -> None:
     X, y = some_rows()
     X[:, [0, 5]] = [3.5, -1e9]

@@ -132,7 +132,13 @@ def test_rows_that_nobody_names_are_as_if_they_were_not_there(
         assert "zebra" not in line
 
 
-@pytest.mark.parametrize("strategy", ["filter-wrapper", "voted-wrapper", "svm-rfe"])
+@pytest.mark.parametrize(
+    "strategy",
+    [
+        "filter-wrapper",
+        *(pytest.param(name, marks=pytest.mark.slow) for name in ("voted-wrapper", "svm-rfe")),
+    ],
+)
 def test_a_selection_leaves_the_same_rows_out(
     strategy: str, write: Callable[..., list[Path]], hospitals: MakeGrid, logged: list[str]
 ) -> None:

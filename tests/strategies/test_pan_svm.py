@@ -91,7 +91,7 @@ def test_the_solution_is_that_of_a_central_solver(
         ("breast_cancer", {}),
         ("heart", {}),
         ("diabetes", {"C": 10.0}),
-        ("australian", {"C": 2.0, "kernel": "poly", "coef0": 1.0}),
+        pytest.param("australian", {"C": 2.0, "kernel": "poly", "coef0": 1.0}, marks=pytest.mark.slow),
         ("liver-disorders", {"C": 8.0, "gamma": "0.5"}),
     ],
 )

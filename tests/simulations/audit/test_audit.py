@@ -152,11 +152,12 @@ def assert_the_factors_make_up_the_sums(settings: Settings, folder: Path, receiv
         {"data": "breast_cancer", "sites": 5},
         {"data": "breast_cancer", "class_weight": "balanced"},
         {"preset": "paper"},
-        {"blur": "0"},
-        {"curvature": 0.003},
         {"multi_class": "ovo", "probability": True, "cv_folds": 2},
         {"C": "auto", "C_grid": "1,10", "cv_folds": 2},
-        {"aggregation": "plain"},
+        *(
+            pytest.param(settings, marks=pytest.mark.slow)
+            for settings in ({"blur": "0"}, {"curvature": 0.003}, {"aggregation": "plain"})
+        ),
     ],
     ids=lambda settings: " ".join(f"{name}={value}" for name, value in settings.items()),
 )
@@ -190,7 +191,7 @@ def test_by_default_the_factors_make_up_the_sums_but_for_noise_of_the_size_that_
         assert np.abs(numbers).max() < 6.0, name
 
 
-@pytest.mark.parametrize("at", [1, 3])
+@pytest.mark.parametrize("at", [pytest.param(1, marks=pytest.mark.slow), 3])
 def test_a_lost_site_has_no_part_in_later_sums(at: int, tmp_path: Path, received: list[Sums]) -> None:
     settings = make_settings(data="wine", sites=4, timeout=0.05, preset="exact", audit=True)
     strategy = run(LosingGrid(settings, at), settings, tmp_path)
@@ -354,7 +355,7 @@ def test_without_it_nothing_is_kept_or_shown(pansvm: Run, tmp_path: Path) -> Non
     assert not (tmp_path / "out" / "transcript").exists()
 
 
-@pytest.mark.parametrize("from_the_start", [True, False])
+@pytest.mark.parametrize("from_the_start", [pytest.param(True, marks=pytest.mark.slow), False])
 def test_a_resumed_run_has_the_same_audit(
     from_the_start: bool, pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -470,7 +471,7 @@ def received_of_rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Sums]]:
     return found
 
 
-@pytest.mark.parametrize("blur", ["auto", "0"])
+@pytest.mark.parametrize("blur", ["auto", pytest.param("0", marks=pytest.mark.slow)])
 def test_the_factors_make_up_the_sums_of_a_selection(
     blur: str, small_table: str, tmp_path: Path, received_of_rows: dict[str, list[Sums]]
 ) -> None:
