@@ -6,6 +6,7 @@ sites' masks are made from a digest of the whole run config, so that nobody can 
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from typing import Self
 
 from flower_pansvm import records
@@ -58,11 +59,16 @@ class Terms:
         >>> Terms(config={"C": 10, "folds": "20"}).digest == Terms(config={"C": "10.0", "folds": 20}).digest
         True
         """
-        return records.digest({key: _written_alike(value) for key, value in self.config.items()})
+        return _digest_of(tuple((key, str(value)) for key, value in self.config.items()))
 
 
-def _written_alike(value: Scalar) -> str:
-    text = str(value)
+@lru_cache
+def _digest_of(config: tuple[tuple[str, str], ...]) -> str:
+    """Return the digest of a run config; every message asks for it, and mostly of the same one."""
+    return records.digest({key: _written_alike(text) for key, text in config})
+
+
+def _written_alike(text: str) -> str:
     if text.lower() in ("true", "false"):
         return text.lower()
     try:

@@ -58,12 +58,8 @@ def rows_to_blur(rank: int, columns: int, sites: int) -> int:
 
 
 def normal(draw: Draw, purpose: str, count: int) -> Floats:
-    """Return secret standard normal numbers, shape (count,), by the method of Box and Muller (1958)."""
-    half = (count + 1) // 2
-    uniform = draw(purpose, 2 * half)
-    # 1 - u is never 0.
-    radius, angle = np.sqrt(-2.0 * np.log1p(-uniform[:half])), 2.0 * math.pi * uniform[half:]
-    return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)])[:count]
+    """Return secret standard normal numbers, shape (count,)."""
+    return _normal_of(draw(purpose, _even(count)))[:count]
 
 
 def noise_in(
@@ -73,13 +69,23 @@ def noise_in(
 
     ``noise`` is its size in the sum of all sites, ``heaviest`` the largest weight of a row in the problem.
     """
-    rank, part = cuts.a.shape[1], heaviest / math.sqrt(sites)
-    a, d, m, loss = (np.zeros(part.shape) for part in (cuts.a, cuts.d, cuts.m, cuts.loss))
-    for t, point in enumerate(question.points):
-        numbers = part * normal(draw, f"noise {question.blur} {text_of(point)}", rank + 3)
-        slope = noise.slope * numbers[: rank + 1]
-        a[t] = slope[:rank]
-        d[t] = slope[rank]
-        m[t] = slope @ point + HEIGHT * numbers[rank + 1]
-        loss[t] = HEIGHT * numbers[rank + 2]
-    return Cuts(a, d, m, loss)
+    rank, count = cuts.a.shape[1], _even(cuts.a.shape[1] + 3)
+    drawn = [draw(f"noise {question.blur} {text_of(point)}", count) for point in question.points]
+    numbers = heaviest / math.sqrt(sites) * _normal_of(np.reshape(drawn, (len(drawn), count)))
+    slope = noise.slope * numbers[:, : rank + 1]
+    tilt = np.einsum("tj,tj->t", slope, question.points)
+    height, loss = HEIGHT * numbers[:, rank + 1], HEIGHT * numbers[:, rank + 2]
+    return Cuts(slope[:, :rank], slope[:, rank], tilt + height, loss)
+
+
+def _even(count: int) -> int:
+    """Return so many numbers, or one more: they are made in pairs."""
+    return count + count % 2
+
+
+def _normal_of(uniform: Floats) -> Floats:
+    """Return standard normal numbers for those from [0, 1) along the last axis, as Box and Muller (1958) make them."""
+    half = uniform.shape[-1] // 2
+    # 1 - u is never 0.
+    radius, angle = np.sqrt(-2.0 * np.log1p(-uniform[..., :half])), 2.0 * math.pi * uniform[..., half:]
+    return np.concatenate([radius * np.cos(angle), radius * np.sin(angle)], axis=-1)
