@@ -3,6 +3,7 @@
 import ast
 import logging
 import os
+import secrets
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -67,10 +68,14 @@ def _a_run_in_this_process() -> None:
 
 
 @pytest.fixture(autouse=True)
-def state_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Keep what hospitals remember from run to run out of the account's own folder; return where it is."""
-    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
-    return tmp_path / "state" / "pansvm"
+def state_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Keep what hospitals remember from run to run out of the account's own folder; return where it is.
+
+    No folder is there before a hospital makes it: of thousands of tests few need one.
+    """
+    home = tmp_path_factory.getbasetemp() / f"state-{secrets.token_hex(8)}"
+    monkeypatch.setenv("XDG_STATE_HOME", str(home))
+    return home / "pansvm"
 
 
 @pytest.fixture
