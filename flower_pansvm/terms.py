@@ -62,9 +62,8 @@ class Terms:
         return _digest_of(tuple((key, str(value)) for key, value in self.config.items()))
 
 
-@lru_cache
+@lru_cache  # every message asks for it
 def _digest_of(config: tuple[tuple[str, str], ...]) -> str:
-    """Return the digest of a run config; every message asks for it, and mostly of the same one."""
     return records.digest({key: _written_alike(text) for key, text in config})
 
 

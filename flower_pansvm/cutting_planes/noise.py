@@ -59,7 +59,7 @@ def rows_to_blur(rank: int, columns: int, sites: int) -> int:
 
 def normal(draw: Draw, purpose: str, count: int) -> Floats:
     """Return secret standard normal numbers, shape (count,)."""
-    return _normal_of(draw(purpose, _even(count)))[:count]
+    return _normal_of(draw(purpose, count + count % 2))[:count]
 
 
 def noise_in(
@@ -69,18 +69,14 @@ def noise_in(
 
     ``noise`` is its size in the sum of all sites, ``heaviest`` the largest weight of a row in the problem.
     """
-    rank, count = cuts.a.shape[1], _even(cuts.a.shape[1] + 3)
+    rank = cuts.a.shape[1]
+    count = 2 * (rank // 2 + 2)  # rank + 3, or one more: they are made in pairs
     drawn = [draw(f"noise {question.blur} {text_of(point)}", count) for point in question.points]
-    numbers = heaviest / math.sqrt(sites) * _normal_of(np.reshape(drawn, (len(drawn), count)))
+    numbers = heaviest / math.sqrt(sites) * _normal_of(np.reshape(drawn, (len(drawn), -1)))
     slope = noise.slope * numbers[:, : rank + 1]
     tilt = np.einsum("tj,tj->t", slope, question.points)
     height, loss = HEIGHT * numbers[:, rank + 1], HEIGHT * numbers[:, rank + 2]
     return Cuts(slope[:, :rank], slope[:, rank], tilt + height, loss)
-
-
-def _even(count: int) -> int:
-    """Return so many numbers, or one more: they are made in pairs."""
-    return count + count % 2
 
 
 def _normal_of(uniform: Floats) -> Floats:
