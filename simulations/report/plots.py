@@ -142,6 +142,9 @@ def convergence_figure(result: Mapping[str, Any]) -> Figure:
     axes.set_xlabel("cutting-plane round trip")
     axes.set_ylabel("(upper − lower) / upper bound")
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    # 0.01 is read more easily than a power, and drawn in half the time.
+    axes.yaxis.set_major_formatter("{x:g}")
+    axes.yaxis.set_minor_formatter(NullFormatter())
     axes.grid(visible=True, which="major", color="0.9")
     return figure
 
