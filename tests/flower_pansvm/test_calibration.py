@@ -66,7 +66,7 @@ def test_probabilities_are_scikit_learns(load: Callable[..., Any], C: float) -> 
 
 
 @pytest.mark.parametrize("load", [load_wine, load_digits])
-@pytest.mark.parametrize("C", [1.0, 100.0])
+@pytest.mark.parametrize("C", [1.0, pytest.param(100.0, marks=pytest.mark.slow)])
 def test_one_versus_one_probabilities_are_scikit_learns(load: Callable[..., Any], C: float) -> None:
     expected, found = scikit_learns_and_ours(
         OneVsOneClassifier(SVC(C=C)), *load(return_X_y=True), by_votes=True

@@ -66,7 +66,7 @@ def test_a9a_takes_few_rounds_and_is_as_accurate_as_a_central_svc(shared_data: P
 @pytest.mark.parametrize(
     ("data", "config"),
     [
-        ("dna", {"C": 10.0, "landmarks": "200"}),
+        pytest.param("dna", {"C": 10.0, "landmarks": "200"}, marks=pytest.mark.slow),
         ("vowel", {"C": 10.0}),
         ("lung-cancer", {"min_cluster": 1, "test_fraction": 0.0}),
     ],

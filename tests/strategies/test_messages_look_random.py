@@ -139,7 +139,7 @@ def test_a_reply_holds_nothing_but_its_declared_parts(ring: InProcessGrid) -> No
             assert set(records.get(reply.content, "sum")) == {"payload"}
 
 
-@pytest.mark.parametrize("aggregation", ["ring", "plain"])
+@pytest.mark.parametrize("aggregation", ["ring", pytest.param("plain", marks=pytest.mark.slow)])
 def test_the_result_names_all_that_left_the_sites(aggregation: str, job: str) -> None:
     settings = make_settings(data="wine", sites=3, aggregation=aggregation, landmarks="20", **JOBS[job])
     strategy = train_in_process(settings)
