@@ -88,7 +88,18 @@ def first_row(wrong: NDArray[np.bool_]) -> int:
 
 def parse(texts: NDArray[np.object_], decimal: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return texts as numbers, a missing one as NaN, and which are neither."""
-    cells = pd.Series(texts.ravel(), dtype=object)
+    cells, parsed = texts.ravel(), np.full(texts.size, np.nan)
+    # Nearly all cells of nearly all tables are numbers as they stand; only the others are looked at one by one.
+    if decimal == "." and pd.api.types.infer_dtype(cells, skipna=False) == "string":
+        parsed = np.asarray(pd.to_numeric(cells, errors="coerce"), dtype=np.float64)
+    odd, is_text = np.isnan(parsed), np.zeros(texts.size, dtype=np.bool_)
+    parsed[odd], is_text[odd] = _parse_odd(cells[odd], decimal)
+    return parsed.reshape(texts.shape), is_text.reshape(texts.shape)
+
+
+def _parse_odd(texts: NDArray[np.object_], decimal: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the same of cells that may be anything, shape (cells,)."""
+    cells = pd.Series(texts, dtype=object)
     absent = cells.isna()
     raw, cells = cells, cells.astype(str).str.strip().str.lower().replace({"true": "1", "false": "0"})
     absent |= cells.isin(MISSING)
@@ -99,8 +110,7 @@ def parse(texts: NDArray[np.object_], decimal: str) -> tuple[NDArray[np.float64]
         ambiguous = written & cells.str.contains(".", regex=False).to_numpy(dtype=np.bool_)
         cells = cells.mask(written, cells.str.replace(",", ".", regex=False))
     parsed = pd.to_numeric(cells.mask(absent), errors="coerce").to_numpy(dtype=np.float64)
-    is_text = (np.isnan(parsed) | ambiguous) & ~absent.to_numpy()
-    return parsed.reshape(texts.shape), is_text.reshape(texts.shape)
+    return parsed, (np.isnan(parsed) | ambiguous) & ~absent.to_numpy()
 
 
 def _where(wrong: NDArray[np.bool_], columns: Sequence[str]) -> str:

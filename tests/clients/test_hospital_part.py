@@ -10,9 +10,9 @@ ROOT = Path(__file__).parents[2]
 MOST_LINES = 9303
 """Of what is loaded when a SuperNode starts the ClientApp. As few as can be; a change that needs more says why."""
 
-MOST_LINES_IN_ALL = 11098
+MOST_LINES_IN_ALL = 11109
 """And with what a table or a node config brings in besides: the schema file, sources of tables, copies, identities,
-Paillier sums."""
+Paillier sums. Eleven more since cells that are numbers as they stand are parsed in a third of the time."""
 
 PACKAGES = {"cryptography", "flwr", "numpy", "scipy", "sklearn"}
 """What the hospital's part imports besides the standard library, some of it only when it is needed."""

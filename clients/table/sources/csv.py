@@ -25,9 +25,10 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
     try:
         text = content.decode("utf-8-sig")
         header = _header_of_even_rows(text, name, separator)
-        # As text: guessing types, pandas would read the labels of one site as 01 and of another as 1.0.
+        # As text: guessing types, pandas would read the labels of one site as 01 and of another as 1.0. Of Python's
+        # own kind, as that is what the cells are parsed from.
         frame = pd.read_csv(
-            io.StringIO(text), sep=separator, header=0, dtype=str, na_filter=False, index_col=False
+            io.StringIO(text), sep=separator, header=0, dtype=object, na_filter=False, index_col=False
         )
     except UnicodeDecodeError:
         raise TableError(

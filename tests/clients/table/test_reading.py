@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clients.table.cells import parse
 from clients.table.reading import read_table, table_from_frame
 from clients.table.table import Table, align
 from flower_pansvm.errors import TableError
@@ -119,6 +120,39 @@ def test_labels_of_every_type_agree():
 )
 def test_canonical_label(text, canonical):
     assert canonical_label(text) == canonical
+
+
+ODD = (
+    "",
+    "NA",
+    "nan",
+    " ?",
+    "True",
+    "false ",
+    "inf",
+    "-Infinity",
+    "1_000",
+    "0x10",
+    "1,5",
+    "1e5",
+    " 7",
+    "old",
+    "१",
+)
+
+
+@given(
+    st.lists(
+        st.one_of(st.sampled_from(ODD), st.text("0123456789.,eE+-_ naif"), st.floats().map(repr)), min_size=1
+    )
+)
+def test_a_cell_means_the_same_whatever_stands_beside_it(cells: list[str]) -> None:
+    """Where all cells are text, those that are numbers as they stand go another way than where one is not text."""
+    together, are_text = parse(np.array(cells, dtype=object), ".")
+    for cell, number, is_text in zip(cells, together, are_text, strict=True):
+        one, one_is_text = parse(np.array([cell, None], dtype=object), ".")
+        assert one[0] == number or (np.isnan(one[0]) and np.isnan(number))
+        assert one_is_text[0] == is_text
 
 
 @given(st.text(max_size=12) | st.floats(allow_nan=False).map(str) | st.integers().map(str))
