@@ -72,7 +72,7 @@ def noise_in(
     rank = cuts.a.shape[1]
     count = 2 * (rank // 2 + 2)  # rank + 3, or one more: they are made in pairs
     drawn = [draw(f"noise {question.blur} {text_of(point)}", count) for point in question.points]
-    numbers = heaviest / math.sqrt(sites) * _normal_of(np.reshape(drawn, (len(drawn), -1)))
+    numbers = heaviest / math.sqrt(sites) * _normal_of(np.reshape(drawn, (len(drawn), count)))
     slope = noise.slope * numbers[:, : rank + 1]
     tilt = np.einsum("tj,tj->t", slope, question.points)
     height, loss = HEIGHT * numbers[:, rank + 1], HEIGHT * numbers[:, rank + 2]
