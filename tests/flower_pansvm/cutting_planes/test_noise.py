@@ -62,7 +62,12 @@ def summed(question: Question, noise: Noise, seed: int, heaviest: float = 1.0) -
 def test_a_question_without_points_has_no_noise(question: Question, noise: Noise) -> None:
     none = Question(question.points[:0], 2, question.points[0])
     shares = noise_in(cuts_of(none), none, draw_of(0), noise, sites=SITES, heaviest=1.0)  # type: ignore[arg-type]
-    assert (shares.a.shape, shares.d.shape, shares.m.shape, shares.loss.shape) == ((0, RANK), (0,), (0,), (0,))
+    assert (shares.a.shape, shares.d.shape, shares.m.shape, shares.loss.shape) == (
+        (0, RANK),
+        (0,),
+        (0,),
+        (0,),
+    )
 
 
 def test_numbers_are_normal() -> None:
