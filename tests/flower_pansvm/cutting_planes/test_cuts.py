@@ -286,12 +286,16 @@ def test_rows_are_mapped_a_block_at_a_time_for_all_problems_together(monkeypatch
 def test_problems_asked_together_are_answered_as_each_alone() -> None:
     F, y = some_rows(0, 30, 4)
     labels = [Labels(y, np.ones(30)), Labels(np.where(F[:, 0] > 0, -y, 0.0), np.full(30, 2.0))]
+    labels += [Labels(-y, np.ones(30)), labels[1]]
     questions = [
         Question(some_points(0, 5, 4), 3, np.zeros(5), 2.0, leading=1),
         Question(some_points(1, 2, 4), 0, np.ones(5)),
+        Question(some_points(2, 3, 4), 1, np.ones(5), 1.0, leading=4),
+        Question(some_points(3, 1, 4), 2, np.ones(5), 0.5, leading=0),
     ]
-    together = cuts_at(lambda rows: F[rows], labels, questions, [drawn, in_the_middle])
-    for i, draw in enumerate([drawn, in_the_middle]):
+    draws = [drawn, in_the_middle, drawn, drawn]
+    together = cuts_at(lambda rows: F[rows], labels, questions, draws)
+    for i, draw in enumerate(draws):
         alone = cuts_at(lambda rows: F[rows], [labels[i]], [questions[i]], [draw])[0]
         assert_close(together[i].cuts, alone.cuts)
         assert together[i].curvature == pytest.approx(alone.curvature)
