@@ -1,6 +1,7 @@
 """The local work of PAN-SVM: warm start and cutting planes (Lu 2016, Algorithm 2)."""
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import cast
 
@@ -10,8 +11,9 @@ from clients.gate.answering import answers
 from clients.gate.blur import Noised, add_noise, check_blurred, check_curvature, draw_of, sites_of_run
 from clients.gate.requests import asked_problems, check_size
 from clients.gate.terms import defends, least_blur
+from clients.local.near_optimum import near_optima
 from clients.site import Site
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Labels, Question, cuts_at
 from flower_pansvm.cutting_planes.noise import noise_in, normal, rows_to_blur
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
@@ -21,20 +23,13 @@ from flower_pansvm.tasks import cutting_planes as tasks
 WARM_START_ROWS = 10_000
 """Rows that a local model is fitted to; more would only polish a first guess, and so would more passes over them."""
 
-WARM_START_STEPS = 35
-"""Steps of L-BFGS. More of them fit a site's model closer to its own rows, which takes the mean of all models farther
-from the best, more often than not."""
-
-SMOOTHED = 0.1
-"""Distance from the margin, in z, within which the hinge of the warm start is a parabola: L-BFGS needs a gradient."""
-
 START_NOISE = 0.2
 """Length of the noise in the mean of the sites' local models, as a share of the models' length."""
 
 
 @answers(tasks.WARM_START)
 def warm_start(site: Site, question: tasks.ProblemsQuestion) -> Noised[tasks.WarmStartAnswer]:
-    """Fit a linear SVM on some of the site's own mapped rows for each problem, and weight it by all its rows.
+    """Fit a linear SVM to some of the site's own mapped rows for each problem, and weight it by all its rows.
 
     C is raised so that the weight of regularisation against loss is that of the whole federation.
     """
@@ -42,19 +37,19 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> Noised[tasks.War
     check_size(site, sum(problem.rank + 1.0 for problem in problems))
     weights = [np.zeros(problem.rank + 1) for problem in problems]
     rows = np.zeros(len(problems))
-    for i, problem in enumerate(problems):
-        labels = labels_of(site, problem)
-        own = np.flatnonzero(labels.y)
-        if len(own) > WARM_START_ROWS:
-            own = np.sort(np.random.default_rng(0).choice(own, WARM_START_ROWS, replace=False))
-        chosen = own if len(own) < len(labels.y) else slice(None)  # all of them without a copy
-        y, weight = labels.y[chosen], labels.weight[chosen]
-        if len(np.unique(y)) == 2:
-            local_C = problem.C * problem.rows / weight.sum()
-            rows[i] = np.abs(labels.y) @ labels.weight
-            weights[i] = rows[i] * near_optimum(
-                site.mapped_train(problem.feature_map)(chosen), y, weight, local_C
-            )
+    labels = [labels_of(site, problem) for problem in problems]
+    for number, together in _over_the_same_rows(problems, labels):
+        chosen = _some_rows(labels[together[0]].y)
+        trained = [i for i in together if len(np.unique(labels[i].y[chosen])) == 2]
+        if not trained:
+            continue
+        y = np.array([labels[i].y[chosen] for i in trained])
+        weight = np.array([labels[i].weight[chosen] for i in trained])
+        local_C = np.array([problems[i].C * problems[i].rows for i in trained]) / weight.sum(axis=1)
+        found = near_optima(site.mapped_train(number)(chosen), y, weight, local_C)
+        for i, point in zip(trained, found, strict=True):
+            rows[i] = np.abs(labels[i].y) @ labels[i].weight
+            weights[i] = rows[i] * point
 
     def noise() -> dict[str, Floats]:
         parts = [_start_noise(site, *one) for one in zip(problems, weights, strict=True)]
@@ -121,32 +116,26 @@ def labels_of(site: Site, problem: Problem) -> Labels:
     return Labels(y, np.where(y > 0, positive, np.where(y < 0, negative, 0.0)))
 
 
+def _over_the_same_rows(
+    problems: Sequence[Problem], labels: Sequence[Labels]
+) -> Iterator[tuple[int, list[int]]]:
+    """Return feature map and numbers of the problems that are over the same mapped rows."""
+    alike: dict[tuple[int, bytes], list[int]] = {}
+    for i, (problem, one) in enumerate(zip(problems, labels, strict=True)):
+        alike.setdefault((problem.feature_map, (one.y != 0).tobytes()), []).append(i)
+    return ((number, together) for (number, _), together in alike.items())
+
+
+def _some_rows(y: Floats) -> slice | Ints:
+    """Return which rows a problem's first guess is fitted to: all that are in it, or some if they are many."""
+    own = np.flatnonzero(y)
+    if len(own) > WARM_START_ROWS:
+        own = np.sort(np.random.default_rng(0).choice(own, WARM_START_ROWS, replace=False))
+    return own if len(own) < len(y) else slice(None)  # all of them without a copy
+
+
 def _start_noise(site: Site, problem: Problem, weights: Floats) -> Floats:
     """Return the site's noise for its local model, which is only a first guess: a share of its length."""
     numbers = normal(draw_of(site, problem), f"noise start {problem.C} {problem.rows}", len(weights))
     size = START_NOISE * np.linalg.norm(weights) * math.sqrt(sites_of_run(site) / len(weights))
     return cast("Floats", size * numbers)
-
-
-def near_optimum(F: Floats, y: Floats, weight: Floats, C: float) -> Floats:
-    """Return weights and bias of a linear SVM over rows, nearly, shape (rank + 1,).
-
-    Minimises ||w||^2 / 2C + the sum of weight times the smoothed hinge. Any point is a valid start, so single precision
-    and few steps will do.
-    """
-    from scipy.optimize import minimize  # noqa: PLC0415 - each message may start a process
-
-    narrow, signed = F.astype(np.float32), y.astype(np.float32)
-
-    def loss(point: Floats) -> tuple[float, Floats]:
-        w, b = point[:-1].astype(np.float32), np.float32(point[-1])
-        z = 1.0 - signed * (narrow @ w + b)
-        slope = np.clip((z + SMOOTHED) / (2.0 * SMOOTHED), 0.0, 1.0)
-        hinge = np.where(z > SMOOTHED, z, SMOOTHED * slope**2)
-        pull = -weight * y * slope
-        gradient = np.append(point[:-1] / C + pull.astype(np.float32) @ narrow, pull.sum())
-        return 0.5 * float(point[:-1] @ point[:-1]) / C + float(weight @ hinge), gradient
-
-    options = {"maxiter": WARM_START_STEPS, "maxcor": WARM_START_STEPS, "ftol": 0.0}
-    found = minimize(loss, np.zeros(F.shape[1] + 1), jac=True, method="L-BFGS-B", options=options)
-    return cast("Floats", found.x)

@@ -1,0 +1,132 @@
+"""Linear SVMs over a site's rows, nearly trained: the site's first guess, all problems over the same rows at once.
+
+Each problem takes steps of L-BFGS of its own (Nocedal and Wright 2006, *Numerical Optimization*, Algorithms 7.4, 7.5
+and 3.1). All of them take a step at the same time, so that the rows are read once a step and not once for each problem:
+with 26 classes that takes less than half the time of a library's solver, which knows one problem only.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.arrays import Floats, Ints
+
+STEPS = 35
+"""Steps of L-BFGS. More of them fit a site's models closer to its own rows, which takes the mean of all sites' models
+farther from the best, more often than not. All steps are remembered."""
+
+SMOOTHED = 0.1
+"""Distance from the margin, in z, within which the hinge is a parabola: L-BFGS needs a gradient."""
+
+ENOUGH = 1e-4
+"""A point is low enough if the objective falls by this share of what the slope at the step's beginning promises."""
+
+TRIES, SHORTEST, LONGEST = 12, 0.1, 0.5
+"""How often a step is shortened, and by which factor at the most and at the least."""
+
+TINY = float(np.finfo(np.float64).tiny)
+"""The smallest number that can be divided by."""
+
+Loss = Callable[[Floats, Ints], tuple[Floats, Floats]]
+"""``loss(points, which)`` returns objectives and gradients of some of the problems, each at its own point."""
+
+Pair = tuple[Floats, Floats, Floats]
+"""Of one step of all problems: the change of the point, that of the gradient, and 1 / their product, or 0 for none."""
+
+
+def near_optima(F: Floats, y: Floats, weight: Floats, C: Floats) -> Floats:
+    """Return weights and bias of linear SVMs over the same rows, nearly, shape (problems, rank + 1).
+
+    Each minimises ||w||^2 / 2C + the sum of weight times the smoothed hinge. Any point is a valid start, so single
+    precision and few steps will do.
+
+    Parameters
+    ----------
+    F : ndarray of shape (rows, rank)
+        The mapped rows.
+    y, weight : ndarray of shape (problems, rows)
+        Sides, +1 or -1, and factors of the rows' losses.
+    C : ndarray of shape (problems,)
+        Penalties.
+    """
+    loss = _smoothed(F, y, weight, C)
+    moving = np.arange(len(y))
+    points = np.zeros((len(y), F.shape[1] + 1))
+    value, gradient = loss(points, moving)
+    scale = 1.0 / np.maximum(np.linalg.norm(gradient, axis=1), TINY)
+    pairs: list[Pair] = []
+    for _ in range(STEPS):
+        way = _downhill(gradient, pairs, scale)
+        before, slope = points.copy(), gradient.copy()
+        moving = _step(loss, points, value, gradient, way, moving)
+        if not len(moving):
+            break
+        step, change = points - before, gradient - slope
+        product, square = _dots(step, change), _dots(change, change)
+        bent = (
+            np.minimum(product, square) > TINY
+        )  # unless the objective is a plane there, or the problem is done
+        inverse = np.divide(1.0, product, out=np.zeros_like(product), where=bent)
+        scale = np.divide(product, square, out=scale, where=bent)
+        pairs.append((step, change, inverse))
+    return points
+
+
+def _smoothed(F: Floats, y: Floats, weight: Floats, C: Floats) -> Loss:
+    narrow, signs = F.astype(np.float32), y.astype(np.float32)
+
+    def loss(points: Floats, which: Ints) -> tuple[Floats, Floats]:
+        w, cost = points[:, :-1], weight[which]
+        decisions = w.astype(np.float32) @ narrow.T + points[:, -1:].astype(np.float32)
+        z = np.float32(1.0) - signs[which] * decisions
+        slope = np.clip((z + SMOOTHED) / (2.0 * SMOOTHED), 0.0, 1.0)
+        hinge = np.where(z > SMOOTHED, z, SMOOTHED * slope**2)
+        pull = -cost * y[which] * slope
+        gradient = np.column_stack([w / C[which, None] + pull.astype(np.float32) @ narrow, pull.sum(axis=1)])
+        return 0.5 * _dots(w, w) / C[which] + _dots(cost, hinge), gradient
+
+    return loss
+
+
+def _downhill(gradient: Floats, pairs: list[Pair], scale: Floats) -> Floats:
+    """Return where to go: minus the gradient times the inverse curvature that the pairs tell (Algorithm 7.4)."""
+    way, shares = -gradient, []
+    for step, change, inverse in reversed(pairs):
+        shares.append(inverse * _dots(step, way))
+        way -= shares[-1][:, None] * change
+    way *= scale[:, None]
+    for (step, change, inverse), share in zip(pairs, reversed(shares), strict=True):
+        way += (share - inverse * _dots(change, way))[:, None] * step
+    return way
+
+
+def _step(
+    loss: Loss, points: Floats, value: Floats, gradient: Floats, way: Floats, moving: Ints
+) -> NDArray[np.int64]:
+    """Move each problem along its way until it is low enough, and return those that have moved.
+
+    The way is shortened to where a parabola through what is known is lowest (Algorithm 3.1, section 3.5). ``points``,
+    ``value`` and ``gradient`` are changed in place.
+    """
+    begin, high, promised = points.copy(), value.copy(), -_dots(gradient, way)
+    share, open_ = np.ones(len(points)), moving
+    for _ in range(TRIES):
+        trial = begin[open_] + share[open_, None] * way[open_]
+        found, slopes = loss(trial, open_)
+        fall = share[open_] * promised[open_]
+        low = found <= high[open_] - ENOUGH * fall
+        done = open_[low]
+        points[done], value[done], gradient[done] = trial[low], found[low], slopes[low]
+        with np.errstate(invalid="ignore", divide="ignore"):  # what is no number is shortened the most
+            lowest = 0.5 * fall / (found - high[open_] + fall)
+        share[open_] *= np.fmin(np.fmax(lowest, SHORTEST), LONGEST)
+        open_ = open_[~low]
+        if not len(open_):
+            break
+    return np.setdiff1d(moving, open_)
+
+
+def _dots(a: Floats, b: Floats) -> Floats:
+    products: Floats = np.einsum("ij,ij->i", a, b)
+    return products
