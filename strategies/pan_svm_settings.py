@@ -36,10 +36,11 @@ class PanSvmSettings(NystroemSettings):
         "Values of gamma that cross-validation tries; auto: a sixteenth, a quarter, one and four times scale.",
     )
     tol: float = setting(1e-3, number(above=0), "Relative gap at which training stops.")
-    points: int = setting(
-        8,
-        whole(1),
-        "Points tried on the line to the master's solution when the bounds stall; not with paper.",
+    points: int | None = setting(
+        None,
+        or_word("auto", whole(1)),
+        "Points tried on the line to the master's solution when the bounds stall; auto: 8 with private, 5 with exact; "
+        "not with paper.",
     )
     curvature: float = setting(
         4.0,

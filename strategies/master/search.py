@@ -17,8 +17,9 @@ from strategies.master.landmark_curvature import landmark_curvature
 from strategies.master.progress import Progress
 from strategies.master.proximal import TRUST, WIDER_TRUST, TrustedCurvature, proximal_points
 
-FIRST_STEP = 0.02
-"""The shortest step on the line; the steps are in geometric progression from it to 1."""
+LINE, LINE_WITH_NOISE = (0.1, 5), (0.02, 8)
+"""The shortest step on the line, and how many there are in geometric progression from it to 1, unless another number is
+wanted. Shorter steps than the first hardly ever lead to a better point where the sums have no noise."""
 
 FIRST_WIDTH, LAST_WIDTH, NARROWING = 3.0, 0.1, 0.5
 """Width of the zone around the margin whose rows make up the curvature, in the first round and at the least, and the
@@ -44,9 +45,9 @@ class PointSearch:
 
     Parameters
     ----------
-    points : int
-        Points on the line from the best point to the master's solution in a round after the bounds have stalled. Else
-        there is one, the solution itself: sums at points close together span few rows.
+    points : int or None
+        Points on the line from the best point to the master's solution in a round after the bounds have stalled; None
+        for the usual number. Else there is one, the solution itself: sums at points close together span few rows.
     blur : int
         Rows at each site, in the first round, whose c is random; halved when the bounds stall, never below 1.
         0 for none.
@@ -54,9 +55,8 @@ class PointSearch:
         Rounds after which a problem whose bounds do not move any more is given up.
     """
 
-    def __init__(self, points: int, blur: int, patience: int = PATIENCE) -> None:
-        self.steps = np.geomspace(FIRST_STEP, 1.0, points) if points > 1 else np.ones(1)
-        self.blurred, self.patience = blur, patience
+    def __init__(self, points: int | None, blur: int, patience: int = PATIENCE) -> None:
+        self.points, self.blurred, self.patience = points, blur, patience
         self.width = FIRST_WIDTH
         self.gap = math.inf
         self.distance = math.inf
@@ -82,7 +82,8 @@ class PointSearch:
         self.gap = progress.gap
         self.width = max(LAST_WIDTH, NARROWING * self.width)
         best, master, problem = progress.best, progress.master, progress.problem
-        points = line_points(best, np.append(master.w, master.b), self.steps if stalled else self.steps[-1:])
+        steps = line_steps(self.points if stalled else 1, problem.noise is not None)
+        points = line_points(best, np.append(master.w, master.b), steps)
         self._learn_curvature(progress, question, answer, numbers)
         if self.curvature is not None:
             found = proximal_points(
@@ -116,6 +117,12 @@ class PointSearch:
             self.distance, self.idle = distance, 0
         else:
             self.idle += 1
+
+
+def line_steps(points: int | None, noise: bool) -> NDArray[np.float64]:
+    """Return the shares of the way on the line, shape (points,): the last is 1; None for the usual number."""
+    first, usual = LINE_WITH_NOISE if noise else LINE
+    return np.geomspace(1.0, first, usual if points is None else points)[::-1]
 
 
 def line_points(

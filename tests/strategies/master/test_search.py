@@ -17,14 +17,16 @@ from strategies.master.master import MasterSolution
 from strategies.master.progress import Progress
 from strategies.master.proximal import STEPS, TRUST, WIDER_TRUST
 from strategies.master.search import (
-    FIRST_STEP,
     FIRST_WIDTH,
     LAST_WIDTH,
+    LINE,
+    LINE_WITH_NOISE,
     PATIENCE,
     PATIENCE_WITH_NOISE,
     PointSearch,
     leading_coordinates,
     line_points,
+    line_steps,
 )
 
 RANK = 3
@@ -92,8 +94,15 @@ def test_after_a_stall_points_lie_on_the_line_to_the_masters_solution(points: in
     assert steps == pytest.approx(np.repeat(steps[:, :1], 4, axis=1)), "the same share in each coordinate"
     assert steps[-1] == pytest.approx(1.0)
     if points > 1:
-        assert steps[0] == pytest.approx(FIRST_STEP)
+        assert steps[0] == pytest.approx(LINE[0])
         assert np.ptp(np.diff(np.log(steps[:, 0]))) == pytest.approx(0.0), "in geometric progression"
+
+
+def test_noise_takes_more_and_shorter_steps() -> None:
+    for noise, (first, usual) in ((False, LINE), (True, LINE_WITH_NOISE)):
+        steps = line_steps(None, noise)
+        assert (len(steps), steps[0], steps[-1]) == (usual, pytest.approx(first), 1.0)
+        assert line_steps(1, noise).tolist() == [1.0]
 
 
 def test_without_a_stall_the_masters_solution_itself_is_the_only_point_of_the_line() -> None:
