@@ -11,10 +11,10 @@ from clients.gate.answering import answers
 from clients.gate.blur import Noised, add_noise, check_blurred, check_curvature, draw_of, sites_of_run
 from clients.gate.requests import asked_problems, check_size
 from clients.gate.terms import defends, least_blur
-from clients.local.near_optimum import near_optima
 from clients.site import Site
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Labels, Question, cuts_at
+from flower_pansvm.cutting_planes.near_optimum import near_optima
 from flower_pansvm.cutting_planes.noise import noise_in, normal, rows_to_blur
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.multiclass import signs

@@ -1,4 +1,4 @@
-"""Linear SVMs over a site's rows, nearly trained: the site's first guess, all problems over the same rows at once.
+"""Linear SVMs over a site's rows, nearly trained: its first guess, all problems over the same rows at once.
 
 Each problem takes steps of L-BFGS of its own (Nocedal and Wright 2006, *Numerical Optimization*, Algorithms 7.4, 7.5
 and 3.1). All of them take a step at the same time, so that the rows are read once a step and not once for each problem:
@@ -78,8 +78,11 @@ def _smoothed(F: Floats, y: Floats, weight: Floats, C: Floats) -> Loss:
 
     def loss(points: Floats, which: Ints) -> tuple[Floats, Floats]:
         w, cost = points[:, :-1], weight[which]
-        decisions = w.astype(np.float32) @ narrow.T + points[:, -1:].astype(np.float32)
-        z = np.float32(1.0) - signs[which] * decisions
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # a point too far away for single precision is no lower one
+            decisions = w.astype(np.float32) @ narrow.T + points[:, -1:].astype(np.float32)
+            z = np.float32(1.0) - signs[which] * decisions
         slope = np.clip((z + SMOOTHED) / (2.0 * SMOOTHED), 0.0, 1.0)
         hinge = np.where(z > SMOOTHED, z, SMOOTHED * slope**2)
         pull = -cost * y[which] * slope
