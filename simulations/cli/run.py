@@ -152,6 +152,7 @@ def run(
     else:
         folder = (out or running.default_folder()).absolute()
         check_folder(folder, overwrite)
+        data_dir = assigned.pop("data-dir", data_dir)  # data are looked for in it at once
         options: dict[str, Scalar] = {
             "data": join_data(data or [DEFAULTS.data], data_dir),
             "label": label or "",

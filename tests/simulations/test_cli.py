@@ -85,6 +85,17 @@ SMALL = ("--data", "wine", "--sites", 3, "--set", "landmarks=20", "--set", "cv-f
 EXACT = (*SMALL, "--set", "preset=exact")
 
 
+def test_the_folder_of_data_sets_may_be_a_setting(pansvm: Run, tmp_path: Path) -> None:
+    (tmp_path / "tables").mkdir()
+    rows = pd.DataFrame({"x": np.arange(40) % 7, "y": np.arange(40) % 3, "label": np.arange(40) % 2})
+    rows.to_csv(tmp_path / "tables" / "mine.csv.gz", index=False)
+    few = ("--sites", 3, "--set", "min-cluster=1", "--set", "tol=0.5")
+    code, _, err = in_process(pansvm, "--data", "mine", "--set", "data-dir=tables", *few)
+    assert (code, err) == (0, "")
+    config = json.loads((tmp_path / "out" / "result.json").read_text())["config"]
+    assert config["data-dir"] == str(tmp_path / "tables")
+
+
 def test_tune_prints_the_grid_and_a_command_that_trains_with_the_best_setting(
     pansvm: Run, tmp_path: Path
 ) -> None:
