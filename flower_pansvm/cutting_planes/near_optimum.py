@@ -64,9 +64,8 @@ def near_optima(F: Floats, y: Floats, weight: Floats, C: Floats) -> Floats:
             break
         step, change = points - before, gradient - slope
         product, square = _dots(step, change), _dots(change, change)
-        bent = (
-            np.minimum(product, square) > TINY
-        )  # unless the objective is a plane there, or the problem is done
+        # The objective may be a plane between the points, and a problem that is done has not moved.
+        bent = np.minimum(product, square) > TINY
         inverse = np.divide(1.0, product, out=np.zeros_like(product), where=bent)
         scale = np.divide(product, square, out=scale, where=bent)
         pairs.append((step, change, inverse))
@@ -74,13 +73,13 @@ def near_optima(F: Floats, y: Floats, weight: Floats, C: Floats) -> Floats:
 
 
 def _smoothed(F: Floats, y: Floats, weight: Floats, C: Floats) -> Loss:
+    """Return the objectives with the smoothed hinge, whose slope rises from 0 to 1 around the margin."""
     narrow, signs = F.astype(np.float32), y.astype(np.float32)
 
     def loss(points: Floats, which: Ints) -> tuple[Floats, Floats]:
         w, cost = points[:, :-1], weight[which]
-        with np.errstate(
-            over="ignore", invalid="ignore"
-        ):  # a point too far away for single precision is no lower one
+        # A point too far away for single precision has no number for a loss, so it is not taken for a lower one.
+        with np.errstate(over="ignore", invalid="ignore"):
             decisions = w.astype(np.float32) @ narrow.T + points[:, -1:].astype(np.float32)
             z = np.float32(1.0) - signs[which] * decisions
         slope = np.clip((z + SMOOTHED) / (2.0 * SMOOTHED), 0.0, 1.0)
@@ -121,7 +120,9 @@ def _step(
         low = found <= high[open_] - ENOUGH * fall
         done = open_[low]
         points[done], value[done], gradient[done] = trial[low], found[low], slopes[low]
-        with np.errstate(invalid="ignore", divide="ignore"):  # what is no number is shortened the most
+        with np.errstate(
+            invalid="ignore", divide="ignore"
+        ):  # where this is no number, `fmax` takes the shortest
             lowest = 0.5 * fall / (found - high[open_] + fall)
         share[open_] *= np.fmin(np.fmax(lowest, SHORTEST), LONGEST)
         open_ = open_[~low]
