@@ -8,7 +8,6 @@ with 26 classes that takes less than half the time of a library's solver, which 
 from collections.abc import Callable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from flower_pansvm.arrays import Floats, Ints
 
@@ -103,9 +102,7 @@ def _downhill(gradient: Floats, pairs: list[Pair], scale: Floats) -> Floats:
     return way
 
 
-def _step(
-    loss: Loss, points: Floats, value: Floats, gradient: Floats, way: Floats, moving: Ints
-) -> NDArray[np.int64]:
+def _step(loss: Loss, points: Floats, value: Floats, gradient: Floats, way: Floats, moving: Ints) -> Ints:
     """Move each problem along its way until it is low enough, and return those that have moved.
 
     The way is shortened to where a parabola through what is known is lowest (Algorithm 3.1, section 3.5). ``points``,
