@@ -58,12 +58,14 @@ def table_of(runs: Sequence[Run], sizes: Sequence[Size]) -> str:
             str(size.round_trips),
             f"{1e3 * size.processor_seconds / size.sites / size.round_trips:.1f}",
             f"{1e3 * size.megabytes / size.sites / size.round_trips:.0f}",
+            f"{1e3 * size.cut_megabytes / size.sites / size.cut_rounds:.0f}",
             f"{100 * size.accuracy:.2f}",
         ]
         for run, size in zip(runs, sizes, strict=True)
     ]
     header = ["rows", "sites", "protocol", "silent", "processor s", "s", "peak GB", "round trips"]
-    return markdown([*header, "ms a site and round trip", "KB a site and round trip", "accuracy, %"], lines)
+    header += ["ms a site and round trip", "KB a site and round trip", "KB a site and round of cuts"]
+    return markdown([*header, "accuracy, %"], lines)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:

@@ -53,6 +53,7 @@ class Size(NamedTuple):
     round_trips: int  # with those that were repeated without a site that had fallen silent
     megabytes: float  # to all sites and from them
     lost: int  # sites that have fallen silent
+    cut_megabytes: float  # of `megabytes`, those of the cutting planes
 
 
 def measure(
@@ -164,6 +165,7 @@ def run_one(
         costs.round_trips,
         (costs.bytes_up + costs.bytes_down) / 1e6,
         len(costs.dropped),
+        sum(costs.added["cutting planes"][way] for way in ("bytes_up", "bytes_down")) / 1e6,
     )
 
 
