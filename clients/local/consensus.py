@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from clients.gate.answering import answers
 from clients.gate.requests import asked_problems, check_size
 from clients.local.cutting_planes import labels_of
+from clients.local.local_training import MOST_STEPS as MOST_SOLVER_STEPS
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
@@ -27,7 +28,7 @@ PRECISION = 1e-5
 """How exactly the local problem is solved, in units of a row's distance from the margin."""
 
 MOST_WORK, MOST_STEPS_A_ROW = 2_000_000_000, 80
-"""Rows times steps, and steps for each row, after both of which the solver comes no nearer: mostly a third will do."""
+"""Rows times steps, and steps for each row, after both of which the solver is taken to stand still."""
 
 
 @dataclass(frozen=True)
@@ -122,14 +123,13 @@ def solve(rows: NDArray[np.float64], cost: Floats, margin: Floats, tol: float = 
     longest = float(np.linalg.norm(rows, axis=1).max())
     half = longest * np.sqrt(2 * loss) + float(np.abs(margin).max())
     used = np.flatnonzero(cost)
-    most_steps = max(MOST_WORK // len(used), MOST_STEPS_A_ROW * len(used))
+    inputs = np.vstack([rows[used], np.zeros((2, rows.shape[1]))])
+    targets = np.concatenate([margin[used] + half, [half, -half]])
+    weights = np.concatenate([cost[used], np.full(2, 2 * cost.sum())])
+    most_steps = min(MOST_SOLVER_STEPS, max(MOST_WORK // len(used), MOST_STEPS_A_ROW * len(used)))
     for shrinking in (True, False):
         svr = SVR(kernel="linear", C=1.0, epsilon=half, tol=tol, shrinking=shrinking, max_iter=most_steps)
-        svr.fit(
-            np.vstack([rows[used], np.zeros((2, rows.shape[1]))]),
-            np.concatenate([margin[used] + half, [half, -half]]),
-            sample_weight=np.concatenate([cost[used], np.full(2, 2 * cost.sum())]),
-        )
+        svr.fit(inputs, targets, sample_weight=weights)
         if svr.fit_status_ == 0:  # it has come to its precision
             break
     of_rows = svr.support_ < len(used)
