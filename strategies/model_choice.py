@@ -28,10 +28,10 @@ from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps.binary_problems import (
     check_kernel,
     kernel_of,
-    landmarks_of,
     noise_of,
     pairs_of,
     scale_gamma,
+    synthetic_of,
     tell_feature_map,
     tell_landmarks,
     warm_start,
@@ -165,7 +165,7 @@ def choose(federation: Federation, settings: PanSvmSettings, schema: Schema, mom
     states: dict[tuple[float, float], list[Progress]] = {}
     cut_rounds = 0
     if usable:
-        problems = _problems(settings, moments, maps, usable, pairs)
+        problems = _problems(settings, moments, scaled_sets, maps, usable, pairs)
         training = CuttingPlanes(
             federation,
             replace(settings, tol=max(settings.tol, ROUGH)),
@@ -228,11 +228,18 @@ def _feature_maps(
 def _problems(
     settings: PanSvmSettings,
     moments: Moments,
+    scaled_sets: Sequence[ScaledFeatures],
     maps: dict[tuple[float, int], NystromMap],
     points: Sequence[tuple[float, float]],
     pairs: Sequence[Pair],
 ) -> list[Problem]:
     numbers = {key: number for number, key in enumerate(maps)}
+    features = np.ones(len(scaled_sets[0].sums), dtype=np.bool_)
+    noise = {key: noise_of(settings, feature_map) for key, feature_map in maps.items()}
+    synthetic = {
+        (gamma, fold): synthetic_of(settings, feature_map, scaled_sets[fold], features)
+        for (gamma, fold), feature_map in maps.items()
+    }
     problems = [
         Problem(
             name=f"C={C:g} gamma={gamma:.3g} fold {fold}",
@@ -242,8 +249,8 @@ def _problems(
             pair=pair,
             feature_map=numbers[gamma, fold],
             fold=fold,
-            noise=noise_of(settings, maps[gamma, fold]),
-            landmarks=landmarks_of(settings, maps[gamma, fold]),
+            noise=noise[gamma, fold],
+            synthetic=synthetic[gamma, fold],
         )
         for C, gamma in points
         for fold in moments.folds

@@ -25,10 +25,10 @@ from strategies.registry import strategies
 from strategies.steps.binary_problems import (
     check_kernel,
     fit_feature_map,
-    landmarks_of,
     name_of,
     noise_of,
     pairs_of,
+    synthetic_of,
     tell_feature_map,
     tell_landmarks,
     warm_start,
@@ -153,7 +153,8 @@ class PanSVM(PhasedStrategy):
         with phase("feature map"):
             feature_map = self.build_feature_map(federation, scaled, landmarks, features)
         pairs = pairs_of(self.settings, schema)
-        problems = self.binary_problems(schema, pairs, feature_map, moments)
+        synthetic = synthetic_of(self.settings, feature_map, scaled, features)
+        problems = self.binary_problems(schema, pairs, feature_map, moments, synthetic)
         check_kernel(feature_map.kernel, scaled)
         with phase("warm start"):
             if start is None:
@@ -209,12 +210,17 @@ class PanSVM(PhasedStrategy):
         return feature_map
 
     def binary_problems(
-        self, schema: Schema, pairs: Sequence[Pair], feature_map: NystromMap, moments: Moments
+        self,
+        schema: Schema,
+        pairs: Sequence[Pair],
+        feature_map: NystromMap,
+        moments: Moments,
+        synthetic: NDArray[np.float32] | None,
     ) -> list[Problem]:
         """Return the binary problems of the model; for probabilities the same again without each fold."""
         (C,) = self.settings.C_values
         folds = [NO_FOLD, *(moments.folds if self.settings.probability else ())]
-        noise, landmarks = noise_of(self.settings, feature_map), landmarks_of(self.settings, feature_map)
+        noise = noise_of(self.settings, feature_map)
         problems = [
             Problem(
                 name_of(pair, schema),
@@ -224,7 +230,7 @@ class PanSVM(PhasedStrategy):
                 pair,
                 fold=fold,
                 noise=noise,
-                landmarks=landmarks,
+                synthetic=synthetic,
             )
             for fold in folds
             for pair in pairs

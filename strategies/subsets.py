@@ -24,10 +24,10 @@ from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps.binary_problems import (
     check_kernel,
     fit_feature_map,
-    landmarks_of,
     name_of,
     noise_of,
     pairs_of,
+    synthetic_of,
     tell_feature_map,
     tell_landmarks,
     warm_start,
@@ -209,18 +209,21 @@ class Subsets:
     def _problems(self, trained: Trained, fold: int) -> list[Problem]:
         left = int(np.count_nonzero(trained.features))
         (C,) = self.settings.C_values
+        feature_map = trained.maps[fold]
+        noise = noise_of(self.settings, feature_map)
+        synthetic = synthetic_of(self.settings, feature_map, self.scaled_sets[fold], trained.features)
         return [
             with_rows(
                 Problem(
                     name=f"{left} features, fold {fold}, {name_of(pair, self.schema)}",
-                    rank=trained.maps[fold].rank,
+                    rank=feature_map.rank,
                     rows=0.0,
                     C=C,
                     pair=pair,
                     feature_map=trained.numbers[fold],
                     fold=fold,
-                    noise=noise_of(self.settings, trained.maps[fold]),
-                    landmarks=landmarks_of(self.settings, trained.maps[fold]),
+                    noise=noise,
+                    synthetic=synthetic,
                 ),
                 self.settings,
                 self.moments.rows,

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass, field
 
-from flower_pansvm.arrays import Floats
+import numpy as np
+from numpy.typing import NDArray
+
 from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.multiclass import Pair
 
@@ -28,6 +30,6 @@ class Problem:
     noise: Noise | None = field(
         default=None, compare=False
     )  # size of that in the sums; None if these are exact
-    landmarks: Floats | None = field(
+    synthetic: NDArray[np.float32] | None = field(
         default=None, compare=False
-    )  # mapped, shape (landmarks, rank), where the sites tell no curvature and the landmarks' is taken
+    )  # mapped synthetic rows, shape (any, rank), where the sites tell no curvature and theirs is taken

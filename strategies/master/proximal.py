@@ -24,7 +24,7 @@ TRUST: tuple[float, ...] = (0.01, 0.1, 1.0)
 """The factors tau: how far the curvature is believed to hold."""
 
 WIDER_TRUST: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-"""The same where the curvature is the landmarks': nobody knows how far it holds, so more is tried."""
+"""The same where the curvature is a guess: nobody knows how far it holds, so more is tried."""
 
 STEPS = (0.3, 0.6, 1.0)
 """Shares of the way to each minimiser at which the sites are asked."""

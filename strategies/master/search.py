@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from flower_pansvm.cutting_planes.cuts import Answer, Question
 from flower_pansvm.cutting_planes.problem import Problem
 from strategies.master.curvature import curvature_matrix, curvature_size
-from strategies.master.landmark_curvature import landmark_curvature
+from strategies.master.guessed_curvature import guessed_curvature
 from strategies.master.progress import Progress
 from strategies.master.proximal import TRUST, WIDER_TRUST, TrustedCurvature, proximal_points
 
@@ -98,13 +98,13 @@ class PointSearch:
         return leading_coordinates(problem.rank, numbers) if due and problem.noise is None else -1
 
     def _learn_curvature(self, progress: Progress, question: Question, answer: Answer, numbers: int) -> None:
-        """Take the curvature that the sites have told, or of sites that hide their rows that of the landmarks."""
+        """Take the curvature that the sites have told, or of sites that hide their rows a guess."""
         problem = progress.problem
         self.age += 1
         if question.leading >= 0:
             found, trust = curvature_matrix(answer.curvature, problem.rank, question.leading), TRUST
-        elif problem.landmarks is not None and (leading := leading_coordinates(problem.rank, numbers)) >= 0:
-            found = landmark_curvature(problem.landmarks, progress.best, problem.rows, leading)
+        elif problem.synthetic is not None and (leading := leading_coordinates(problem.rank, numbers)) >= 0:
+            found = guessed_curvature(problem.synthetic, progress.best, problem.rows, leading)
             trust = WIDER_TRUST
         else:
             return

@@ -23,6 +23,7 @@ from strategies.steps.cutting_planes import side_rows, weighted_rows
 from strategies.steps.fitted_map import fit_map
 from strategies.steps.packing import pack_problems
 from strategies.steps.scaling import ScaledFeatures
+from strategies.steps.synthetic_rows import synthetic_rows
 from strategies.svm_settings import SvmSettings
 
 
@@ -140,9 +141,14 @@ def noise_of(settings: PanSvmSettings, feature_map: NystromMap) -> Noise | None:
     return Noise.of(feature_map) if settings.preset == "private" else None
 
 
-def landmarks_of(settings: PanSvmSettings, feature_map: NystromMap) -> NDArray[np.float64] | None:
-    """Return the `Problem.landmarks` of problems by a feature map."""
-    return feature_map.transform(feature_map.landmarks) if settings.preset == "private" else None
+def synthetic_of(
+    settings: PanSvmSettings,
+    feature_map: NystromMap,
+    scaled: ScaledFeatures,
+    features: NDArray[np.bool_],
+) -> NDArray[np.float32] | None:
+    """Return the `Problem.synthetic` of problems by a feature map, which is of some of the scaled features."""
+    return synthetic_rows(feature_map, scaled.variances(features)) if settings.preset == "private" else None
 
 
 def with_rows(problem: Problem, settings: SvmSettings, rows: NDArray[np.float64]) -> Problem:

@@ -52,6 +52,11 @@ class ScaledFeatures:
         cells = self.rows * len(squares)
         return float(squares.sum() / cells - (sums.sum() / cells) ** 2)
 
+    def variances(self, features: NDArray[np.bool_]) -> NDArray[np.float64]:
+        """Return the variance of each scaled feature that a mask picks, over all rows; shape (features,)."""
+        spread = self.squares / self.rows - np.square(self.sums / self.rows)
+        return np.maximum(spread, 0.0)[features]
+
 
 @dataclass(frozen=True)
 class Moments:

@@ -117,19 +117,19 @@ def test_with_a_curvature_there_are_proximal_points_besides() -> None:
     assert len(questions([0.5, 0.5], PointSearch(6, 0), numbers=RANK)[2].points) == 6
 
 
-def test_with_noise_in_the_sums_no_curvature_is_asked_for_and_that_of_the_landmarks_gives_the_points() -> (
+def test_with_noise_in_the_sums_no_curvature_is_asked_for_and_that_of_synthetic_rows_gives_the_points() -> (
     None
 ):
-    landmarks = np.random.default_rng(0).normal(size=(6, RANK))
-    for own, ways in ((landmarks, len(WIDER_TRUST)), (None, 0)):
-        hidden = Problem("", RANK, 10.0, 1.0, Pair(1, REST), noise=Noise(np.ones(RANK + 1)), landmarks=own)
+    synthetic = np.random.default_rng(0).normal(size=(6, RANK)).astype(np.float32)
+    for own, ways in ((synthetic, len(WIDER_TRUST)), (None, 0)):
+        hidden = Problem("", RANK, 10.0, 1.0, Pair(1, REST), noise=Noise(np.ones(RANK + 1)), synthetic=own)
         asked = questions([0.5, 0.5, 0.1], PointSearch(6, 0), problem=hidden)
         assert [question.leading for question in asked] == [-1] * 4
         assert [len(question.points) for question in asked] == [
             1,
             *(n + ways * len(STEPS) for n in (1, 6, 1)),
         ]
-    few = questions([0.5], PointSearch(6, 0), numbers=RANK, problem=replace(hidden, landmarks=landmarks))
+    few = questions([0.5], PointSearch(6, 0), numbers=RANK, problem=replace(hidden, synthetic=synthetic))
     assert len(few[1].points) == 1, "no room for a curvature"
 
 

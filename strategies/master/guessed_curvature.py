@@ -1,0 +1,56 @@
+"""The curvature of the loss as synthetic rows have it: a guess for which no site has to be asked.
+
+A curvature of the rows is what rows are computed from most easily (docs/threat-model.md), and the noise that would
+hide them leaves hardly more of it than this guess holds, which is made of what the coordinator has anyway
+(:mod:`strategies.steps.synthetic_rows`).
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+ZONE = 1.5
+"""Distance from the margin, in z, up to which a synthetic row counts. It stands for rows all around it."""
+
+EVERYWHERE = 0.1
+"""What a synthetic row counts for wherever it lies; next to the margin 1 / `ZONE` comes on top."""
+
+ALONE = 0.15
+"""Share of each coordinate's curvature that is taken to have nothing to do with the other coordinates: rows spread in
+more ways than the synthetic ones."""
+
+
+def guessed_curvature(
+    synthetic: NDArray[np.float32], point: NDArray[np.float64], rows: float, leading: int
+) -> NDArray[np.float64]:
+    """Return what the second derivative of the smoothed loss may be at a point.
+
+    Each synthetic row stands for as many rows as any other. On which side such rows are nobody has told; they are
+    taken to be on the side that makes them lie nearer the margin. It is only a hint, so single precision will do.
+
+    Parameters
+    ----------
+    synthetic : ndarray of shape (synthetic rows, rank)
+        Synthetic rows, mapped.
+    point : ndarray of shape (rank + 1,)
+        Weights and bias.
+    rows : float
+        Weight of all rows together.
+    leading : int
+        Leading coordinates between which the curvature is wanted; of the others only the diagonal is.
+
+    Returns
+    -------
+    ndarray of shape (rank + 1, rank + 1)
+        Positive definite but for rounding; the bias is last.
+    """
+    distance = np.abs(1.0 - np.abs(synthetic @ point[:-1].astype(np.float32) + np.float32(point[-1])))
+    v = np.maximum(0.0, 1.0 - distance / ZONE) / ZONE + EVERYWHERE
+    g = np.empty((len(synthetic), len(point)), dtype=np.float32)
+    g[:, :-1], g[:, -1] = synthetic, 1.0
+    g *= np.sqrt(v * (rows / len(synthetic)))[:, None]
+    inner = np.append(np.arange(leading), len(point) - 1)
+    part = g[:, inner]
+    curvature = np.zeros((len(point), len(point)))
+    curvature[np.ix_(inner, inner)] = (1.0 - ALONE) * (part.T @ part)
+    np.fill_diagonal(curvature, np.einsum("ij,ij->j", g, g))
+    return curvature

@@ -1,0 +1,57 @@
+"""The curvature that synthetic rows stand in for: its size, what it is made of, and that it is positive definite."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from strategies.master.guessed_curvature import ALONE, EVERYWHERE, ZONE, guessed_curvature
+
+SINGLE = 1e-5
+"""Relative error of sums in single precision."""
+
+
+def test_one_row_on_the_margin_counts_fully_and_one_far_away_hardly() -> None:
+    """Decision values 1, -1 and 0 + 10: by hand."""
+    rows = np.array([[1.0, 0.0], [-1.0, 0.0], [10.0, 2.0]], dtype=np.float32)
+    near, far = 1.0 / ZONE + EVERYWHERE, EVERYWHERE
+    found = guessed_curvature(rows, np.array([1.0, 0.0, 0.0]), 30.0, leading=2)
+    expected = 10.0 * np.array([2 * near + 100 * far, 4 * far, 2 * near + far])
+    assert np.diag(found) == pytest.approx(expected, rel=SINGLE)
+    assert found[0, 1] == pytest.approx((1.0 - ALONE) * 10.0 * 20 * far, rel=SINGLE)
+    assert found[0, 2] == pytest.approx((1.0 - ALONE) * 10.0 * 10 * far, rel=SINGLE)
+
+
+@given(
+    seed=st.integers(0, 10**6),
+    count=st.integers(1, 20),
+    rank=st.integers(1, 6),
+    rows=st.floats(1.0, 1e6),
+    log_size=st.floats(-3, 3),
+)
+def test_it_is_positive_definite_and_grows_with_the_rows(
+    seed: int, count: int, rank: int, rows: float, log_size: float
+) -> None:
+    rng = np.random.default_rng(seed)
+    synthetic = (10.0**log_size * rng.normal(size=(count, rank))).astype(np.float32)
+    point = rng.normal(size=rank + 1)
+    found = guessed_curvature(synthetic, point, rows, rank)
+    assert (found == found.T).all()
+    sizes = np.sqrt(np.diag(found))
+    assert np.linalg.eigvalsh(found / np.outer(sizes, sizes)).min() > 0.5 * ALONE
+    twice = guessed_curvature(synthetic, point, 2.0 * rows, rank)
+    assert twice / np.outer(sizes, sizes) == pytest.approx(
+        2.0 * found / np.outer(sizes, sizes), abs=10 * SINGLE
+    )
+
+
+@pytest.mark.parametrize("leading", [0, 1, 3])
+def test_of_coordinates_that_are_not_leading_only_the_diagonal_is_there(leading: int) -> None:
+    rng = np.random.default_rng(0)
+    synthetic, point = rng.normal(size=(8, 4)).astype(np.float32), rng.normal(size=5)
+    whole, part = (guessed_curvature(synthetic, point, 8.0, size) for size in (4, leading))
+    inner = [*range(leading), 4]
+    assert np.diag(part) == pytest.approx(np.diag(whole), rel=SINGLE)
+    assert part[np.ix_(inner, inner)] == pytest.approx(whole[np.ix_(inner, inner)], rel=SINGLE)
+    part[np.ix_(inner, inner)] = 0.0
+    assert np.count_nonzero(part) == 4 - leading
