@@ -26,8 +26,8 @@ FIRST_WIDTH, LAST_WIDTH, NARROWING = 3.0, 0.1, 0.5
 factor from round to round. The margin itself is at distance 1 from the decision surface."""
 
 SMALL, RENEWED = 256, 6
-"""With more coordinates than so many, the curvature is asked for in every so many rounds only once its zone is at its
-narrowest: it hardly changes any more, and is most of the message and much of the sites' work."""
+"""With more coordinates than so many, the curvature is renewed in every so many rounds only once its zone is at its
+narrowest: it hardly changes any more, and is most of the message and much of the work of all. So is a guess of it."""
 
 STALLED = 0.7
 """A round that leaves more than this share of the gap has stalled: then fewer rows are blurred."""
@@ -94,16 +94,21 @@ class PointSearch:
 
     def _wanted(self, problem: Problem, numbers: int) -> int:
         """Return of how many leading coordinates the sites are to tell the curvature; -1 for none at all."""
-        due = problem.rank <= SMALL or self.width > LAST_WIDTH or self.age >= RENEWED
-        return leading_coordinates(problem.rank, numbers) if due and problem.noise is None else -1
+        due = self._due(problem) and problem.noise is None
+        return leading_coordinates(problem.rank, numbers) if due else -1
+
+    def _due(self, problem: Problem) -> bool:
+        """Tell whether the curvature is to be renewed after this round."""
+        return problem.rank <= SMALL or self.width > LAST_WIDTH or self.age >= RENEWED
 
     def _learn_curvature(self, progress: Progress, question: Question, answer: Answer, numbers: int) -> None:
         """Take the curvature that the sites have told, or of sites that hide their rows a guess."""
-        problem = progress.problem
+        problem, due = progress.problem, self._due(progress.problem)
         self.age += 1
+        leading = leading_coordinates(problem.rank, numbers)
         if question.leading >= 0:
             found, trust = curvature_matrix(answer.curvature, problem.rank, question.leading), TRUST
-        elif problem.synthetic is not None and (leading := leading_coordinates(problem.rank, numbers)) >= 0:
+        elif problem.synthetic is not None and due and leading >= 0:
             found = guessed_curvature(problem.synthetic, progress.best, problem.rows, leading)
             trust = WIDER_TRUST
         else:
