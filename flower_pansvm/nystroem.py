@@ -7,7 +7,6 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.kernels import Kernel
@@ -21,9 +20,7 @@ class NystromMap:
 
     kernel: Kernel
     landmarks: Floats  # (landmarks, features): the matrix L, in the scaled units of the rows
-    normalization: NDArray[
-        np.float64
-    ]  # (landmarks, rank): the matrix U Lambda^(-1/2), the largest eigenvalue first
+    normalization: Floats  # (landmarks, rank): the matrix U Lambda^(-1/2), the largest eigenvalue first
 
     @property
     def rank(self) -> int:

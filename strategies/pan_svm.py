@@ -9,6 +9,7 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Singles
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.metrics import Evaluation, histogram_middles
@@ -215,7 +216,7 @@ class PanSVM(PhasedStrategy):
         pairs: Sequence[Pair],
         feature_map: NystromMap,
         moments: Moments,
-        synthetic: NDArray[np.float32] | None,
+        synthetic: Singles | None,
     ) -> list[Problem]:
         """Return the binary problems of the model; for probabilities the same again without each fold."""
         (C,) = self.settings.C_values

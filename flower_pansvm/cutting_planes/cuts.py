@@ -13,9 +13,8 @@ from dataclasses import dataclass
 from typing import NamedTuple, Self
 
 import numpy as np
-from numpy.typing import NDArray
 
-from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.arrays import Floats, Ints, Singles
 
 BLOCK = 4096  # rows that are mapped at a time: the map of all rows of a large site would not fit into memory
 
@@ -37,9 +36,7 @@ Draw = Callable[[str, int], Floats]
 class Question:
     """What is asked of one problem in one round trip."""
 
-    points: NDArray[
-        np.float64
-    ]  # (T, rank + 1): where cutting planes are wanted, weights w and, last, the bias b
+    points: Floats  # (T, rank + 1): where cutting planes are wanted, weights w and, last, the bias b
     blur: int  # rows nearest the margin, at each site, whose c is drawn at random; 0 for the paper's cuts
     centre: Floats  # (rank + 1,): where the curvature of the loss is wanted
     width: float = 1.0  # distance from the margin, in z, up to which a row counts for the curvature
@@ -113,8 +110,8 @@ class Rough(NamedTuple):
     They tell on which side of the margin most rows certainly are; it is computed in double precision for the others.
     """
 
-    rows: NDArray[np.float32]  # (rows, rank): the block
-    values: NDArray[np.float32]  # (points, rows): what is looked at of one problem lies together
+    rows: Singles  # (rows, rank): the block
+    values: Singles  # (points, rows): what is looked at of one problem lies together
     off: Floats  # (points,)
 
     @classmethod
@@ -297,7 +294,7 @@ def _add_block(sums: Sequence[_Sums], points: Floats, F: Floats, block: slice) -
         _add_curvatures(curved, rough.rows)
 
 
-def _add_curvatures(curved: Sequence[tuple[_Sums, Floats]], rows: NDArray[np.float32]) -> None:
+def _add_curvatures(curved: Sequence[tuple[_Sums, Floats]], rows: Singles) -> None:
     """Add v f f^T of a block of rows for each v; only a hint, so single precision will do."""
     least = min(one.leading for one, _ in curved)
     narrow = np.array([v for _, v in curved], dtype=np.float32)

@@ -2,9 +2,7 @@
 
 from dataclasses import dataclass, field
 
-import numpy as np
-from numpy.typing import NDArray
-
+from flower_pansvm.arrays import Singles
 from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.multiclass import Pair
 
@@ -30,6 +28,6 @@ class Problem:
     noise: Noise | None = field(
         default=None, compare=False
     )  # size of that in the sums; None if these are exact
-    synthetic: NDArray[np.float32] | None = field(
+    synthetic: Singles | None = field(
         default=None, compare=False
     )  # mapped synthetic rows, shape (any, rank), where the sites tell no curvature and theirs is taken

@@ -8,6 +8,8 @@ hide them leaves hardly more of it than this guess holds, which is made of what 
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Singles
+
 ZONE = 1.5
 """Distance from the margin, in z, up to which a synthetic row counts. It stands for rows all around it."""
 
@@ -20,7 +22,7 @@ more ways than the synthetic ones."""
 
 
 def guessed_curvature(
-    synthetic: NDArray[np.float32], point: NDArray[np.float64], rows: float, leading: int
+    synthetic: Singles, point: NDArray[np.float64], rows: float, leading: int
 ) -> NDArray[np.float64]:
     """Return what the second derivative of the smoothed loss may be at a point.
 

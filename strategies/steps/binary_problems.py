@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Singles
 from flower_pansvm.class_pairs import one_versus_all, one_versus_one
 from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import LARGEST_WEIGHT, Problem
@@ -146,7 +147,7 @@ def synthetic_of(
     feature_map: NystromMap,
     scaled: ScaledFeatures,
     features: NDArray[np.bool_],
-) -> NDArray[np.float32] | None:
+) -> Singles | None:
     """Return the `Problem.synthetic` of problems by a feature map, which is of some of the scaled features."""
     return synthetic_rows(feature_map, scaled.variances(features)) if settings.preset == "private" else None
 

@@ -7,6 +7,7 @@ say too little: they are means of rows, and all rows lie somewhere around them.
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Singles
 from flower_pansvm.nystroem import NystromMap
 
 EACH = 10
@@ -21,7 +22,7 @@ LEAST_SPREAD = 0.2
 may spread as far as the rows themselves; then the moments say nothing of it."""
 
 
-def synthetic_rows(feature_map: NystromMap, variances: NDArray[np.float64]) -> NDArray[np.float32]:
+def synthetic_rows(feature_map: NystromMap, variances: NDArray[np.float64]) -> Singles:
     """Return synthetic rows, mapped, in single precision: around each landmark as many.
 
     Each column of a row deviates from the landmark by a normal number of its own, whose variance is what the landmarks
