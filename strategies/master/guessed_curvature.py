@@ -16,10 +16,6 @@ ZONE = 1.5
 EVERYWHERE = 0.1
 """What a synthetic row counts for wherever it lies; next to the margin 1 / `ZONE` comes on top."""
 
-ALONE = 0.15
-"""Share of each coordinate's curvature that is taken to have nothing to do with the other coordinates: rows spread in
-more ways than the synthetic ones."""
-
 
 def guessed_curvature(
     synthetic: Singles, point: NDArray[np.float64], rows: float, leading: int
@@ -43,7 +39,7 @@ def guessed_curvature(
     Returns
     -------
     ndarray of shape (rank + 1, rank + 1)
-        Positive definite but for rounding; the bias is last.
+        Positive semidefinite but for rounding; the bias is last.
     """
     distance = np.abs(1.0 - np.abs(synthetic @ point[:-1].astype(np.float32) + np.float32(point[-1])))
     v = np.maximum(0.0, 1.0 - distance / ZONE) / ZONE + EVERYWHERE
@@ -53,6 +49,6 @@ def guessed_curvature(
     inner = np.append(np.arange(leading), len(point) - 1)
     part = g[:, inner]
     curvature = np.zeros((len(point), len(point)))
-    curvature[np.ix_(inner, inner)] = (1.0 - ALONE) * (part.T @ part)
+    curvature[np.ix_(inner, inner)] = part.T @ part
     np.fill_diagonal(curvature, np.einsum("ij,ij->j", g, g))
     return curvature

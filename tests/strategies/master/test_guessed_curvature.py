@@ -1,11 +1,11 @@
-"""The curvature that synthetic rows stand in for: its size, what it is made of, and that it is positive definite."""
+"""The curvature that synthetic rows stand in for: its size, what it is made of, and that it bends nowhere down."""
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strategies.master.guessed_curvature import ALONE, EVERYWHERE, ZONE, guessed_curvature
+from strategies.master.guessed_curvature import EVERYWHERE, ZONE, guessed_curvature
 
 SINGLE = 1e-5
 """Relative error of sums in single precision."""
@@ -18,8 +18,8 @@ def test_one_row_on_the_margin_counts_fully_and_one_far_away_hardly() -> None:
     found = guessed_curvature(rows, np.array([1.0, 0.0, 0.0]), 30.0, leading=2)
     expected = 10.0 * np.array([2 * near + 100 * far, 4 * far, 2 * near + far])
     assert np.diag(found) == pytest.approx(expected, rel=SINGLE)
-    assert found[0, 1] == pytest.approx((1.0 - ALONE) * 10.0 * 20 * far, rel=SINGLE)
-    assert found[0, 2] == pytest.approx((1.0 - ALONE) * 10.0 * 10 * far, rel=SINGLE)
+    assert found[0, 1] == pytest.approx(10.0 * 20 * far, rel=SINGLE)
+    assert found[0, 2] == pytest.approx(10.0 * 10 * far, rel=SINGLE)
 
 
 @given(
@@ -29,7 +29,7 @@ def test_one_row_on_the_margin_counts_fully_and_one_far_away_hardly() -> None:
     rows=st.floats(1.0, 1e6),
     log_size=st.floats(-3, 3),
 )
-def test_it_is_positive_definite_and_grows_with_the_rows(
+def test_it_bends_nowhere_down_and_grows_with_the_rows(
     seed: int, count: int, rank: int, rows: float, log_size: float
 ) -> None:
     rng = np.random.default_rng(seed)
@@ -38,7 +38,7 @@ def test_it_is_positive_definite_and_grows_with_the_rows(
     found = guessed_curvature(synthetic, point, rows, rank)
     assert (found == found.T).all()
     sizes = np.sqrt(np.diag(found))
-    assert np.linalg.eigvalsh(found / np.outer(sizes, sizes)).min() > 0.5 * ALONE
+    assert np.linalg.eigvalsh(found / np.outer(sizes, sizes)).min() > -10 * SINGLE
     twice = guessed_curvature(synthetic, point, 2.0 * rows, rank)
     assert twice / np.outer(sizes, sizes) == pytest.approx(
         2.0 * found / np.outer(sizes, sizes), abs=10 * SINGLE
