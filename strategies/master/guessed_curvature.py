@@ -23,7 +23,8 @@ def guessed_curvature(
     """Return what the second derivative of the smoothed loss may be at a point.
 
     Each synthetic row stands for as many rows as any other. On which side such rows are nobody has told; they are
-    taken to be on the side that makes them lie nearer the margin. It is only a hint, so single precision will do.
+    taken to be on the side that makes them lie nearer the margin. It is only a hint, so single precision will do, in
+    units in which it holds the squares of the largest coordinate.
 
     Parameters
     ----------
@@ -41,14 +42,16 @@ def guessed_curvature(
     ndarray of shape (rank + 1, rank + 1)
         Positive semidefinite but for rounding; the bias is last.
     """
-    distance = np.abs(1.0 - np.abs(synthetic @ point[:-1].astype(np.float32) + np.float32(point[-1])))
+    distance = np.abs(1.0 - np.abs(synthetic @ point[:-1] + point[-1]))
     v = np.maximum(0.0, 1.0 - distance / ZONE) / ZONE + EVERYWHERE
     g = np.empty((len(synthetic), len(point)), dtype=np.float32)
-    g[:, :-1], g[:, -1] = synthetic, 1.0
-    g *= np.sqrt(v * (rows / len(synthetic)))[:, None]
+    unit = max(1.0, float(np.abs(synthetic).max()))
+    g[:, :-1], g[:, -1] = synthetic / unit, 1.0 / unit
+    g *= np.sqrt(v)[:, None]
+    scale = unit**2 * rows / len(synthetic)
     inner = np.append(np.arange(leading), len(point) - 1)
     part = g[:, inner]
     curvature = np.zeros((len(point), len(point)))
-    curvature[np.ix_(inner, inner)] = part.T @ part
-    np.fill_diagonal(curvature, np.einsum("ij,ij->j", g, g))
+    curvature[np.ix_(inner, inner)] = scale * (part.T @ part).astype(np.float64)
+    np.fill_diagonal(curvature, scale * np.einsum("ij,ij->j", g, g).astype(np.float64))
     return curvature

@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from strategies.master.guessed_curvature import EVERYWHERE, ZONE, guessed_curvature
+from strategies.master.proximal import WIDER_TRUST, TrustedCurvature
 
 SINGLE = 1e-5
 """Relative error of sums in single precision."""
@@ -43,6 +44,17 @@ def test_it_bends_nowhere_down_and_grows_with_the_rows(
     assert twice / np.outer(sizes, sizes) == pytest.approx(
         2.0 * found / np.outer(sizes, sizes), abs=10 * SINGLE
     )
+
+
+def test_coordinates_whose_squares_single_precision_cannot_hold_will_do() -> None:
+    """As of a polynomial kernel of a high degree."""
+    rng = np.random.default_rng(0)
+    synthetic, point = (1e25 * rng.normal(size=(8, 4))).astype(np.float32), rng.normal(size=5)
+    F = np.hstack([synthetic.astype(np.float64), np.ones((8, 1))])
+    expected = 10.0 * EVERYWHERE / 8 * F.T @ F
+    found = guessed_curvature(synthetic, point, 10.0, leading=4)
+    assert found[:4, :4] == pytest.approx(expected[:4, :4], rel=SINGLE, abs=SINGLE * expected.max())
+    assert len(TrustedCurvature(found, 1.0, WIDER_TRUST).roots) == len(WIDER_TRUST)
 
 
 @pytest.mark.parametrize("leading", [0, 1, 3])
