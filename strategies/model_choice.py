@@ -234,10 +234,9 @@ def _problems(
     pairs: Sequence[Pair],
 ) -> list[Problem]:
     numbers = {key: number for number, key in enumerate(maps)}
-    features = np.ones(len(scaled_sets[0].sums), dtype=np.bool_)
     noise = {key: noise_of(settings, feature_map) for key, feature_map in maps.items()}
     synthetic = {
-        (gamma, fold): synthetic_of(settings, feature_map, scaled_sets[fold], features)
+        (gamma, fold): synthetic_of(settings, feature_map, scaled_sets[fold])
         for (gamma, fold), feature_map in maps.items()
     }
     problems = [

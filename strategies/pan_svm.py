@@ -221,18 +221,9 @@ class PanSVM(PhasedStrategy):
         """Return the binary problems of the model; for probabilities the same again without each fold."""
         (C,) = self.settings.C_values
         folds = [NO_FOLD, *(moments.folds if self.settings.probability else ())]
-        noise = noise_of(self.settings, feature_map)
+        rank, noise = feature_map.rank, noise_of(self.settings, feature_map)
         problems = [
-            Problem(
-                name_of(pair, schema),
-                feature_map.rank,
-                0.0,
-                C,
-                pair,
-                fold=fold,
-                noise=noise,
-                synthetic=synthetic,
-            )
+            Problem(name_of(pair, schema), rank, 0.0, C, pair, fold=fold, noise=noise, synthetic=synthetic)
             for fold in folds
             for pair in pairs
         ]

@@ -85,7 +85,7 @@ def check_curvature(site: Site, asked: bool) -> None:
     if asked and defends(site.context):
         raise SettingError(
             f"Site '{site.name}' refuses to tell the curvature of its loss in a run with preset=private: with private "
-            f"the coordinator takes the landmarks' instead. {NOT_FOLLOWED}"
+            f"the coordinator guesses it instead. {NOT_FOLLOWED}"
         )
 
 

@@ -146,10 +146,13 @@ def synthetic_of(
     settings: PanSvmSettings,
     feature_map: NystromMap,
     scaled: ScaledFeatures,
-    features: NDArray[np.bool_],
+    features: NDArray[np.bool_] | None = None,
 ) -> Singles | None:
-    """Return the `Problem.synthetic` of problems by a feature map, which is of some of the scaled features."""
-    return synthetic_rows(feature_map, scaled.variances(features)) if settings.preset == "private" else None
+    """Return the `Problem.synthetic` of problems by a feature map, of all features or of those that a mask picks."""
+    if settings.preset != "private":
+        return None
+    variances = scaled.variances()
+    return synthetic_rows(feature_map, variances if features is None else variances[features])
 
 
 def with_rows(problem: Problem, settings: SvmSettings, rows: NDArray[np.float64]) -> Problem:

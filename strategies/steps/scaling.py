@@ -52,10 +52,10 @@ class ScaledFeatures:
         cells = self.rows * len(squares)
         return float(squares.sum() / cells - (sums.sum() / cells) ** 2)
 
-    def variances(self, features: NDArray[np.bool_]) -> NDArray[np.float64]:
-        """Return the variance of each scaled feature that a mask picks, over all rows; shape (features,)."""
-        spread = self.squares / self.rows - np.square(self.sums / self.rows)
-        return np.maximum(spread, 0.0)[features]
+    def variances(self) -> NDArray[np.float64]:
+        """Return the variance of each scaled feature over all rows, shape (features,)."""
+        _, variance = mean_and_variance(np.full(len(self.sums), float(self.rows)), self.sums, self.squares)
+        return variance
 
 
 @dataclass(frozen=True)
