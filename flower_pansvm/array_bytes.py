@@ -5,7 +5,6 @@ numbers. The header is not parsed: it has to be the one that numpy writes for th
 """
 
 import math
-import re
 
 import numpy as np
 from flwr.app import Array
@@ -15,11 +14,7 @@ MAGIC = b"\x93NUMPY\x01\x00"
 HEADER_STARTS = len(MAGIC) + 2  # its length comes first, in two bytes
 MOST_SIDES = 8
 MOST_EMPTY_SIDE = 2**20  # of an array without any items: its bytes say nothing of how long a side may be
-MOST_CHARACTERS = 1000  # of a text in an array of texts
 NUMBERS = ("float64", "int64", "uint8", "bool")
-TEXTS = re.compile(r"<U([0-9]{1,4})", re.ASCII)
-SURROGATES = range(0xD800, 0xE000)
-LARGEST_CHARACTER = 0x10FFFF
 
 
 class UnreadableArrayError(Exception):
@@ -27,15 +22,13 @@ class UnreadableArrayError(Exception):
 
 
 def read_array(array: Array) -> NDArray[np.generic]:
-    """Return the numbers or texts of an array that came in a message; they can be written to.
+    """Return the numbers of an array that came in a message; they can be written to.
 
     It has to be exactly what numpy writes for an array in C order of one of the allowed types.
     """
-    text, sides, data = TEXTS.fullmatch(array.dtype), tuple(array.shape), array.data
-    if array.dtype not in NUMBERS and not (text and 1 <= int(text[1]) <= MOST_CHARACTERS):
-        raise UnreadableArrayError(
-            f"holds neither numbers nor texts of at most {MOST_CHARACTERS} characters, but items of another kind"
-        )
+    sides, data = tuple(array.shape), array.data
+    if array.dtype not in NUMBERS:
+        raise UnreadableArrayError("holds no numbers, but items of another kind")
     dtype = np.dtype(array.dtype)
     if len(sides) > MOST_SIDES or min(sides, default=0) < 0:
         raise UnreadableArrayError(f"has more than {MOST_SIDES} sides, or a side of negative length")
@@ -51,9 +44,4 @@ def read_array(array: Array) -> NDArray[np.generic]:
     values = np.frombuffer(data, dtype, offset=start)
     if dtype.kind == "b" and values.view(np.uint8).max(initial=0) > 1:
         raise UnreadableArrayError("holds a truth value that is neither true nor false")
-    if dtype.kind == "U":
-        codes = values.view("<u4")
-        halves = (codes >= SURROGATES.start) & (codes < SURROGATES.stop)
-        if codes.max(initial=0) > LARGEST_CHARACTER or halves.any():
-            raise UnreadableArrayError("holds a text with characters that do not exist")
     return values.reshape(sides).copy()

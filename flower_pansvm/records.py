@@ -1,13 +1,14 @@
 """Dataclasses as Flower records, and back.
 
 A message holds named groups of values; a group is the fields of a dataclass, or a mapping from names to values of one
-kind. Numbers and texts travel as Flower's ``ConfigRecord``, arrays as ``ArrayRecord``; nothing is pickled. What arrives
+kind. Numbers, texts and lists of texts travel as Flower's ``ConfigRecord``, arrays of numbers as ``ArrayRecord``;
+nothing is pickled. What arrives
 may be anything: a dataclass that is read has exactly the fields that it declares, each of its type. What does not fit
 raises a FederationError, which names its sender and holds no values.
 """
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar, cast, get_type_hints
@@ -21,7 +22,7 @@ from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.errors import FederationError
 from flower_pansvm.printable import printable
 
-Value = NDArray[np.generic] | str | int | float | bool | bytes
+Value = NDArray[np.generic] | list[str] | str | int | float | bool | bytes
 Values = Mapping[str, Value]
 
 Octets = NDArray[np.uint8]
@@ -42,7 +43,7 @@ SHOWN = 64  # characters of a name from elsewhere that an error shows
 def values_of(message: object) -> dict[str, Value]:
     """Return the fields of a message's dataclass as values that can travel."""
     found = {part.name: getattr(message, part.name) for part in fields(message)}  # type: ignore[arg-type]
-    return {name: texts(value) if isinstance(value, tuple) else value for name, value in found.items()}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in found.items()}
 
 
 def message_of(kind: type[T], values: Mapping[str, Any], group: str, sender: str = COORDINATOR) -> T:
@@ -62,8 +63,8 @@ def _typed(kind: Any, value: Any, name: str, group: str, sender: str) -> Any:
     if kind in ITEMS:
         right = isinstance(value, np.ndarray) and value.dtype == ITEMS[kind]
     elif kind == Texts:
-        right = isinstance(value, np.ndarray) and value.dtype.kind == "U" and value.ndim == 1
-        value = tuple(value.tolist()) if right else value
+        right = isinstance(value, list)  # of texts, as there are no others
+        value = tuple(value) if right else value
     else:
         # In Python a truth value is a whole number, too; and a whole number will do for a float.
         right = isinstance(value, (int, float) if kind is float else kind)
@@ -108,8 +109,10 @@ def get(content: RecordDict, group: str, sender: str = COORDINATOR) -> dict[str,
     if not isinstance(arrays, ArrayRecord) or not isinstance(scalars, ConfigRecord):
         raise _error(sender, f"the group '{shown}' in parts that do not belong together")
     for name, value in scalars.items():
-        if isinstance(value, list):
-            raise _error(sender, f"a list as '{printable(name, SHOWN)}' of '{shown}'")
+        if isinstance(value, list) and not all(isinstance(item, str) for item in value):
+            raise _error(
+                sender, f"a list of something else than texts as '{printable(name, SHOWN)}' of '{shown}'"
+            )
         values[name] = value
     for name, array in arrays.items():
         try:
@@ -151,11 +154,6 @@ def digest(values: Values) -> str:
         for part in (name.encode(), *parts):
             hasher.update(len(part).to_bytes(8, "big") + part)
     return hasher.hexdigest()
-
-
-def texts(names: Iterable[str]) -> NDArray[np.str_]:
-    """Return names as an array that can travel."""
-    return np.array(list(names), dtype=np.str_)
 
 
 def _error(sender: str, what: str) -> FederationError:

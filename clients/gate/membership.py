@@ -185,7 +185,7 @@ def _asked(context: Context, content: RecordDict) -> tuple[SumRound, dict[str, P
             "the run, or the coordinator runs another version of flower-pansvm. Start the run again."
         )
     keys = records.read(handed_out, group, AllKeys)
-    made_of = (AllKeys, keys.sites, keys.lengths.shape, keys.lengths.tobytes(), keys.octets.tobytes())
+    made_of = (AllKeys, keys.sites, keys.octets.tobytes())
     public, digest = cached(made_of, lambda: _taken_apart(keys))
     asked, run = records.read(content, "sum", WhichSum), str(context.run_id)
     left_out = set(asked.left_out)

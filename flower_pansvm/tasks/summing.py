@@ -1,15 +1,17 @@
 """What goes with every secure sum: which one it is, whose keys are in it, and what the protocol itself sends."""
 
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Self
 
 import numpy as np
 
-from flower_pansvm.arrays import Ints
 from flower_pansvm.errors import NOT_FOLLOWED, SumError
 from flower_pansvm.records import Octets, Texts
 from flower_pansvm.tasks.task import Nothing, Task
+
+LENGTH_BYTES = 2  # of the length of a part of a site's keys; joining refuses keys that are too long
 
 
 @dataclass(frozen=True)
@@ -36,30 +38,28 @@ class AllKeys:
     """What all sites of a run have published, lost ones included. It goes with the first sum, and sites keep it."""
 
     sites: Texts  # in ring order
-    lengths: Ints  # (sites, 3): of the parts of each site's PublicKeys
-    octets: Octets  # the parts, one after another
+    octets: Octets  # the parts of each site's PublicKeys, one after another, each with its length in front
 
     @classmethod
     def of(cls, public: Mapping[str, PublicKeys]) -> Self:
         """Put together what each site, by name, has published."""
-        parts = [[getattr(keys, part.name) for part in fields(keys)] for keys in public.values()]
-        lengths = np.array([list(map(len, own)) for own in parts], dtype=np.int64)
-        octets = np.frombuffer(b"".join(part for own in parts for part in own), dtype=np.uint8)
-        return cls(tuple(public), lengths, octets)
+        parts = [getattr(keys, part.name) for keys in public.values() for part in fields(keys)]
+        octets = b"".join(len(part).to_bytes(LENGTH_BYTES, "big") + part for part in parts)
+        return cls(tuple(public), np.frombuffer(octets, dtype=np.uint8))
 
     def by_site(self) -> dict[str, PublicKeys]:
         """Return what each site has published; SumError if the parts do not fit together."""
-        sites, lengths = self.sites, self.lengths
-        fitting = lengths.shape == (len(sites), len(fields(PublicKeys))) and (lengths >= 0).all()
-        # Compared as Python's numbers, which cannot overflow.
-        if not fitting or sum(lengths.ravel().tolist()) != self.octets.size or len(set(sites)) != len(sites):
+        octets = io.BytesIO(self.octets.tobytes())
+        public = {site: PublicKeys(*(_next_part(octets) for _ in fields(PublicKeys))) for site in self.sites}
+        # Parts that end too early give other bytes than those that came.
+        if len(public) != len(self.sites) or not np.array_equal(self.of(public).octets, self.octets):
             raise SumError(f"The keys that the coordinator hands out do not fit the sites. {NOT_FOLLOWED}")
-        octets, ends = self.octets.tobytes(), lengths.cumsum().reshape(lengths.shape)
-        starts = ends - lengths
-        return {
-            site: PublicKeys(*(octets[start:end] for start, end in zip(*places, strict=True)))
-            for site, *places in zip(sites, starts.tolist(), ends.tolist(), strict=True)
-        }
+        return public
+
+
+def _next_part(octets: io.BytesIO) -> bytes:
+    """Return the next part of keys, after its length."""
+    return octets.read(int.from_bytes(octets.read(LENGTH_BYTES), "big"))
 
 
 @dataclass(frozen=True)

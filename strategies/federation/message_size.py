@@ -18,6 +18,8 @@ def size(content: RecordDict) -> int:
                 total += len(value.encode())
             elif isinstance(value, bytes):
                 total += len(value)
+            elif isinstance(value, list):
+                total += sum(len(str(item).encode()) for item in value)
             else:
                 total += NUMBER_BYTES
     return total

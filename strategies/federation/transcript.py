@@ -99,13 +99,16 @@ class Transcript:
     ) -> None:
         """Add a sum that has come back, over these sites."""
         learned = {LEARNED + name: total for name, total in sums.items()}
-        self._write(
-            f"{SUM}-{task.name}", {**values_of(question), **learned, ROSTER: np.array(sites, dtype=np.str_)}
-        )
+        self._write(f"{SUM}-{task.name}", {**values_of(question), **learned, ROSTER: list(sites)})
 
     def _write(self, name: str, values: Values) -> None:
         self.written += 1
-        np.savez(self.folder / f"{self.written:05d}-{name}.npz", **dict(values))  # type: ignore[arg-type]
+        # An empty list would become one of numbers.
+        arrays = {
+            key: np.array(value, dtype=np.str_) if isinstance(value, list) else value
+            for key, value in values.items()
+        }
+        np.savez(self.folder / f"{self.written:05d}-{name}.npz", **arrays)  # type: ignore[arg-type]
 
 
 def read_transcript(folder: Path) -> list[TranscriptSum]:
@@ -119,7 +122,7 @@ def read_transcript(folder: Path) -> list[TranscriptSum]:
         if kind == TOLD:
             told = {**told, name: values}
         else:
-            sites = tuple(map(str, values.pop(ROSTER)))
+            sites = tuple(values.pop(ROSTER))
             sums = {
                 key.removeprefix(LEARNED): values.pop(key) for key in list(values) if key.startswith(LEARNED)
             }
@@ -137,4 +140,4 @@ def remove_transcript(folder: Path) -> None:
 
 def _value(array: NDArray[Any]) -> Any:
     """Return a value as it was before it became an array in a file."""
-    return array if array.ndim else array.item()
+    return array if array.ndim and array.dtype.kind != "U" else array.tolist()

@@ -19,7 +19,7 @@ SITE_NAME = re.compile(rf"[^\s/\\](?:[^/\\]{{0,{MOST_NAME - 2}}}[^\s/\\])?")
 SIGNATURE_BYTES = (0, 64)
 """Length of a signature: none without an identity."""
 
-MOST_PUBLISHED_BYTES = 2**16
+MOST_PUBLISHED_BYTES = 2**16 - 1
 MOST_COLUMNS, MOST_CLASSES = 2**20, 1000
 VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 DIGEST = re.compile(r"(?:[0-9a-f]{32})?")

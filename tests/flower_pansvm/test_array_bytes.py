@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm.array_bytes import UnreadableArrayError, read_array
 from flower_pansvm.errors import FederationError
-from flower_pansvm.records import get, put, texts
+from flower_pansvm.records import get, put
 
 
 def saved(array: NDArray[np.generic]) -> bytes:
@@ -46,7 +46,7 @@ THREE = saved(np.arange(3.0))
         (array_of(saved(np.zeros(2, dtype=np.float32)), "float32", (2,)), "items of another kind"),
         (array_of(saved(np.zeros(2, dtype=">f8")), ">f8", (2,)), "items of another kind"),
         (array_of(saved(np.zeros(2, dtype="M8[s]")), "datetime64[s]", (2,)), "items of another kind"),
-        (array_of(saved(np.array(["x" * 1001])), "<U1001", (1,)), "items of another kind"),
+        (array_of(saved(np.array(["north"])), "<U5", (1,)), "items of another kind"),
         (array_of(with_header("'<f8'", "(10000000000,)", bytes(8)), shape=(10**10,)), "more or fewer bytes"),
         (array_of(with_header("'<f8'", "(-1,)", bytes(8)), shape=(-1,)), "more than 8 sides"),
         (array_of(with_header("'<f8'", "(-1, -1)", bytes(8)), shape=(-1, -1)), "more than 8 sides"),
@@ -67,8 +67,6 @@ THREE = saved(np.arange(3.0))
         (array_of(THREE, dtype="int64"), "that Flower announces"),
         (Array("float64", (3,), "torch", THREE), "that Flower announces"),
         (array_of(with_header("'|b1'", "(2,)", b"\x01\x02"), "bool", (2,)), "neither true nor false"),
-        (array_of(with_header("'<U1'", "(1,)", b"\xff\xff\xff\x7f"), "<U1", (1,)), "do not exist"),
-        (array_of(with_header("'<U1'", "(1,)", b"\x00\xd8\x00\x00"), "<U1", (1,)), "do not exist"),
     ],
 )
 def test_what_cannot_be_an_array_is_refused_at_once(array: Array, reason: str) -> None:
@@ -88,8 +86,6 @@ def test_what_cannot_be_an_array_is_refused_at_once(array: Array, reason: str) -
         np.arange(3),
         np.arange(5, dtype=np.uint8),
         np.array([[True, False]]),
-        texts(["é", "longer", ""]),
-        texts([]),
         np.array([np.nan, np.inf, -0.0]),
     ],
     ids=lambda array: f"{array.dtype}{array.shape}",
@@ -105,17 +101,17 @@ def test_bytes_that_are_changed_anywhere_are_read_or_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     generator = np.random.default_rng(0)
-    original = saved(texts(["north", "south"]))
+    original = saved(np.array([[True, False]]))
     for _ in range(3000):
         data = bytearray(original)
         for place in generator.integers(len(data), size=generator.integers(1, 4)):
             data[place] = generator.integers(256)
         try:
-            read = read_array(array_of(bytes(data), "<U5", (2,)))
+            read = read_array(array_of(bytes(data), "bool", (1, 2)))
         except UnreadableArrayError:
             continue
-        assert read.shape == (2,)
-        "".join(read.tolist()).encode()
+        assert read.shape == (1, 2)
+        assert set(read.view(np.uint8).ravel().tolist()) <= {0, 1}
 
 
 # Groups

@@ -216,9 +216,9 @@ def test_a_wrong_column_is_refused_however_the_coordinator_goes_on(tmp_path: Pat
     pd.DataFrame({"age": range(200), "outcome": names}).to_csv(tmp_path / "ward.csv", index=False)
     node: dict[str, Scalar] = {"data": str(tmp_path / "ward.csv"), "label": "outcome", "name": "north"}
     here = Context(1, 7, node, RecordDict(), {**make_settings().to_config()})
-    schema = {"test_fraction": 0.2, "folds": 0, "seed": 0, "positive_labels": records.texts([])}
+    schema = {"test_fraction": 0.2, "folds": 0, "seed": 0, "positive_labels": []}
     content = RecordDict()
-    told = {**schema, "columns": records.texts(["age"]), "classes": records.texts(names[:2])}
+    told = {**schema, "columns": ["age"], "classes": list(names[:2])}
     records.put(content, f"broadcast.{SCHEMA.name}", told)
     broadcasts.keep(here, content)
     with pytest.raises(TableError, match="does not hold classes") as caught:

@@ -98,7 +98,7 @@ def test_parts_that_run_into_each_other_are_told_apart() -> None:
     [
         1.1, np.float64(1.1), float("nan"), float("-inf"), -0.0, 3, True, "größe", b"\x00\xff",
         np.array([1.5, np.nan]), np.asfortranarray(np.arange(6.0).reshape(2, 3)), np.arange(8.0)[::2],
-        np.array(["a", "längst"]), np.empty((0, 3)), np.array(7), np.array([True, False]),
+        ["a", "längst"], np.empty((0, 3)), np.array(7), np.array([True, False]),
     ],
     ids=repr,
 )  # fmt: skip
