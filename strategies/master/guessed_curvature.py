@@ -16,6 +16,11 @@ ZONE = 1.5
 EVERYWHERE = 0.1
 """What a synthetic row counts for wherever it lies; next to the margin 1 / `ZONE` comes on top."""
 
+MOST_ALONE, FEW_ROWS = 0.15, 33.0
+"""Share of each coordinate's curvature that is taken to have nothing to do with the others, where rows are at most so
+many for each coordinate; the more rows there are, the smaller it is. Coordinates of few rows hang together by chance,
+and otherwise than those of synthetic rows do."""
+
 
 def guessed_curvature(
     synthetic: Singles, point: NDArray[np.float64], rows: float, leading: int
@@ -49,9 +54,10 @@ def guessed_curvature(
     g[:, :-1], g[:, -1] = synthetic / unit, 1.0 / unit
     g *= np.sqrt(v)[:, None]
     scale = unit**2 * rows / len(synthetic)
+    shared = 1.0 - MOST_ALONE * min(1.0, FEW_ROWS * (len(point) - 1) / rows)
     inner = np.append(np.arange(leading), len(point) - 1)
     part = g[:, inner]
     curvature = np.zeros((len(point), len(point)))
-    curvature[np.ix_(inner, inner)] = scale * (part.T @ part).astype(np.float64)
+    curvature[np.ix_(inner, inner)] = shared * scale * (part.T @ part).astype(np.float64)
     np.fill_diagonal(curvature, scale * np.einsum("ij,ij->j", g, g).astype(np.float64))
     return curvature

@@ -10,7 +10,6 @@ An error in H costs speed and never correctness: the points only say where the s
 """
 
 from contextlib import suppress
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,25 +20,10 @@ from flower_pansvm.models.errors import TrainingError
 from strategies.master.quadratic_program import minimise
 from strategies.master.span import in_span
 
+TRUST: tuple[float, ...] = (0.01, 0.1, 1.0)
+"""Values of tau, the trust in the curvature, that are tried with one that the sites have told."""
 
-class Trust(NamedTuple):
-    """How far a curvature is believed to hold."""
-
-    tau: float  # factor of the curvature
-    alone: float = 0.0  # share of each coordinate's that is taken to have nothing to do with the others
-
-
-TRUST: tuple[Trust, ...] = (Trust(0.01), Trust(0.1), Trust(1.0))
-"""What is tried with a curvature that the sites have told."""
-
-ALONE = 0.3
-"""Where rows are many a guess is right in how coordinates hang together, where they are few in part only: half of the
-tries believe that in part."""
-
-WIDER_TRUST: tuple[Trust, ...] = (
-    *(Trust(0.01), Trust(0.03, ALONE), Trust(0.1)),
-    *(Trust(0.3, ALONE), Trust(1.0), Trust(3.0, ALONE)),
-)
+WIDER_TRUST: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """The same where the curvature is a guess: nobody knows how far it holds, so more is tried."""
 
 STEPS = (0.3, 0.6, 1.0)
@@ -61,22 +45,22 @@ class TrustedCurvature:
         H, the second derivative of the smoothed loss.
     C : float
         Penalty.
-    trust : tuple of Trust, optional
-        What is to be tried.
+    trust : tuple of float, optional
+        Values of tau that are to be tried.
 
     Attributes
     ----------
     roots : list
-        R of every trust, with R^T R = I + tau C H, H as it is believed; without those of which there is none.
+        R of every trust, with R^T R = I + tau C H; without those of which there is none.
     """
 
-    def __init__(self, curvature: NDArray[np.float64], C: float, trust: tuple[Trust, ...] = TRUST) -> None:
+    def __init__(self, curvature: NDArray[np.float64], C: float, trust: tuple[float, ...] = TRUST) -> None:
         coupled = np.count_nonzero(curvature, axis=0) > 1
         block, diagonal = curvature[np.ix_(coupled, coupled)], np.diag(curvature)
         self.roots: list[_Root] = []
-        for tau, alone in trust:
+        for tau in trust:
             with suppress(LinAlgError):
-                self.roots.append(_Root((1.0 - alone) * block, diagonal, coupled, tau * C))
+                self.roots.append(_Root(block, diagonal, coupled, tau * C))
 
 
 def proximal_points(

@@ -362,7 +362,7 @@ def test_classes_of_the_file_take_none_from_the_rows(
     assert strategy.outcome.evaluation is not None
     assert strategy.outcome.evaluation.accuracy is not None
     assert strategy.outcome.evaluation.accuracy > 0.8
-    told = [records.get(reply.content, "disclosed")["classes"].tolist() for reply in grid.replies[:3]]  # type: ignore[union-attr]
+    told = [records.get(reply.content, "disclosed")["classes"] for reply in grid.replies[:3]]  # type: ignore[union-attr]
     assert told == [["0", "1"]] * 3
     left_out = [line for line in caplog.messages if "leaves out" in line]
     assert len(left_out) == 1

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strategies.master.guessed_curvature import EVERYWHERE, ZONE, guessed_curvature
+from strategies.master.guessed_curvature import EVERYWHERE, FEW_ROWS, MOST_ALONE, ZONE, guessed_curvature
 from strategies.master.proximal import WIDER_TRUST, TrustedCurvature
 
 SINGLE = 1e-5
@@ -19,8 +19,22 @@ def test_one_row_on_the_margin_counts_fully_and_one_far_away_hardly() -> None:
     found = guessed_curvature(rows, np.array([1.0, 0.0, 0.0]), 30.0, leading=2)
     expected = 10.0 * np.array([2 * near + 100 * far, 4 * far, 2 * near + far])
     assert np.diag(found) == pytest.approx(expected, rel=SINGLE)
-    assert found[0, 1] == pytest.approx(10.0 * 20 * far, rel=SINGLE)
-    assert found[0, 2] == pytest.approx(10.0 * 10 * far, rel=SINGLE)
+    assert found[0, 1] == pytest.approx((1.0 - MOST_ALONE) * 10.0 * 20 * far, rel=SINGLE)
+    assert found[0, 2] == pytest.approx((1.0 - MOST_ALONE) * 10.0 * 10 * far, rel=SINGLE)
+
+
+@pytest.mark.parametrize(
+    ("rows", "alone"), [(10.0, 1.0), (2 * FEW_ROWS, 1.0), (20 * FEW_ROWS, 0.1), (1e9, 0.0)]
+)
+def test_the_more_rows_there_are_the_more_coordinates_hang_together(rows: float, alone: float) -> None:
+    synthetic = np.random.default_rng(0).normal(size=(8, 2)).astype(np.float32)
+    found = guessed_curvature(synthetic, np.zeros(3), rows, leading=2)
+    F = np.hstack([synthetic, np.ones((8, 1))])
+    rough = rows / 8 * EVERYWHERE * F.T @ F  # at the origin no row is near the margin but to within 1
+    near = np.diag(found)[0] / np.diag(rough)[0]
+    expected = near * rough * (1.0 - MOST_ALONE * alone)
+    np.fill_diagonal(expected, near * np.diag(rough))
+    assert found == pytest.approx(expected, rel=1e-4)
 
 
 @given(
@@ -41,9 +55,7 @@ def test_it_bends_nowhere_down_and_grows_with_the_rows(
     sizes = np.sqrt(np.diag(found))
     assert np.linalg.eigvalsh(found / np.outer(sizes, sizes)).min() > -10 * SINGLE
     twice = guessed_curvature(synthetic, point, 2.0 * rows, rank)
-    assert twice / np.outer(sizes, sizes) == pytest.approx(
-        2.0 * found / np.outer(sizes, sizes), abs=10 * SINGLE
-    )
+    assert np.diag(twice) == pytest.approx(2.0 * np.diag(found), rel=10 * SINGLE)
 
 
 def test_coordinates_whose_squares_single_precision_cannot_hold_will_do() -> None:
@@ -52,6 +64,7 @@ def test_coordinates_whose_squares_single_precision_cannot_hold_will_do() -> Non
     synthetic, point = (1e25 * rng.normal(size=(8, 4))).astype(np.float32), rng.normal(size=5)
     F = np.hstack([synthetic.astype(np.float64), np.ones((8, 1))])
     expected = 10.0 * EVERYWHERE / 8 * F.T @ F
+    expected *= 1.0 - MOST_ALONE * (1.0 - np.eye(5))
     found = guessed_curvature(synthetic, point, 10.0, leading=4)
     assert found[:4, :4] == pytest.approx(expected[:4, :4], rel=SINGLE, abs=SINGLE * expected.max())
     assert len(TrustedCurvature(found, 1.0, WIDER_TRUST).roots) == len(WIDER_TRUST)
