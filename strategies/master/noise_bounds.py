@@ -11,6 +11,9 @@ from flower_pansvm.cutting_planes.noise import HEIGHT, Noise
 CERTAIN = 3.0
 """The bounds are said to be off by at most so many standard deviations."""
 
+UNTIL_IT_STAYS = 20
+"""Steps from how far bounds are off to how far away the optimum is and back; each leaves half of the error or less."""
+
 AS_GOOD_AS_CERTAIN = 8.0
 """Noise beyond so many standard deviations does not occur: one number in 10^15 is."""
 
@@ -48,6 +51,7 @@ def bounds_off(
     beta: NDArray[np.float64],
     best: NDArray[np.float64],
     solution: NDArray[np.float64],
+    gap: float,
     C: float,
     noise: Noise,
     heaviest: float,
@@ -55,8 +59,10 @@ def bounds_off(
     """Return by how much noise may have brought upper and lower bound together, in units of the objective.
 
     The lower bound is a mean of the cuts with weights beta, and the noise of a cut at the optimum is its tilt times the
-    way there from its point. Where the optimum is nobody knows; it is taken to be as far from the best point as the
-    master's solution is, at most.
+    way there from its point. Where the optimum is nobody knows. But the objective is 1/2 ||w||^2 and a convex loss, so
+    an optimum that is lower than the best point by delta has weights no further than sqrt(2 delta) from it; and delta
+    is at most the gap and what is returned here. The way there is taken to be so long, or as long as that to the
+    master's solution if it is longer, and to go in the same direction.
 
     Parameters
     ----------
@@ -68,14 +74,22 @@ def bounds_off(
         The best point.
     solution : ndarray of shape (rank + 1,)
         The master's solution.
+    gap : float
+        Upper minus lower bound; below 0 if noise has put one above the other.
     C : float
         Penalty.
     noise, heaviest
         As in `flower_pansvm.cutting_planes.noise.noise_in`.
     """
-    tilts = _tilt(points - best, noise) + _tilt(solution - best, noise)
-    variance = np.square(beta) @ (np.square(tilts) + HEIGHT**2)
-    return CERTAIN * heaviest * (math.sqrt(float(variance)) + C * HEIGHT)
+    way = solution - best
+    length, tilt, tilts = float(np.linalg.norm(way[:-1])), _tilt(way, noise), _tilt(points - best, noise)
+    off = 0.0
+    for _ in range(UNTIL_IT_STAYS):
+        distance = math.sqrt(2.0 * (max(gap, 0.0) + off))
+        longer = max(1.0, distance / length) if length > 0 else 1.0
+        variance = float(np.square(beta) @ (np.square(tilts + longer * tilt) + HEIGHT**2))
+        off = CERTAIN * heaviest * (math.sqrt(variance) + C * HEIGHT)
+    return off
 
 
 def _tilt(ways: NDArray[np.float64], noise: Noise) -> NDArray[np.float64]:

@@ -88,6 +88,7 @@ class Progress:
             beta,
             self.best,
             np.append(self.master.w, self.master.b),
+            self.upper - self.lower,
             self.problem.C,
             self.problem.noise,
             max(self.problem.weights),

@@ -141,10 +141,25 @@ def test_bounds_off_is_what_noise_does_to_a_mean_of_cuts() -> None:
     slopes = noise.slope * generator.standard_normal((100_000, 2, 3))
     heights = HEIGHT * generator.standard_normal((100_000, 2))
     errors = (beta * (heights - (slopes * (best - points)).sum(axis=2))).sum(axis=1)
-    off = bounds_off(points, beta, best, best, C, noise, 1.0)
+    off = bounds_off(points, beta, best, best, 0.0, C, noise, 1.0)
     assert off == pytest.approx(3.0 * (errors.std() + C * HEIGHT), rel=0.02)
-    assert bounds_off(points, beta, best, best + 1.0, C, noise, 1.0) > off
-    assert bounds_off(points, beta, best, best, C, noise, 2.0) == pytest.approx(2.0 * off)
+    assert bounds_off(points, beta, best, best + 1.0, 0.0, C, noise, 1.0) > off
+    assert bounds_off(points, beta, best, best, 0.0, C, noise, 2.0) == pytest.approx(2.0 * off)
+
+
+def test_where_bounds_may_be_off_the_optimum_may_be_as_far_away_as_that_allows() -> None:
+    """One cut at the best point, by hand: its noise is the tilt of the way to an optimum off + gap lower."""
+    noise = Noise(np.array([0.3, 0.3, 0.0]))
+    best, C, gap = np.array([1.0, 2.0, -1.0]), 2.0, 5.0
+    for step in (1e-3, 0.5):
+        solution = best + step * np.array([0.6, 0.8, 7.0])
+        off = bounds_off(best[None, :], np.array([C]), best, solution, gap, C, noise, 1.0)
+        distance = np.sqrt(2.0 * (gap + off))
+        assert distance > step
+        assert off == pytest.approx(3.0 * C * (np.hypot(0.3 * distance, HEIGHT) + HEIGHT), rel=1e-4)
+    far = best + np.array([600.0, 800.0, 7.0])
+    off = bounds_off(best[None, :], np.array([C]), best, far, gap, C, noise, 1.0)
+    assert off == pytest.approx(3.0 * C * (np.hypot(300.0, HEIGHT) + HEIGHT))
 
 
 @pytest.mark.parametrize(
