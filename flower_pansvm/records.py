@@ -2,9 +2,8 @@
 
 A message holds named groups of values; a group is the fields of a dataclass, or a mapping from names to values of one
 kind. Numbers, texts and lists of texts travel as Flower's ``ConfigRecord``, arrays of numbers as ``ArrayRecord``;
-nothing is pickled. What arrives
-may be anything: a dataclass that is read has exactly the fields that it declares, each of its type. What does not fit
-raises a FederationError, which names its sender and holds no values.
+nothing is pickled. What arrives may be anything: a dataclass that is read has exactly the fields that it declares, each
+of its type. What does not fit raises a FederationError, which names its sender and holds no values.
 """
 
 import hashlib
@@ -37,6 +36,7 @@ types_of: Callable[[type], dict[str, Any]] = cache(get_type_hints)
 COORDINATOR = "The coordinator"
 """Who sends what a site reads; a sender is named as the beginning of a sentence."""
 
+MOST_CHARACTERS = 1000  # of a text in a list
 SHOWN = 64  # characters of a name from elsewhere that an error shows
 
 
@@ -63,7 +63,8 @@ def _typed(kind: Any, value: Any, name: str, group: str, sender: str) -> Any:
     if kind in ITEMS:
         right = isinstance(value, np.ndarray) and value.dtype == ITEMS[kind]
     elif kind == Texts:
-        right = isinstance(value, list)  # of texts, as there are no others
+        # Of texts, as there are no other lists.
+        right = isinstance(value, list) and max(map(len, value), default=0) <= MOST_CHARACTERS
         value = tuple(value) if right else value
     else:
         # In Python a truth value is a whole number, too; and a whole number will do for a float.
@@ -110,9 +111,7 @@ def get(content: RecordDict, group: str, sender: str = COORDINATOR) -> dict[str,
         raise _error(sender, f"the group '{shown}' in parts that do not belong together")
     for name, value in scalars.items():
         if isinstance(value, list) and not all(isinstance(item, str) for item in value):
-            raise _error(
-                sender, f"a list of something else than texts as '{printable(name, SHOWN)}' of '{shown}'"
-            )
+            raise _error(sender, f"a list that is not of texts as '{printable(name, SHOWN)}' of '{shown}'")
         values[name] = value
     for name, array in arrays.items():
         try:

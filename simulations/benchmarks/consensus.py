@@ -49,8 +49,10 @@ SEARCHES: dict[str, dict[str, object]] = {
     "pan-svm, exact": {"preset": "exact"},
     "pan-svm, exact, blur=0": {"preset": "exact", "blur": 0},
     "pan-svm, exact, blur=0, curvature=0, points=3": {
-        **{"preset": "exact", "blur": 0},
-        **{"curvature": 0.0, "points": 3},
+        "preset": "exact",
+        "blur": 0,
+        "curvature": 0.0,
+        "points": 3,
     },
 }
 """The last two ask for sums of every row as it is, as the paper's search and ADMM do; the last for few numbers."""

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.errors import FederationError
 from flower_pansvm.records import (
+    MOST_CHARACTERS,
     Octets,
     Texts,
     Value,
@@ -205,6 +206,12 @@ def test_a_field_that_is_missing_or_of_another_type_is_an_error_that_names_the_s
             reason = f"Site 'south' sent something else as '{name}' of 'x' .* Install the same version on both sides"
             with pytest.raises(FederationError, match=reason):
                 sent({**others, name: value})
+
+
+def test_texts_of_a_list_are_not_endless() -> None:
+    assert sent({**values_of(ONE), "names": ["x" * MOST_CHARACTERS]}).names == ("x" * MOST_CHARACTERS,)
+    with pytest.raises(FederationError, match="something else as 'names' of 'x'"):
+        sent({**values_of(ONE), "names": ["age", "x" * (MOST_CHARACTERS + 1)]})
 
 
 def test_a_field_too_many_is_an_error() -> None:

@@ -96,6 +96,8 @@ def test_a_name_that_is_none_is_refused(name: str, hospital_files: list[Path], h
         (put_part("disclosed", absent_is_zero=1), "something else as 'absent_is_zero'"),
         (put_part("disclosed", columns=np.arange(3.0)), "something else as 'columns'"),
         (put_part("disclosed", columns="age"), "something else as 'columns'"),
+        (put_part("disclosed", columns=np.array(["age"])), "'columns' of 'disclosed' an array that holds no"),
+        (put_part("disclosed", columns=[1, 2]), "a list that is not of texts as 'columns'"),
         (put_part("disclosed", columns=["age", "age"]), "two of its columns have the same name"),
         (put_part("disclosed", columns=["age", "do\x1bse"]), "number 2 of its columns"),
         (put_part("disclosed", columns=["age", "x" * 501]), "number 2 of its columns"),
