@@ -4,14 +4,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.kernel_approximation import Nystroem
 
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.errors import TrainingError
-from strategies.steps.fitted_map import fit_map
+from strategies.steps.fitted_map import LARGEST, fit_map
 
 KERNELS = [Kernel("rbf", gamma=0.4), Kernel("linear"), Kernel("poly", gamma=0.5, degree=2, coef0=1.0)]
 
@@ -88,9 +88,12 @@ def test_landmarks_without_any_feature_map_are_an_error() -> None:
         fit_map(Kernel("linear"), np.zeros((4, 3)))
 
 
-def test_an_overflowing_kernel_is_an_error() -> None:
+@pytest.mark.parametrize("degree", [8, 400])
+def test_a_kernel_too_large_for_sums_in_single_precision_is_an_error(degree: int) -> None:
+    landmarks = 100.0 + normal(5, 1)
+    assert fit_map(Kernel("poly", gamma=1.0, degree=7), landmarks).rank > 0  # 10^28
     with pytest.raises(TrainingError, match="degree"):
-        fit_map(Kernel("poly", gamma=1.0, degree=400), 100 * normal(5, 3))
+        fit_map(Kernel("poly", gamma=1.0, degree=degree), landmarks)
 
 
 @settings(deadline=None, max_examples=150)
@@ -115,6 +118,7 @@ def test_a_mapped_row_is_not_longer_than_the_kernel_says(
     # The bound of the secure sums rests on ||f(x)||^2 <= k(x, x); it leaves one per cent for rounding.
     X = offset + size * normal(landmarks + 20, features, seed)
     L = np.vstack([X[:landmarks], X[: landmarks // 2] + 1e-7]) if repeated else X[:landmarks]
+    assume(kernel(L, L).max() <= LARGEST)
     squares = np.square(fit_map(kernel, L).transform(X)).sum(axis=1)
     bounds = np.array([kernel.self_bound(float(x @ x)) for x in X])
     assert (squares <= bounds * (1 + 1e-6)).all()
