@@ -14,7 +14,7 @@ MAGIC = b"\x93NUMPY\x01\x00"
 HEADER_STARTS = len(MAGIC) + 2  # its length comes first, in two bytes
 MOST_SIDES = 8
 MOST_EMPTY_SIDE = 2**20  # of an array without any items: its bytes say nothing of how long a side may be
-NUMBERS = ("float64", "int64", "uint8", "bool")
+NUMBERS = ("float64", "float32", "int64", "uint8", "bool")
 
 
 class UnreadableArrayError(Exception):

@@ -17,7 +17,7 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, ConfigRecordValues, Recor
 from numpy.typing import NDArray
 
 from flower_pansvm.array_bytes import UnreadableArrayError, read_array
-from flower_pansvm.arrays import Bools, Floats, Ints
+from flower_pansvm.arrays import Bools, Floats, Ints, Singles
 from flower_pansvm.errors import FederationError
 from flower_pansvm.printable import printable
 
@@ -28,7 +28,13 @@ Octets = NDArray[np.uint8]
 Texts = tuple[str, ...]
 """What a field of a message can be, besides a single text, number, truth value or bytes."""
 
-ITEMS: dict[Any, type] = {Floats: np.float64, Ints: np.int64, Bools: np.bool_, Octets: np.uint8}
+ITEMS: dict[Any, type] = {
+    Floats: np.float64,
+    Singles: np.float32,
+    Ints: np.int64,
+    Bools: np.bool_,
+    Octets: np.uint8,
+}
 
 T = TypeVar("T")
 types_of: Callable[[type], dict[str, Any]] = cache(get_type_hints)

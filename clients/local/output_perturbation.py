@@ -45,14 +45,14 @@ def rff_cuts(site: Site, question: tasks.RffCutsQuestion) -> tasks.RffCutsAnswer
 
 def problem_of(site: Site, question: tasks.RffCutsQuestion) -> tuple[Labels, Question, Draw]:
     """Return the sides of the training rows, the question with a bias of 0, and the random weights of the curvature."""
-    points, size = question.points, site.told(tasks.RFF).size
+    points, centre = question.points.astype(np.float64), question.centre.astype(np.float64)
+    size = site.told(tasks.RFF).size
     check_size(site, points.size + (size + 1.0) ** 2)
-    if points.shape[1:] != (size,) or question.centre.shape != (size,) or not question.width > 0:
+    if points.shape[1:] != (size,) or centre.shape != (size,) or not question.width > 0:
         raise _misfit(site)
     y = _sides(site.train())
-    asked = Question(
-        np.pad(points, ((0, 0), (0, 1))), 0, np.append(question.centre, 0.0), question.width, size
-    )
+    points, centre = np.pad(points, ((0, 0), (0, 1))), np.append(centre, 0.0)
+    asked = Question(points, 0, centre, question.width, size)
     return Labels(y, np.ones(len(y))), asked, draw_for(site, "rff cuts")
 
 

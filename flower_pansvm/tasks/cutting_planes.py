@@ -9,7 +9,7 @@ from typing import Self
 
 import numpy as np
 
-from flower_pansvm.arrays import Bools, Floats, Ints
+from flower_pansvm.arrays import Bools, Floats, Ints, Singles
 from flower_pansvm.cutting_planes.cuts import EVERYWHERE, Answer, Question
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import FederationError
@@ -85,18 +85,18 @@ WARM_START = Task("warm_start", "train", ProblemsQuestion, WarmStartAnswer, sinc
 class CutsQuestion(ProblemsQuestion):
     """A question for each problem, see :class:`flower_pansvm.cutting_planes.cuts.Question`."""
 
-    points: Floats  # (sum of count * (rank + 1),): where cutting planes are wanted
+    points: Singles  # (sum of count * (rank + 1),): where cutting planes are wanted
     count: Ints  # (problems,): number of points, and so on
     blur: Ints
     width: Floats
     leading: Ints
-    centres: Floats  # of the problems whose ``leading`` is not negative
+    centres: Singles  # of the problems whose ``leading`` is not negative
 
     def questions(self) -> list[Question]:
         """Return the question of each problem."""
         sizes = self.rank + 1
-        points = pieces(self.points, self.count * sizes)
-        centres = pieces(self.centres, np.where(self.leading >= 0, sizes, 0))
+        points = pieces(self.points.astype(np.float64), self.count * sizes)
+        centres = pieces(self.centres.astype(np.float64), np.where(self.leading >= 0, sizes, 0))
         return [
             Question(points[i].reshape(-1, size), int(blur), centres[i], float(width), int(leading))
             for i, (size, blur, width, leading) in enumerate(

@@ -6,7 +6,7 @@ adds the noise itself; then what leaves is charged to its budget.
 
 from dataclasses import dataclass
 
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Floats, Singles
 from flower_pansvm.cutting_planes.cuts import EVERYWHERE, LARGEST_JITTER
 from flower_pansvm.privacy.output_perturbation import Perturbation
 from flower_pansvm.random_fourier import RandomFourierMap
@@ -43,8 +43,8 @@ PUBLIC_ROWS = Task(
 class RffCutsQuestion:
     """Asks for cutting planes, see :class:`flower_pansvm.cutting_planes.cuts.Question`; there is no bias."""
 
-    points: Floats  # (T, coordinates)
-    centre: Floats  # (coordinates,)
+    points: Singles  # (T, coordinates)
+    centre: Singles  # (coordinates,)
     width: float
 
 

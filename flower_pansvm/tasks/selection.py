@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.arrays import Floats, Ints, Singles
 from flower_pansvm.cutting_planes.cuts import Duals
 from flower_pansvm.tasks.cutting_planes import ProblemsQuestion, pieces
 from flower_pansvm.tasks.limits import COUNT, HEADROOM, MOST_ROWS, REWEIGHTED, UNKNOWN, largest_total
@@ -28,7 +28,7 @@ CLASS_MOMENTS = Task("class_moments", "train", Nothing, ClassMomentsAnswer, sinc
 class SupportQuestion(ProblemsQuestion):
     """The cutting planes that hold up each problem's solution, see :class:`Duals`, put end to end."""
 
-    points: Floats  # (sum of cuts * (rank + 1),)
+    points: Singles  # (sum of cuts * (rank + 1),)
     cuts: Ints  # (problems,): how many they are
     blurred: Ints  # (sum of cuts,): their random rows
     beta: Floats  # (sum of cuts,): their dual variables
@@ -37,7 +37,7 @@ class SupportQuestion(ProblemsQuestion):
     def duals(self) -> list[Duals]:
         """Return the cutting planes of each problem."""
         sizes = self.rank + 1
-        points = pieces(self.points, self.cuts * sizes)
+        points = pieces(self.points.astype(np.float64), self.cuts * sizes)
         blurred, beta = np.split(self.blurred, np.cumsum(self.cuts)[:-1]), pieces(self.beta, self.cuts)
         return [Duals(points[i].reshape(-1, sizes[i]), blurred[i], beta[i]) for i in range(len(sizes))]
 

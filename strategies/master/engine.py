@@ -7,6 +7,7 @@ each leaves when its bounds have met. Where a problem asks next is the matter of
 
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from typing import Protocol
 
 import numpy as np
@@ -85,13 +86,14 @@ def solve(
     states = [Progress(problem) for problem in problems]
     searches = [search(problem) for problem in problems]
     share = numbers // max(len(problems), 1)
-    wanted = {i: searches[i].first(states[i], starts[i], share) for i in range(len(problems))}
+    wanted = {i: _sendable(searches[i].first(states[i], starts[i], share)) for i in range(len(problems))}
 
     def advance(i: int, answer: Answer, share: int) -> Question | None:
         states[i].learn(wanted[i], answer)
         if states[i].failure or states[i].met(tol):
             return None
-        return searches[i].next(states[i], wanted[i], answer, share)
+        question = searches[i].next(states[i], wanted[i], answer, share)
+        return None if question is None else _sendable(question)
 
     workers = WORKERS if max((problem.rank for problem in problems), default=0) > LARGE else 1
     # On matrices as small as the master's, threads only wait for each other: many times slower on a busy machine.
@@ -108,3 +110,16 @@ def solve(
             }
             report(number, states)
     return states
+
+
+def _sendable(question: Question) -> Question:
+    """Return a question at the nearest points that single precision can hold, which travel in half of the bytes.
+
+    A cutting plane is as good there as anywhere near, and sums at a point are of that very point.
+    """
+    largest = np.finfo(np.float32).max
+    points, centre = (
+        np.clip(part, -largest, largest).astype(np.float32).astype(np.float64)
+        for part in (question.points, question.centre)
+    )
+    return replace(question, points=points, centre=centre)

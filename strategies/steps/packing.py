@@ -25,12 +25,12 @@ def pack_questions(problems: Sequence[Problem], questions: Sequence[Question]) -
     """Return one question for each problem."""
     return CutsQuestion(
         **_fields_of(problems),
-        points=flat([question.points for question in questions]),
+        points=flat([question.points for question in questions]).astype(np.float32),
         count=np.array([len(question.points) for question in questions]),
         blur=np.array([question.blur for question in questions]),
         width=np.array([question.width for question in questions], dtype=np.float64),
         leading=np.array([question.leading for question in questions]),
-        centres=flat([question.centre for question in questions if question.leading >= 0]),
+        centres=flat([question.centre for question in questions if question.leading >= 0]).astype(np.float32),
     )
 
 
@@ -38,7 +38,7 @@ def pack_duals(problems: Sequence[Problem], duals: Sequence[Duals], *, blur: boo
     """Return the cutting planes that hold up each problem's solution; ``blur`` as in :class:`SupportQuestion`."""
     return SupportQuestion(
         **_fields_of(problems),
-        points=flat([one.points for one in duals]),
+        points=flat([one.points for one in duals]).astype(np.float32),
         cuts=np.array([len(one.beta) for one in duals]),
         blurred=np.concatenate([np.empty(0, dtype=np.int64), *(one.blurred for one in duals)]),
         beta=flat([one.beta for one in duals]),

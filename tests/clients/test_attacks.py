@@ -351,8 +351,9 @@ def test_the_run_config_does_not_choose_what_a_hospital_reads(
 
 
 SHIFT, SCALE = np.array([50.0, 0.0]), np.array([10.0, 0.01])
-STEEP = 1e6
-"""With weights this large, all but a row or two are far from the margin."""
+STEEP = 2.0**20
+"""With weights this large, all but a row or two are far from the margin; a power of 2, as points travel in single
+precision."""
 
 
 def cuts_between_ages(
@@ -383,7 +384,7 @@ def cuts_between_ages(
     }
     federation.broadcast(FEATURE_MAP.numbered(0), FeatureMapBroadcast(**the_rows_themselves))
     planes = [np.full(len(thresholds), steep), np.zeros(len(thresholds)), 1.0 - steep * thresholds]
-    points = (np.column_stack(planes)[:, None] + around[None]).reshape(-1, 3)
+    points = (np.column_stack(planes).astype(np.float32)[:, None] + around[None]).reshape(-1, 3)
     problem, question = Problem("", 2, 144.0, 1.0, Pair(1, REST)), Question(points, blur, points[0])
     inputs = pack_questions([problem], [question])
     (answer,) = unpack_answers(federation.secure_sum(CUTS, inputs), [question])
@@ -423,7 +424,7 @@ def test_cuts_at_points_of_the_coordinators_choice_differ_in_one_row_only_if_the
 @pytest.mark.usefixtures("unchecked")
 @pytest.mark.parametrize(
     ("preset", "stride", "reads"),
-    [("exact", 1.0, True), ("private", 1.0, False), ("private", 1e4, True)],
+    [("exact", 1.0, True), ("private", 1.0, False), ("private", 2.0**13, True)],
     ids=str,
 )
 def test_a_coordinator_that_chooses_its_own_points_reads_single_rows(

@@ -43,7 +43,7 @@ THREE = saved(np.arange(3.0))
         (array_of(with_header("'|O'", "(1,)", b"cos\nsystem\n"), "object", (1,)), "items of another kind"),
         (array_of(saved(np.array([{}], dtype=object)), "object", (1,)), "items of another kind"),
         (array_of(saved(np.zeros(2, dtype="f8,i4")), "f8,i4", (2,)), "items of another kind"),
-        (array_of(saved(np.zeros(2, dtype=np.float32)), "float32", (2,)), "items of another kind"),
+        (array_of(saved(np.zeros(2, dtype=np.float16)), "float16", (2,)), "items of another kind"),
         (array_of(saved(np.zeros(2, dtype=">f8")), ">f8", (2,)), "items of another kind"),
         (array_of(saved(np.zeros(2, dtype="M8[s]")), "datetime64[s]", (2,)), "items of another kind"),
         (array_of(saved(np.array(["north"])), "<U5", (1,)), "items of another kind"),

@@ -198,7 +198,7 @@ def test_another_point_and_another_number_of_rows_are_drawn_for_afresh(
     """The same selections otherwise: what differs are the draws of some rows of every site, and the noise."""
     federation = asked(preset)
     first, _ = ask_cuts(federation, POINT)
-    nearby, _ = ask_cuts(federation, POINT + 1e-9)
+    nearby, _ = ask_cuts(federation, POINT + 1e-6)
     more, _ = ask_cuts(federation, POINT, blur=3)
     for cuts in (nearby, more):
         if preset == "exact":

@@ -446,10 +446,28 @@ def test_starts_are_asked_first_and_a_good_one_saves_round_trips() -> None:
     (cold,) = dealt_out([(F, y)], [10.0]).solve()
     federation = dealt_out([(F, y)], [10.0])
     (warm,) = federation.solve(starts=[optimum[None, :]])
-    assert federation.asked[0][0].points.tolist() == [[0.0] * len(optimum), optimum.tolist()]
+    near = optimum.astype(np.float32)
+    assert federation.asked[0][0].points.tolist() == [[0.0] * len(optimum), near.tolist()]
     assert federation.bounds[0][0][0] == pytest.approx(primal)
     assert warm.gap <= TOL
     assert warm.rounds < cold.rounds
+
+
+def test_all_points_and_the_best_one_travel_in_single_precision_as_they_are() -> None:
+    federation = dealt_out([moons()], [1.0])
+    (state,) = federation.solve()
+    asked = [question.points for questions in federation.asked for question in questions.values()]
+    asked += [question.centre[None] for questions in federation.asked for question in questions.values()]
+    points = np.vstack([*asked, state.best[None]])
+    assert len(points) > 10
+    assert (points == points.astype(np.float32)).all()
+
+
+def test_a_start_beyond_single_precision_is_asked_as_near_as_can_be() -> None:
+    federation = dealt_out([moons()], [1.0])
+    (state,) = federation.solve(starts=[np.full((1, moons()[0].shape[1] + 1), 1e300)])
+    assert np.isfinite(federation.asked[0][0].points).all()
+    assert state.gap <= TOL
 
 
 def test_a_useless_start_does_no_harm() -> None:

@@ -42,8 +42,8 @@ def dialogues(draw: st.DrawFn) -> tuple[list[Problem], list[Question], list[Answ
     for problem in asked:
         rank, count, leading = problem.rank, draw(st.integers(1, 4)), draw(st.integers(-1, problem.rank))
         blur, width = draw(st.integers(0, 9)), draw(positive)
-        points, centre = rng.normal(size=(count, rank + 1)), rng.normal(size=rank + 1)
-        questions.append(Question(points, blur, centre, width, leading))
+        *points, centre = rng.normal(size=(count + 1, rank + 1)).astype(np.float32).astype(np.float64)
+        questions.append(Question(np.array(points), blur, centre, width, leading))
         a, (d, m, loss) = rng.normal(size=(count, rank)), rng.normal(size=(3, count))
         answers.append(Answer(Cuts(a, d, m, loss), rng.normal(size=curvature_size(rank, leading))))
     return asked, questions, answers
