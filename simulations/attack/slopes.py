@@ -28,11 +28,12 @@ from strategies.settings import Settings
 from strategies.steps.joining import join
 from strategies.steps.packing import pack_questions, unpack_answers
 
-STEEP = 1e6
+STEEP = 2.0**20
 """With weights this large, all but a row or two are far from the margin."""
 
-FAR = 1e4
-"""How far apart points are between which losses give a slope: the noise in a loss does not grow with that."""
+FAR = 2.0**13
+"""How far apart points are between which losses give a slope: the noise in a loss does not grow with that. Weights are
+multiples of it, so that single precision holds all points as they are."""
 
 WIDTH = 0.4
 """Of the feature map's columns, so that no row is shortened."""
@@ -107,8 +108,8 @@ def slopes_of_losses(federation: Federation, planes: Planes) -> Floats:
         0, np.ones(columns, dtype=np.bool_), "linear", 1.0, 1, 0.0, np.eye(columns)
     )
     federation.broadcast(FEATURE_MAP.numbered(0), the_rows_themselves)
-    w = np.tile(STEEP * FAR * planes.direction, (len(planes.heights), 1))
-    at = np.column_stack([w, 1.0 - STEEP * FAR * planes.heights])
+    w = np.tile(STEEP * planes.direction, (len(planes.heights), 1))
+    at = FAR * np.rint(np.column_stack([w, -STEEP * planes.heights]))
     around = FAR * np.vstack([np.zeros(columns + 1), np.eye(columns, columns + 1)])
     points = (at[:, None] + around[None]).reshape(-1, columns + 1)
     problem, question = Problem("", columns, 2.0**20, 1.0, Pair(1, REST)), Question(points, 1, points[0])
