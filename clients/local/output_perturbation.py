@@ -51,8 +51,7 @@ def problem_of(site: Site, question: tasks.RffCutsQuestion) -> tuple[Labels, Que
     if points.shape[1:] != (size,) or centre.shape != (size,) or not question.width > 0:
         raise _misfit(site)
     y = _sides(site.train())
-    points, centre = np.pad(points, ((0, 0), (0, 1))), np.append(centre, 0.0)
-    asked = Question(points, 0, centre, question.width, size)
+    asked = Question(np.pad(points, ((0, 0), (0, 1))), 0, np.append(centre, 0.0), question.width, size)
     return Labels(y, np.ones(len(y))), asked, draw_for(site, "rff cuts")
 
 

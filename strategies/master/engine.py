@@ -86,14 +86,13 @@ def solve(
     states = [Progress(problem) for problem in problems]
     searches = [search(problem) for problem in problems]
     share = numbers // max(len(problems), 1)
-    wanted = {i: _sendable(searches[i].first(states[i], starts[i], share)) for i in range(len(problems))}
+    wanted = {i: searches[i].first(states[i], starts[i], share) for i in range(len(problems))}
 
     def advance(i: int, answer: Answer, share: int) -> Question | None:
         states[i].learn(wanted[i], answer)
         if states[i].failure or states[i].met(tol):
             return None
-        question = searches[i].next(states[i], wanted[i], answer, share)
-        return None if question is None else _sendable(question)
+        return searches[i].next(states[i], wanted[i], answer, share)
 
     workers = WORKERS if max((problem.rank for problem in problems), default=0) > LARGE else 1
     # On matrices as small as the master's, threads only wait for each other: many times slower on a busy machine.
@@ -101,6 +100,7 @@ def solve(
         for number in range(1, most_rounds + 1):
             if not any(needed is None or i < needed for i in wanted):
                 break
+            wanted = {i: _sendable(question) for i, question in wanted.items()}
             answers = ask(wanted)
             share = numbers // len(wanted)
             replies = [answers[i] for i in wanted]

@@ -41,7 +41,7 @@ def fit_map(kernel: Kernel, landmarks: NDArray[np.float64]) -> NystromMap:
     """
     with np.errstate(over="ignore"):
         matrix = kernel(landmarks, landmarks)
-    if not np.abs(matrix).max() <= LARGEST:  # so that it holds for what is no number, too
+    if not np.abs(matrix).max() <= LARGEST:  # nor is what is no number
         raise TrainingError(
             "The kernel matrix of the landmarks has values too large to compute with. Choose a smaller degree or "
             "gamma, or scale the features."
