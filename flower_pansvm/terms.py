@@ -7,7 +7,6 @@ sites' masks are made from a digest of the whole run config, so that nobody can 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
-from typing import Self
 
 from flower_pansvm import records
 from flower_pansvm.setting_values import key_of, one_of, parse, setting, text, whole
@@ -41,11 +40,9 @@ class Terms:
     )  # the whole run config
 
     @classmethod
-    def from_config(cls, config: Mapping[str, Scalar]) -> Self:
+    def from_config(cls, config: Mapping[str, Scalar]) -> "Terms":
         """Read the terms from a run config, names with ``-``; SettingError if one has a value that cannot work."""
-        terms = {key_of(term.name): term.name for term in fields(cls) if term.name != "config"}
-        values = {name: config[key] for key, name in terms.items() if key in config}
-        return cls(**values, config=config)  # type: ignore[arg-type]
+        return _terms_of(tuple((key, type(value), value) for key, value in config.items()))
 
     def __post_init__(self) -> None:
         parse(self)
@@ -60,6 +57,13 @@ class Terms:
         True
         """
         return _digest_of(tuple((key, str(value)) for key, value in self.config.items()))
+
+
+@lru_cache  # every message asks for them several times; of 1 and True, which are equal, one may not work
+def _terms_of(config: tuple[tuple[str, type, Scalar], ...]) -> Terms:
+    given = {key: value for key, _, value in config}
+    names = {key_of(term.name): term.name for term in fields(Terms) if term.name != "config"}
+    return Terms(**{name: given[key] for key, name in names.items() if key in given}, config=given)  # type: ignore[arg-type]
 
 
 @lru_cache  # every message asks for it

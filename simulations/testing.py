@@ -52,7 +52,7 @@ Result = Mapping[str, Any]
 SITES = 4
 LOST = "site-001"
 QUICK: dict[str, Scalar] = {
-    "C": 2.0,
+    "C": 1.0,
     "landmarks": "20",
     "tol": 0.1,
     "rel-tol": 0.05,
@@ -161,13 +161,17 @@ def check_declares_what_leaves(strategy: str) -> None:
 
 
 def check_same_with_every_protocol(strategy: str) -> None:
-    """Check that every secure sum that is registered gives the same model, with each combination of its options."""
+    """Check that every secure sum that is registered gives the same model.
+
+    Each with the first combination of its options: that all of them add up the same words is for
+    :mod:`flower_pansvm.secure_sum.testing` to check.
+    """
     for name in protocol_names():
-        for protocol in variants(protocol_class(name)):
-            options = {key_of(option.name): getattr(protocol, option.name) for option in fields(protocol)}
-            with _folder() as folder:
-                found = _train(_settings(strategy, folder, {**options, "aggregation": name}))
-            _same(_trained(strategy), found, f"with {protocol}", SAME[:3])
+        protocol = variants(protocol_class(name))[0]
+        options = {key_of(option.name): getattr(protocol, option.name) for option in fields(protocol)}
+        with _folder() as folder:
+            found = _train(_settings(strategy, folder, {**options, "aggregation": name}))
+        _same(_trained(strategy), found, f"with {protocol}", SAME[:3])
 
 
 def check_same_on_both_engines(strategy: str) -> None:

@@ -96,6 +96,7 @@ NOT_AT_HOSPITALS = sorted(
 )
 
 
+@pytest.mark.slow
 def test_a_hospital_reads_its_table_with_the_core_alone(tmp_path: Path) -> None:
     frame = pd.DataFrame({"age": [50.0, 61.0], "label": ["a", "b"]})
     frame.to_csv(tmp_path / "table.csv", index=False)
@@ -186,6 +187,7 @@ def test_the_engine_without_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch)
         run_on_flower({}, 3, print)
 
 
+@pytest.mark.slow
 def test_a_server_app_without_the_solver_says_what_to_install() -> None:
     done = run_without(["piqp"], "from strategies.registry import all_strategies; all_strategies()")
     assert done.stderr.splitlines()[-1].endswith("pip install 'flower-pansvm[coordinator]'")

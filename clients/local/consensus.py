@@ -65,7 +65,7 @@ def consensus(site: Site, question: ConsensusQuestion) -> ConsensusAnswer:
                 f"Site '{site.name}' has taken {models.steps} steps of its models and is asked for number "
                 f"{question.first}: it was started again during the run, or a message was lost. Resume the run."
             )
-        for z, rho in zip(question.points, question.rho, strict=True):
+        for z, rho in zip(question.z, question.rho, strict=True):
             models = next_models(site, problems, models, z, rho)
         models = replace(models, asked=asked)
         records.write(state, STATE, models)

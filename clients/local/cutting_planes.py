@@ -13,7 +13,7 @@ from clients.gate.requests import asked_problems, check_size
 from clients.gate.terms import defends, least_blur
 from clients.site import Site
 from flower_pansvm.arrays import Floats, Ints
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Labels, Question, cuts_at
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Draw, Labels, Question, cuts_at
 from flower_pansvm.cutting_planes.near_optimum import near_optima
 from flower_pansvm.cutting_planes.noise import noise_in, normal, rows_to_blur
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
@@ -69,6 +69,7 @@ def cuts(site: Site, question: tasks.CutsQuestion) -> Noised[tasks.CutsAnswer]:
         replace(one, blur=max(one.blur, fewest_blurred(site, problem)))
         for problem, one in zip(problems, questions, strict=True)
     ]
+    draws = [draw_of(site, problem) for problem in problems]
     found: dict[int, Answer] = {}
     for number in {problem.feature_map for problem in problems}:
         own = [i for i, problem in enumerate(problems) if problem.feature_map == number]
@@ -76,13 +77,13 @@ def cuts(site: Site, question: tasks.CutsQuestion) -> Noised[tasks.CutsAnswer]:
             site.mapped_train(number),
             [labels_of(site, problems[i]) for i in own],
             [questions[i] for i in own],
-            [draw_of(site, problems[i]) for i in own],
+            [draws[i] for i in own],
         )
         found.update(zip(own, parts, strict=True))
     exact = [found[i] for i in range(len(problems))]
 
     def noise() -> dict[str, Floats]:
-        parts = [_noise(site, *one) for one in zip(problems, questions, exact, strict=True)]
+        parts = [_noise(site, *one) for one in zip(problems, questions, exact, draws, strict=True)]
         return {name: tasks.flat([getattr(part, name) for part in parts]) for name in ("a", "d", "m", "loss")}
 
     return add_noise(site, tasks.CutsAnswer.of(exact), noise)
@@ -100,10 +101,9 @@ def fewest_blurred(site: Site, problem: Problem) -> int:
     return max(least, rows_to_blur(problem.rank, features, sites_of_run(site)))
 
 
-def _noise(site: Site, problem: Problem, question: Question, answer: Answer) -> Cuts:
+def _noise(site: Site, problem: Problem, question: Question, answer: Answer, draw: Draw) -> Cuts:
     """Return the site's share of the secret noise in its cuts."""
     noise, heaviest = site.noise(problem.feature_map), max(problem.weights)
-    draw = draw_of(site, problem)
     return noise_in(answer.cuts, question, draw, noise, sites=sites_of_run(site), heaviest=heaviest)
 
 

@@ -21,6 +21,9 @@ SMOOTHED = 0.1
 ENOUGH = 1e-4
 """A point is low enough if the objective falls by this share of what the slope at the step's beginning promises."""
 
+DONE = 1e-5
+"""A problem is done when a step makes its objective lower by no more than this share."""
+
 TRIES, SHORTEST, LONGEST = 12, 0.1, 0.5
 """How often a step is shortened, and by which factor at the most and at the least."""
 
@@ -57,8 +60,9 @@ def near_optima(F: Floats, y: Floats, weight: Floats, C: Floats) -> Floats:
     pairs: list[Pair] = []
     for _ in range(STEPS):
         way = _downhill(gradient, pairs, scale)
-        before, slope = points.copy(), gradient.copy()
+        before, slope, high = points.copy(), gradient.copy(), value.copy()
         moving = _step(loss, points, value, gradient, way, moving)
+        moving = moving[high[moving] - value[moving] > DONE * high[moving]]
         if not len(moving):
             break
         step, change = points - before, gradient - slope

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Floats, Singles
 from flower_pansvm.errors import FederationError
 from flower_pansvm.tasks.cutting_planes import ProblemsQuestion
 from flower_pansvm.tasks.limits import HEADROOM, MOST_ROWS, UNKNOWN
@@ -23,8 +23,13 @@ class ConsensusQuestion(ProblemsQuestion):
     """
 
     first: int  # number of the first of these steps, from 0
-    points: Floats  # (steps, problems, rank + 1): z of each step, weights and bias
+    points: Singles  # (steps, problems, rank + 1): z of each step, weights and bias
     rho: Floats  # (steps, problems): Boyd's penalty
+
+    @property
+    def z(self) -> Floats:
+        """The points in double precision, as they are computed with."""
+        return self.points.astype(np.float64)
 
 
 def _models(question: ConsensusQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001

@@ -53,7 +53,7 @@ def sums_of_rows(record: Sequence[TranscriptSum], terms: Terms) -> tuple[list[Fl
     for one in asked:
         if one.sites == asked[-1].sites:
             question, sites = one.question(CONSENSUS), len(one.sites)
-            z, rho = question.points[-1], question.rho[-1]
+            z, rho = question.z[-1], question.rho[-1]
             steps.append(rho[:, None] * (one.answer(CONSENSUS).models - sites * z))
             exponent = scale_exponent(bounds_of(CONSENSUS, question, terms, sites)["models"], sites)
             units.append(rho * 2.0**-exponent * np.sqrt(sites / 12))

@@ -45,13 +45,13 @@ def _factors(site: Site, asked: Sequence[TranscriptSum], steps: int) -> NDArray[
     found = np.zeros((steps, len(problems), len(site.train().classes)))
     for step, one in enumerate(asked):
         question = one.question(CONSENSUS)
-        models = next_models(site, problems, models, question.points[-1], question.rho[-1])
+        models = next_models(site, problems, models, question.z[-1], question.rho[-1])
         found[step] = _of_step(site, question, models)
     return found.reshape(-1, found.shape[2])
 
 
 def _of_step(site: Site, question: ConsensusQuestion, models: LocalModels) -> NDArray[np.float64]:
-    z, rho = question.points[-1], question.rho[-1]
+    z, rho = question.z[-1], question.rho[-1]
     parts = []
     for problem, centre, penalty in zip(question.problems(), z - models.y / rho[:, None], rho, strict=True):
         _, duals = row_duals(site, problem, centre, penalty)

@@ -98,7 +98,7 @@ class Watcher:
         """Look at the point of a step, which is what the step before has brought."""
         if task is CONSENSUS:
             self.steps += 1
-            self.gap = self.central.gap(question.points[-1, 0])
+            self.gap = self.central.gap(question.z[-1, 0])
             if self.gap <= GAP or self.steps >= MOST:
                 raise EnoughError
 

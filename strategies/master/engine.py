@@ -17,6 +17,7 @@ from threadpoolctl import threadpool_limits
 from flower_pansvm.cutting_planes.cuts import Answer, Question
 from flower_pansvm.cutting_planes.problem import Problem
 from strategies.master.progress import Progress
+from strategies.single_precision import in_single_precision
 
 MAX_ROUNDS = 1000
 """No training takes more round trips."""
@@ -117,9 +118,6 @@ def _sendable(question: Question) -> Question:
 
     A cutting plane is as good there as anywhere near, and sums at a point are of that very point.
     """
-    largest = np.finfo(np.float32).max
-    points, centre = (
-        np.clip(part, -largest, largest).astype(np.float32).astype(np.float64)
-        for part in (question.points, question.centre)
+    return replace(
+        question, points=in_single_precision(question.points), centre=in_single_precision(question.centre)
     )
-    return replace(question, points=points, centre=centre)

@@ -11,6 +11,7 @@ from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.tasks.consensus import CONSENSUS, MOST_STEPS, ConsensusAnswer, ConsensusQuestion
 from strategies.federation.federation import Federation
+from strategies.single_precision import in_single_precision
 from strategies.steps.packing import pack_problems
 
 FAR = 10.0
@@ -122,7 +123,7 @@ class Consensus:
                 if self.converged:
                     break
             self._before = asked
-            self.points = agreed(sums.models / sites, asked[1] * sites)
+            self.points = in_single_precision(agreed(sums.models / sites, asked[1] * sites))
         else:
             log(WARNING, "no consensus after %d steps; the model is that of the last one", self.most_steps)
         return self.points
@@ -133,7 +134,10 @@ class Consensus:
         points, rho = (np.stack(parts) for parts in zip(*self._untold, strict=True))
         trips = self.federation.costs.round_trips
         question = ConsensusQuestion(
-            **vars(pack_problems(self.problems)), first=step + 1 - len(points), points=points, rho=rho
+            **vars(pack_problems(self.problems)),
+            first=step + 1 - len(points),
+            points=points.astype(np.float32),
+            rho=rho,
         )
         sums = self.federation.secure_sum(CONSENSUS, question)
         # A sum that a checkpoint has answered has cost no round trip, and the sites know nothing of it.

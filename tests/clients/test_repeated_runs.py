@@ -96,7 +96,7 @@ def record_of_a_run(nodes: list[Node], settings: Settings, run_id: int, folder: 
 @pytest.mark.parametrize(
     ("job", "runs"),
     [
-        *((job, 2) for job in ("training", "federated landmarks", "filter and wrapper")),
+        *((job, 2) for job in ("training", "federated landmarks")),
         *(pytest.param(job, 10, marks=pytest.mark.slow) for job in JOBS),
     ],
 )

@@ -146,6 +146,7 @@ def test_a_value_larger_than_all_is_kept_until_the_next_one(monkeypatch: pytest.
     assert list(cache._kept) == ["next"]
 
 
+@pytest.mark.slow
 def test_two_feature_maps_of_one_site_are_not_mistaken_for_each_other(
     hospital_files: list[Path], hospitals: Any
 ) -> None:

@@ -35,6 +35,7 @@ def costs() -> list[Cost]:
     return sum_costs.measure(sites=(3,), lengths=(10, 100), repeats=2, show=lambda _: None)
 
 
+@pytest.mark.slow
 def test_round_trips_and_bytes_are_counted(costs: list[Cost]) -> None:
     longest = {cost.choice: cost for cost in costs if cost.values == 100}
     assert {choice: cost.round_trips for choice, cost in longest.items()} == {
@@ -161,6 +162,7 @@ def test_what_distorted_rows_give_away_is_counted(capsys: pytest.CaptureFixture[
 
 
 @pytest.mark.filterwarnings("ignore:Liblinear failed to converge")
+@pytest.mark.slow
 def test_all_contestants_train_on_the_same_rows(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(performance, "ijcnn_like", partial(performance.ijcnn_like, rows=500))
     contest = performance.Contest(performance.ijcnn_like, 20, 32.0, 1 / 22)

@@ -133,6 +133,7 @@ def test_tune_prints_the_grid_and_a_command_that_trains_with_the_best_setting(
     assert again["objective"][0]["upper"] == pytest.approx(tuned["objective"][0]["upper"], rel=2e-3)
 
 
+@pytest.mark.slow
 def test_tune_keeps_what_is_given(pansvm: Run, tmp_path: Path) -> None:
     code, out, _ = in_process(pansvm, *EXACT, "--set", "gamma=0.05", "--set", "C-grid=1,10", command="tune")
     assert code == 0
@@ -240,6 +241,7 @@ def test_select_prints_what_was_chosen_and_leaves_a_model_of_these_columns(
     assert err.startswith("The model does not need column '")
 
 
+@pytest.mark.slow
 def test_run_selects_with_a_strategy_that_selects(pansvm: Run, tmp_path: Path) -> None:
     code, out, err = in_process(pansvm, *SELECT, "--strategy", "svm-rfe", "--test-fraction", 0)
     assert (code, err) == (0, "")

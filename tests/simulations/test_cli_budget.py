@@ -5,6 +5,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from flwr.app import Context, RecordDict
 
 from clients.gate.budget import FILE, charge, read_ledger
@@ -40,6 +41,7 @@ def test_begun_spent_and_shown(pansvm: Run, tmp_path: Path) -> None:
     assert rho_of(spent, 1e-5) + rho_of(left, 1e-5) <= rho_of(1.0, 1e-5) * 1.01
 
 
+@pytest.mark.slow
 def test_a_hospital_starts_it_from_its_own_part(tmp_path: Path) -> None:
     """Without the rooms that it does not audit."""
     code = (

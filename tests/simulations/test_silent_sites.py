@@ -26,9 +26,9 @@ def many(tmp_path_factory: pytest.TempPathFactory, sites: int, aggregation: str,
 @pytest.mark.parametrize(
     ("sites", "aggregation"),
     [
-        (40, "ring"),
+        pytest.param(40, "ring", marks=pytest.mark.slow),
         pytest.param(200, "ring", marks=pytest.mark.slow),
-        pytest.param(200, "k-secure", marks=pytest.mark.slow),
+        pytest.param(100, "k-secure", marks=pytest.mark.slow),
     ],
 )
 def test_a_run_finishes_without_the_sites_that_fall_silent(
@@ -47,6 +47,7 @@ def test_a_run_finishes_without_the_sites_that_fall_silent(
     )  # about 0.70 of 432 rows or more; who guesses is right about half of them
 
 
+@pytest.mark.slow
 def test_more_sites_than_landmarks_give_as_many_as_are_wanted(
     tmp_path_factory: pytest.TempPathFactory,
 ) -> None:

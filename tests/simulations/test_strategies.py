@@ -8,16 +8,12 @@ import pytest
 from simulations.testing import (
     CHECKS,
     LONG_CHECKS,
-    check_resumes,
+    check_refuses_bad_settings,
     check_same_with_every_protocol,
-    check_same_without_masks,
-    check_survives_a_lost_site,
 )
 from strategies.registry import all_strategies
 
 STRATEGIES = list(all_strategies())
-RUNS = (check_same_without_masks, check_resumes, check_survives_a_lost_site)
-"""Checks that take a run of their own."""
 
 
 def is_variant(strategy: str) -> bool:
@@ -35,7 +31,7 @@ def is_variant(strategy: str) -> bool:
         pytest.param(
             strategy,
             check,
-            marks=[pytest.mark.slow] * (check in RUNS and is_variant(strategy)),
+            marks=[pytest.mark.slow] * (check is not check_refuses_bad_settings and is_variant(strategy)),
             id=f"{strategy}-{check.__name__}",
         )
         for strategy, check in product(STRATEGIES, CHECKS)

@@ -67,7 +67,7 @@ def test_a9a_takes_few_rounds_and_is_as_accurate_as_a_central_svc(shared_data: P
     ("data", "config"),
     [
         pytest.param("dna", {"C": 10.0, "landmarks": "200"}, marks=pytest.mark.slow),
-        ("vowel", {"C": 10.0}),
+        pytest.param("vowel", {"C": 10.0}, marks=pytest.mark.slow),
         ("lung-cancer", {"min_cluster": 1, "test_fraction": 0.0}),
     ],
 )

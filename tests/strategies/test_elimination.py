@@ -172,6 +172,7 @@ def test_the_model_needs_the_chosen_columns_only(table: str) -> None:
     assert isinstance(strategy.model, PanSVC)
 
 
+@pytest.mark.slow
 def test_the_model_is_trained_to_the_end(table: str) -> None:
     strategy = select(strategy="voted-wrapper", data=table, tol=1e-3, preset="exact")
     assert all(state.gap <= 1e-3 for state in strategy.training.progress)
@@ -251,7 +252,7 @@ def test_hospitals_with_their_usual_pins_select(
         frame = pd.read_csv(file)
         noise = np.random.default_rng(len(file.name)).normal(size=len(frame))
         frame.assign(noise=noise).to_csv(file, index=False)
-    settings = make_settings(sites=3, **unfiltered(strategy), landmarks="20", tol=0.01)
+    settings = make_settings(sites=3, **unfiltered(strategy), landmarks="12", tol=0.1)
     found = all_strategies()[strategy](settings)
     assert isinstance(found, Elimination)
     found.start(hospitals(settings, hospital_files))
@@ -361,6 +362,7 @@ def test_a_column_that_is_constant_without_a_fold_ends_no_selection(write_table:
     ).selection.points
 
 
+@pytest.mark.slow
 def test_a_class_missing_in_a_fold(write_table: Write) -> None:
     X, y = some_rows(classes=2)
     y = y + 1
@@ -377,6 +379,7 @@ def test_a_single_feature_is_all_there_is_to_choose(write_table: Write) -> None:
     assert found.selection.steps == ()
 
 
+@pytest.mark.slow
 def test_an_error_loses_nothing(table: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """What was computed before a failure is in the checkpoint, and the run goes on from there."""
     settings = make_settings(**{**QUICK, "strategy": "voted-wrapper", "data": table})

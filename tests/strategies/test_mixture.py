@@ -67,6 +67,7 @@ def test_sites_with_different_bounds_share_different_numbers_in_one_run(table: s
     assert strategy.outcome.figures["shared_components"]["site-000"] == [3, 3]
 
 
+@pytest.mark.slow
 def test_hospitals_choose_their_own_bounds(
     hospitals: Callable[..., InProcessGrid], hospital_files: list[Path]
 ) -> None:
@@ -310,6 +311,7 @@ def test_a_site_refuses_a_global_model_that_cannot_be(table: str, monkeypatch: p
         trained(settings_of(data=table))
 
 
+@pytest.mark.slow
 def test_the_audit_measures_how_near_means_come_to_rows(table: str, tmp_path: Path) -> None:
     settings = settings_of(data=table, audit=True, risk_bounds="1")
     run(in_process_grid(settings), settings, tmp_path)
@@ -321,6 +323,7 @@ def test_the_audit_measures_how_near_means_come_to_rows(table: str, tmp_path: Pa
     assert found.entries["rows_at_a_mean"] is None
 
 
+@pytest.mark.slow
 def test_two_runs_that_differ_in_one_training_row_give_it_away(table: str) -> None:
     """All components together have the mean of the class; docs/rivals.md says what follows from it."""
     means, rows = [], []

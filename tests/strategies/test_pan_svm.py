@@ -149,6 +149,7 @@ def test_distributing_costs_no_accuracy() -> None:
     assert np.mean(np.sign(ours) == np.sign(theirs)) >= 0.995
 
 
+@pytest.mark.slow
 def test_the_number_of_sites_does_not_change_the_objective_reached() -> None:
     uppers = []
     for sites in (3, 8):
@@ -232,6 +233,7 @@ def test_without_warm_start_the_optimum_is_the_same() -> None:
     assert "warm_start" not in {entry["task"] for entry in cold.federation.costs.disclosed()}
 
 
+@pytest.mark.slow
 def test_four_real_hospitals_together_beat_the_mean_of_each_alone(shared_data: Path) -> None:
     names = ("cleveland", "hungarian", "switzerland", "va")
     data = join_data([str(shared_data / f"heart-{name}.csv.gz") for name in names])

@@ -25,13 +25,13 @@ EVERYTHING: dict[str, Any] = {
     "class_weight": "balanced",
     "probability": True,
     "C": "auto",
-    "C_grid": "1,8",
+    "C_grid": "0.5,1",
     "cv_folds": 2,
 }
 JOBS: dict[str, dict[str, Any]] = {
     "everything": EVERYTHING,
     "one versus all": {"tol": 1e-3},
-    "gamma too": {"C": "auto", "C_grid": "1,8", "gamma": "auto", "gamma_grid": "0.2,1", "cv_folds": 2},
+    "gamma too": {"C": "auto", "C_grid": "0.5,1", "gamma": "auto", "gamma_grid": "0.2,1", "cv_folds": 2},
     "federated landmarks": {"landmark_method": "federated-k-means"},
     "random landmarks": {"landmark_method": "random"},
     "exact sums": {"preset": "exact"},
@@ -59,7 +59,7 @@ def expected(sha256: Callable[..., str]) -> str:
 
 
 # All of them, with Paillier, in the slow one below.
-@pytest.mark.parametrize("protocol", [RING_IN_HOPS, K_SECURE_IN_HOPS], ids=str)
+@pytest.mark.parametrize("protocol", [K_SECURE_IN_HOPS], ids=str)
 def test_every_protocol_gives_the_same_model(
     protocol: dict[str, Any], expected: str, sha256: Callable[..., str]
 ) -> None:

@@ -105,6 +105,7 @@ class SilentGrid(InProcessGrid):
         return [next(ids) if one in answered else "lost" for one in asked]
 
 
+@pytest.mark.slow
 def test_without_a_lost_site_the_others_come_to_their_own_consensus() -> None:
     settings = settings_of(**{**QUICK, "data": "wine", "positive": "class_1", "sites": 4, "timeout": 0.05})
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
@@ -152,6 +153,7 @@ def test_models_leave_masked_and_in_no_two_runs_alike() -> None:
     assert chi_square(b"".join(payloads(3, "plain")[2])) > limit
 
 
+@pytest.mark.slow
 def test_hospitals_that_have_agreed_train(
     hospital_files: list[Path], hospitals: Callable[..., InProcessGrid]
 ) -> None:
@@ -263,7 +265,7 @@ def test_the_audits_factors_add_up_to_what_was_sent(tmp_path: Path) -> None:
     for step, one in enumerate(asked):
         question = one.question(CONSENSUS)
         for number, problem in enumerate(question.problems()):
-            z, rho = question.points[-1, number], question.rho[-1, number]
+            z, rho = question.z[-1, number], question.rho[-1, number]
             own = sum(part[3 * step + number] @ f for part, f in zip(factors.by_site, F, strict=True))
             expected = len(F) * z + problem.C / rho * own
             assert one.answer(CONSENSUS).models[number] == pytest.approx(expected, abs=1e-6)

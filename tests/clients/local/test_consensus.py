@@ -24,6 +24,7 @@ from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
 from strategies.settings import Settings
+from strategies.single_precision import in_single_precision
 from strategies.steps.packing import pack_problems
 
 Numbers = NDArray[np.float64]
@@ -101,7 +102,7 @@ def question(first: int, last: int | None = None) -> ConsensusQuestion:
     """Return the question for the steps from one to another."""
     steps = slice(first, (first if last is None else last) + 1)
     return ConsensusQuestion(
-        **vars(pack_problems([PROBLEM])), first=first, points=POINTS[steps], rho=RHO[steps]
+        **vars(pack_problems([PROBLEM])), first=first, points=POINTS[steps].astype(np.float32), rho=RHO[steps]
     )
 
 
@@ -216,9 +217,9 @@ def test_a_site_takes_so_many_steps_and_no_more(joined: Ask, monkeypatch: pytest
         ({"rho": np.zeros((1, 1))}, "a rho that is not above 0"),
         ({"rho": np.full((1, 1), np.nan)}, "a rho that is not above 0"),
         ({"rho": np.ones((1, 2))}, "without a point and a rho for each"),
-        ({"points": np.zeros((1, 1, 4))}, "without a point and a rho for each"),
-        ({"points": np.zeros((1, 2, 3))}, "without a point and a rho for each"),
-        ({"points": np.empty((0, 1, 3))}, "has no point"),
+        ({"points": np.zeros((1, 1, 4), dtype=np.float32)}, "without a point and a rho for each"),
+        ({"points": np.zeros((1, 2, 3), dtype=np.float32)}, "without a point and a rho for each"),
+        ({"points": np.empty((0, 1, 3), dtype=np.float32)}, "has no point"),
     ],
     ids=str,
 )
@@ -241,11 +242,12 @@ def test_a_coordinator_of_its_own_mind_reads_slopes_of_the_loss(
     times = np.sort((1 - sides @ point) / (sides @ direction))
     times = times[times > 0]
     place = int(np.argmax(np.minimum(times[1:-1] - times[:-2], times[2:] - times[1:-1]))) + 1
-    points = [point + direction * times[[place + one, place + one + 1]].mean() for one in (-1, 0)]
+    ways = [times[[place + one, place + one + 1]].mean() for one in (-1, 0)]
+    points = [in_single_precision(point + direction * way) for way in ways]
     slopes = []
     for run_id, z in enumerate(points, start=2):
         # The first dual variables are -rho times the point, so that the model is drawn to twice of it.
-        asked = replace(question(0), points=z[None, None] / 2, rho=np.full((1, 1), rho))
+        asked = replace(question(0), points=z[None, None].astype(np.float32) / 2, rho=np.full((1, 1), rho))
         models = joined(run_id=run_id).secure_sum(CONSENSUS, asked).models[0]
         slopes.append((models - len(hospital_files) * z / 2) * rho / C)
     before, after = (1 - sides @ z > 0 for z in points)
@@ -256,7 +258,7 @@ def test_a_coordinator_of_its_own_mind_reads_slopes_of_the_loss(
 
 def test_a_step_is_not_several(joined: Ask) -> None:
     """One message with the same class at many points would read a row with each."""
-    points = np.zeros((1, 2, 3))
+    points = np.zeros((1, 2, 3), dtype=np.float32)
     twice = pack_problems([PROBLEM, replace(PROBLEM, C=2 * PROBLEM.C)])
     asked = ConsensusQuestion(**vars(twice), first=0, points=points, rho=np.ones((1, 2)))
     with pytest.raises(SettingError, match="the same classes more than once"):

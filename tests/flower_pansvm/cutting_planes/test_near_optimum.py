@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.svm import SVC
@@ -40,6 +40,7 @@ def test_first_guesses_are_nearly_the_svms_of_the_sites_rows(seed: int) -> None:
         assert found < 0.6 * objective(np.zeros(9), F, own_y, own_C * own_weight) or own_C < 1
 
 
+@settings(max_examples=25)
 @given(st.integers(0, 10**6), st.integers(1, 5))
 def test_a_problem_gets_the_same_guess_alone_and_beside_others(seed: int, problems: int) -> None:
     generator = np.random.default_rng(seed)

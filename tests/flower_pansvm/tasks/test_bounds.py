@@ -45,7 +45,7 @@ def support_asked(beta: float = 1.0) -> SupportQuestion:
 
 
 def consensus_asked(point: float = 3.0, rho: float = 0.5) -> ConsensusQuestion:
-    points, penalties = np.full((1, 1, 3), point), np.full((1, 1), rho)
+    points, penalties = np.full((1, 1, 3), point, dtype=np.float32), np.full((1, 1), rho)
     return ConsensusQuestion(**vars(pack_problems([problem_of()])), first=0, points=points, rho=penalties)
 
 

@@ -250,6 +250,7 @@ def test_the_papers_preset(tmp_path: Path) -> None:
     assert found.figures["smallest_cluster"] == 1
 
 
+@pytest.mark.slow
 def test_model_choice_is_looked_at_too(tmp_path: Path) -> None:
     found = of_run(tmp_path, C="auto", C_grid="1,10", cv_folds=2)
     result = json.loads((tmp_path / "result.json").read_text())
@@ -537,6 +538,7 @@ def test_without_random_weights_support_vectors_give_rows_away(tmp_path: Path) -
     assert audit(settings, tmp_path / "run").isolated_by_quads >= len(by_sums_about_rows)
 
 
+@pytest.mark.slow
 def test_a_site_that_is_lost_has_no_part_in_later_sums_of_a_selection(tmp_path: Path) -> None:
     settings = make_settings(
         data="wine",
@@ -555,6 +557,7 @@ def test_a_site_that_is_lost_has_no_part_in_later_sums_of_a_selection(tmp_path: 
     assert [bool(factors[:9].any()) for factors in by_site] == [True, True, False, True]
 
 
+@pytest.mark.slow
 def test_the_command_line_audits_a_selection(pansvm: Run, small_table: str, tmp_path: Path) -> None:
     data = [part for file in small_table.split("|") for part in ("--data", file)]
     quick = ["--set", "tol=0.1", "--set", "cv-folds=2"]

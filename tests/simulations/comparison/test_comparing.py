@@ -117,6 +117,7 @@ def test_bad_input_leaves_no_folder(pansvm: Run, tmp_path: Path, arguments: list
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_process_that_dies_takes_no_other_run_with_it() -> None:
     cases = Plan(
         data=("iris",),

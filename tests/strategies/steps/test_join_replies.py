@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flwr.app import ArrayRecord, ConfigRecord, Error, Message, RecordDict
+from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, RecordDict
 
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError
@@ -30,6 +30,11 @@ def put_part(group: str, **parts: Any) -> Change:
         records.put(content, group, {**records.get(content, group), **parts})
 
     return change
+
+
+def put_texts(content: RecordDict) -> None:
+    """Put in place of the columns an array of texts, as Flower writes one."""
+    content["disclosed.arrays"] = ArrayRecord({"columns": Array(np.array(["age"]))})
 
 
 def drop_part(group: str, part: str) -> Change:
@@ -96,7 +101,7 @@ def test_a_name_that_is_none_is_refused(name: str, hospital_files: list[Path], h
         (put_part("disclosed", absent_is_zero=1), "something else as 'absent_is_zero'"),
         (put_part("disclosed", columns=np.arange(3.0)), "something else as 'columns'"),
         (put_part("disclosed", columns="age"), "something else as 'columns'"),
-        (put_part("disclosed", columns=np.array(["age"])), "'columns' of 'disclosed' an array that holds no"),
+        (put_texts, "'columns' of 'disclosed' an array that holds no"),
         (put_part("disclosed", columns=[1, 2]), "a list that is not of texts as 'columns'"),
         (put_part("disclosed", columns=["age", "age"]), "two of its columns have the same name"),
         (put_part("disclosed", columns=["age", "do\x1bse"]), "number 2 of its columns"),
