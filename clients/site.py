@@ -203,7 +203,7 @@ class Site:
         told = self._feature_map(number)
         kernel = Kernel(told.kernel, told.gamma, told.degree, told.coef0)  # type: ignore[arg-type]
         landmarks = self._landmark_set(number).landmarks[:, told.features]
-        feature_map = NystromMap(kernel, landmarks, told.normalization)
+        feature_map = NystromMap(kernel, landmarks, told.normalization.astype(np.float64))
         agreed = agreed_terms(self.context).kernel
         key = ("sound map", agreed, *self.told_about(number))
         if not cached(key, lambda: kernel.name in (agreed, "rbf") and feature_map.is_normalized()):

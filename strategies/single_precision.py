@@ -1,13 +1,13 @@
-"""Points in single precision: they travel in half of the bytes."""
+"""Points and feature maps in single precision: they travel in half of the bytes."""
 
 import numpy as np
 from numpy.typing import NDArray
 
 
-def in_single_precision(points: NDArray[np.float64]) -> NDArray[np.float64]:
+def in_single_precision(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the nearest numbers that single precision can hold, the largest for those beyond it.
 
     A site may as well be asked at a point next to another one, as long as both sides take the very same numbers.
     """
     largest = np.finfo(np.float32).max
-    return np.clip(points, -largest, largest).astype(np.float32).astype(np.float64)
+    return np.clip(numbers, -largest, largest).astype(np.float32).astype(np.float64)

@@ -29,7 +29,7 @@ class FeatureMapBroadcast:
     gamma: float
     degree: int
     coef0: float
-    normalization: Floats  # (landmarks, rank): U Lambda^(-1/2)
+    normalization: Singles  # (landmarks, rank): U Lambda^(-1/2)
 
 
 FEATURE_MAP = Broadcast("feature_map", FeatureMapBroadcast)  # numbered: one for each map

@@ -135,7 +135,7 @@ def feature_map_of(last: TranscriptSum, number: int) -> NystromMap:
     told = last.heard(FEATURE_MAP.numbered(number))
     landmarks = last.heard(LANDMARK_SET.numbered(told.landmark_set)).landmarks
     kernel = Kernel(told.kernel, told.gamma, told.degree, told.coef0)  # type: ignore[arg-type]
-    return NystromMap(kernel, landmarks[:, told.features], told.normalization)
+    return NystromMap(kernel, landmarks[:, told.features], told.normalization.astype(np.float64))
 
 
 def scaled_moments(record: Sequence[TranscriptSum], last: TranscriptSum) -> tuple[Floats, Floats]:

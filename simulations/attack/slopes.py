@@ -105,7 +105,7 @@ def slopes_of_losses(federation: Federation, planes: Planes) -> Floats:
     federation.broadcast(SCALING, ScalingBroadcast(middle[None], middle[None], ends[None]))
     federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.eye(columns)))
     the_rows_themselves = FeatureMapBroadcast(
-        0, np.ones(columns, dtype=np.bool_), "linear", 1.0, 1, 0.0, np.eye(columns)
+        0, np.ones(columns, dtype=np.bool_), "linear", 1.0, 1, 0.0, np.eye(columns, dtype=np.float32)
     )
     federation.broadcast(FEATURE_MAP.numbered(0), the_rows_themselves)
     w = np.tile(STEEP * planes.direction, (len(planes.heights), 1))

@@ -109,7 +109,7 @@ def tell_feature_map(
             gamma=kernel.gamma,
             degree=kernel.degree,
             coef0=kernel.coef0,
-            normalization=feature_map.normalization,
+            normalization=feature_map.normalization.astype(np.float32),
         ),
     )
 

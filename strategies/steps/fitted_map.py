@@ -6,9 +6,14 @@ from numpy.typing import NDArray
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.nystroem import NystromMap
+from strategies.single_precision import in_single_precision
 
 EIGENVALUE_TOLERANCE = 1e-8
-"""Eigenvalues of k(L, L) below this share of the largest one are noise and are dropped."""
+"""Eigenvalues of k(L, L) below this share of the largest one are noise and are dropped. The smallest make numbers 10^4
+times as large as the largest one does: with the map N in single precision N^T k(L, L) N is the identity to 10^-4."""
+
+SMALLEST = 1e-70
+"""Eigenvalues below this are dropped, too: their root's inverse is beyond single precision."""
 
 LARGEST = 1e30
 """Largest value of k(L, L). Sites compute curvature in single precision, which ends at 3e38, and some of their rows are
@@ -16,7 +21,7 @@ farther out than any landmark; long before, a training that has to tell 1 from 1
 
 
 def fit_map(kernel: Kernel, landmarks: NDArray[np.float64]) -> NystromMap:
-    """Decompose k(L, L) = U Lambda U^T and keep the eigenvalues that are not noise.
+    """Decompose k(L, L) = U Lambda U^T, keep the eigenvalues that are not noise, and round the map to single precision.
 
     Parameters
     ----------
@@ -48,10 +53,10 @@ def fit_map(kernel: Kernel, landmarks: NDArray[np.float64]) -> NystromMap:
         )
     values, vectors = np.linalg.eigh(matrix)
     values, vectors = values[::-1], vectors[:, ::-1]
-    kept = values > max(EIGENVALUE_TOLERANCE * float(values[0]), np.finfo(np.float64).tiny)
+    kept = values > max(EIGENVALUE_TOLERANCE * float(values[0]), SMALLEST)
     if not kept.any():
         raise TrainingError(
             "The kernel matrix of the landmarks is zero, so no feature map exists. With a linear kernel this "
             "happens when every feature is constant; check the table, or choose kernel=rbf."
         )
-    return NystromMap(kernel, landmarks, vectors[:, kept] / np.sqrt(values[kept]))
+    return NystromMap(kernel, landmarks, in_single_precision(vectors[:, kept] / np.sqrt(values[kept])))

@@ -67,7 +67,9 @@ def tell_maps() -> TellMaps:
         federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.eye(columns)))
         for number, look in enumerate(looks or [[True] * columns]):
             features = np.array(look)
-            linear = FeatureMapBroadcast(0, features, "linear", 1.0, 1, 0.0, np.eye(columns)[:, features])
+            linear = FeatureMapBroadcast(
+                0, features, "linear", 1.0, 1, 0.0, np.eye(columns, dtype=np.float32)[:, features]
+            )
             federation.broadcast(FEATURE_MAP.numbered(number), linear)
 
     return tell

@@ -291,7 +291,7 @@ def tell_map(federation: Federation, **changed: records.Value) -> None:
     federation.broadcast(SCALING, ScalingBroadcast(**scaling))
     federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.array([[0.0, 0.0]])))
     rbf: dict[str, records.Value] = {"kernel": "rbf", "gamma": 1.0, "degree": 1, "coef0": 0.0}
-    look = {"landmark_set": 0, "features": np.full(2, True), "normalization": np.eye(1)}
+    look = {"landmark_set": 0, "features": np.full(2, True), "normalization": np.eye(1, dtype=np.float32)}
     federation.broadcast(FEATURE_MAP.numbered(0), FeatureMapBroadcast(**{**rbf, **look, **changed}))
 
 
@@ -320,10 +320,10 @@ def ask_warm_start(federation: Federation, weights: tuple[float, float]) -> Any:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"kernel": "linear", "normalization": np.eye(1)},
-        {"normalization": np.full((1, 1), 1e6)},
-        {"normalization": np.full((1, 1), np.nan)},
-        {"normalization": np.full((1, 2), 0.7)},
+        {"kernel": "linear", "normalization": np.eye(1, dtype=np.float32)},
+        {"normalization": np.full((1, 1), 1e6, dtype=np.float32)},
+        {"normalization": np.full((1, 1), np.nan, dtype=np.float32)},
+        {"normalization": np.full((1, 2), 0.7, dtype=np.float32)},
     ],
     ids=["kernel", "too long", "not a number", "twice the same"],
 )

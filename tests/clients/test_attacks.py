@@ -380,7 +380,7 @@ def cuts_between_ages(
         **linear,
         "landmark_set": 0,
         "features": np.full(2, True),
-        "normalization": np.eye(2),
+        "normalization": np.eye(2, dtype=np.float32),
     }
     federation.broadcast(FEATURE_MAP.numbered(0), FeatureMapBroadcast(**the_rows_themselves))
     planes = [np.full(len(thresholds), steep), np.zeros(len(thresholds)), 1.0 - steep * thresholds]

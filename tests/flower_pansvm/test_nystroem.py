@@ -24,14 +24,14 @@ def normal(rows: int, features: int, seed: int = 0) -> NDArray[np.float64]:
 def test_on_the_landmarks_inner_products_are_the_kernel(kernel: Kernel) -> None:
     L = normal(20, 6)
     f = fit_map(kernel, L).transform(L)
-    assert f @ f.T == pytest.approx(kernel(L, L), abs=1e-7)
+    assert f @ f.T == pytest.approx(kernel(L, L), rel=1e-6, abs=1e-6)
 
 
 def test_inner_products_are_equation_3_4() -> None:
     kernel, L, X = Kernel("rbf", gamma=0.4), normal(15, 6), normal(50, 6, seed=1)
     f = fit_map(kernel, L).transform(X)
     R = kernel(X, L)
-    assert f @ f.T == pytest.approx(R @ np.linalg.inv(kernel(L, L)) @ R.T, abs=1e-9)
+    assert f @ f.T == pytest.approx(R @ np.linalg.inv(kernel(L, L)) @ R.T, abs=1e-6)
 
 
 @pytest.mark.parametrize("kernel", [KERNELS[0], KERNELS[2]], ids=str)
@@ -48,7 +48,7 @@ def test_inner_products_are_those_of_scikit_learn(kernel: Kernel) -> None:
         random_state=0,
     ).fit(L)
     expected = theirs.transform(X) @ theirs.transform(X).T
-    assert ours.transform(X) @ ours.transform(X).T == pytest.approx(expected, rel=1e-6, abs=1e-9)
+    assert ours.transform(X) @ ours.transform(X).T == pytest.approx(expected, rel=1e-6, abs=1e-6)
 
 
 def test_eigenvalues_that_are_only_noise_are_dropped() -> None:
@@ -121,7 +121,7 @@ def test_a_mapped_row_is_not_longer_than_the_kernel_says(
     assume(kernel(L, L).max() <= LARGEST)
     squares = np.square(fit_map(kernel, L).transform(X)).sum(axis=1)
     bounds = np.array([kernel.self_bound(float(x @ x)) for x in X])
-    assert (squares <= bounds * (1 + 1e-6)).all()
+    assert (squares <= bounds * (1 + 1e-3)).all()
 
 
 # Whether a map is what it says
@@ -142,6 +142,18 @@ def test_maps_that_were_fitted_are_normalized(kernel: Kernel, rows: int, feature
     X = np.random.default_rng(0).normal(size=(500, features)) * 3
     longest = np.square(feature_map.transform(X)).sum(axis=1)
     assert (longest <= 1.1 * np.array([kernel.self_bound(float(x @ x)) for x in X]) + 1e-9).all()
+
+
+def test_the_coordinator_and_the_sites_have_the_very_same_map() -> None:
+    """It travels in single precision, and what is told is what was fitted."""
+    fitted = fit_map(Kernel("rbf", 0.01), normal(40, 3)).normalization
+    assert (fitted.astype(np.float32) == fitted).all()
+
+
+def test_a_map_of_tiny_rows_has_no_number_beyond_single_precision() -> None:
+    assert fit_map(Kernel("linear"), 1e-30 * normal(9, 3)).is_normalized()
+    with pytest.raises(TrainingError, match="kernel matrix of the landmarks is zero"):
+        fit_map(Kernel("linear"), 1e-40 * normal(9, 3))
 
 
 @pytest.mark.parametrize("factor", [0.5, 2.0, 1e6, np.nan])

@@ -143,7 +143,12 @@ def ask_cuts(
     federation.broadcast(SCALING, ScalingBroadcast(**scaling))
     linear: dict[str, records.Value] = {"kernel": "linear", "gamma": 1.0, "degree": 1, "coef0": 0.0}
     federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.eye(2)))
-    told = {**linear, "landmark_set": 0, "features": np.full(2, True), "normalization": np.eye(2)}
+    told = {
+        **linear,
+        "landmark_set": 0,
+        "features": np.full(2, True),
+        "normalization": np.eye(2, dtype=np.float32),
+    }
     federation.broadcast(FEATURE_MAP.numbered(0), FeatureMapBroadcast(**told))
     problem, question = (
         Problem("", 2, 144.0, 1.0, Pair(1, REST)),

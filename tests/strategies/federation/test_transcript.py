@@ -32,7 +32,9 @@ EVERYTHING = Task("everything", "train", Everything, RowsAnswer, since="0.1.0")
 
 
 def gamma(value: float) -> FeatureMapBroadcast:
-    return FeatureMapBroadcast(0, np.ones(2, dtype=np.bool_), "rbf", value, 3, 0.0, np.eye(2))
+    return FeatureMapBroadcast(
+        0, np.ones(2, dtype=np.bool_), "rbf", value, 3, 0.0, np.eye(2, dtype=np.float32)
+    )
 
 
 def test_values_come_back_as_they_were(tmp_path: Path) -> None:
