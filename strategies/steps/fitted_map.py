@@ -56,7 +56,8 @@ def fit_map(kernel: Kernel, landmarks: NDArray[np.float64]) -> NystromMap:
     kept = values > max(EIGENVALUE_TOLERANCE * float(values[0]), SMALLEST)
     if not kept.any():
         raise TrainingError(
-            "The kernel matrix of the landmarks is zero, so no feature map exists. With a linear kernel this "
-            "happens when every feature is constant; check the table, or choose kernel=rbf."
+            "The kernel matrix of the landmarks is zero or next to it, so no feature map exists. With a linear kernel "
+            "this happens when every feature is constant, with kernel=poly also when gamma is small for its degree; "
+            "check the table, choose a larger gamma, or choose kernel=rbf."
         )
     return NystromMap(kernel, landmarks, in_single_precision(vectors[:, kept] / np.sqrt(values[kept])))
