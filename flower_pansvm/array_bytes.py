@@ -44,6 +44,6 @@ def read_array(array: Array) -> NDArray[np.generic]:
         raise UnreadableArrayError("is empty and claims a side of an absurd length")
     if math.prod(sides) * dtype.itemsize != len(data):
         raise UnreadableArrayError("has more or fewer bytes than its shape and type need")
-    if dtype == np.bool_ and max(data, default=0) > 1:
+    if dtype == np.bool_ and np.frombuffer(data, np.uint8).max(initial=0) > 1:
         raise UnreadableArrayError("holds a truth value that is neither true nor false")
     return np.frombuffer(data, dtype.newbyteorder("<")).reshape(sides).astype(dtype)

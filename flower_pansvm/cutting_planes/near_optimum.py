@@ -60,9 +60,8 @@ def near_optima(F: Floats, y: Floats, weight: Floats, C: Floats) -> Floats:
     pairs: list[Pair] = []
     for _ in range(STEPS):
         way = _downhill(gradient, pairs, scale)
-        before, slope, high = points.copy(), gradient.copy(), value.copy()
+        before, slope = points.copy(), gradient.copy()
         moving = _step(loss, points, value, gradient, way, moving)
-        moving = moving[high[moving] - value[moving] > DONE * high[moving]]
         if not len(moving):
             break
         step, change = points - before, gradient - slope
@@ -107,7 +106,7 @@ def _downhill(gradient: Floats, pairs: list[Pair], scale: Floats) -> Floats:
 
 
 def _step(loss: Loss, points: Floats, value: Floats, gradient: Floats, way: Floats, moving: Ints) -> Ints:
-    """Move each problem along its way until it is low enough, and return those that have moved.
+    """Move each problem along its way until it is low enough, and return those that are not done.
 
     The way is shortened to where a parabola through what is known is lowest (Algorithm 3.1, section 3.5). ``points``,
     ``value`` and ``gradient`` are changed in place.
@@ -129,7 +128,8 @@ def _step(loss: Loss, points: Floats, value: Floats, gradient: Floats, way: Floa
         open_ = open_[~low]
         if not len(open_):
             break
-    return np.setdiff1d(moving, open_)
+    moved = np.setdiff1d(moving, open_)
+    return moved[high[moved] - value[moved] > DONE * high[moved]]
 
 
 def _dots(a: Floats, b: Floats) -> Floats:
