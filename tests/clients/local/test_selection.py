@@ -200,7 +200,7 @@ def test_the_weight_of_a_support_vector_is_random_but_the_mean_remains(
         assert not np.isclose(found[name], exact[name], rtol=1e-8).any()
     for part in ("total", "square"):
         mean, expected = (sums[part] / sums["count"][:, None] for sums in (found, exact))
-        np.testing.assert_allclose(mean, expected, atol=0.5)  # of some ten rows each
+        np.testing.assert_allclose(mean, expected, atol=0.35)  # 0.23 at most in 2,300 runs, and 0.26 once
 
 
 def test_the_same_support_vectors_have_the_same_sums(joined: Ask) -> None:
