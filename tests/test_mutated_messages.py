@@ -240,7 +240,7 @@ def assert_tells_nothing(reason: str, table: pd.DataFrame) -> None:
         assert int(number) not in counts, reason
 
 
-MANY = pytest.param(1000, marks=pytest.mark.slow)
+MANY = pytest.param(500, marks=pytest.mark.slow)
 
 
 @pytest.mark.usefixtures("_bounded")
@@ -331,7 +331,7 @@ def test_the_runs_have_every_task(record: Any) -> None:
 
 
 @pytest.mark.usefixtures("_bounded")
-@pytest.mark.parametrize("count", [12, pytest.param(250, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [12, pytest.param(100, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("run", RUNS)
 def test_the_coordinator_ends_with_a_clear_error_or_goes_on(run: str, count: int, record: Any) -> None:
     settings, grid = record(run)

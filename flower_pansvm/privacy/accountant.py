@@ -32,20 +32,18 @@ def epsilon_of(rho: float, delta: float) -> float:
     >>> round(epsilon_of(0.03056, 1e-5), 3)
     1.0
     """
-    from scipy.optimize import minimize_scalar  # noqa: PLC0415 - each message may start a process
-
     if rho == 0:
         return 0.0
-
-    def at(log_order: float) -> float:
-        # alpha - 1, in logarithms: the best one is near sqrt(log(1 / delta) / rho).
-        order = math.exp(log_order)
-        alpha = 1 + order
-        return alpha * rho + math.log1p(-1 / alpha) - (math.log(delta) + math.log(alpha)) / order
-
-    middle = math.log(math.sqrt(-math.log(delta) / rho))
-    found = minimize_scalar(at, bounds=(middle - 5, middle + 5), method="bounded", options={"xatol": 1e-10})
-    return max(0.0, float(found.fun))
+    # The slope in alpha is 0 where rho (alpha - 1)² + log(alpha) = -log(delta), whose left side only grows. Every alpha
+    # gives a true epsilon. SciPy's minimizer took a sixth of the time of a message: each may start a process.
+    low, high = 0.0, math.sqrt(-math.log(delta) / rho)
+    while high - low > 1e-10 * high:
+        order = (low + high) / 2
+        below = rho * order**2 + math.log1p(order) < -math.log(delta)
+        low, high = (order, high) if below else (low, order)
+    alpha = 1 + high
+    epsilon = alpha * rho + math.log1p(-1 / alpha) - (math.log(delta) + math.log(alpha)) / high
+    return max(0.0, epsilon)
 
 
 def rho_of(epsilon: float, delta: float) -> float:

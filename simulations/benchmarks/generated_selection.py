@@ -73,11 +73,11 @@ def main(
     (out / "generated.md").write_text(table + "\n", encoding="utf-8")
 
 
-def select(method: str, seed: int, C: float, folder: Path) -> FoundFeatures:
+def select(method: str, seed: int, C: float, folder: Path, features: int = FEATURES) -> FoundFeatures:
     """Select features of the generated rows of a seed; all rows take part (CV1), one feature goes at a time."""
     X, y = make_classification(
         ROWS,
-        FEATURES,
+        features,
         n_informative=USEFUL // 2,
         n_redundant=USEFUL // 2,
         class_sep=1.5,
@@ -85,7 +85,7 @@ def select(method: str, seed: int, C: float, folder: Path) -> FoundFeatures:
         random_state=seed,
     )
     file = folder / f"generated-{seed}.csv"
-    pd.DataFrame(X, columns=[f"x{one}" for one in range(FEATURES)]).assign(label=y).to_csv(file, index=False)
+    pd.DataFrame(X, columns=[f"x{one}" for one in range(features)]).assign(label=y).to_csv(file, index=False)
     settings = make_settings(
         data=str(file.absolute()), strategy=method, seed=seed, C=C, step="1", test_fraction=0.0
     )

@@ -97,7 +97,7 @@ def record_of_a_run(nodes: list[Node], settings: Settings, run_id: int, folder: 
     ("job", "runs"),
     [
         *((job, 2) for job in ("training", "federated landmarks")),
-        *(pytest.param(job, 5, marks=pytest.mark.slow) for job in JOBS),
+        *(pytest.param(job, 3, marks=pytest.mark.slow) for job in JOBS),
     ],
 )
 def test_identical_runs_have_identical_sums(

@@ -65,13 +65,11 @@ def run_with_a_murder(
     return json.loads((out / "result.json").read_text()), lines
 
 
-# Before keys, after keys, in the middle of a sum, and in the last round trip. Each phase with each protocol is tried
-# in one process: tests/strategies/test_failures.py.
+# Before there are keys, and in the middle of a sum. Each phase with each protocol is tried in one process:
+# tests/strategies/test_failures.py.
 STAGES: dict[str, dict[str, Scalar]] = {
     "join": {"aggregation": "ring"},
-    "moments": {"aggregation": "k-secure"},
     "cuts": {"aggregation": "paillier", "key_bits": 2048},
-    "scores": {"aggregation": "ring"},
 }
 
 
@@ -93,7 +91,6 @@ def test_the_run_goes_on(task: str, tmp_path: Path) -> None:
     "protocol",
     [
         {"aggregation": "ring", "execution": "hops"},
-        {"aggregation": "k-secure", "execution": "hops"},
         {"aggregation": "paillier", "key_bits": 2048},  # site-000 is the key holder, asked to open the sum
     ],
     ids=lambda protocol: str(protocol["aggregation"]),
@@ -101,7 +98,7 @@ def test_the_run_goes_on(task: str, tmp_path: Path) -> None:
 def test_in_the_middle_of_a_ring_and_as_key_holder(protocol: dict[str, Scalar], tmp_path: Path) -> None:
     result, _ = run_with_a_murder("relay", 0, tmp_path, **protocol)
     assert result["dropped_sites"] == ["site-000"]
-    assert result["converged"]
+    assert result["accuracy"] > 0.85  # type: ignore[operator]
 
 
 @pytest.mark.slow

@@ -27,7 +27,6 @@ def many(tmp_path_factory: pytest.TempPathFactory, sites: int, aggregation: str,
     ("sites", "aggregation"),
     [
         pytest.param(40, "ring", marks=pytest.mark.slow),
-        pytest.param(200, "ring", marks=pytest.mark.slow),
         pytest.param(100, "k-secure", marks=pytest.mark.slow),
     ],
 )

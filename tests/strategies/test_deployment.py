@@ -112,13 +112,16 @@ def followed(folder: Path) -> str:
         ("~/pansvm-trial", str(folder)),
         ("8443", str(free_port())),
         ("9201", str(free_port())),
+        # As said there, but with fewer questions, each of which takes seconds.
+        ("strategy='dp-svm' sites=3", "strategy='dp-svm' steps=3 sites=3"),
+        ("sites=3 out='$PWD/results'", "sites=3 tol=0.1 out='$PWD/results'"),
     ):
         assert theirs in commands
         commands = commands.replace(theirs, ours)
     return commands
 
 
-@pytest.mark.slow(minutes=9)
+@pytest.mark.slow(minutes=5)
 def test_the_guide_works_to_its_last_line(tmp_path: Path) -> None:
     """A private run first, then a refusal, and by agreement PAN-SVM."""
     trial = tmp_path / "trial"
@@ -128,8 +131,8 @@ def test_the_guide_works_to_its_last_line(tmp_path: Path) -> None:
         assert guide.wait(timeout=1500) == 0, log.read_text()
     said = log.read_text()
     private = json.loads((trial / "private" / "result.json").read_text())
-    # Joining, and at most twelve sums.
-    assert private["round_trips"] <= 13
+    # Joining, and at most seven sums.
+    assert private["round_trips"] <= 8
     assert private["privacy"]["not_covered"] == []
     assert private["privacy"]["epsilon_train"] <= 1.0
     assert {entry["how"] for entry in private["disclosed"] if entry["task"] != "join"} == {"private"}
@@ -146,29 +149,6 @@ def test_the_guide_works_to_its_last_line(tmp_path: Path) -> None:
     assert len((trial / "predictions.csv").read_text().splitlines()) == len(
         (trial / "hospital-a.csv").read_text().splitlines()
     )
-
-
-@pytest.mark.slow(minutes=2)
-def test_three_supernodes_train_together(coordinator: dict[str, str], tmp_path: Path) -> None:
-    write_tables(tmp_path, HOSPITALS[:3])
-    with contextlib.ExitStack() as supernodes:
-        for name in HOSPITALS[:3]:
-            supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"], "exact-sums='agreed'"))
-        settings = f"sites=3 out='{tmp_path / 'results'}' tol=0.1 preset='exact' blur='0' curvature=0.0"
-        command = ["flwr", "run", str(APP), "--stream", "--run-config", settings]
-        subprocess.run(command, env=coordinator, check=True, timeout=600)
-        assert outcome(coordinator) == ["finished:completed"]
-    result = json.loads((tmp_path / "results" / "result.json").read_text())
-    assert result["sites"] == 3
-    assert result["rows_train"] + result["rows_test"] == ROWS
-    assert result["accuracy"] > 0.85
-    # The same tables in one process give the same model, but for the hospitals' own random numbers.
-    data = join_data([str(tmp_path / f"{name}.csv") for name in HOSPITALS[:3]])
-    same = make_settings(data=data, label="target", sites=3, tol=0.1, preset="exact", blur="0", curvature=0.0)
-    here = train_in_process(same).model
-    X = load_breast_cancer(as_frame=True).data
-    there = PanSVC.load(tmp_path / "results" / "model.npz")
-    assert np.abs(there.decision_function(X) - here.decision_function(X)).max() < 1e-6
 
 
 @pytest.mark.slow
@@ -207,7 +187,7 @@ def test_a_killed_supernode_is_left_out(coordinator: dict[str, str], tmp_path: P
             )
             for name in HOSPITALS
         ]
-        settings = f"sites=4 out='{tmp_path / 'results'}' tol=0.03 timeout=45"
+        settings = f"sites=4 out='{tmp_path / 'results'}' tol=0.1 timeout=45"
         command = ["flwr", "run", str(APP), "--stream", "--run-config", settings]
         with subprocess.Popen(command, env=coordinator, stdout=subprocess.PIPE, text=True) as run:
             assert run.stdout is not None

@@ -31,7 +31,7 @@ EVERYTHING: dict[str, Any] = {
 JOBS: dict[str, dict[str, Any]] = {
     "everything": EVERYTHING,
     "one versus all": {"tol": 1e-3},
-    "gamma too": {"C": "auto", "C_grid": "0.5,1", "gamma": "auto", "gamma_grid": "0.2,1", "cv_folds": 2},
+    "gamma chosen": {"gamma": "auto", "gamma_grid": "0.2,1", "cv_folds": 2},
     "federated landmarks": {"landmark_method": "federated-k-means"},
     "random landmarks": {"landmark_method": "random"},
     "exact sums": {"preset": "exact"},

@@ -20,7 +20,7 @@ def selected(**config: object) -> Elimination:
 
 @pytest.mark.parametrize(
     ("data", "strategy"),
-    [("breast_cancer", "voted-wrapper"), ("diabetes", "voted-wrapper"), ("diabetes", "filter-wrapper")],
+    [("diabetes", "voted-wrapper"), ("diabetes", "filter-wrapper")],
 )
 def test_round_trips_per_feature_and_accuracy_after_the_selection(
     data: str, strategy: str, shared_data: Path
@@ -34,18 +34,15 @@ def test_round_trips_per_feature_and_accuracy_after_the_selection(
     assert accuracies[len(found.selection.selected)] >= found.selection.points[0].accuracy - lost
 
 
-@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
-def test_a_step_of_thousands_of_genes_sends_a_few_megabytes(strategy: str, shared_data: Path) -> None:
-    few = {"filter_fisher": "40", "filter_welch": "40", "filter_scatter": "40", "candidates": 20}
+def test_a_step_of_thousands_of_genes_sends_a_few_megabytes(shared_data: Path) -> None:
     found = selected(
         data="dlbcl",
         data_dir=str(shared_data),
-        strategy=strategy,
+        strategy="voted-wrapper",
         min_cluster=1,
         landmarks="0.25",
         step="10:0.4,1",
         C=2.0,
-        **(few if strategy == "filter-wrapper" else {}),
     )
     sites = len(found.federation.sites)
     assert max(step.bytes_up / sites for step in found.selection.steps) < 4e6
@@ -55,10 +52,10 @@ def test_a_step_of_thousands_of_genes_sends_a_few_megabytes(strategy: str, share
     assert {entry["task"] for entry in left if entry["how"] == "disclosed"} == {"join"}
 
 
-@pytest.mark.slow(minutes=2)
 @pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
 def test_generated_noise_is_found_out(strategy: str, tmp_path: Path) -> None:
-    found = select(strategy, seed=2, C=0.25, folder=tmp_path)
+    # Half of the noise of the benchmark, which takes minutes.
+    found = select(strategy, seed=2, C=0.25, folder=tmp_path, features=50)
     assert found.accuracy_chosen > found.accuracy_all
     if strategy == "voted-wrapper":
         assert found.useful_best >= 12

@@ -55,7 +55,7 @@ def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> str:
     return run(in_process_grid(settings), settings, tmp_path_factory.mktemp("whole")).model.sha256()
 
 
-STOPS = 10
+STOPS = 5
 """Moments at which a run is killed, evenly spread over it."""
 
 QUICK: dict[str, Any] = {"data": "wine", "sites": 3, "landmarks": "15", "tol": 0.2}
