@@ -3,6 +3,7 @@
 Problems differ in rank and in number of points, so what belongs to them is put end to end, in order.
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -115,9 +116,22 @@ def pieces(together: Floats, sizes: Ints) -> list[Floats]:
     return np.split(together, np.cumsum(sizes)[:-1])
 
 
-def _slope(question: CutsQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
+def _rows(question: CutsQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
+    return HEADROOM * MOST_ROWS * question.heaviest()
+
+
+def _slope(question: CutsQuestion, terms: Terms, sites: int) -> float:
     """Bound slopes of the RBF kernel: ||f||^2 <= k(x, x) = 1, as each site checks of the map it is told."""
-    return HEADROOM * MOST_ROWS * question.heaviest() if terms.kernel == "rbf" else UNKNOWN
+    return _rows(question, terms, sites) if terms.kernel == "rbf" else UNKNOWN
+
+
+def _height(question: CutsQuestion, terms: Terms, sites: int) -> float:
+    """Bound losses, and heights with noise that is tilted: a row's are at most 1 + |w.f + b| <= 1 + 2 ||(w, b)||."""
+    longest = 0.0
+    for problem in question.questions():
+        # Rounded once, so that all sites and the coordinator find the very same bound.
+        longest = max([longest, *(math.fsum(point * point) for point in problem.points)])
+    return _slope(question, terms, sites) * (1.0 + 2.0 * math.sqrt(longest))
 
 
 def _curvature(question: CutsQuestion, terms: Terms, sites: int) -> float:
@@ -136,9 +150,9 @@ class CutsAnswer:
     """The site's share of the cutting planes (Algorithm 2, line 7), of the loss and of its curvature."""
 
     a: Floats = noised(_slope)  # (sum of count * rank,): see flower_pansvm.cutting_planes.cuts.Cuts
-    d: Floats = noised()  # (sum of count,), as are the next two
-    m: Floats = noised()
-    loss: Floats = noised()
+    d: Floats = noised(_rows)  # (sum of count,), as are the next two
+    m: Floats = noised(_height)
+    loss: Floats = noised(_height)
     # See flower_pansvm.cutting_planes.cuts.Answer. Without noise: a site that hides its rows refuses to tell any.
     curvature: Floats = summed(_curvature)
 

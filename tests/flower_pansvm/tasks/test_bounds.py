@@ -35,8 +35,11 @@ def problem_of(weights: tuple[float, float] = (1.0, 1.0)) -> Problem:
     return Problem("", 2, 10.0, 1.0, Pair(1, REST), weights=weights)
 
 
-def cuts_asked(weights: tuple[float, float] = (1.0, 1.0), width: float = 1.0) -> CutsQuestion:
-    return pack_questions([problem_of(weights)], [Question(np.zeros((1, 3)), 1, np.zeros(3), width, 2)])
+def cuts_asked(
+    weights: tuple[float, float] = (1.0, 1.0), width: float = 1.0, coordinate: float = 0.0
+) -> CutsQuestion:
+    points = np.full((2, 3), coordinate) * [[0.1], [1.0]]
+    return pack_questions([problem_of(weights)], [Question(points, 1, np.zeros(3), width, 2)])
 
 
 def support_asked(beta: float = 1.0) -> SupportQuestion:
@@ -91,7 +94,11 @@ def test_a_task_of_somebody_elses_is_without_bounds_unless_it_declares_them() ->
 
 def test_what_is_large_takes_one_word_a_number_by_default() -> None:
     """Without a bound, landmarks of many columns and curvature would be five times as many bytes."""
-    one_word = {"centres", "filled"}, {"a", "curvature"}, {"weights", "count", "total", "square"}
+    one_word = (
+        {"centres", "filled"},
+        {"a", "d", "m", "loss", "curvature"},
+        {"weights", "count", "total", "square"},
+    )
     tasks = (LANDMARKS, CUTS, SUPPORT)
     for task, names in zip(tasks, one_word, strict=True):
         bounds = bounds_of(task, QUESTIONS[task.name], Terms(), 5)
@@ -102,7 +109,12 @@ def test_sums_are_exact_enough_to_train_to_a_gap_of_1e_9() -> None:
     """The step between two numbers of the sum, with what bounds leave for noise and many rows."""
     bounds = bounds_of(CUTS, cuts_asked(), Terms(), 5)
     assert 2.0 ** -scale_exponent(bounds["a"], 5) < 2e-10
-    assert bounds["d"] == bounds["m"] == bounds["loss"] == UNKNOWN
+    assert 2.0 ** -scale_exponent(bounds["d"], 5) < 2e-10
+    # Slopes that are off by so much in each coordinate put a plane off by as much.
+    far = bounds_of(CUTS, cuts_asked(coordinate=100.0), Terms(), 5)
+    for height in ("m", "loss"):
+        assert 2.0 ** -scale_exponent(bounds[height], 5) < 2e-10
+        assert 2.0 ** -scale_exponent(far[height], 5) < 2e-10 * 300 * 2
     centres = bounds_of(LANDMARKS, QUESTIONS["landmarks"], Terms(), 20)["centres"]
     assert 2.0 ** -scale_exponent(centres, 20) < 1e-11
     totals = bounds_of(ASSIGN, QUESTIONS["assign"], Terms(), 20)["totals"]
@@ -130,6 +142,20 @@ def test_bounds_leave_room_for_the_most_rows_and_noise(weights: tuple[float, flo
     bounds = bounds_of(CUTS, cuts_asked(weights, width=0.25), Terms(), 5)
     assert bounds["a"] >= 4 * MOST_ROWS * max(weights)
     assert bounds["curvature"] >= 4 * MOST_ROWS * max(weights) * 1.5 * (1 / 0.25 + 0.1)
+
+
+@pytest.mark.parametrize("coordinate", [0.0, 0.3, -1e4])
+def test_bounds_leave_room_for_the_losses_of_the_most_rows_and_tilted_noise(coordinate: float) -> None:
+    """A row's loss is largest where it looks along the point: f is no longer than 1, and the bias's factor is 1."""
+    bounds = bounds_of(CUTS, cuts_asked((1.0, 3.0), coordinate=coordinate), Terms(), 5)
+    w, b = np.full(2, coordinate), coordinate
+    assert bounds["loss"] >= 4 * MOST_ROWS * 3 * (1 + np.linalg.norm(w) + abs(b))
+    assert bounds["m"] >= MOST_ROWS * 3 * (1 + np.linalg.norm([*w, b]))
+
+
+def test_heights_of_an_unbounded_kernel_are_without_bounds() -> None:
+    bounds = bounds_of(CUTS, cuts_asked(), make_settings(kernel="linear").terms, 5)
+    assert {name for name, bound in bounds.items() if bound < UNKNOWN} == {"d"}
 
 
 @pytest.mark.parametrize("width", [0.0, -1e-3, float("nan")])
