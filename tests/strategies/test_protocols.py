@@ -31,7 +31,6 @@ EVERYTHING: dict[str, Any] = {
 JOBS: dict[str, dict[str, Any]] = {
     "everything": EVERYTHING,
     "one versus all": {"tol": 1e-3},
-    "gamma chosen": {"gamma": "auto", "gamma_grid": "0.2,1", "cv_folds": 2},
     "federated landmarks": {"landmark_method": "federated-k-means"},
     "random landmarks": {"landmark_method": "random"},
     "exact sums": {"preset": "exact"},

@@ -52,12 +52,8 @@ def test_a_step_of_thousands_of_genes_sends_a_few_megabytes(shared_data: Path) -
     assert {entry["task"] for entry in left if entry["how"] == "disclosed"} == {"join"}
 
 
-@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
-def test_generated_noise_is_found_out(strategy: str, tmp_path: Path) -> None:
-    # Half of the noise of the benchmark, which takes minutes.
-    found = select(strategy, seed=2, C=0.25, folder=tmp_path, features=50)
+def test_generated_noise_is_found_out(tmp_path: Path) -> None:
+    # Half of the noise of the benchmark, which selects with filters, too, and takes minutes.
+    found = select("voted-wrapper", seed=2, C=0.25, folder=tmp_path, features=50)
     assert found.accuracy_chosen > found.accuracy_all
-    if strategy == "voted-wrapper":
-        assert found.useful_best >= 12
-    else:
-        assert found.noise <= 0.1 * found.chosen
+    assert found.useful_best >= 12

@@ -116,7 +116,7 @@ def test_a_killed_process_is_resumed_to_the_same_model(job: str, tmp_path: Path)
     usual = make_settings().to_config()
     options = [f"{name}={value}" for name, value in settings.to_config().items() if value != usual[name]]
     command = [sys.executable, "-m", "simulations", "run", "--engine", "in-process"]
-    for attempt in range(3):
+    for attempt in range(2):
         folder = tmp_path / str(attempt)
         started = [
             *command,
