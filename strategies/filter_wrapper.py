@@ -60,7 +60,8 @@ class FilterWrapper(Elimination):
     @property
     def gap_of_subsets(self) -> float:
         """Ten times ``tol``, but no rougher than model choice: nothing but the models' accuracies is looked at."""
-        return max(self.settings.tol, min(10 * self.settings.tol, ROUGH))
+        gap = self.settings.tolerance
+        return max(gap, min(10 * gap, ROUGH))
 
     def eliminate(self, federation: Federation) -> None:
         """Keep what passes all filters (steps 1 and 2), then remove features by accuracy (step 3).

@@ -168,7 +168,7 @@ def choose(federation: Federation, settings: PanSvmSettings, schema: Schema, mom
         problems = _problems(settings, moments, scaled_sets, maps, usable, pairs)
         training = CuttingPlanes(
             federation,
-            replace(settings, tol=max(settings.tol, ROUGH)),
+            replace(settings, tol=max(settings.tolerance, ROUGH)),
             problems,
             moments.rows,
             moments.sites,

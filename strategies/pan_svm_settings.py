@@ -9,6 +9,9 @@ from strategies.setting_kinds import flag, number, or_word, positives
 GAMMA_FACTORS = (0.0625, 0.25, 1.0, 4.0)
 """The default grid of gamma, in shares of ``scale``."""
 
+PRIVATE_TOLERANCE, EXACT_TOLERANCE = 0.02, 1e-3
+"""What ``tol`` is by default: with the preset ``private``, and with the others."""
+
 PUBLISHED = {"scaling": "minmax", "min_cluster": 1, "landmark_method": "k-means", "multi_class": "ovr"}
 """What belongs to the algorithms of Lu 2016 besides the search, and is not at its default here or may be changed. The
 scaling is not stated there; its figures fit [-1, 1] best."""
@@ -35,7 +38,11 @@ class PanSvmSettings(NystroemSettings):
         or_word("auto", positives()),
         "Values of gamma that cross-validation tries; auto: a sixteenth, a quarter, one and four times scale.",
     )
-    tol: float = setting(1e-3, number(above=0), "Relative gap at which training stops.")
+    tol: float | None = setting(
+        None,
+        or_word("auto", number(above=0)),
+        "Relative gap at which training stops; auto: 0.02 with private, else 0.001.",
+    )
     points: int | None = setting(
         None,
         or_word("auto", whole(1)),
@@ -75,6 +82,16 @@ class PanSvmSettings(NystroemSettings):
     def blurs(self) -> bool:
         """Whether sums that are alike hide single rows behind random ones."""
         return self.preset == "private" or (self.preset == "exact" and self.blur != 0)
+
+    @property
+    def tolerance(self) -> float:
+        """The relative gap at which training stops; as ``tol`` says, if it says so.
+
+        With ``private``, further round trips tell more about the rows and make no better model (docs/training.md).
+        """
+        if self.tol is not None:
+            return self.tol
+        return PRIVATE_TOLERANCE if self.preset == "private" else EXACT_TOLERANCE
 
     @property
     def C_values(self) -> tuple[float, ...]:

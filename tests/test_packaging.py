@@ -114,6 +114,7 @@ def test_a_hospital_reads_its_table_with_the_core_alone(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.slow
 def test_a_hospital_joins_with_the_core_alone(tmp_path: Path) -> None:
     (tmp_path / "table.csv").write_text("age,label\n50,0\n61,1\n")
     code = "from simulations.__main__ import main; main()"
@@ -145,6 +146,7 @@ def test_a_hospital_joins_with_the_core_alone(tmp_path: Path) -> None:
         ("piqp", ["run", "--engine", "in-process"], "coordinator"),
     ],
 )
+@pytest.mark.slow
 def test_a_command_without_its_extra_names_it(
     package: str, arguments: list[str], extra: str, tmp_path: Path
 ) -> None:
@@ -165,6 +167,7 @@ def test_a_command_without_its_extra_names_it(
         ("skops", "skops"),
     ],
 )
+@pytest.mark.slow
 def test_export_without_its_extra_names_it_and_leaves_no_file(package: str, to: str, tmp_path: Path) -> None:
     model = PanSVC.from_parts(
         Schema(("age",), ("no", "yes")),

@@ -19,7 +19,7 @@ from strategies.settings import Settings
 
 EXACT = {"preset": "exact"}
 VARIANTS: Mapping[str, Mapping[str, object]] = {
-    "private": {},
+    "private": {"tol": 1e-3},
     "exact": EXACT,
     "without curvature": {**EXACT, "curvature": 0.0},
     "without warm start": {**EXACT, "warm_start": False},

@@ -72,7 +72,7 @@ class RunDisplay:
     ) -> Self:
         """Return the display of a run with these settings, on this process's output or error output."""
         console = Console(highlight=False, soft_wrap=True, markup=False, stderr=stderr)
-        return cls(console, float(getattr(settings, "tol", 0.0)), quiet, brief)
+        return cls(console, float(getattr(settings, "tolerance", 0.0)), quiet, brief)
 
     def __enter__(self) -> Self:
         """Begin to show."""

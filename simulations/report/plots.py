@@ -128,7 +128,7 @@ def convergence_figure(result: Mapping[str, Any]) -> Figure:
         axes.legend(fontsize=8, frameon=False)
     else:
         _draw_band(axes, gaps)
-    tol = result["config"]["tol"]
+    tol = result["tolerance"]
     axes.axhline(tol, color="0.4", linewidth=0.9, linestyle="--")
     axes.annotate(
         f"stop at {tol:g}",

@@ -14,9 +14,9 @@ from strategies.master.noise_bounds import bounds_off, likely_error
 NEGLIGIBLE = 1e-6
 """A cut whose dual variable is below this share of the largest one is not expected in the next solution."""
 
-NEARLY, ALMOST_NOISE = 5.0, 1.5
-"""Factor of the tolerance up to which a gap that is hardly more than noise is small enough, and of the noise up to
-which it is: the last bit of a gap that cannot be believed any more takes half of the round trips."""
+ALMOST_NOISE, NEARLY, NEAR = 1.5, 5.0, 0.02
+"""A gap that is no more than so many times the noise is small enough up to so many times the tolerance, but no larger
+than the last: the last bit of a gap that cannot be believed any more takes half of the round trips."""
 
 MOST_NOISE = 0.05
 """Bounds that noise may have put further off than this, relative to the upper one, have not met."""
@@ -106,7 +106,7 @@ class Progress:
         As long as the cuts are few and far away, noise may bring the bounds together by chance.
         """
         noise = self.noise
-        return noise <= MOST_NOISE and self.gap <= max(tol, min(ALMOST_NOISE * noise, NEARLY * tol))
+        return noise <= MOST_NOISE and self.gap <= max(tol, min(ALMOST_NOISE * noise, NEARLY * tol, NEAR))
 
     def believed_cuts(self) -> Cuts:
         """Return the cuts, each lowered by what its noise is likely to be at the best point; exact ones as they are.

@@ -118,7 +118,7 @@ class CuttingPlanes:
                     self.problems,
                     starts,
                     self._ask,
-                    tol=self.settings.tol,
+                    tol=self.settings.tolerance,
                     search=self._search,
                     numbers=numbers,
                     report=self._report,
@@ -170,7 +170,7 @@ class CuttingPlanes:
                     log(WARNING, "%s is left at its best point so far: %s", state.problem.name, state.failure)
         asked = [state for state in states if state.rounds == number]
         worst = max(asked, key=lambda state: state.gap)
-        still_open = sum(not state.met(self.settings.tol) and not state.failure for state in asked)
+        still_open = sum(not state.met(self.settings.tolerance) and not state.failure for state in asked)
         which = f" ({worst.problem.name}; {still_open} of {len(states)} open)" if len(states) > 1 else ""
         noise = f", of which {worst.noise:.1e} noise" if worst.noise else ""
         text = "cutting planes, round %3d: upper bound %.6g, lower bound %.6g, gap %.1e%s%s"
@@ -184,7 +184,11 @@ class CuttingPlanes:
             "smaller gap lower C%s."
         )
         for state in states[: self.needed]:
-            if not state.met(self.settings.tol) and not state.failure and state.rounds < self.most_rounds:
+            if (
+                not state.met(self.settings.tolerance)
+                and not state.failure
+                and state.rounds < self.most_rounds
+            ):
                 exact = state.problem.noise is None
                 cause = (
                     "fewer rows lie on the margin than are blurred"

@@ -65,7 +65,7 @@ def test_probabilities_are_scikit_learns(load: Callable[..., Any], C: float) -> 
     assert found == pytest.approx(expected, abs=0.01)
 
 
-@pytest.mark.parametrize("load", [load_wine, load_digits])
+@pytest.mark.parametrize("load", [load_wine, pytest.param(load_digits, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("C", [1.0, pytest.param(100.0, marks=pytest.mark.slow)])
 def test_one_versus_one_probabilities_are_scikit_learns(load: Callable[..., Any], C: float) -> None:
     expected, found = scikit_learns_and_ours(
@@ -135,6 +135,7 @@ def test_probabilities_rise_with_the_decision_value_if_the_positive_rows_have_th
 
 @settings(deadline=None)
 @given(seed=st.integers(0, 10**6), centre=st.floats(-100, 100), scale=st.floats(1e-3, 1e3))
+@pytest.mark.slow
 def test_the_unit_of_the_decision_values_does_not_matter(seed: int, centre: float, scale: float) -> None:
     histogram = random_histogram(seed)[None]
     decisions = np.linspace(-2, 2, 20)[:, None]

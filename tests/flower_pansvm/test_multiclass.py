@@ -95,6 +95,7 @@ values = st.integers(-2, 2).map(float) | st.floats(-1e6, 1e6)
 
 @settings(deadline=None, max_examples=200)
 @given(data=st.data(), classes=st.integers(3, 6))
+@pytest.mark.slow
 def test_one_versus_one_is_scikit_learns_with_ties(data: st.DataObject, classes: int) -> None:
     pairs = one_versus_one(classes)
     decisions = data.draw(arrays(np.float64, (4, len(pairs)), elements=values))

@@ -79,6 +79,7 @@ def test_each_guess_counts_for_one_row_and_constant_columns_for_nothing() -> Non
     assert random_baseline(truth, truth, spread, 0.0).exact == len(truth)
 
 
+@pytest.mark.slow
 def test_what_the_coordinator_has_is_what_the_sites_hold(runs: dict[str, tuple[Settings, Path]]) -> None:
     knowledge, truth, y = facts(*runs["exact"])
     assert knowledge.rows == len(truth)
@@ -143,6 +144,7 @@ def test_a_fit_to_exact_sums_finds_rows_again_and_one_to_noisy_sums_does_not(
     assert found_by("private", seconds=5.0, enough=75) <= 15
 
 
+@pytest.mark.slow
 def test_rows_that_have_come_to_rest_are_not_replaced(runs: dict[str, tuple[Settings, Path]]) -> None:
     knowledge, truth, y = facts(*runs["exact"])
     equations = Equations(knowledge, SITES)

@@ -11,18 +11,19 @@ PLANES = 60
 BUDGET = rho_of(1.0, 1e-5)
 
 
-@pytest.mark.parametrize("preset", ["exact", "private"])
+@pytest.mark.parametrize("preset", [pytest.param("exact", marks=pytest.mark.slow), "private"])
 def test_it_reads_rows_from_losses_at_far_points(preset: str) -> None:
     """Also where the sites add their noise: it does not grow with the points."""
     found = rows_read(make_settings(kernel="linear", preset=preset, sites=3), PLANES)
     assert found.exact >= 3
 
 
-@pytest.mark.parametrize("planes", [2, PLANES])
+@pytest.mark.parametrize("planes", [2, pytest.param(PLANES, marks=pytest.mark.slow)])
 def test_it_reads_none_from_private_steps_whatever_it_makes_of_the_budget(planes: int) -> None:
     assert rows_read(make_settings(strategy="dp-svm", sites=3), planes, BUDGET).within_10 == 0
 
 
+@pytest.mark.slow
 def test_it_would_if_these_had_no_noise(monkeypatch: pytest.MonkeyPatch) -> None:
     """The attack itself works: the test above does not pass because of a fault in it."""
     monkeypatch.setattr(

@@ -54,6 +54,7 @@ def test_round_trips_and_bytes_are_counted(costs: list[Cost]) -> None:
     assert longest[HOPS].bytes_all == 6 * (one_vector + 28) + one_vector
 
 
+@pytest.mark.slow
 def test_all_sums_are_timed(costs: list[Cost]) -> None:
     assert [(cost.choice, cost.values) for cost in costs] == [(c, n) for n in (10, 100) for c in CHOICES]
     assert all(cost.measured and cost.seconds > cost.site_seconds > 0 for cost in costs)
@@ -89,6 +90,7 @@ def test_wrong_sum_is_an_error() -> None:
         bench.run(vectors, np.ones(3, np.uint64))
 
 
+@pytest.mark.slow
 def test_tables_have_every_combination_and_say_what_was_not_run(costs: list[Cost], tmp_path: Path) -> None:
     skipped = Cost(PAILLIER, 3, 1000, 61.4, measured=False)
     costs = [*costs, *(Cost(choice, 3, 1000, 0.5, 0.1, 24_000, 1) for choice in CHOICES[:-1]), skipped]

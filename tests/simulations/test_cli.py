@@ -56,6 +56,7 @@ def test_run_shows_each_phase_and_each_round_and_leaves_three_files(pansvm: Run,
     assert "<svg" in (tmp_path / "out" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_one_file_per_site_and_positive_labels(pansvm: Run, shared_data: Path, tmp_path: Path) -> None:
     files = [shared_data / f"heart-{name}.csv.gz" for name in ("cleveland", "hungarian", "switzerland", "va")]
     arguments = [part for file in files for part in ("--data", file)]
@@ -67,6 +68,7 @@ def test_one_file_per_site_and_positive_labels(pansvm: Run, shared_data: Path, t
     assert result["classes"] == ["negative", "positive"]
 
 
+@pytest.mark.slow
 def test_settings_reach_the_run(pansvm: Run, tmp_path: Path) -> None:
     code, _, _ = in_process(
         pansvm, "--data", "wine", "--sites", 4, "--seed", 3, "--split", "dirichlet:1", "--set", "C=2",
@@ -85,6 +87,7 @@ SMALL = ("--data", "wine", "--sites", 3, "--set", "landmarks=20", "--set", "cv-f
 EXACT = (*SMALL, "--set", "preset=exact")
 
 
+@pytest.mark.slow
 def test_the_folder_of_data_sets_may_be_a_setting(pansvm: Run, tmp_path: Path) -> None:
     (tmp_path / "tables").mkdir()
     rows = pd.DataFrame({"x": np.arange(40) % 7, "y": np.arange(40) % 3, "label": np.arange(40) % 2})
@@ -96,6 +99,7 @@ def test_the_folder_of_data_sets_may_be_a_setting(pansvm: Run, tmp_path: Path) -
     assert config["data-dir"] == str(tmp_path / "tables")
 
 
+@pytest.mark.slow
 def test_tune_prints_the_grid_and_a_command_that_trains_with_the_best_setting(
     pansvm: Run, tmp_path: Path
 ) -> None:
@@ -142,6 +146,7 @@ def test_tune_keeps_what_is_given(pansvm: Run, tmp_path: Path) -> None:
     assert "--set gamma=0.05" in out
 
 
+@pytest.mark.slow
 def test_tune_reports_a_setting_that_fails_and_chooses_among_the_others(pansvm: Run, tmp_path: Path) -> None:
     code, out, _ = in_process(
         pansvm,
@@ -176,6 +181,7 @@ def test_tune_tries_no_gamma_with_a_linear_kernel(pansvm: Run, tmp_path: Path) -
     assert "gamma=" not in next(line for line in out.splitlines() if line.startswith("Best setting"))
 
 
+@pytest.mark.slow
 def test_run_with_auto_says_what_was_chosen(pansvm: Run, tmp_path: Path) -> None:
     code, out, _ = in_process(pansvm, *EXACT, "--set", "C=auto", "--set", "C-grid=0.01,1")
     assert code == 0
@@ -305,6 +311,7 @@ def test_predict_writes_one_line_per_row_and_the_accuracy(pansvm: Run, tmp_path:
     assert "accuracy 0.9500 over 20 rows" in out
 
 
+@pytest.mark.slow
 def test_predict_for_two_classes_prints_csv(pansvm: Run, tmp_path: Path) -> None:
     in_process(pansvm)
     model = PanSVC.load(tmp_path / "out" / "model.npz")
@@ -359,6 +366,7 @@ def test_one_versus_one_reports_every_pair_of_classes(pansvm: Run, tmp_path: Pat
     assert (tmp_path / "out" / "report.html").exists()
 
 
+@pytest.mark.slow
 def test_report_is_made_again_from_the_result(pansvm: Run, tmp_path: Path) -> None:
     in_process(pansvm, *IRIS)
     before = (tmp_path / "out" / "report.html").read_text()

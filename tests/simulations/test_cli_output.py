@@ -29,6 +29,7 @@ def assert_nothing_was_computed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(running, "check", never)
 
 
+@pytest.mark.slow
 def test_results_are_not_written_over_unasked(
     pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -78,6 +79,7 @@ def test_two_runs_in_one_second_have_two_folders(monkeypatch: pytest.MonkeyPatch
     assert names == ["2026-01-02_030405", "2026-01-02_030405-2", "2026-01-02_030405-3"]
 
 
+@pytest.mark.slow
 def test_json_is_all_that_is_on_the_standard_output(pansvm: Run, tmp_path: Path) -> None:
     code, out, err = quick(pansvm, "--out", "out", "--json")
     assert code == 0

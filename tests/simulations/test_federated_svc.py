@@ -41,6 +41,7 @@ def test_it_is_nearly_as_accurate_as_an_svc() -> None:
     assert ours.round_trips_ > 3
 
 
+@pytest.mark.slow
 def test_labels_of_any_kind_and_missing_cells() -> None:
     X, y = load_wine(return_X_y=True)
     X[::7, 2] = np.nan
@@ -78,6 +79,7 @@ def test_pipelines_searches_and_clones() -> None:
     assert clone(FederatedSVC(C=3.0, settings={"min_sites": 2})).get_params()["settings"] == {"min_sites": 2}
 
 
+@pytest.mark.slow
 def test_the_same_seed_gives_the_same_model_and_any_secure_sum() -> None:
     X, y = load_wine(return_X_y=True)
     models = [

@@ -66,6 +66,7 @@ def selection(features: int, chosen: int, tested: bool = True, left: int | None 
         "balanced_accuracy": 0.96,
         "auc": 0.99,
         "objective": {"problem": "malignant", "upper": 10.0, "lower": 9.999, "gap": 1e-4},
+        "tolerance": 1e-3,
         "converged": True,
         "convergence": [[[100.0, 50.0], [10.0, 9.999]]],
         "chosen": None,

@@ -7,11 +7,17 @@ import pytest
 
 from simulations.testing import CHECKS, LONG_CHECKS, check_refuses_bad_settings, check_same_on_both_engines
 from strategies.registry import all_strategies
+from strategies.settings import make_settings
 
 STRATEGIES = list(all_strategies())
 ON_THE_ENGINE = ("pan-svm", "voted-wrapper", "dp-svm", "mixture", "ssvd")
 """Strategies that are run on Flower's engine too: with masked sums, selection, noise and budgets, and disclosed values.
 What the others send is of the same kinds."""
+
+
+def trains_often(strategy: str) -> bool:
+    """Return whether a run trains a model for each step of a feature selection: it takes seconds."""
+    return make_settings(strategy=strategy).selects
 
 
 def is_variant(strategy: str) -> bool:
@@ -29,7 +35,7 @@ def is_variant(strategy: str) -> bool:
         pytest.param(
             strategy,
             check,
-            marks=[pytest.mark.slow] * (check is not check_refuses_bad_settings and is_variant(strategy)),
+            marks=[pytest.mark.slow] * (check is not check_refuses_bad_settings and trains_often(strategy)),
             id=f"{strategy}-{check.__name__}",
         )
         for strategy, check in product(STRATEGIES, CHECKS)

@@ -133,7 +133,7 @@ def test_missing_cells_have_no_part_in_the_filters(write_table: Write, pool: Poo
 @pytest.mark.parametrize(
     "strategy",
     [
-        pytest.param(name, marks=[pytest.mark.slow] * (name in {"rsvm", "svm-rfe"}))
+        pytest.param(name, marks=[pytest.mark.slow] * (name != "filter-wrapper"))
         for name in all_strategies()
         if make_settings(strategy=name).selects
     ],
@@ -155,6 +155,7 @@ def test_every_feature_is_ranked_and_the_chosen_ones_are_a_head_of_the_ranking(
 
 
 @pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+@pytest.mark.slow
 def test_noise_goes_first(strategy: str, write_table: Write) -> None:
     X, y = some_rows(seed=4, features=9)
     found = select(strategy=strategy, data=write_table(X, y), landmarks="30", preset="private").selection
@@ -162,6 +163,7 @@ def test_noise_goes_first(strategy: str, write_table: Write) -> None:
     assert found.points[-1].accuracy > 0.7
 
 
+@pytest.mark.slow
 def test_the_model_needs_the_chosen_columns_only(table: str) -> None:
     strategy = select(strategy="svm-rfe", data=table, features="2")
     names = list(strategy.model.feature_names_in_)
@@ -196,10 +198,12 @@ def test_accuracies_by_number_of_features_are_those_of_models_on_other_rows(tabl
     assert score.by_fold == pytest.approx(right, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_a_number_of_features_may_be_asked_for(table: str) -> None:
     assert len(select(strategy="rsvm", data=table, features="4").selection.selected) == 4
 
 
+@pytest.mark.slow
 def test_a_tolerance_gives_fewer_features(table: str) -> None:
     exact = select(strategy="svm-t", data=table)
     rough = select(strategy="svm-t", data=table, select_tolerance=0.5)
@@ -207,6 +211,7 @@ def test_a_tolerance_gives_fewer_features(table: str) -> None:
     assert len(rough.selection.selected) == 1
 
 
+@pytest.mark.slow
 def test_a_share_of_the_features_goes_at_a_time(write_table: Write) -> None:
     X, y = some_rows(features=40)
     found = select(strategy="voted-wrapper", data=write_table(X, y), step="0.5").selection
@@ -234,6 +239,7 @@ def test_several_classes(strategy: str) -> None:
     }
 
 
+@pytest.mark.slow
 def test_probabilities_and_chosen_penalties_come_with_a_selection(table: str) -> None:
     strategy = select(strategy="svm-rfe", data=table, probability=True, C="auto", C_grid="0.5,4")
     assert strategy.choice is not None
@@ -245,6 +251,7 @@ def test_probabilities_and_chosen_penalties_come_with_a_selection(table: str) ->
 @pytest.mark.parametrize(
     "strategy", [pytest.param("voted-wrapper", marks=pytest.mark.slow), "filter-wrapper"]
 )
+@pytest.mark.slow
 def test_hospitals_with_their_usual_pins_select(
     strategy: str, hospital_files: list[Path], hospitals: Callable[..., Any]
 ) -> None:
@@ -319,6 +326,7 @@ def unfiltered(strategy: str) -> dict[str, str]:
 @pytest.mark.parametrize(
     "strategy", [pytest.param("voted-wrapper", marks=pytest.mark.slow), "filter-wrapper"]
 )
+@pytest.mark.slow
 def test_constant_columns_are_the_first_to_go(strategy: str, write_table: Write) -> None:
     X, y = some_rows()
     X[:, [0, 5]] = [3.5, -1e9]
@@ -334,6 +342,7 @@ def test_a_table_of_constants_is_refused(write_table: Write) -> None:
 @pytest.mark.parametrize(
     "strategy", ["voted-wrapper", "svm-rfe", pytest.param("filter-wrapper", marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_of_identical_features_the_later_one_goes_first(strategy: str, write_table: Write) -> None:
     X, y = some_rows(features=4)
     twins = np.column_stack([X[:, 0], X[:, 1], X[:, 0], X[:, 1]])
@@ -350,6 +359,7 @@ def test_of_identical_features_the_later_one_goes_first(strategy: str, write_tab
     assert places[1] < places[3]
 
 
+@pytest.mark.slow
 def test_a_column_that_is_constant_without_a_fold_ends_no_selection(write_table: Write) -> None:
     X, y = some_rows()
     rare = np.zeros(len(y))

@@ -56,6 +56,7 @@ def test_hospitals_with_their_own_files_train(hospital_files: list[Path], hospit
     assert strategy.evaluation.accuracy > 0.9
 
 
+@pytest.mark.slow
 def test_columns_in_another_order_are_put_right(hospital_files: list[Path], hospitals: MakeGrid) -> None:
     # Without the hospitals' own random numbers, which differ from table to table.
     settings = three(preset="exact", blur="0", curvature=0.0)
@@ -72,6 +73,7 @@ def test_a_missing_column_names_site_and_column(hospital_files: list[Path], hosp
         start(three(), hospitals(three(), hospital_files))
 
 
+@pytest.mark.slow
 def test_a_libsvm_file_without_the_last_columns_is_as_one_with_zeros_there(
     hospital_files: list[Path], hospitals: MakeGrid, tmp_path: Path
 ) -> None:
@@ -268,10 +270,10 @@ class UnreliableGrid(InProcessGrid):
     ("task", "at", "lost"),
     [
         ("moments", 1, 2),
-        ("landmarks", 1, 4),
-        ("warm_start", 1, 2),
-        ("cuts", 1, 4),
-        ("cuts", 3, 2),
+        pytest.param("landmarks", 1, 4, marks=pytest.mark.slow),
+        pytest.param("warm_start", 1, 2, marks=pytest.mark.slow),
+        pytest.param("cuts", 1, 4, marks=pytest.mark.slow),
+        pytest.param("cuts", 3, 2, marks=pytest.mark.slow),
         ("scores", 1, 4),
     ],
 )
@@ -321,6 +323,7 @@ def test_whatever_the_protocol_a_run_goes_on(protocol: dict[str, str | int], tas
         pytest.param("warm_start", 2, marks=pytest.mark.slow),
     ],
 )
+@pytest.mark.slow
 def test_model_choice_goes_on_without_a_site_that_falls_silent(task: str, at: int) -> None:
     settings = make_settings(
         data="wine",
@@ -346,6 +349,7 @@ def test_model_choice_goes_on_without_a_site_that_falls_silent(task: str, at: in
     assert strategy.evaluation.accuracy > 0.85
 
 
+@pytest.mark.slow
 def test_federated_k_means_goes_on_without_a_site_that_falls_silent() -> None:
     settings = make_settings(
         data="wine", sites=4, timeout=0.05, landmarks="12", landmark_method="federated-k-means", tol=0.1

@@ -74,6 +74,7 @@ def write(tmp_path: Path) -> Callable[..., list[Path]]:
 USUAL = {"0": 40, "1": 40}
 
 
+@pytest.mark.slow
 def test_a_class_that_another_hospital_names_trains_along(
     write: Callable[..., list[Path]], hospitals: MakeGrid, logged: list[str]
 ) -> None:
@@ -89,11 +90,11 @@ def test_a_class_that_another_hospital_names_trains_along(
     "config",
     [
         {},
-        {"multi_class": "ovo"},
-        {"class_weight": "balanced"},
-        {"probability": True, "cv_folds": 3},
-        {"C": "auto", "C_grid": "1,16", "cv_folds": 3},
-        {"landmark_method": "federated-k-means"},
+        pytest.param({"multi_class": "ovo"}, marks=pytest.mark.slow),
+        pytest.param({"class_weight": "balanced"}, marks=pytest.mark.slow),
+        pytest.param({"probability": True, "cv_folds": 3}, marks=pytest.mark.slow),
+        pytest.param({"C": "auto", "C_grid": "1,16", "cv_folds": 3}, marks=pytest.mark.slow),
+        pytest.param({"landmark_method": "federated-k-means"}, marks=pytest.mark.slow),
     ],
     ids=str,
 )
@@ -139,6 +140,7 @@ def test_rows_that_nobody_names_are_as_if_they_were_not_there(
         *(pytest.param(name, marks=pytest.mark.slow) for name in ("voted-wrapper", "svm-rfe")),
     ],
 )
+@pytest.mark.slow
 def test_a_selection_leaves_the_same_rows_out(
     strategy: str, write: Callable[..., list[Path]], hospitals: MakeGrid, logged: list[str]
 ) -> None:

@@ -78,7 +78,10 @@ def long_enough(data: bytes) -> bool:
     return len(data) >= 256 * 5
 
 
-@pytest.fixture(scope="module", params=JOBS)
+@pytest.fixture(
+    scope="module",
+    params=[pytest.param(one, marks=[pytest.mark.slow] * (one == "everything")) for one in JOBS],
+)
 def job(request: pytest.FixtureRequest) -> str:
     return str(request.param)
 

@@ -58,6 +58,7 @@ def table(write_table: WriteTable) -> str:
     return write_table(*clouds())
 
 
+@pytest.mark.slow
 def test_sites_with_different_bounds_share_different_numbers_in_one_run(table: str) -> None:
     strategy = trained(settings_of(data=table, risk_bounds="1,0.35,0"))
     counts = [models.components.sum() for models in strategy.weak.values()]
@@ -122,6 +123,7 @@ def test_components_of_fewer_rows_than_a_hospital_wants_are_not_asked_for(
         trained(settings, hospitals(settings, hospital_files, {**AGREED, "min-cluster": 7}))
 
 
+@pytest.mark.slow
 def test_a_class_that_is_too_small_at_a_site_is_not_shared_by_it(write_table: WriteTable) -> None:
     X, y = clouds(300)
     first = np.concatenate([np.flatnonzero(y == 0)[:60], np.flatnonzero(y == 1)[:5]])
@@ -134,6 +136,7 @@ def test_a_class_that_is_too_small_at_a_site_is_not_shared_by_it(write_table: Wr
     assert strategy.weak["site-000"].rows[1] == 0
 
 
+@pytest.mark.slow
 def test_a_class_at_one_site_only_is_still_predicted_and_one_at_none_never(
     write_table: WriteTable, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -195,6 +198,7 @@ def test_the_combined_model_is_better_than_the_mean_of_the_weak_ones(table: str)
     assert (said == rows.test.classes).mean() == pytest.approx(strategy.outcome.evaluation.accuracy)
 
 
+@pytest.mark.slow
 def test_the_model_that_is_given_out_is_perturbed_and_saved(table: str, tmp_path: Path) -> None:
     found = trained(settings_of(data=table, perturbation=0.5))
     model = found.outcome.model
@@ -245,7 +249,7 @@ def test_no_row_and_nothing_else_is_in_what_a_site_discloses(table: str) -> None
         assert (told["weights"] * np.repeat(told["rows"], told["components"]) >= 4.9).all()
 
 
-@pytest.mark.parametrize("scaling", [False, True])
+@pytest.mark.parametrize("scaling", [pytest.param(False, marks=pytest.mark.slow), True])
 def test_a_site_shares_once_a_run(scaling: bool, table: str) -> None:
     """In other units the same question would be about other groups of the same rows."""
     settings = settings_of(data=table)
@@ -281,7 +285,9 @@ SOUND = ClassModels(
 )
 
 
-@pytest.mark.parametrize("change", WRONG)
+@pytest.mark.parametrize(
+    "change", [pytest.param(one, marks=[pytest.mark.slow] * (one != "other shapes")) for one in WRONG]
+)
 def test_weak_models_that_cannot_be_end_the_run(
     change: str, table: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -72,7 +72,7 @@ def told(monkeypatch: pytest.MonkeyPatch) -> Told:
 # Against a central cross-validation
 
 
-@pytest.mark.parametrize("data", ["moons", "breast_cancer"])
+@pytest.mark.parametrize("data", ["moons", pytest.param("breast_cancer", marks=pytest.mark.slow)])
 def test_accuracies_are_those_of_a_central_cross_validation(
     data: str, moons: str, told: Told, pool: Callable[..., Any]
 ) -> None:
@@ -103,6 +103,7 @@ def test_accuracies_are_those_of_a_central_cross_validation(
         assert found == pytest.approx(np.mean(exact), abs=0.02)
 
 
+@pytest.mark.slow
 def test_the_best_point_is_trained_with(moons: str) -> None:
     settings = make_settings(
         data=moons,
@@ -136,6 +137,7 @@ def test_the_best_point_is_trained_with(moons: str) -> None:
     ],
     ids=["C alone", "gamma alone", "both"],
 )
+@pytest.mark.slow
 def test_what_is_auto_is_chosen_and_what_is_given_stays(
     config: dict[str, Any], expected: list[tuple[float, float]], moons: str
 ) -> None:
@@ -147,6 +149,7 @@ def test_what_is_auto_is_chosen_and_what_is_given_stays(
     assert (chosen(strategy).best.C, chosen(strategy).best.gamma) in expected
 
 
+@pytest.mark.slow
 def test_gamma_scale_is_that_of_all_rows_with_and_without_model_choice(moons: str) -> None:
     gammas = [
         train_in_process(
@@ -160,6 +163,7 @@ def test_gamma_scale_is_that_of_all_rows_with_and_without_model_choice(moons: st
 @pytest.mark.parametrize(
     ("preset", "more"), [("exact", 5), pytest.param("private", 10, marks=pytest.mark.slow)]
 )
+@pytest.mark.slow
 def test_the_whole_grid_takes_few_round_trips(preset: str, more: int, moons: str) -> None:
     trips = {}
     for C_grid in ("1", "0.25,1,4,16"):
@@ -224,6 +228,7 @@ def test_rows_of_a_fold_have_no_part_in_its_models(
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", pytest.param("ovo", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_fold_without_one_class_is_tried_all_the_same(
     multi_class: str, write_table: Callable[..., str]
 ) -> None:
@@ -251,6 +256,7 @@ def test_a_fold_without_one_class_is_tried_all_the_same(
     ("preset", "least"), [("exact", 0.75), pytest.param("private", 0.75, marks=pytest.mark.slow)]
 )
 @pytest.mark.parametrize("config", [{"class_weight": "balanced"}, {"multi_class": "ovo"}], ids=str)
+@pytest.mark.slow
 def test_a_class_of_a_single_row_is_missing_from_the_training_rows_of_its_fold(
     config: dict[str, Any], preset: str, least: float, write_table: Callable[..., str]
 ) -> None:
@@ -277,6 +283,7 @@ def test_a_class_of_a_single_row_is_missing_from_the_training_rows_of_its_fold(
 # Points that fail
 
 
+@pytest.mark.slow
 def test_a_degree_that_is_too_large_is_reported_and_a_smaller_gamma_goes_on(moons: str) -> None:
     settings = make_settings(
         data=moons,
@@ -297,6 +304,7 @@ def test_a_degree_that_is_too_large_is_reported_and_a_smaller_gamma_goes_on(moon
     assert [(point["gamma"], point["accuracy"] is None) for point in grid] == [(0.1, False), (1e30, True)]
 
 
+@pytest.mark.slow
 def test_a_map_that_fails_leaves_out_its_gamma_only(moons: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(kernel: Kernel, landmarks: Matrix) -> NystromMap:
         if kernel.gamma == 1.0:
@@ -312,6 +320,7 @@ def test_a_map_that_fails_leaves_out_its_gamma_only(moons: str, monkeypatch: pyt
     assert failures == {0.25: "", 1.0: "no map for this one", 4.0: ""}
 
 
+@pytest.mark.slow
 def test_a_program_that_is_not_solved_leaves_out_its_point_only(
     moons: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

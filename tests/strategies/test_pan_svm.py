@@ -64,8 +64,8 @@ def trained() -> PanSVM:
     ("data", "config"),
     [
         ("breast_cancer", {}),
-        ("diabetes", {"C": 10.0}),
-        ("australian", {"C": 2.0, "kernel": "poly", "coef0": 1.0}),
+        pytest.param("diabetes", {"C": 10.0}, marks=pytest.mark.slow),
+        pytest.param("australian", {"C": 2.0, "kernel": "poly", "coef0": 1.0}, marks=pytest.mark.slow),
     ],
 )
 def test_the_solution_is_that_of_a_central_solver(
@@ -90,11 +90,11 @@ def test_the_solution_is_that_of_a_central_solver(
     [
         ("breast_cancer", {}),
         ("heart", {}),
-        ("diabetes", {"C": 10.0}),
+        pytest.param("diabetes", {"C": 10.0}, marks=pytest.mark.slow),
         pytest.param("australian", {"C": 2.0, "kernel": "poly", "coef0": 1.0}, marks=pytest.mark.slow),
-        ("liver-disorders", {"C": 8.0, "gamma": "0.5"}),
+        pytest.param("liver-disorders", {"C": 8.0, "gamma": "0.5"}, marks=pytest.mark.slow),
         # Bounds that noise has closed far above the optimum.
-        ("breast_cancer", {"C": 1000.0, "landmarks": "30"}),
+        pytest.param("breast_cancer", {"C": 1000.0, "landmarks": "30"}, marks=pytest.mark.slow),
         ("diabetes", {"C": 512.0, "gamma": "0.0078125", "scaling": "minmax", "split": "feature:pregnant"}),
     ],
 )
@@ -191,7 +191,7 @@ def test_reported_figures_are_those_of_the_model_on_the_held_out_rows(trained: P
         ("breast_cancer", {"C": 1e-4}),
         ("diabetes", {"C": 1e-4}),
         pytest.param("diabetes", {"C": 1e3, "tol": 0.05}, marks=pytest.mark.slow),
-        ("breast_cancer", {"kernel": "linear"}),
+        pytest.param("breast_cancer", {"kernel": "linear"}, marks=pytest.mark.slow),
         ("australian", {"kernel": "poly", "degree": 2, "coef0": 1.0, "C": 0.01}),
     ],
 )
@@ -225,6 +225,7 @@ def test_the_same_seed_gives_the_same_model_and_another_one_another(trained: Pan
     assert train_in_process(make_settings(seed=1)).model.sha256() != trained.model.sha256()
 
 
+@pytest.mark.slow
 def test_without_warm_start_the_optimum_is_the_same() -> None:
     warm, cold = (
         train_in_process(make_settings(preset="exact", warm_start=warm_start)) for warm_start in (True, False)

@@ -133,11 +133,12 @@ SETTINGS: dict[str, Any] = {"data": "wine", "sites": 4, "landmarks": "20", "tol"
         ),
         (SCORES, put_first("confusion", -50), {}, "negative or not whole"),
         (SCORES, put_first("histogram", 1), {}, "'histogram' does not have the rows of 'confusion'"),
-        (
+        pytest.param(
             SCORES,
             put_first("confusion", 1),
             {"C": "auto", "C_grid": "1,8", "cv_folds": 2},
             "not have the training rows that the sites have counted of each class",
+            marks=pytest.mark.slow,
         ),
         (
             CLASS_MOMENTS,
@@ -145,17 +146,19 @@ SETTINGS: dict[str, Any] = {"data": "wine", "sites": 4, "landmarks": "20", "tol"
             {"strategy": "filter-wrapper"},
             "more cells of a column than there are rows of a class",
         ),
-        (
+        pytest.param(
             SUPPORT,
             put_first("count", -200),
             {"strategy": "svm-t"},
             "support vectors that is negative",
+            marks=pytest.mark.slow,
         ),
-        (
+        pytest.param(
             SUPPORT,
             put_first("total", 210),
             {"strategy": "svm-t"},
             "too large for its number of cells",
+            marks=pytest.mark.slow,
         ),
     ],
     ids=lambda value: value.name if isinstance(value, Task) else None,
@@ -256,6 +259,7 @@ def test_without_protection_the_site_is_named(task: Task, liar: Callable[[Task, 
         train_in_process(make_settings(**SETTINGS, aggregation="plain"))
 
 
+@pytest.mark.slow
 def test_a_shift_within_the_rules_goes_unnoticed(liar: Callable[[Task, Lie], None]) -> None:
     """A limit that is known: a loss too large by as much as rows could have."""
     liar(CUTS, shift("loss", 5.0))

@@ -323,6 +323,7 @@ def of_hospitals(tmp_path: Path, **values: Any) -> Settings:
     return settings_of(**{**usual, "frequencies": 20, "guarantee": "local", **values})
 
 
+@pytest.mark.slow
 def test_local_answers_are_charged_and_then_no_more(
     files: list[Path], hospitals: MakeGrid, tmp_path: Path, state_home: Path
 ) -> None:

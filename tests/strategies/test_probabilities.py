@@ -29,8 +29,8 @@ CENTRAL = {
     ("central", "config"),
     [
         ("two classes", {}),
-        ("two classes", {"class_weight": "balanced", "cv_folds": 3}),
-        ("ovr", {"data": "wine"}),
+        pytest.param("two classes", {"class_weight": "balanced", "cv_folds": 3}, marks=pytest.mark.slow),
+        pytest.param("ovr", {"data": "wine"}, marks=pytest.mark.slow),
         pytest.param("ovo", {"data": "wine", "multi_class": "ovo"}, marks=pytest.mark.slow),
     ],
     ids=str,
@@ -57,7 +57,7 @@ def test_probabilities_are_those_of_scikit_learns_calibration(
     assert log_loss(new.classes, ours) < 0.3
 
 
-@pytest.mark.parametrize("config", [{}, {"data": "wine"}], ids=str)
+@pytest.mark.parametrize("config", [{}, pytest.param({"data": "wine"}, marks=pytest.mark.slow)], ids=str)
 def test_they_cost_no_round_trip(config: dict[str, Any]) -> None:
     trips = {}
     for probability in (False, True):
@@ -70,6 +70,7 @@ def test_they_cost_no_round_trip(config: dict[str, Any]) -> None:
     assert trips[True] == trips[False] == 5
 
 
+@pytest.mark.slow
 def test_the_models_without_a_fold_are_close_to_their_optimum(pool: Pool) -> None:
     settings = make_settings(probability=True, landmarks="40")
     strategy = train_in_process(settings)

@@ -11,6 +11,7 @@ from strategies.pan_svm import PanSVM
 from strategies.registry import all_strategies, strategies
 
 
+@pytest.mark.slow
 def test_every_strategy_is_found_without_a_list() -> None:
     """In a new process, in which nothing but the registry has been imported."""
     code = "from strategies.registry import all_strategies; print(*all_strategies())"

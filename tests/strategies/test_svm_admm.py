@@ -68,6 +68,7 @@ def gaps(strategy: SvmAdmm, *lost: int) -> list[float]:
     return found
 
 
+@pytest.mark.slow
 def test_the_objective_is_that_of_one_svc_on_all_rows() -> None:
     changes = {"data": "breast_cancer", "split": "dirichlet:0.3", "adaptive_rho": False, "rho": 4.0}
     strategy = trained(settings_of(**QUICK, **changes))
@@ -239,6 +240,7 @@ def test_rho_follows_the_larger_residual(primal: float, adaptive: bool, expected
     assert not consensus.converged
 
 
+@pytest.mark.slow
 def test_the_audit_looks_at_the_models(tmp_path: Path) -> None:
     settings = settings_of(**{**QUICK, "data": "wine", "rel_tol": 0.02, "audit": True})
     run(in_process_grid(settings), settings, tmp_path)

@@ -107,7 +107,10 @@ def assert_same_as_central(pool: Callable[..., Any], settings: Settings, strateg
         {"kernel": "poly", "degree": 2, "coef0": 1.0},
         {"scaling": "minmax", "C": 0.1},
         {"scaling": "none"},
-        *({"sites": 3, "aggregation": name} for name in protocol_names()),
+        *(
+            pytest.param({"sites": 3, "aggregation": name}, marks=[pytest.mark.slow] * (name == "paillier"))
+            for name in protocol_names()
+        ),
     ],
     ids=str,
 )

@@ -15,7 +15,7 @@ class ConvergenceSection(Section):
 
     title = "Convergence"
     place = 30
-    figures = ("convergence", "objective", "converged", "cut_rounds", "landmarks", "rank")
+    figures = ("convergence", "objective", "tolerance", "converged", "cut_rounds", "landmarks", "rank")
 
     def html(self, result: Result) -> str:
         """Return the plot of the gaps."""

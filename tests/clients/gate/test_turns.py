@@ -92,6 +92,7 @@ def test_an_error_counts_as_a_message(tmp_path: Path) -> None:
         pass
 
 
+@pytest.mark.slow
 def test_processes_wait_for_each_other_and_only_one_follows_the_last(tmp_path: Path) -> None:
     context = context_of(tmp_path)
     with turn(context):

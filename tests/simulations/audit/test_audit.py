@@ -149,14 +149,18 @@ def assert_the_factors_make_up_the_sums(settings: Settings, folder: Path, receiv
 @pytest.mark.parametrize(
     "settings",
     [
-        {"data": "breast_cancer", "sites": 5},
         {"data": "breast_cancer", "class_weight": "balanced"},
-        {"preset": "paper"},
-        {"multi_class": "ovo", "probability": True, "cv_folds": 2},
-        {"C": "auto", "C_grid": "1,10", "cv_folds": 2},
         *(
             pytest.param(settings, marks=pytest.mark.slow)
-            for settings in ({"blur": "0"}, {"curvature": 0.003}, {"aggregation": "plain"})
+            for settings in (
+                {"data": "breast_cancer", "sites": 5},
+                {"preset": "paper"},
+                {"multi_class": "ovo", "probability": True, "cv_folds": 2},
+                {"C": "auto", "C_grid": "1,10", "cv_folds": 2},
+                {"blur": "0"},
+                {"curvature": 0.003},
+                {"aggregation": "plain"},
+            )
         ),
     ],
     ids=lambda settings: " ".join(f"{name}={value}" for name, value in settings.items()),
@@ -170,6 +174,7 @@ def test_the_factors_make_up_the_sums_that_were_received(
 
 
 @pytest.mark.parametrize("settings", [{}, {"data": "wine", "sites": 3, "multi_class": "ovo"}], ids=str)
+@pytest.mark.slow
 def test_by_default_the_factors_make_up_the_sums_but_for_noise_of_the_size_that_is_said(
     settings: dict[str, Any], tmp_path: Path, received: list[Sums]
 ) -> None:
@@ -192,6 +197,7 @@ def test_by_default_the_factors_make_up_the_sums_but_for_noise_of_the_size_that_
 
 
 @pytest.mark.parametrize("at", [pytest.param(1, marks=pytest.mark.slow), 3])
+@pytest.mark.slow
 def test_a_lost_site_has_no_part_in_later_sums(at: int, tmp_path: Path, received: list[Sums]) -> None:
     settings = make_settings(data="wine", sites=4, timeout=0.05, preset="exact", audit=True)
     strategy = run(LosingGrid(settings, at), settings, tmp_path)
@@ -214,6 +220,7 @@ def test_the_default_isolates_nobody(tmp_path: Path) -> None:
     assert found.looked_at_by_quads == sum(found.sums.values())
 
 
+@pytest.mark.slow
 def test_a_row_that_is_reported_does_follow_from_the_sums(tmp_path: Path, received: list[Sums]) -> None:
     settings = make_settings(preset="exact", blur="0", curvature=0.0, audit=True)
     strategy = run(in_process_grid(settings), settings, tmp_path)
@@ -232,6 +239,7 @@ def test_a_row_that_is_reported_does_follow_from_the_sums(tmp_path: Path, receiv
         assert np.abs(differences - F[row]).max(axis=1).min() < 1e-6
 
 
+@pytest.mark.slow
 def test_a_protocol_that_protects_nothing_leaves_each_site_by_itself(tmp_path: Path) -> None:
     protected, not_protected = (
         of_run(tmp_path / name, data="breast_cancer", preset="exact", aggregation=name)
@@ -243,6 +251,7 @@ def test_a_protocol_that_protects_nothing_leaves_each_site_by_itself(tmp_path: P
     assert not_protected.looked_at_by_quads == protected.looked_at_by_quads
 
 
+@pytest.mark.slow
 def test_the_papers_preset(tmp_path: Path) -> None:
     found = of_run(tmp_path, data="breast_cancer", preset="paper", min_cluster=1, landmarks="0.25")
     assert found.sums["curvature"] == 0
@@ -286,6 +295,7 @@ def test_the_smallest_cluster(
     assert ("no landmark" in str(found)) == (smallest is None)
 
 
+@pytest.mark.slow
 def test_in_federated_k_means_a_step_may_have_the_smallest_cluster(tmp_path: Path) -> None:
     settings = make_settings(
         data="wine", sites=3, landmark_method="federated-k-means", min_cluster=2, tol=0.1, audit=True
@@ -347,6 +357,7 @@ def test_the_command_line_shows_it_and_keeps_it(pansvm: Run, tmp_path: Path) -> 
     assert files == ["model.npz", "report.html", "result.json"]
 
 
+@pytest.mark.slow
 def test_without_it_nothing_is_kept_or_shown(pansvm: Run, tmp_path: Path) -> None:
     code, out, _ = pansvm("run", "--engine", "in-process", "--data", "wine", "--out", "out")
     assert code == 0
@@ -357,6 +368,7 @@ def test_without_it_nothing_is_kept_or_shown(pansvm: Run, tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize("from_the_start", [pytest.param(True, marks=pytest.mark.slow), False])
+@pytest.mark.slow
 def test_a_resumed_run_has_the_same_audit(
     from_the_start: bool, pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -473,6 +485,7 @@ def received_of_rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Sums]]:
 
 
 @pytest.mark.parametrize("blur", ["auto", pytest.param("0", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_the_factors_make_up_the_sums_of_a_selection(
     blur: str, small_table: str, tmp_path: Path, received_of_rows: dict[str, list[Sums]]
 ) -> None:
@@ -516,6 +529,7 @@ def test_the_factors_make_up_the_sums_of_a_selection(
     ],
     ids=str,
 )
+@pytest.mark.slow
 def test_a_selection_isolates_nobody(settings: dict[str, str], small_table: str, tmp_path: Path) -> None:
     found = of_run(tmp_path / "run", **{"data": small_table, "strategy": "voted-wrapper", **settings})
     assert found.isolated_by_pairs == found.isolated_by_quads == 0

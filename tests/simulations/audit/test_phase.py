@@ -38,6 +38,7 @@ def test_random_landmarks_bring_sums_that_nobody_looks_at(tmp_path: Path) -> Non
     assert "box" in of_run(tmp_path, landmark_method="random").not_examined
 
 
+@pytest.mark.slow
 def test_the_moments_are_a_sum_over_the_rows_of_each_fold(tmp_path: Path) -> None:
     found = of_run(tmp_path / "whole")
     folds = of_run(tmp_path / "folds", probability=True, cv_folds=3)
@@ -45,6 +46,7 @@ def test_the_moments_are_a_sum_over_the_rows_of_each_fold(tmp_path: Path) -> Non
     assert found.looked_at_by_quads == sum(found.sums.values())
 
 
+@pytest.mark.slow
 def test_a_phase_of_its_own_is_one_class(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     class WarmStarts(Phase):
         tasks = (WARM_START.name,)

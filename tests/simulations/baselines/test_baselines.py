@@ -51,7 +51,10 @@ def test_several_classes_are_averaged_as_scikit_learn_does() -> None:
     assert 0.85 < found.f1 <= 1
 
 
-@pytest.mark.parametrize("name", list(all_baselines()))
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(name, marks=[pytest.mark.slow] * name.startswith("fedavg:")) for name in all_baselines()],
+)
 def test_each_learns_and_is_judged_by_the_same_measures_twice_the_same(name: str) -> None:
     first = run(name, data="wine")
     assert first == run(name, data="wine")
@@ -61,6 +64,7 @@ def test_each_learns_and_is_judged_by_the_same_measures_twice_the_same(name: str
     assert first.converged in (True, None)
 
 
+@pytest.mark.slow
 def test_its_area_under_the_curve_is_that_of_the_federation() -> None:
     # The federation's is from a histogram; its model, with every other row a landmark, is nearly the SVC.
     settings = settings_of(landmarks=0.5, min_cluster=1, preset="exact", C=1.0)

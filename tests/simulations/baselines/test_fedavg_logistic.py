@@ -54,6 +54,7 @@ def test_every_round_is_a_round_trip_that_shows_every_sites_weights() -> None:
     assert found.evaluation.accuracy > 0.93
 
 
+@pytest.mark.slow
 def test_a_site_without_rows_of_a_class_takes_part() -> None:
     pool = pooled(replace(SETTINGS, data="wine"))
     train = pool.train.of((pool.train.sites != 0) | (pool.train.classes != 2))

@@ -14,6 +14,7 @@ def table(**columns: list[float]) -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
+@pytest.mark.slow
 def test_better_on_every_block_is_found_and_ranked_first() -> None:
     generator = np.random.default_rng(0)
     good = generator.uniform(0.7, 0.9, 12)
@@ -66,6 +67,7 @@ def test_too_little_to_compare_is_not_tested() -> None:
 
 
 @given(st.lists(st.floats(-1, 1), min_size=2, max_size=6).map(np.array))
+@pytest.mark.slow
 def test_a_signed_rank_test_has_no_side(differences: np.ndarray) -> None:
     p = signed_rank(differences)
     assert 2.0 ** (1 - len(differences)) <= p + 1e-12

@@ -68,6 +68,7 @@ def test_a_block_that_lacks_a_strategy_is_left_out_and_a_strategy_that_lacks_all
     assert len(found.table) == 3
 
 
+@pytest.mark.slow
 def test_the_page_has_plots_tests_and_why_runs_failed(line: Line, tmp_path: Path) -> None:
     lines = [
         line(name, repeat, data=f"set{number}", accuracy=0.9 - worse - 0.01 * number, round_trips=trips,

@@ -44,6 +44,7 @@ def test_process_and_its_child_end_with_the_block(tmp_path: Path) -> None:
     assert_ended(child)
 
 
+@pytest.mark.slow
 def test_child_ends_even_if_its_parent_has_gone(tmp_path: Path) -> None:
     with started_process(
         [sys.executable, "-c", PARENT.removesuffix("time.sleep(600)\n")], tmp_path, os.environ

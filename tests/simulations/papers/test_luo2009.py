@@ -42,7 +42,7 @@ def test_the_sites_have_half_three_tenths_and_a_fifth_of_the_rows() -> None:
 @pytest.mark.parametrize(
     "kind",
     [
-        "luo-table-2",
+        pytest.param("luo-table-2", marks=pytest.mark.slow),
         pytest.param("luo-figure-4", marks=pytest.mark.slow),
         "luo-figure-7",
         "luo-figure-10",

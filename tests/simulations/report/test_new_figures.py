@@ -34,6 +34,7 @@ def result(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     return finished(folder / "out", data=join_data(files), label="ill", probability=True, cv_folds=2)
 
 
+@pytest.mark.slow
 def test_counts_add_up(result: dict[str, Any]) -> None:
     confusion = np.array(result["confusion"])
     assert confusion.sum() == result["rows_test"]

@@ -17,7 +17,7 @@ def result(problems: int) -> dict[str, Any]:
             [(100.0, 100.0 - 90.0 / 10**number) for number in range(2 + problem % 3)]
             for problem in range(problems)
         ],
-        "config": {"tol": 1e-3},
+        "tolerance": 1e-3,
     }
 
 

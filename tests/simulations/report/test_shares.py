@@ -92,6 +92,7 @@ def test_noise_makes_intervals_wider_the_more_the_wider() -> None:
 
 
 @pytest.mark.parametrize(("true", "patients", "noise"), [(0.9, 60, 3.0), (0.5, 30, 2.0), (1.0, 40, 5.0)])
+@pytest.mark.slow
 def test_intervals_of_noisy_counts_hold_the_true_share_in_95_of_100_cases(
     true: float, patients: int, noise: float
 ) -> None:

@@ -95,7 +95,14 @@ def test_a_run_killed_at_any_time_is_resumed_to_the_same_model(job: str, tmp_pat
         assert not (folder / FOLDER).exists()
 
 
-@pytest.mark.parametrize("method", ["k-means", "federated-k-means", "random"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        pytest.param("k-means", marks=pytest.mark.slow),
+        pytest.param("federated-k-means", marks=pytest.mark.slow),
+        "random",
+    ],
+)
 def test_what_was_learned_is_not_asked_again(method: str, tmp_path: Path) -> None:
     settings = make_settings(**{**QUICK, "landmark_method": method})
     trips = run(in_process_grid(settings), settings, tmp_path / "whole").federation.costs.round_trips
@@ -151,6 +158,7 @@ class LosingGrid(StoppingGrid):
         return [next(ids) if message in others else "" for message in messages]
 
 
+@pytest.mark.slow
 def test_a_site_that_was_lost_before_the_run_was_killed_stays_lost(tmp_path: Path) -> None:
     settings = make_settings(**{**QUICK, "min_sites": 2, "timeout": 0.05})
     whole = run(LosingGrid(settings, 10_000), settings, tmp_path / "whole")
@@ -163,6 +171,7 @@ def test_a_site_that_was_lost_before_the_run_was_killed_stays_lost(tmp_path: Pat
     assert strategy.model.sha256() == whole.model.sha256()
 
 
+@pytest.mark.slow
 def test_a_run_may_be_stopped_more_than_once(uninterrupted: str, tmp_path: Path) -> None:
     settings = make_settings(data="wine", sites=3)
     stop_before(6, settings, tmp_path)

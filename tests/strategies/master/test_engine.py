@@ -217,7 +217,7 @@ def assert_true_bounds(federation: Federation, i: int, dual: float, primal: floa
 # As good as a central solver
 
 
-@pytest.mark.parametrize("C", [1e-2, 1.0, 1e2, 1e4])
+@pytest.mark.parametrize("C", [1e-2, 1.0, 1e2, pytest.param(1e4, marks=pytest.mark.slow)])
 def test_it_is_as_good_as_libsvm_and_its_bounds_are_true_in_every_round(C: float) -> None:
     data = [make() for make in DATA]
     federation = dealt_out(data, [C] * len(data))

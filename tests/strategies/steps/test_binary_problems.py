@@ -37,7 +37,11 @@ def check_against_svc(state: Progress, F: Matrix, y: Matrix, weights: Matrix, to
 
 @pytest.mark.parametrize(
     "config",
-    [{}, {"data": "wine"}, {"data": "wine", "multi_class": "ovo"}],
+    [
+        {},
+        pytest.param({"data": "wine"}, marks=pytest.mark.slow),
+        pytest.param({"data": "wine", "multi_class": "ovo"}, marks=pytest.mark.slow),
+    ],
     ids=["two classes", "one versus all", "one versus one"],
 )
 def test_balanced_classes_weigh_as_in_scikit_learn(config: dict[str, str], pool: Pool) -> None:
@@ -54,6 +58,7 @@ def test_balanced_classes_weigh_as_in_scikit_learn(config: dict[str, str], pool:
         check_against_svc(state, F_in, y_in, np.where(y_in > 0, expected[1], expected[0]))
 
 
+@pytest.mark.slow
 def test_balanced_weights_find_more_of_a_rare_class(write_table: Callable[..., str]) -> None:
     X, y = make_blobs([200, 20], centers=[[0, 0], [1.5, 0]], random_state=0)
     found = {}
@@ -106,6 +111,7 @@ def test_two_classes_make_one_problem_whether_one_versus_all_or_one_versus_one()
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", pytest.param("ovo", marks=pytest.mark.slow)])
+@pytest.mark.slow
 def test_a_class_that_exists_at_one_site_only_is_learned(
     multi_class: str, write_table: Callable[..., str]
 ) -> None:
@@ -157,7 +163,7 @@ def test_features_that_are_all_constant_leave_an_rbf_kernel_the_larger_class(
     assert set(model.predict(pd.DataFrame(np.ones((5, 3)), columns=model.feature_names_in_))) == {0}
 
 
-@pytest.mark.parametrize("C", [1e-2, 1e4])
+@pytest.mark.parametrize("C", [1e-2, pytest.param(1e4, marks=pytest.mark.slow)])
 def test_small_and_large_C_reach_the_tolerance(C: float, pool: Pool) -> None:
     strategy = train_in_process(make_settings(C=C, landmarks="30", preset="exact"))
     (state,) = strategy.training.progress
@@ -175,7 +181,7 @@ def test_a_very_large_C_ends_at_a_usable_model_and_says_what_is_missing(
     with caplog.at_level("WARNING", logger="flwr"):
         strategy = train_in_process(settings)
     (state,) = strategy.training.progress
-    assert state.gap <= settings.tol or "is left at" in caplog.text
+    assert state.gap <= settings.tolerance or "is left at" in caplog.text
     assert state.lower <= state.upper
     assert strategy.evaluation.accuracy is not None
     assert strategy.evaluation.accuracy >= 0.65

@@ -108,7 +108,14 @@ def test_centres_lie_among_the_rows_whatever_the_secret_weights() -> None:
     assert strategy.federation.costs.round_trips == 1 + 1 + 1 + methods.K_MEANS_STEPS
 
 
-@pytest.mark.parametrize("method", ["k-means", "federated-k-means", "random"])
+@pytest.mark.parametrize(
+    "method",
+    [
+        "k-means",
+        pytest.param("federated-k-means", marks=pytest.mark.slow),
+        pytest.param("random", marks=pytest.mark.slow),
+    ],
+)
 def test_every_method_is_the_same_in_every_run_and_trains(
     method: str, write_table: Callable[..., str]
 ) -> None:
@@ -203,6 +210,7 @@ def test_each_fold_has_landmarks_of_its_own(method: str) -> None:
     assert not any(np.isin(found[0], other).any() for other in found[1:])
 
 
+@pytest.mark.slow
 def test_model_choice_gives_no_row_away_by_two_centres_that_differ_in_it(
     shared_data: Any, pool: Pool
 ) -> None:
