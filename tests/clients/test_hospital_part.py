@@ -6,6 +6,8 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
+
 ROOT = Path(__file__).parents[2]
 MOST_LINES = 9461
 """Of what is loaded when a SuperNode starts the ClientApp. As few as can be; a change that needs more says why: 142
@@ -65,6 +67,7 @@ def test_a_hospital_loads_its_own_part_only() -> None:
     assert lines_of(modules) <= MOST_LINES
 
 
+@pytest.mark.slow
 def test_what_is_loaded_only_when_it_is_needed_is_counted_too() -> None:
     modules = ever_loaded(loaded())
     assert {

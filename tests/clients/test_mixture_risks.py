@@ -36,6 +36,7 @@ def flat(**values: list[float]) -> Tradeoff:
     return Tradeoff(**{name: np.array(part) for name, part in parts.items()}, pairs=100)
 
 
+@pytest.mark.slow
 def test_every_risk_utility_and_benefit_rises_with_what_is_shared() -> None:
     found = risks()
     assert len(found.loss) == 4
@@ -56,6 +57,7 @@ def test_normalised_risks_are_those_of_the_formulas() -> None:
     np.testing.assert_allclose(found.total((0.4, 0.2, 0.2, 0.2)), [0.2, 0.6, 0.75])
 
 
+@pytest.mark.slow
 def test_without_a_bound_all_is_shared_and_with_a_small_one_less() -> None:
     found = risks()
     total = found.total(Preference().weights)
@@ -91,6 +93,7 @@ def test_rows_that_are_drawn_exactly_are_the_highest_risk() -> None:
     assert found.interval[0] < 0.5
 
 
+@pytest.mark.slow
 def test_more_draws_identify_a_smaller_share_of_pairs_and_tell_more_of_cells() -> None:
     """Figure 12."""
     X, classes = clouds()

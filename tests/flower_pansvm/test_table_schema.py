@@ -73,6 +73,7 @@ def test_a_model_remembers_all_of_it(tmp_path: Path) -> None:
         lambda one: st.lists(one) | st.dictionaries(st.text(), one),
     )
 )
+@pytest.mark.slow
 def test_no_content_of_a_changed_model_is_more_than_an_error(said: object) -> None:
     for one in (said, {"columns": said}, {"columns": {"age": said}}, {"columns": {"age": {"missing": said}}}):
         try:

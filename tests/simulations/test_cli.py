@@ -168,6 +168,7 @@ def test_tune_reports_a_setting_that_fails_and_chooses_among_the_others(pansvm: 
     assert "failed" in (tmp_path / "out" / "report.html").read_text()
 
 
+@pytest.mark.slow
 def test_tune_tries_no_gamma_with_a_linear_kernel(pansvm: Run, tmp_path: Path) -> None:
     code, out, _ = in_process(
         pansvm, *EXACT, "--set", "kernel=linear", "--set", "C-grid=0.01,0.1", command="tune"
@@ -519,6 +520,7 @@ def test_predict_with_a_damaged_model(content: bytes, pansvm: Run, tmp_path: Pat
     assert err.startswith("Error: model.npz")
 
 
+@pytest.mark.slow
 def test_predict_with_a_truncated_model_and_with_a_missing_column(pansvm: Run, tmp_path: Path) -> None:
     in_process(pansvm, *IRIS)
     (tmp_path / "rows.csv").write_text("a,b\n1,2\n")

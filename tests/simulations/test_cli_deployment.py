@@ -73,6 +73,7 @@ def test_a_mistake_is_one_paragraph(arguments: list[str], said: str, pansvm: Run
     assert "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_start_ends_with_what_the_check_has_found(tables: list[Path], tmp_path: Path) -> None:
     assert tables
     command = [sys.executable, "-m", "simulations", "hospital", "start", "--folder", str(tmp_path / "none")]

@@ -110,7 +110,11 @@ def stopped_at(task: str, error: BaseException, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(Checkpoint, "write", stop)
 
 
-@pytest.mark.parametrize("error", [KeyboardInterrupt(), OSError("No space left on device")], ids=repr)
+@pytest.mark.parametrize(
+    "error",
+    [KeyboardInterrupt(), pytest.param(OSError("No space left on device"), marks=pytest.mark.slow)],
+    ids=repr,
+)
 def test_a_run_that_is_stopped_says_how_to_go_on_and_does(
     error: BaseException, pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

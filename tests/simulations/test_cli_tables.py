@@ -66,6 +66,7 @@ def trained(pansvm: Run, tmp_path: Path) -> Path:
     return tmp_path / "out" / "model.npz"
 
 
+@pytest.mark.slow
 def test_a_model_takes_the_raw_table_that_its_sites_have(pansvm: Run, trained: Path, tmp_path: Path) -> None:
     assert load_model(trained).schema_.columns == ("age", "chol", "sex=f", "sex=m", "smoker")
     rows = ward(seed=1).drop(columns="outcome")
@@ -86,6 +87,7 @@ def test_a_model_takes_the_raw_table_that_its_sites_have(pansvm: Run, trained: P
     pd.testing.assert_frame_equal(pd.read_csv("again.csv"), first.drop(columns="mrn"))
 
 
+@pytest.mark.slow
 def test_accuracy_counts_labels_as_the_schema_writes_them(pansvm: Run, trained: Path) -> None:
     ward(seed=2).to_csv("labelled.csv", index=False)
     code, out, _ = pansvm("predict", trained, "labelled.csv", "--out", "p.csv")
@@ -112,6 +114,7 @@ def test_predict_refuses(pansvm: Run, trained: Path, change: dict[str, object], 
     assert re.search(told, err), err
 
 
+@pytest.mark.slow
 def test_predict_needs_the_id_column_and_drops_a_wrong_label(pansvm: Run, trained: Path) -> None:
     ward().assign(outcome="unknown yet").to_csv("rows.csv", index=False)
     code, _, err = pansvm("predict", trained, "rows.csv", "--id", "MRN")
@@ -123,6 +126,7 @@ def test_predict_needs_the_id_column_and_drops_a_wrong_label(pansvm: Run, traine
     assert out.startswith("prediction,decision")
 
 
+@pytest.mark.slow
 def test_drop_leaves_a_column_out_of_a_run(pansvm: Run, tmp_path: Path) -> None:
     ward()[["mrn", "note", "age", "chol", "outcome"]].to_csv("ward.csv", index=False)
     options = ("run", "--engine", "in-process", "--data", "ward.csv", "--label", "outcome", "--sites", 3)

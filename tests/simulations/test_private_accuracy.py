@@ -28,6 +28,7 @@ def lines(file: Path) -> list[str]:
     return file.read_text(encoding="utf-8").splitlines()
 
 
+@pytest.mark.slow
 def test_a_model_is_judged_on_the_rows_that_the_sites_kept_without_noise() -> None:
     found = measure("breast_cancer", NO_FOLDER, "dp-svm", 20.0, seed=1)
     settings = make_settings(

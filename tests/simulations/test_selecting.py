@@ -296,6 +296,7 @@ def test_the_report_of_thousands_of_genes_is_bounded(tmp_path: Path) -> None:
         ({"features": "12"}, "as features=12 asks"),
     ],
 )
+@pytest.mark.slow
 def test_it_is_told_why_so_many_were_chosen(changed: dict[str, Any], words: str, tmp_path: Path) -> None:
     result = selection(30, 12)
     result["config"] |= changed

@@ -15,9 +15,9 @@ ON_THE_ENGINE = ("pan-svm", "voted-wrapper", "dp-svm", "mixture", "ssvd")
 What the others send is of the same kinds."""
 
 
-def trains_often(strategy: str) -> bool:
-    """Return whether a run trains a model for each step of a feature selection: it takes seconds."""
-    return make_settings(strategy=strategy).selects
+def takes_seconds(strategy: str) -> bool:
+    """Return whether a run takes long: a feature selection, which trains many models, or one of two others."""
+    return make_settings(strategy=strategy).selects or strategy in {"mixture", "hybrid-svm"}
 
 
 def is_variant(strategy: str) -> bool:
@@ -35,7 +35,7 @@ def is_variant(strategy: str) -> bool:
         pytest.param(
             strategy,
             check,
-            marks=[pytest.mark.slow] * (check is not check_refuses_bad_settings and trains_often(strategy)),
+            marks=[pytest.mark.slow] * (check is not check_refuses_bad_settings and takes_seconds(strategy)),
             id=f"{strategy}-{check.__name__}",
         )
         for strategy, check in product(STRATEGIES, CHECKS)

@@ -71,6 +71,7 @@ def test_a9a_takes_few_rounds_and_is_as_accurate_as_a_central_svc(shared_data: P
         ("lung-cancer", {"min_cluster": 1, "test_fraction": 0.0}),
     ],
 )
+@pytest.mark.slow
 def test_several_classes(data: str, config: dict[str, object], shared_data: Path) -> None:
     settings = make_settings(data=data, data_dir=str(shared_data), preset="exact", **config)  # type: ignore[arg-type]
     strategy = train_in_process(settings)

@@ -106,6 +106,7 @@ def test_the_noise_is_as_large_as_it_has_to_be(
     assert np.std(diagonal - np.diag(exact)) == pytest.approx(one, rel=0.4)
 
 
+@pytest.mark.slow
 def test_what_a_run_says_of_itself(tmp_path: Path) -> None:
     settings = settings_of(audit=True, out=str(tmp_path))
     run(in_process_grid(settings), settings, tmp_path)

@@ -181,6 +181,7 @@ def test_the_model_is_trained_to_the_end(table: str) -> None:
     assert strategy.evaluation.rows > 0
 
 
+@pytest.mark.slow
 def test_accuracies_by_number_of_features_are_those_of_models_on_other_rows(table: str, pool: Pool) -> None:
     """The fold models of the path are evaluated again by hand, on the rows they have not seen."""
     config = {"strategy": "svm-rfe", "data": table, "features": "3"}

@@ -362,6 +362,7 @@ def test_federated_k_means_goes_on_without_a_site_that_falls_silent() -> None:
     assert strategy.evaluation.accuracy > 0.85
 
 
+@pytest.mark.slow
 def test_late_and_repeated_answers_are_ignored() -> None:
     class Postman(InProcessGrid):
         """Delivers every reply twice, the second time with the next round trip; and one site's much too late."""
@@ -390,6 +391,7 @@ def test_late_and_repeated_answers_are_ignored() -> None:
 
 
 @pytest.mark.parametrize("at", [1, 5])
+@pytest.mark.slow
 def test_after_a_loss_the_model_is_that_of_the_sites_that_are_left(at: int) -> None:
     settings = make_settings(data="breast_cancer", sites=4, timeout=0.05, preset="exact")
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]

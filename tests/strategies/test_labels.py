@@ -176,6 +176,7 @@ def test_a_list_of_classes_holds_against_a_class_that_another_hospital_names(
     assert len(logged) == 1
 
 
+@pytest.mark.slow
 def test_positive_labels_and_a_list_of_classes_go_together(
     write: Callable[..., list[Path]], hospitals: MakeGrid
 ) -> None:
@@ -234,6 +235,7 @@ SKEWED: dict[str, object] = {"data": "wine", "split": "dirichlet:0.1", "tol": 0.
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])
+@pytest.mark.slow
 def test_skewed_splits_train_in_a_simulation(seed: int) -> None:
     settings = make_settings(**{**SKEWED, "seed": seed, "sites": 4})  # type: ignore[arg-type]
     check(settings)

@@ -122,6 +122,7 @@ def test_the_counts_are_those_of_one_svc_a_site(pool: Callable[..., Any], change
     ],
     ids=str,
 )
+@pytest.mark.slow
 def test_every_setting_reaches_the_sites(change: dict[str, Any]) -> None:
     """Else the test above would not notice that one does not, here and there."""
     base = {"data": "breast_cancer", "kernel": "poly", "C": 0.02}

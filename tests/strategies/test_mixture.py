@@ -263,6 +263,7 @@ def test_a_site_shares_once_a_run(scaling: bool, table: str) -> None:
         federation.collect(WEAK_MODELS, question)
 
 
+@pytest.mark.slow
 def test_a_site_scores_one_model_a_run(table: str) -> None:
     strategy = trained(settings_of(data=table))
     model = strategy.outcome.model
@@ -305,6 +306,7 @@ def test_weak_models_that_cannot_be_end_the_run(
         trained(settings_of(data=table))
 
 
+@pytest.mark.slow
 def test_a_site_refuses_a_global_model_that_cannot_be(table: str, monkeypatch: pytest.MonkeyPatch) -> None:
     broadcast = Federation.broadcast
 

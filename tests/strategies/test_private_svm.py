@@ -264,6 +264,7 @@ def test_files_of_public_rows_that_cannot_be(tmp_path: Path, text: str | None, t
 
 
 @pytest.mark.parametrize("mode", ["release", "local", "none"])
+@pytest.mark.slow
 def test_what_a_run_says_of_itself(mode: str, tmp_path: Path) -> None:
     settings = settings_of(guarantee=mode, audit=True, out=str(tmp_path))
     run(in_process_grid(settings), settings, tmp_path)

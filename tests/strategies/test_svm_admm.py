@@ -138,6 +138,7 @@ def chi_square(data: bytes) -> float:
     return float(np.square(counts - expected).sum() / expected)
 
 
+@pytest.mark.slow
 def test_models_leave_masked_and_in_no_two_runs_alike() -> None:
     """The coordinator's transcript: each site's messages are uniform bytes, and say nothing when they come again."""
     limit = float(chi2.ppf(1 - 1e-6, 255))

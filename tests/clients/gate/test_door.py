@@ -260,6 +260,7 @@ GROUPS += ["broadcast.schema", "broadcast.scaling", "broadcast.feature_map.0", "
         st.sampled_from(GROUPS), st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=6), max_size=8
     ),
 )
+@pytest.mark.slow
 def test_no_garbage_makes_a_task_fail_otherwise_than_by_an_error(
     task: Task, garbage: dict[str, dict[str, records.Value]]
 ) -> None:

@@ -143,6 +143,7 @@ def promised() -> float:
 
 
 @pytest.mark.parametrize("task", list(WORK), ids=lambda task: task.name)
+@pytest.mark.slow
 def test_no_more_is_found_than_promised(task: Task[Any, Any]) -> None:
     found = apart(task)
     assert found <= promised() * SURE

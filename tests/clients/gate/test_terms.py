@@ -198,6 +198,7 @@ def test_hospitals_that_agree_disclose_their_extremes(
     ],
     ids=str,
 )
+@pytest.mark.slow
 def test_hospitals_that_agree_take_part_without_blur(
     node: dict[str, Scalar], config: dict[str, str], hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:

@@ -177,6 +177,7 @@ cells = st.floats(-(2**39), 2**39, width=32) | st.floats(-1e12, 1e12) | st.just(
 
 
 @given(st.lists(st.tuples(cells, cells), min_size=1, max_size=6))
+@pytest.mark.slow
 def test_every_cell_survives(
     tmp_path_factory: pytest.TempPathFactory, rows: list[tuple[float, float]]
 ) -> None:

@@ -61,6 +61,7 @@ def test_columns_categories_and_codes(tmp_path: Path) -> None:
 
 
 @given(st.permutations(range(4)), st.permutations(["chol", "smoker", "pain", "outcome"]), st.data())
+@pytest.mark.slow
 def test_neither_order_of_columns_nor_who_else_is_there_changes_a_row(rows, columns, data) -> None:
     frame = pd.DataFrame(
         {

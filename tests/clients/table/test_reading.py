@@ -146,6 +146,7 @@ ODD = (
         st.one_of(st.sampled_from(ODD), st.text("0123456789.,eE+-_ naif"), st.floats().map(repr)), min_size=1
     )
 )
+@pytest.mark.slow
 def test_a_cell_means_the_same_whatever_stands_beside_it(cells: list[str]) -> None:
     """Where all cells are text, those that are numbers as they stand go another way than where one is not text."""
     together, are_text = parse(np.array(cells, dtype=object), ".")
@@ -171,6 +172,7 @@ cells = st.none() | st.floats(-1e12, 1e12)
 
 
 @given(st.lists(st.tuples(cells, cells), min_size=1, max_size=8))
+@pytest.mark.slow
 def test_every_number_that_can_be_added_up_survives_csv(tmp_path_factory, rows):
     path = tmp_path_factory.mktemp("csv") / "a.csv"
     lines = [",".join(["" if cell is None else repr(cell) for cell in row]) + ",x" for row in rows]

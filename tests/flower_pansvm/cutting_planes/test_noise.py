@@ -78,6 +78,7 @@ def test_numbers_are_normal() -> None:
 
 
 @pytest.mark.parametrize("heaviest", [1.0, 3.0])
+@pytest.mark.slow
 def test_noise_of_all_sites_together_has_the_size_it_should_have(
     question: Question, noise: Noise, heaviest: float
 ) -> None:

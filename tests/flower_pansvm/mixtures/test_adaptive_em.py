@@ -66,6 +66,7 @@ def test_em_comes_to_where_scikit_learn_comes_to(diagonal: bool) -> None:
 
 @pytest.mark.parametrize("components", [1, 3, 12])
 @pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.slow
 def test_three_clouds_are_three_components_wherever_it_starts(components: int, seed: int) -> None:
     X = clouds(seed)
     start = first_model(X, False, seed, components)

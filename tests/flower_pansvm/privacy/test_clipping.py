@@ -44,6 +44,7 @@ numbers = st.floats(allow_nan=True, allow_infinity=True)
     arrays(np.float64, (3, 2), elements=numbers),
     numbers,
 )
+@pytest.mark.slow
 def test_no_map_makes_a_row_longer(
     X: np.ndarray, vectors: np.ndarray, tables: np.ndarray, frequencies: np.ndarray, linear: float
 ) -> None:

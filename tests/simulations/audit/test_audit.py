@@ -286,6 +286,7 @@ def three_groups(tmp_path: Path) -> str:
     ("method", "min_cluster", "smallest"),
     [("k-means", 1, 6), ("k-means", 7, 7), ("random", 1, None)],
 )
+@pytest.mark.slow
 def test_the_smallest_cluster(
     method: str, min_cluster: int, smallest: int | None, three_groups: str, tmp_path: Path
 ) -> None:

@@ -138,6 +138,7 @@ def test_a_table_that_does_not_fit_says_why_and_all_else_too(tmp_path: Path) -> 
 @given(
     st.lists(st.sampled_from(["4711.25", "secret", "", "-999", "0", "2014-01-02"]), min_size=3, max_size=30)
 )
+@pytest.mark.slow
 def test_no_finding_shows_a_cell(tmp_path_factory: pytest.TempPathFactory, cells: list[str]) -> None:
     labels = ["4711", "secretly"] * len(cells)
     frame = pd.DataFrame({"a": cells, "b": cells[::-1], "label": labels[: len(cells)]})

@@ -52,6 +52,7 @@ def test_every_run_has_settings_that_work_and_every_number_of_the_paper_a_place(
         ("lin-table-5", ("Ep2", "Ep3, all columns")),
     ],
 )
+@pytest.mark.slow
 def test_tables_4_and_5_are_the_papers(
     name: str, rows: tuple[str, str], shared_data: Path, tmp_path: Path
 ) -> None:

@@ -38,6 +38,7 @@ def test_every_table_and_figure_is_there() -> None:
 
 
 @pytest.mark.parametrize("name", LU)
+@pytest.mark.slow
 def test_every_run_has_settings_that_work(name: str) -> None:
     what = all_reproductions()[name]()
     assert 1 <= what.quick_repeats <= what.repeats

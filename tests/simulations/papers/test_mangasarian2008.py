@@ -43,6 +43,7 @@ def test_the_heart_set_has_the_paper_s_rows_and_majority(shared_data: Path, tmp_
 
 
 @pytest.mark.parametrize("what", [SHARED, IDEAL, ALONE])
+@pytest.mark.slow
 def test_a_fold_of_each_way_is_better_than_chance(
     what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -68,6 +68,7 @@ def test_what_is_odd_about_the_tables_is_found(result: dict[str, Any]) -> None:
     assert result["site_names"] == ["site-000", "site-001", "site-002"]
 
 
+@pytest.mark.slow
 def test_noisy_counts_say_how_noisy_they_are(tmp_path: Path) -> None:
     two = finished(tmp_path / "two", data="breast_cancer", strategy="dp-svm", epsilon=4.0)
     assert two["count_noise"] > 0.5

@@ -225,6 +225,7 @@ def test_other_settings_are_refused_by_name(tmp_path: Path) -> None:
         run(in_process_grid(other), other, tmp_path)
 
 
+@pytest.mark.slow
 def test_a_damaged_entry_is_named(tmp_path: Path) -> None:
     settings = make_settings(data="wine", sites=3)
     stop_before(6, settings, tmp_path)

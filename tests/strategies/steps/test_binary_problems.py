@@ -90,6 +90,7 @@ def test_one_versus_one_predicts_as_scikit_learn_does(pool: Pool) -> None:
         assert np.mean(said == expected) >= 0.97
 
 
+@pytest.mark.slow
 def test_one_versus_all_predicts_as_scikit_learn_does(pool: Pool) -> None:
     settings = make_settings(data="digits", sites=3, landmarks="60", tol=1e-3)
     strategy = train_in_process(settings)
@@ -102,6 +103,7 @@ def test_one_versus_all_predicts_as_scikit_learn_does(pool: Pool) -> None:
     assert len(strategy.training.progress) == 10
 
 
+@pytest.mark.slow
 def test_two_classes_make_one_problem_whether_one_versus_all_or_one_versus_one() -> None:
     models = [
         train_in_process(make_settings(landmarks="20", multi_class=multi_class)).model.sha256()
@@ -172,6 +174,7 @@ def test_small_and_large_C_reach_the_tolerance(C: float, pool: Pool) -> None:
     check_against_svc(state, rows.mapped(strategy.model), y, np.ones(len(y)))
 
 
+@pytest.mark.slow
 def test_a_very_large_C_ends_at_a_usable_model_and_says_what_is_missing(
     shared_data: Any, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -160,6 +160,7 @@ def training(
     log_start=st.floats(-3, 6),
     weights=st.tuples(st.floats(0.01, 50), st.floats(0.01, 50)),
 )
+@pytest.mark.slow
 def test_no_site_breaks_the_bounds_of_a_message_wherever_it_is_asked(
     seed: int, rows: int, rank: int, log_size: float, log_start: float, weights: tuple[float, float]
 ) -> None:
