@@ -37,7 +37,7 @@ def test_few_round_trips_and_no_row_isolated_with_the_papers_settings(
     one: PaperSet, preset: str, more: int, shared_data: Path, tmp_path: Path
 ) -> None:
     settings = paper_settings(
-        one, one.data, data_dir=str(shared_data), preset=preset, audit=True, out=str(tmp_path)
+        one, one.data, data_dir=str(shared_data), preset=preset, audit=True, out=str(tmp_path), tol=1e-3
     )
     (state,) = run(in_process_grid(settings), settings, tmp_path).training.progress
     assert state.gap <= (1e-3 if preset == "exact" else max(1e-3, min(1.5 * state.noise, 5e-3)))
@@ -54,8 +54,8 @@ def test_a9a_takes_few_rounds_and_is_as_accurate_as_a_central_svc(shared_data: P
     )
     exact, strategy = (train_in_process(replace(settings, preset=preset)) for preset in ("exact", "private"))
     assert exact.training.progress[0].rounds <= 7
-    # With so many rows the landmarks say less of the curvature than the rows would: 15 to 19 with five seeds.
-    assert strategy.training.progress[0].rounds <= 20
+    # 3 to 6 with six seeds.
+    assert strategy.training.progress[0].rounds <= 9
     cells, labels = load_svmlight_file(str(shared_data / "a9a.t.libsvm.gz"), n_features=123)
     X = pd.DataFrame(cells.toarray(), columns=strategy.model.feature_names_in_)
     accuracy = np.mean(strategy.model.predict(X) == labels)

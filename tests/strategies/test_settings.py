@@ -279,6 +279,14 @@ def test_blurred_rows(blur: str, rank: int, sites: int, rows: int) -> None:
     assert make_settings(blur=blur).blurred_rows(rank, sites) == rows
 
 
+@pytest.mark.parametrize(
+    ("changes", "tolerance"),
+    [({}, 0.02), ({"preset": "exact"}, 1e-3), ({"preset": "paper"}, 1e-3), ({"tol": 1e-4}, 1e-4)],
+)
+def test_private_stops_earlier_unless_it_is_told_when(changes: dict[str, Any], tolerance: float) -> None:
+    assert make_settings(**changes).tolerance == tolerance
+
+
 def test_positive_labels() -> None:
     assert make_settings().positive_labels == ()
     assert make_settings(positive=" 3, 4 ,,malignant").positive_labels == ("3", "4", "malignant")

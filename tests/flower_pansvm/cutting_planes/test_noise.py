@@ -164,21 +164,23 @@ def test_where_bounds_may_be_off_the_optimum_may_be_as_far_away_as_that_allows()
 
 
 @pytest.mark.parametrize(
-    ("gap", "noise", "met"),
+    ("tol", "gap", "noise", "met"),
     [
-        (9e-4, 0.0, True),
-        (1.1e-3, 0.0, False),
-        (2.9e-3, 2e-3, True),
-        (3.1e-3, 2e-3, False),
-        (5.1e-3, 4e-3, False),
-        (-0.1, 0.04, True),
-        (-0.1, 0.06, False),
+        (1e-3, 9e-4, 0.0, True),
+        (1e-3, 1.1e-3, 0.0, False),
+        (1e-3, 2.9e-3, 2e-3, True),
+        (1e-3, 3.1e-3, 2e-3, False),
+        (1e-3, 5.1e-3, 4e-3, False),
+        (0.02, 0.019, 0.04, True),
+        (0.02, 0.021, 0.04, False),
+        (1e-3, -0.1, 0.04, True),
+        (1e-3, -0.1, 0.06, False),
     ],
 )
 def test_bounds_have_met_where_the_gap_is_small_or_little_more_than_little_noise(
-    gap: float, noise: float, met: bool, monkeypatch: pytest.MonkeyPatch
+    tol: float, gap: float, noise: float, met: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     progress = Progress(Problem("", 3, 10.0, 1.0, Pair(1, REST)))
     progress.upper, progress.lower = 1.0, 1.0 - gap
     monkeypatch.setattr(Progress, "noise", noise)
-    assert progress.met(1e-3) == met
+    assert progress.met(tol) == met
