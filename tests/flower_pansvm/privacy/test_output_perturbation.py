@@ -126,10 +126,11 @@ def test_the_cost_in_the_ledger_is_at_least_the_renyi_divergence(
     shift: list[float], epsilon: float, order: float
 ) -> None:
     """Of Laplace noise, known in closed form (Mironov 2017, Proposition 6), for the furthest that weights may move."""
-    moved, size = np.abs(shift), len(shift)
-    length = float(np.linalg.norm(moved))
+    size, largest = len(shift), max(map(abs, shift))
+    # Squares of the tiniest numbers would be 0.
+    moved = np.abs(shift) / (largest or 1.0)
     # In scales: sensitivity is sqrt(size) times the 2-norm.
-    t = moved / length * epsilon / math.sqrt(size) if length > 0 else moved
+    t = moved / (np.linalg.norm(moved) or 1.0) * epsilon / math.sqrt(size)
     a = order
     logs = np.logaddexp(math.log(a / (2 * a - 1)) + (a - 1) * t, math.log((a - 1) / (2 * a - 1)) - a * t) / (
         a - 1
