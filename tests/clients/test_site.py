@@ -89,6 +89,7 @@ def run(config: dict[str, Any]) -> PanSVM:
 
 
 @pytest.mark.parametrize("config", [{}, pytest.param({"data": "wine"}, marks=pytest.mark.slow)], ids=str)
+@pytest.mark.slow
 def test_rows_mapped_in_blocks_train_the_same_model(
     config: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -96,6 +96,7 @@ def test_what_the_coordinator_has_is_what_the_sites_hold(runs: dict[str, tuple[S
     assert np.linalg.norm(origin.cuts.a[0] - y @ F) <= blurred
 
 
+@pytest.mark.slow
 def test_the_step_is_made_of_the_derivatives_of_what_is_missed(
     runs: dict[str, tuple[Settings, Path]],
 ) -> None:

@@ -107,6 +107,7 @@ def test_accuracy_counts_labels_as_the_schema_writes_them(pansvm: Run, trained: 
         ({"chol": 1e15}, "number above 1e.12 in column 'chol'"),
     ],
 )
+@pytest.mark.slow
 def test_predict_refuses(pansvm: Run, trained: Path, change: dict[str, object], told: str) -> None:
     ward(seed=2).assign(**change).to_csv("rows.csv", index=False)
     code, out, err = pansvm("predict", trained, "rows.csv")

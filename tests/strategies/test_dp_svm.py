@@ -263,6 +263,7 @@ def kill(grid: InProcessGrid, trip: int, *, before: bool) -> None:
 
 @pytest.mark.parametrize("before", [True, False])
 @pytest.mark.parametrize("trip", [1, 2, 3, 4, 5])
+@pytest.mark.slow
 def test_the_ledgers_show_all_that_was_sent_to_a_coordinator_that_was_killed(
     trip: int, before: bool, files: list[Path], hospitals: MakeGrid, tmp_path: Path, state_home: Path
 ) -> None:

@@ -176,6 +176,7 @@ def test_training_rows_of_one_class_are_an_error(write_table: WriteTable) -> Non
         trained(settings_of(data=write_table(X, y), test_fraction=0.9, sites=2, min_sites=2))
 
 
+@pytest.mark.slow
 def test_the_combined_model_is_better_than_the_mean_of_the_weak_ones(table: str) -> None:
     """On sites of which each has some of the clouds; scored on all sites' test rows."""
     settings = settings_of(data=table, split="feature:x0", risk_bounds="1", perturbation=0.0)
@@ -250,6 +251,7 @@ def test_no_row_and_nothing_else_is_in_what_a_site_discloses(table: str) -> None
 
 
 @pytest.mark.parametrize("scaling", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.slow
 def test_a_site_shares_once_a_run(scaling: bool, table: str) -> None:
     """In other units the same question would be about other groups of the same rows."""
     settings = settings_of(data=table)

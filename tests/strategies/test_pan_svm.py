@@ -195,6 +195,7 @@ def test_reported_figures_are_those_of_the_model_on_the_held_out_rows(trained: P
         ("australian", {"kernel": "poly", "degree": 2, "coef0": 1.0, "C": 0.01}),
     ],
 )
+@pytest.mark.slow
 def test_auc_is_right_however_close_the_decision_values_are(
     data: str, config: dict[str, object], request: pytest.FixtureRequest
 ) -> None:

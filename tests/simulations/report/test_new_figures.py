@@ -44,6 +44,7 @@ def test_counts_add_up(result: dict[str, Any]) -> None:
     assert result["count_noise"] == 0
 
 
+@pytest.mark.slow
 def test_groups_hold_all_test_patients_and_are_not_small(result: dict[str, Any]) -> None:
     (groups,) = result["decision_groups"]
     confusion = np.array(result["confusion"])

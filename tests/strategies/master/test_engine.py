@@ -231,6 +231,7 @@ def test_it_is_as_good_as_libsvm_and_its_bounds_are_true_in_every_round(C: float
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
+@pytest.mark.slow
 def test_with_blur_the_bounds_are_as_true(C: float) -> None:
     data = [make() for make in DATA]
     federation = dealt_out(data, [C] * len(data))
