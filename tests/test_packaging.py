@@ -141,8 +141,8 @@ def test_a_hospital_joins_with_the_core_alone(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("package", "arguments", "extra"),
     [
-        pytest.param("typer", ["--help"], "simulation", marks=pytest.mark.slow),
-        pytest.param("jinja2", ["report", "folder"], "report", marks=pytest.mark.slow),
+        ("typer", ["--help"], "simulation"),
+        ("jinja2", ["report", "folder"], "report"),
         ("piqp", ["run", "--engine", "in-process"], "coordinator"),
     ],
 )
@@ -162,8 +162,8 @@ def test_a_command_without_its_extra_names_it(
 @pytest.mark.parametrize(
     ("package", "to"),
     [
-        pytest.param("onnx", "onnx", marks=pytest.mark.slow),
-        pytest.param("onnxruntime", "onnx", marks=pytest.mark.slow),
+        ("onnx", "onnx"),
+        ("onnxruntime", "onnx"),
         ("skops", "skops"),
     ],
 )

@@ -88,7 +88,7 @@ def run(config: dict[str, Any]) -> PanSVM:
     return train_in_process(make_settings(landmarks="25", preset="exact", **config))
 
 
-@pytest.mark.parametrize("config", [{}, pytest.param({"data": "wine"}, marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("config", [{}, {"data": "wine"}], ids=str)
 @pytest.mark.slow
 def test_rows_mapped_in_blocks_train_the_same_model(
     config: dict[str, Any], monkeypatch: pytest.MonkeyPatch

@@ -66,8 +66,8 @@ def test_a9a_takes_few_rounds_and_is_as_accurate_as_a_central_svc(shared_data: P
 @pytest.mark.parametrize(
     ("data", "config"),
     [
-        pytest.param("dna", {"C": 10.0, "landmarks": "200"}, marks=pytest.mark.slow),
-        pytest.param("vowel", {"C": 10.0}, marks=pytest.mark.slow),
+        ("dna", {"C": 10.0, "landmarks": "200"}),
+        ("vowel", {"C": 10.0}),
         ("lung-cancer", {"min_cluster": 1, "test_fraction": 0.0}),
     ],
 )

@@ -249,9 +249,7 @@ def test_probabilities_and_chosen_penalties_come_with_a_selection(table: str) ->
     assert proba.sum(axis=1) == pytest.approx(1.0)
 
 
-@pytest.mark.parametrize(
-    "strategy", [pytest.param("voted-wrapper", marks=pytest.mark.slow), "filter-wrapper"]
-)
+@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
 @pytest.mark.slow
 def test_hospitals_with_their_usual_pins_select(
     strategy: str, hospital_files: list[Path], hospitals: Callable[..., Any]
@@ -324,9 +322,7 @@ def unfiltered(strategy: str) -> dict[str, str]:
     return {"strategy": strategy, **(filters if strategy == "filter-wrapper" else {})}
 
 
-@pytest.mark.parametrize(
-    "strategy", [pytest.param("voted-wrapper", marks=pytest.mark.slow), "filter-wrapper"]
-)
+@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
 @pytest.mark.slow
 def test_constant_columns_are_the_first_to_go(strategy: str, write_table: Write) -> None:
     X, y = some_rows()
@@ -340,9 +336,7 @@ def test_a_table_of_constants_is_refused(write_table: Write) -> None:
         select(strategy="filter-wrapper", data=write_table(np.ones((60, 3)), np.arange(60) % 2))
 
 
-@pytest.mark.parametrize(
-    "strategy", ["voted-wrapper", "svm-rfe", pytest.param("filter-wrapper", marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize("strategy", ["voted-wrapper", "svm-rfe", "filter-wrapper"])
 @pytest.mark.slow
 def test_of_identical_features_the_later_one_goes_first(strategy: str, write_table: Write) -> None:
     X, y = some_rows(features=4)

@@ -102,7 +102,7 @@ def test_five_sites_remove_the_same_features_as_a_central_selection(
 
 @pytest.mark.parametrize(
     "strategy",
-    ["voted-wrapper", "filter-wrapper", *(pytest.param(name, marks=pytest.mark.slow) for name in SINGLE)],
+    ["voted-wrapper", "filter-wrapper", *SINGLE],
 )
 @pytest.mark.slow
 def test_five_sites_remove_the_same_features_of_a_small_table(

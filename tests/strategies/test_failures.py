@@ -319,8 +319,9 @@ def test_whatever_the_protocol_a_run_goes_on(protocol: dict[str, str | int], tas
         ("warm_start", 1),
         ("cuts", 3),
         ("scores", 1),
-        *(pytest.param(*early, marks=pytest.mark.slow) for early in (("landmarks", 1), ("cuts", 1))),
-        pytest.param("warm_start", 2, marks=pytest.mark.slow),
+        ("landmarks", 1),
+        ("cuts", 1),
+        ("warm_start", 2),
     ],
 )
 @pytest.mark.slow

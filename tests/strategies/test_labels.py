@@ -137,7 +137,8 @@ def test_rows_that_nobody_names_are_as_if_they_were_not_there(
     "strategy",
     [
         "filter-wrapper",
-        *(pytest.param(name, marks=pytest.mark.slow) for name in ("voted-wrapper", "svm-rfe")),
+        "voted-wrapper",
+        "svm-rfe",
     ],
 )
 @pytest.mark.slow

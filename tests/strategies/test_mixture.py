@@ -250,7 +250,7 @@ def test_no_row_and_nothing_else_is_in_what_a_site_discloses(table: str) -> None
         assert (told["weights"] * np.repeat(told["rows"], told["components"]) >= 4.9).all()
 
 
-@pytest.mark.parametrize("scaling", [pytest.param(False, marks=pytest.mark.slow), True])
+@pytest.mark.parametrize("scaling", [False, True])
 @pytest.mark.slow
 def test_a_site_shares_once_a_run(scaling: bool, table: str) -> None:
     """In other units the same question would be about other groups of the same rows."""

@@ -131,8 +131,8 @@ def test_the_best_point_is_trained_with(moons: str) -> None:
 @pytest.mark.parametrize(
     ("config", "expected"),
     [
-        pytest.param({"C": "auto", "gamma": "0.5"}, [(1.0, 0.5), (4.0, 0.5)], marks=pytest.mark.slow),
-        pytest.param({"C": 2.0, "gamma": "auto"}, [(2.0, 0.25), (2.0, 1.0)], marks=pytest.mark.slow),
+        ({"C": "auto", "gamma": "0.5"}, [(1.0, 0.5), (4.0, 0.5)]),
+        ({"C": 2.0, "gamma": "auto"}, [(2.0, 0.25), (2.0, 1.0)]),
         ({"C": "auto", "gamma": "auto"}, [(1.0, 0.25), (1.0, 1.0), (4.0, 0.25), (4.0, 1.0)]),
     ],
     ids=["C alone", "gamma alone", "both"],
@@ -160,9 +160,7 @@ def test_gamma_scale_is_that_of_all_rows_with_and_without_model_choice(moons: st
     assert gammas[0].kernel.gamma == pytest.approx(gammas[1].kernel.gamma)
 
 
-@pytest.mark.parametrize(
-    ("preset", "more"), [("exact", 5), pytest.param("private", 10, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("preset", "more"), [("exact", 5), ("private", 10)])
 @pytest.mark.slow
 def test_the_whole_grid_takes_few_round_trips(preset: str, more: int, moons: str) -> None:
     trips = {}
@@ -227,7 +225,7 @@ def test_rows_of_a_fold_have_no_part_in_its_models(
     assert np.abs(told.landmarks[1] - before.landmarks[1]).max() > 0.1
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", pytest.param("ovo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
 @pytest.mark.slow
 def test_a_fold_without_one_class_is_tried_all_the_same(
     multi_class: str, write_table: Callable[..., str]
@@ -252,9 +250,7 @@ def test_a_fold_without_one_class_is_tried_all_the_same(
     assert chosen(strategy).best.accuracy > 0.85
 
 
-@pytest.mark.parametrize(
-    ("preset", "least"), [("exact", 0.75), pytest.param("private", 0.75, marks=pytest.mark.slow)]
-)
+@pytest.mark.parametrize(("preset", "least"), [("exact", 0.75), ("private", 0.75)])
 @pytest.mark.parametrize("config", [{"class_weight": "balanced"}, {"multi_class": "ovo"}], ids=str)
 @pytest.mark.slow
 def test_a_class_of_a_single_row_is_missing_from_the_training_rows_of_its_fold(

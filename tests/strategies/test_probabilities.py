@@ -57,7 +57,7 @@ def test_probabilities_are_those_of_scikit_learns_calibration(
     assert log_loss(new.classes, ours) < 0.3
 
 
-@pytest.mark.parametrize("config", [{}, pytest.param({"data": "wine"}, marks=pytest.mark.slow)], ids=str)
+@pytest.mark.parametrize("config", [{}, {"data": "wine"}], ids=str)
 @pytest.mark.slow
 def test_they_cost_no_round_trip(config: dict[str, Any]) -> None:
     trips = {}

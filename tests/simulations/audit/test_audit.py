@@ -196,7 +196,7 @@ def test_by_default_the_factors_make_up_the_sums_but_for_noise_of_the_size_that_
         assert np.abs(numbers).max() < 6.0, name
 
 
-@pytest.mark.parametrize("at", [pytest.param(1, marks=pytest.mark.slow), 3])
+@pytest.mark.parametrize("at", [1, 3])
 @pytest.mark.slow
 def test_a_lost_site_has_no_part_in_later_sums(at: int, tmp_path: Path, received: list[Sums]) -> None:
     settings = make_settings(data="wine", sites=4, timeout=0.05, preset="exact", audit=True)
@@ -368,7 +368,7 @@ def test_without_it_nothing_is_kept_or_shown(pansvm: Run, tmp_path: Path) -> Non
     assert not (tmp_path / "out" / "transcript").exists()
 
 
-@pytest.mark.parametrize("from_the_start", [pytest.param(True, marks=pytest.mark.slow), False])
+@pytest.mark.parametrize("from_the_start", [True, False])
 @pytest.mark.slow
 def test_a_resumed_run_has_the_same_audit(
     from_the_start: bool, pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -485,7 +485,7 @@ def received_of_rows(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[Sums]]:
     return found
 
 
-@pytest.mark.parametrize("blur", ["auto", pytest.param("0", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("blur", ["auto", "0"])
 @pytest.mark.slow
 def test_the_factors_make_up_the_sums_of_a_selection(
     blur: str, small_table: str, tmp_path: Path, received_of_rows: dict[str, list[Sums]]
@@ -525,8 +525,8 @@ def test_the_factors_make_up_the_sums_of_a_selection(
     "settings",
     [
         {},
-        pytest.param({"kernel": "linear"}, marks=pytest.mark.slow),
-        pytest.param({"strategy": "filter-wrapper"}, marks=pytest.mark.slow),
+        {"kernel": "linear"},
+        {"strategy": "filter-wrapper"},
     ],
     ids=str,
 )

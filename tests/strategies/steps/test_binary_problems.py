@@ -112,7 +112,7 @@ def test_two_classes_make_one_problem_whether_one_versus_all_or_one_versus_one()
     assert models[0] == models[1]
 
 
-@pytest.mark.parametrize("multi_class", ["ovr", pytest.param("ovo", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
 @pytest.mark.slow
 def test_a_class_that_exists_at_one_site_only_is_learned(
     multi_class: str, write_table: Callable[..., str]
