@@ -188,9 +188,9 @@ def test_bounds_hold_where_they_are_as_tight_as_can_be() -> None:
 
 def test_all_problems_are_trained_in_the_same_round_trips() -> None:
     sites = Sites(0, 60, 4)
-    one = training(sites)
+    one = training(sites, tol=1e-3)
     states = one.train([np.empty((0, 5))] * 6)
-    assert all(state.gap <= make_settings().tolerance for state in states)
+    assert all(state.gap <= 1e-3 for state in states)
     assert len(sites.asked) == max(state.rounds for state in states) == len(one.questions)
     assert [len(past) for past in one.history] == [state.rounds for state in states]
     assert [past[-1] for past in one.history] == [(state.upper, state.lower) for state in states]
@@ -213,10 +213,10 @@ def test_the_presets_ask_as_they_say() -> None:
 def test_when_a_site_is_lost_it_begins_again_with_the_rows_of_the_others() -> None:
     sites = Sites(0, 60, 4)
     sites.lose_in = 3
-    one = training(sites)
+    one = training(sites, tol=1e-3)
     states = one.train([np.empty((0, 5))] * 6)
     assert sites.asked[:5] == [CUTS.name] * 3 + [ROWS.name, CUTS.name]
-    assert all(state.gap <= make_settings().tolerance for state in states)
+    assert all(state.gap <= 1e-3 for state in states)
     for state, problem in zip(states, one.problems, strict=True):
         assert state.problem.rows == problem.rows == weighted_rows(problem, sites.rows())
         F = np.vstack([sites.tables[name][0] for name in ("a", "c")])
