@@ -127,10 +127,10 @@ def _slope(question: CutsQuestion, terms: Terms, sites: int) -> float:
 
 def _height(question: CutsQuestion, terms: Terms, sites: int) -> float:
     """Bound losses, and heights with noise that is tilted: a row's are at most 1 + |w.f + b| <= 1 + 2 ||(w, b)||."""
-    longest = 0.0
-    for problem in question.questions():
-        # Rounded once, so that all sites and the coordinator find the very same bound.
-        longest = max([longest, *(math.fsum(point * point) for point in problem.points)])
+    points = [point for one in question.questions() for point in one.points]
+    about = np.array([point @ point for point in points])  # as each machine rounds: who may be the longest
+    near = np.flatnonzero(about >= (1 - 1e-9) * about.max(initial=0.0))
+    longest = max((math.fsum(points[i] ** 2) for i in near), default=0.0)  # rounded once: the same for all
     return _slope(question, terms, sites) * (1.0 + 2.0 * math.sqrt(longest))
 
 

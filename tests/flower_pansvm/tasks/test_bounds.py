@@ -1,5 +1,6 @@
 """Bounds are the same at both ends, hold for all honest rows, and leave sums exact enough."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -31,8 +32,8 @@ from strategies.steps import fitted_scaling
 from strategies.steps.packing import pack_duals, pack_problems, pack_questions
 
 
-def problem_of(weights: tuple[float, float] = (1.0, 1.0)) -> Problem:
-    return Problem("", 2, 10.0, 1.0, Pair(1, REST), weights=weights)
+def problem_of(weights: tuple[float, float] = (1.0, 1.0), rank: int = 2) -> Problem:
+    return Problem("", rank, 10.0, 1.0, Pair(1, REST), weights=weights)
 
 
 def cuts_asked(
@@ -151,6 +152,19 @@ def test_bounds_leave_room_for_the_losses_of_the_most_rows_and_tilted_noise(coor
     w, b = np.full(2, coordinate), coordinate
     assert bounds["loss"] >= 4 * MOST_ROWS * 3 * (1 + np.linalg.norm(w) + abs(b))
     assert bounds["m"] >= MOST_ROWS * 3 * (1 + np.linalg.norm([*w, b]))
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_bound_of_heights_is_that_of_the_longest_point_rounded_once(seed: int) -> None:
+    """Of points that are as long but for rounding, too: both ends have to find the same one."""
+    generator = np.random.default_rng(seed)
+    points = np.vstack([generator.permutation(generator.normal(size=40)) for _ in range(3)])
+    points = np.vstack([points, generator.permuted(np.tile(points[0], (30, 1)), axis=1)])
+    asked = pack_questions([problem_of(rank=39)], [Question(points, 1, np.zeros(40), 1.0, 39)])
+    (sent,) = asked.questions()
+    longest = max(math.fsum(point * point) for point in sent.points)
+    bounds = bounds_of(CUTS, asked, Terms(), 5)
+    assert bounds["m"] == bounds["loss"] == bounds["a"] * (1.0 + 2.0 * math.sqrt(longest))
 
 
 def test_heights_of_an_unbounded_kernel_are_without_bounds() -> None:
