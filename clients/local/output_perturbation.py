@@ -11,7 +11,8 @@ from clients.rows import Rows
 from clients.site import Site
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import confusion_counts, decision_histogram
-from flower_pansvm.cutting_planes.cuts import Draw, Labels, Question, cuts_at
+from flower_pansvm.cutting_planes.cuts import Draw, Labels, cuts_at
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, ValueRefusedError
 from flower_pansvm.tasks import output_perturbation as tasks
 

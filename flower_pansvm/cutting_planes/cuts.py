@@ -15,6 +15,7 @@ from typing import NamedTuple, Self
 import numpy as np
 
 from flower_pansvm.arrays import Floats, Ints, Singles
+from flower_pansvm.cutting_planes.question import Question
 
 BLOCK = 4096  # rows that are mapped at a time: the map of all rows of a large site would not fit into memory
 
@@ -30,19 +31,6 @@ Mapped = Callable[[slice | Ints], Floats]
 
 Draw = Callable[[str, int], Floats]
 """``draw(purpose, count)`` returns secret random numbers from [0, 1), the same for the same purpose."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked of one problem in one round trip."""
-
-    points: Floats  # (T, rank + 1): where cutting planes are wanted, weights w and, last, the bias b
-    blur: int  # rows nearest the margin, at each site, whose c is drawn at random; 0 for the paper's cuts
-    centre: Floats  # (rank + 1,): where the curvature of the loss is wanted
-    width: float = 1.0  # distance from the margin, in z, up to which a row counts for the curvature
-    # Leading coordinates between which the curvature is wanted, or -1 for no curvature at all; of the coordinates after
-    # them only the diagonal is.
-    leading: int = -1
 
 
 @dataclass(frozen=True)
@@ -91,7 +79,7 @@ def cuts_at(
     in: c_i = 1 where y_i (w.f_i + b) < 1. Rows are mapped a block at a time, so that memory does not grow with them.
     """
     sums = [_Sums(*one) for one in zip(labels, questions, draw, strict=True)]
-    points = np.vstack([one.factors.looked_at for one in sums])
+    points = np.vstack([one.looked_at for one in questions])
     for block in blocks(len(labels[0].y)):
         _add_block(sums, points, mapped(block), block)
     for one in sums:
@@ -111,8 +99,8 @@ class Rough(NamedTuple):
     """
 
     rows: Singles  # (rows, rank): the block
-    values: Singles  # (points, rows): what is looked at of one problem lies together
-    off: Floats  # (points,)
+    values: Singles  # (looked at, rows): what is looked at of one problem lies together
+    off: Floats  # (looked at,)
 
     @classmethod
     def of(cls, F: Floats, points: Floats) -> Self:
@@ -137,8 +125,25 @@ class Rough(NamedTuple):
         return cls(rows, values, off)
 
     def at(self, points: slice) -> Self:
-        """Return those at some of the points."""
+        """Return those at some of what is looked at."""
         return self._replace(values=self.values[points], off=self.off[points])
+
+    def at_points(self, question: Question) -> tuple[Singles, Floats]:
+        """Return values, shape (T, rows), and how far off they may be at the points of the question looked at.
+
+        With c and e the values at both ends of a way, 3 roundings of each and that of a point to single precision put
+        (1 - share) c + share e off by at most 6 u (reach of c + reach of e); 16 u of them is 4 / (n + 2) of `off`.
+        """
+        way, share = question.way, question.share
+        if not len(share):
+            return self.values[: len(question.ends)], self.off[: len(question.ends)]
+        part = share.astype(np.float32)[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.values[way]
+            values *= part
+            values += (1 - part) * self.values[-1]
+        centre, end = self.off[-1], self.off[way]
+        return values, (1 - share) * centre + share * end + 4.0 / (self.rows.shape[1] + 3) * (centre + end)
 
 
 class Near(NamedTuple):
@@ -154,8 +159,6 @@ class RowFactors:
 
     def __init__(self, labels: Labels, question: Question, draw: Draw) -> None:
         self.labels, self.question, self.draw = labels, question, draw
-        # Where decisions are needed: the points, and the centre of a curvature; shape (T or T + 1, rank + 1).
-        self.looked_at = question.points
         # The rows nearest the margin so far, for each point: distance, row and the c they were counted with.
         count, kept = len(question.points), min(question.blur, int(np.count_nonzero(labels.y)))
         self.distance = np.full((kept, count), np.inf)
@@ -163,7 +166,6 @@ class RowFactors:
         self.counted = np.zeros((kept, count))
         self.jitter, self.everywhere = np.empty(0), np.empty(0)
         if question.leading >= 0:
-            self.looked_at = np.vstack([question.points, question.centre])
             # Two sums over all but one and the same row would give it away, too.
             key = f"curvature {question.width} {text_of(question.centre)}"
             self.jitter = 0.5 + draw(key, len(labels.y))
@@ -174,11 +176,11 @@ class RowFactors:
     def of_cuts(self, F: Floats, block: slice, rough: Rough) -> Near:
         """Return the rows of a block that have a part in the cuts.
 
-        ``rough`` is what is known of the decisions at `looked_at`. Mostly nearly all rows are so far from the margin
-        that they certainly are on one side of it: z is computed exactly for the others only.
+        ``rough`` is what is known of the decisions at `Question.looked_at`. Mostly nearly all rows are so far from the
+        margin that they certainly are on one side of it: z is computed exactly for the others only.
         """
         y, points = self.labels.y[block], self.question.points
-        values, off = rough.values[: len(points)], rough.off[: len(points)]
+        values, off = rough.at_points(self.question)
         with np.errstate(invalid="ignore"):  # 0 times infinite; it is replaced
             z = np.float32(1.0) - y.astype(np.float32) * values
         z[:, y == 0] = -np.inf
@@ -254,7 +256,7 @@ class _Sums:
         self.diagonal = np.zeros(rank - max(self.leading, 0))
 
     def add_cuts(self, F: Floats, block: slice, rough: Rough) -> None:
-        """Add a block of mapped rows, with the paper's c; ``rough`` is of `RowFactors.looked_at`."""
+        """Add a block of mapped rows, with the paper's c; ``rough`` as of `RowFactors.of_cuts`."""
         near = self.factors.of_cuts(F, block, rough)
         self._add(near.F, self.y[near.rows], near.c)
 
@@ -284,9 +286,9 @@ class _Sums:
 def _add_block(sums: Sequence[_Sums], points: Floats, F: Floats, block: slice) -> None:
     """Add a block of mapped rows to all sums; ``points`` are what is looked at of all of them, one after the other."""
     rough, curved = Rough.of(F, points), []
-    ends = np.cumsum([len(one.factors.looked_at) for one in sums])
-    for one, end in zip(sums, ends, strict=True):
-        own = rough.at(slice(end - len(one.factors.looked_at), end))
+    sizes = [len(one.factors.question.looked_at) for one in sums]
+    for one, size, end in zip(sums, sizes, np.cumsum(sizes), strict=True):
+        own = rough.at(slice(end - size, end))
         one.add_cuts(F, block, own)
         if one.leading >= 0:
             curved.append((one, one.factors.of_curvature(block, own)))

@@ -16,7 +16,8 @@ from typing import Self
 import numpy as np
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.cutting_planes.cuts import Cuts, Draw, Question, text_of
+from flower_pansvm.cutting_planes.cuts import Cuts, Draw, text_of
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.nystroem import NystromMap
 
 SLOPE = 0.7

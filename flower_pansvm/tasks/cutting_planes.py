@@ -11,8 +11,9 @@ from typing import Self
 import numpy as np
 
 from flower_pansvm.arrays import Bools, Floats, Ints, Singles
-from flower_pansvm.cutting_planes.cuts import EVERYWHERE, Answer, Question
+from flower_pansvm.cutting_planes.cuts import EVERYWHERE, Answer
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.tasks.limits import HEADROOM, LARGEST_RESCALED, MOST_ROWS, UNKNOWN
@@ -84,26 +85,52 @@ WARM_START = Task("warm_start", "train", ProblemsQuestion, WarmStartAnswer, sinc
 
 @dataclass(frozen=True)
 class CutsQuestion(ProblemsQuestion):
-    """A question for each problem, see :class:`flower_pansvm.cutting_planes.cuts.Question`."""
+    """A question for each problem, see :class:`flower_pansvm.cutting_planes.question.Question`."""
 
-    points: Singles  # (sum of count * (rank + 1),): where cutting planes are wanted
-    count: Ints  # (problems,): number of points, and so on
+    ends: Singles  # (sum of count * (rank + 1),)
+    count: Ints  # (problems,): number of ends, and so on
     blur: Ints
     width: Floats
     leading: Ints
-    centres: Singles  # of the problems whose ``leading`` is not negative
+    points: Ints  # number of points on the ways, 0 if the ends are the points
+    way: Ints  # (sum of points,)
+    share: Floats  # (sum of points,)
+    centres: Singles  # of the problems that need theirs
 
     def questions(self) -> list[Question]:
         """Return the question of each problem."""
-        sizes = self.rank + 1
-        points = pieces(self.points.astype(np.float64), self.count * sizes)
-        centres = pieces(self.centres.astype(np.float64), np.where(self.leading >= 0, sizes, 0))
+        sizes, on_ways = self.rank + 1, np.cumsum(self.points)[:-1]
+        centred = np.where((self.leading >= 0) | (self.points > 0), sizes, 0)
+        if not self._fits(self.count * sizes, centred):
+            raise FederationError(
+                "A request for cutting planes has other points than it should, or they lie on no way. Start a new run."
+            )
+        ends = pieces(self.ends.astype(np.float64), self.count * sizes)
+        centres = pieces(self.centres.astype(np.float64), centred)
+        ways, shares = np.split(self.way, on_ways), np.split(self.share, on_ways)
         return [
-            Question(points[i].reshape(-1, size), int(blur), centres[i], float(width), int(leading))
+            Question(
+                ends[i].reshape(-1, size),
+                int(blur),
+                centres[i],
+                float(width),
+                int(leading),
+                ways[i],
+                shares[i],
+            )
             for i, (size, blur, width, leading) in enumerate(
                 zip(sizes, self.blur, self.width, self.leading, strict=True)
             )
         ]
+
+    def _fits(self, ends: Ints, centres: Ints) -> bool:
+        found = [part.size for part in (self.ends, self.centres, self.way, self.share)]
+        if found != [sizes.sum() for sizes in (ends, centres, self.points, self.points)]:
+            return False
+        if min(ends.min(), self.points.min()) < 0:
+            return False
+        known = (self.way >= 0) & (self.way < np.repeat(self.count, self.points))
+        return bool((known & (self.share >= 0) & (self.share <= 1)).all())
 
 
 def flat(parts: Sequence[Floats]) -> Floats:
@@ -126,8 +153,11 @@ def _slope(question: CutsQuestion, terms: Terms, sites: int) -> float:
 
 
 def _height(question: CutsQuestion, terms: Terms, sites: int) -> float:
-    """Bound losses, and heights with noise that is tilted: a row's are at most 1 + |w.f + b| <= 1 + 2 ||(w, b)||."""
-    points = [point for one in question.questions() for point in one.points]
+    """Bound losses, and heights with noise that is tilted: a row's are at most 1 + |w.f + b| <= 1 + 2 ||(w, b)||.
+
+    No point on a way is longer than both of its ends, but for rounding.
+    """
+    points = [point for one in question.questions() for point in one.looked_at]
     about = np.array([point @ point for point in points])  # as each machine rounds: who may be the longest
     near = np.flatnonzero(about >= (1 - 1e-9) * about.max(initial=0.0))
     longest = max((math.fsum(points[i] ** 2) for i in near), default=0.0)  # rounded once: the same for all

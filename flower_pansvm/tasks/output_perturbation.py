@@ -41,7 +41,7 @@ PUBLIC_ROWS = Task(
 
 @dataclass(frozen=True)
 class RffCutsQuestion:
-    """Asks for cutting planes, see :class:`flower_pansvm.cutting_planes.cuts.Question`; there is no bias."""
+    """Asks for cutting planes, see :class:`flower_pansvm.cutting_planes.question.Question`; there is no bias."""
 
     points: Singles  # (T, coordinates)
     centre: Singles  # (coordinates,)

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Cuts, Question
+from flower_pansvm.cutting_planes.cuts import Cuts
 from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import NO_FOLD
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import Pair, signs

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flower_pansvm.cutting_planes.cuts import Question
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.fourier_map import BINS, CONSTANT, LEAST_LENGTH, FourierMap
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP, FeatureMapBroadcast

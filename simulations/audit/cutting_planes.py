@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from clients.gate.blur import draw_of
 from clients.local.cutting_planes import fewest_blurred, labels_of
 from clients.site import Site
-from flower_pansvm.cutting_planes.cuts import Question
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP
 from simulations.audit.parts_in_cuts import parts_in_cuts
 from simulations.audit.phase import PHASES, Factors, Phase

@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Draw, Labels, Mapped, Question, Rough, RowFactors, blocks
+from flower_pansvm.cutting_planes.cuts import Draw, Labels, Mapped, Rough, RowFactors, blocks
+from flower_pansvm.cutting_planes.question import Question
 
 
 def parts_in_cuts(mapped: Mapped, labels: Labels, question: Question, draw: Draw) -> NDArray[np.float64]:
@@ -12,7 +13,7 @@ def parts_in_cuts(mapped: Mapped, labels: Labels, question: Question, draw: Draw
     signed, v = np.zeros((rows, len(question.points))), np.zeros((rows, int(question.leading >= 0)))
     for block in blocks(rows):
         F = mapped(block)
-        rough = Rough.of(F, factors.looked_at)
+        rough = Rough.of(F, question.looked_at)
         near = factors.of_cuts(F, block, rough)
         signed[near.rows] = near.c
         if question.leading >= 0:

@@ -14,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from flower_pansvm.cutting_planes.cuts import Answer, Question
+from flower_pansvm.cutting_planes.cuts import Answer
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from strategies.master.progress import Progress
 from strategies.single_precision import in_single_precision
 
@@ -119,5 +120,5 @@ def _sendable(question: Question) -> Question:
     A cutting plane is as good there as anywhere near, and sums at a point are of that very point.
     """
     return replace(
-        question, points=in_single_precision(question.points), centre=in_single_precision(question.centre)
+        question, ends=in_single_precision(question.ends), centre=in_single_precision(question.centre)
     )

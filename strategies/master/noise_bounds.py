@@ -5,8 +5,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Question
 from flower_pansvm.cutting_planes.noise import HEIGHT, Noise
+from flower_pansvm.cutting_planes.question import Question
 
 CERTAIN = 3.0
 """The bounds are said to be off by at most so many standard deviations."""

@@ -5,8 +5,9 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Duals, Question
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Duals
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.models.errors import TrainingError
 from strategies.master.master import MasterSolution, solve_master
 from strategies.master.noise_bounds import bounds_off, likely_error

@@ -26,9 +26,6 @@ TRUST: tuple[float, ...] = (0.01, 0.1, 1.0)
 WIDER_TRUST: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
 """The same where the curvature is a guess: nobody knows how far it holds, so more is tried."""
 
-STEPS = (0.3, 0.6, 1.0)
-"""Shares of the way to each minimiser at which the sites are asked."""
-
 NEAREST_CUTS = 30
 """Cuts taken into account besides those that hold up the master's solution: the highest at the best point."""
 
@@ -63,7 +60,7 @@ class TrustedCurvature:
                 self.roots.append(_Root(block, diagonal, coupled, tau * C))
 
 
-def proximal_points(
+def proximal_targets(
     best: NDArray[np.float64],
     cuts: Cuts,
     beta: NDArray[np.float64],
@@ -71,7 +68,7 @@ def proximal_points(
     C: float,
     rows: float,
 ) -> NDArray[np.float64]:
-    """Return points on the ways from the best point to the minimisers for every trust in the curvature.
+    """Return the minimisers for every trust in the curvature.
 
     Parameters
     ----------
@@ -88,19 +85,18 @@ def proximal_points(
 
     Returns
     -------
-    ndarray of shape (points, rank + 1)
+    ndarray of shape (minimisers, rank + 1)
         Fewer, perhaps none, where a decomposition or a quadratic program fails.
     """
     heights = cuts.m - cuts.a @ best[:-1] - cuts.d * best[-1]
     used = beta > 0
     used[np.argsort(-heights)[:NEAREST_CUTS]] = True
     slopes = np.column_stack([cuts.a[used], cuts.d[used]])
-    points = [np.empty((0, len(best)))]
+    targets = [np.empty((0, len(best)))]
     for root in curvature.roots:
         with suppress(LinAlgError, TrainingError):
-            target = _minimiser(best, slopes, heights[used], root, C, rows)
-            points.append(best + np.array(STEPS)[:, None] * (target - best))
-    return np.vstack(points)
+            targets.append(_minimiser(best, slopes, heights[used], root, C, rows)[None, :])
+    return np.vstack(targets)
 
 
 def _minimiser(

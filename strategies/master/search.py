@@ -10,16 +10,20 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Answer, Question
+from flower_pansvm.cutting_planes.cuts import Answer
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from strategies.master.curvature import curvature_matrix, curvature_size
 from strategies.master.guessed_curvature import guessed_curvature
 from strategies.master.progress import Progress
-from strategies.master.proximal import TRUST, WIDER_TRUST, TrustedCurvature, proximal_points
+from strategies.master.proximal import TRUST, WIDER_TRUST, TrustedCurvature, proximal_targets
 
 LINE, LINE_WITH_NOISE = (0.1, 5), (0.02, 8)
 """The shortest step on the line, and how many there are in geometric progression from it to 1, unless another number is
 wanted. Shorter steps than the first hardly ever lead to a better point where the sums have no noise."""
+
+STEPS = (0.3, 0.6, 1.0)
+"""Shares of the way to each proximal point at which the sites are asked."""
 
 FIRST_WIDTH, LAST_WIDTH, NARROWING = 3.0, 0.1, 0.5
 """Width of the zone around the margin whose rows make up the curvature, in the first round and at the least, and the
@@ -82,15 +86,18 @@ class PointSearch:
         self.gap = progress.gap
         self.width = max(LAST_WIDTH, NARROWING * self.width)
         best, master, problem = progress.best, progress.master, progress.problem
-        steps = line_steps(self.points if stalled else 1, problem.noise is not None)
-        points = line_points(best, np.append(master.w, master.b), steps)
+        shares = [line_steps(self.points if stalled else 1, problem.noise is not None)]
+        ends = np.append(master.w, master.b)[None, :]
         self._learn_curvature(progress, question, answer, numbers)
         if self.curvature is not None:
-            found = proximal_points(
+            found = proximal_targets(
                 best, progress.believed_cuts(), master.beta, self.curvature, problem.C, problem.rows
             )
-            points = np.vstack([points, found])
-        return Question(points, self.blurred, best, self.width, self._wanted(problem, numbers))
+            ends, shares = np.vstack([ends, found]), [*shares, *[np.array(STEPS)] * len(found)]
+        way, share = np.repeat(np.arange(len(ends)), [len(part) for part in shares]), np.concatenate(shares)
+        if (share == 1.0).all():
+            way, share = way[:0], share[:0]  # the ends are the points, and nothing is asked on the way
+        return Question(ends, self.blurred, best, self.width, self._wanted(problem, numbers), way, share)
 
     def _wanted(self, problem: Problem, numbers: int) -> int:
         """Return of how many leading coordinates the sites are to tell the curvature; -1 for none at all."""
@@ -125,21 +132,12 @@ class PointSearch:
 
 
 def line_steps(points: int | None, noise: bool) -> NDArray[np.float64]:
-    """Return the shares of the way on the line, shape (points,): the last is 1; None for the usual number."""
+    """Return the shares of the way on the line, shape (points,): the last is 1; None for the usual number.
+
+    They are the steps of Algorithm 3, line 3, all at once.
+    """
     first, usual = LINE_WITH_NOISE if noise else LINE
     return np.geomspace(1.0, first, usual if points is None else points)[::-1]
-
-
-def line_points(
-    best: NDArray[np.float64], target: NDArray[np.float64], steps: NDArray[np.float64]
-) -> NDArray[np.float64]:
-    """Return best + s (target - best) for every step s: Algorithm 3, line 3, for all k at once.
-
-    Returns
-    -------
-    ndarray of shape (steps, rank + 1)
-    """
-    return best + steps[:, None] * (target - best)
 
 
 def leading_coordinates(rank: int, numbers: int) -> int:

@@ -26,7 +26,8 @@ def warm_start(opened: Opened) -> Problems:
 @CHECKS.register(CUTS.name)
 def cuts(opened: Opened) -> Problems:
     """Yield what cannot be of cutting planes: any c in [0, 1] for each row gives one that is nowhere above the loss."""
-    questions, rank, count = opened.question.questions(), opened.question.rank, opened.question.count
+    questions, rank = opened.question.questions(), opened.question.rank
+    count = np.array([question.count for question in questions])
     points, pairs = (int(count.sum()),), zip(rank, opened.question.leading, strict=True)
     curvature = sum(curvature_size(int(one), int(leading)) for one, leading in pairs)
     yield from opened.misshapen(
@@ -40,7 +41,7 @@ def cuts(opened: Opened) -> Problems:
         or (-opened.sums["d"] > opened.sums["m"] * (1 + ROUNDING) + opened.off("d", "m")).any()
     ):
         yield "'d' is larger than 'm'"
-    if opened.exceeds("m", np.repeat(opened.question.problem_rows, opened.question.count)):
+    if opened.exceeds("m", np.repeat(opened.question.problem_rows, count)):
         yield "'m' has more rows than the problem"
     answers = unpack_answers(CutsAnswer(**opened.sums), questions)
     for question, answer in zip(questions, answers, strict=True):

@@ -8,8 +8,9 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Answer, Question
+from flower_pansvm.cutting_planes.cuts import Answer
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.multiclass import REST
 from flower_pansvm.tasks.cutting_planes import CUTS
 from flower_pansvm.tasks.scaling import ROWS

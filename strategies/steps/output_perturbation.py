@@ -9,8 +9,9 @@ from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import BINS
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.multiclass import REST, Pair

@@ -9,8 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Duals, Question
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Duals
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.tasks.cutting_planes import CutsAnswer, CutsQuestion, ProblemsQuestion, flat, pieces
 from flower_pansvm.tasks.selection import SupportQuestion
 from strategies.master.curvature import curvature_size
@@ -25,12 +26,15 @@ def pack_questions(problems: Sequence[Problem], questions: Sequence[Question]) -
     """Return one question for each problem."""
     return CutsQuestion(
         **_fields_of(problems),
-        points=flat([question.points for question in questions]).astype(np.float32),
-        count=np.array([len(question.points) for question in questions]),
+        ends=flat([question.ends for question in questions]).astype(np.float32),
+        count=np.array([len(question.ends) for question in questions]),
         blur=np.array([question.blur for question in questions]),
         width=np.array([question.width for question in questions], dtype=np.float64),
         leading=np.array([question.leading for question in questions]),
-        centres=flat([question.centre for question in questions if question.leading >= 0]).astype(np.float32),
+        points=np.array([len(question.share) for question in questions]),
+        way=np.concatenate([question.way for question in questions]),
+        share=flat([question.share for question in questions]),
+        centres=flat([question.centre for question in questions if question.needs_centre]).astype(np.float32),
     )
 
 
@@ -48,8 +52,8 @@ def pack_duals(problems: Sequence[Problem], duals: Sequence[Duals], *, blur: boo
 
 def unpack_answers(sums: CutsAnswer, questions: Sequence[Question]) -> list[Answer]:
     """Return the answer to each of the questions."""
-    counts = np.array([len(question.points) for question in questions])
-    ranks = np.array([question.points.shape[1] - 1 for question in questions])
+    counts = np.array([question.count for question in questions])
+    ranks = np.array([question.ends.shape[1] - 1 for question in questions])
     sizes = [curvature_size(rank, question.leading) for rank, question in zip(ranks, questions, strict=True)]
     a = pieces(sums.a, counts * ranks)
     d, m, loss = (pieces(part, counts) for part in (sums.d, sums.m, sums.loss))

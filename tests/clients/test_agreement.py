@@ -19,9 +19,10 @@ from clients.gate.slots import own_slots
 from clients.rows import test_rows as held_out
 from clients.site import Site
 from flower_pansvm import records
-from flower_pansvm.cutting_planes.cuts import Duals, Question
+from flower_pansvm.cutting_planes.cuts import Duals
 from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError, TableError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair

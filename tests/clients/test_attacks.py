@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from clients.rows import test_rows as held_out
 from flower_pansvm import records
-from flower_pansvm.cutting_planes.cuts import Cuts, Question
+from flower_pansvm.cutting_planes.cuts import Cuts
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import FederationError, SettingError, SumError, TableError
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP, FeatureMapBroadcast

@@ -16,7 +16,8 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from clients.rows import test_rows as held_out
-from flower_pansvm.cutting_planes.cuts import Answer, Labels, Question, cuts_at
+from flower_pansvm.cutting_planes.cuts import Answer, Labels, cuts_at
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.schema import class_names
 from flower_pansvm.tasks.joining import JOIN

@@ -11,8 +11,8 @@ from clients.gate import answering
 from clients.gate.blur import Noised
 from clients.gate.door import leave
 from clients.gate.private import Private
-from flower_pansvm.cutting_planes.cuts import Question
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.tasks.cutting_planes import CUTS, WARM_START

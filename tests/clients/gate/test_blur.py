@@ -14,9 +14,10 @@ from scipy.stats import kstest
 from clients.gate.blur import KEY_FILE, SECRET, add_noise, draw_for, draw_of
 from clients.site import Site
 from flower_pansvm import records
-from flower_pansvm.cutting_planes.cuts import Cuts, Question
+from flower_pansvm.cutting_planes.cuts import Cuts
 from flower_pansvm.cutting_planes.noise import HEIGHT, Noise
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair

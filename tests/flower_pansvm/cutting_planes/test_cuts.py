@@ -10,14 +10,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes import cuts as module
-from flower_pansvm.cutting_planes.cuts import (
-    EVERYWHERE,
-    Answer,
-    Cuts,
-    Labels,
-    Question,
-    cuts_at,
-)
+from flower_pansvm.cutting_planes.cuts import EVERYWHERE, Answer, Cuts, Labels, cuts_at
+from flower_pansvm.cutting_planes.question import Question
 from strategies.master.curvature import curvature_matrix, curvature_size
 
 Matrix = NDArray[np.float64]
@@ -466,5 +460,5 @@ def test_the_blurred_rows_are_the_same_whatever_is_asked_besides(seed: int, rows
             for asked in (points, point[None, :])
         )
         for factors in (together, alone):
-            factors.of_cuts(F, slice(0, 2 * rows), module.Rough.of(F, factors.looked_at))
+            factors.of_cuts(F, slice(0, 2 * rows), module.Rough.of(F, factors.question.looked_at))
         assert sorted(together.nearest[:, t]) == sorted(alone.nearest[:, 0])

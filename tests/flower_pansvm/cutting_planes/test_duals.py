@@ -9,8 +9,9 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from flower_pansvm.cutting_planes.cuts import Duals, Labels, Question, cuts_at, row_duals
+from flower_pansvm.cutting_planes.cuts import Duals, Labels, cuts_at, row_duals
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.multiclass import REST, Pair
 from strategies.master.engine import solve
 from strategies.master.progress import Progress

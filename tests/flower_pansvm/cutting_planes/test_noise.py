@@ -5,7 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy.stats import kstest
 
-from flower_pansvm.cutting_planes.cuts import Cuts, Question
+from flower_pansvm.cutting_planes.cuts import Cuts
 from flower_pansvm.cutting_planes.noise import (
     HEIGHT,
     SLOPE,
@@ -15,6 +15,7 @@ from flower_pansvm.cutting_planes.noise import (
     rows_to_blur,
 )
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
 from strategies.master.noise_bounds import bounds_off, largest_noise

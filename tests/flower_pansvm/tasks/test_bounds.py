@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 from clients.app import TASKS
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
-from flower_pansvm.cutting_planes.cuts import Duals, Question
+from flower_pansvm.cutting_planes.cuts import Duals
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.scaling import moments
@@ -162,7 +163,7 @@ def test_the_bound_of_heights_is_that_of_the_longest_point_rounded_once(seed: in
     points = np.vstack([points, generator.permuted(np.tile(points[0], (30, 1)), axis=1)])
     asked = pack_questions([problem_of(rank=39)], [Question(points, 1, np.zeros(40), 1.0, 39)])
     (sent,) = asked.questions()
-    longest = max(math.fsum(point * point) for point in sent.points)
+    longest = max(math.fsum(point * point) for point in sent.looked_at)
     bounds = bounds_of(CUTS, asked, Terms(), 5)
     assert bounds["m"] == bounds["loss"] == bounds["a"] * (1.0 + 2.0 * math.sqrt(longest))
 

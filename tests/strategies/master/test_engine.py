@@ -14,8 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Draw, Labels, Question, Rough, RowFactors, cuts_at
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Draw, Labels, Rough, RowFactors, cuts_at
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.multiclass import REST, Pair
@@ -483,7 +484,7 @@ def test_a_useless_start_does_no_harm() -> None:
 def factors(F: Matrix, labels: Labels, question: Question, site: int) -> Matrix:
     """Return a site's c, shape (rows, points)."""
     rows = RowFactors(labels, question, of_site(site))
-    near = rows.of_cuts(F, slice(0, len(F)), Rough.of(F, question.points))
+    near = rows.of_cuts(F, slice(0, len(F)), Rough.of(F, question.looked_at))
     c = np.zeros((len(F), len(question.points)))
     c[near.rows] = near.c
     changed, change = rows.blurred()

@@ -8,14 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts
 from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.multiclass import REST, Pair
 from strategies.master.curvature import curvature_size
 from strategies.master.master import MasterSolution
 from strategies.master.progress import Progress
-from strategies.master.proximal import STEPS, TRUST, WIDER_TRUST
+from strategies.master.proximal import TRUST, WIDER_TRUST
 from strategies.master.search import (
     FIRST_WIDTH,
     LAST_WIDTH,
@@ -23,9 +24,9 @@ from strategies.master.search import (
     LINE_WITH_NOISE,
     PATIENCE,
     PATIENCE_WITH_NOISE,
+    STEPS,
     PointSearch,
     leading_coordinates,
-    line_points,
     line_steps,
 )
 
@@ -79,12 +80,6 @@ def test_without_a_start_the_origin_alone_is_asked() -> None:
     assert question.centre.tolist() == [0.0] * 4
 
 
-def test_line_points() -> None:
-    best, target = np.array([1.0, 2.0, 0.0]), np.array([3.0, 0.0, 1.0])
-    found = line_points(best, target, np.array([0.0, 0.5, 1.0]))
-    assert found.tolist() == [[1.0, 2.0, 0.0], [2.0, 1.0, 0.5], [3.0, 0.0, 1.0]]
-
-
 @pytest.mark.parametrize("points", [1, 2, 8])
 def test_after_a_stall_points_lie_on_the_line_to_the_masters_solution(points: int) -> None:
     found = questions([0.5, 0.5], PointSearch(points, 0), numbers=0)[2].points
@@ -95,7 +90,9 @@ def test_after_a_stall_points_lie_on_the_line_to_the_masters_solution(points: in
     assert steps[-1] == pytest.approx(1.0)
     if points > 1:
         assert steps[0] == pytest.approx(LINE[0])
-        assert np.ptp(np.diff(np.log(steps[:, 0]))) == pytest.approx(0.0), "in geometric progression"
+        assert np.ptp(np.diff(np.log(steps[:, 0]))) == pytest.approx(0.0, abs=1e-5), (
+            "in geometric progression"
+        )
 
 
 def test_noise_takes_more_and_shorter_steps() -> None:
@@ -110,10 +107,18 @@ def test_without_a_stall_the_masters_solution_itself_is_the_only_point_of_the_li
     assert found.tolist() == [[3.0, 0.0, 1.0, 1.5]]
 
 
+def test_where_all_points_are_ends_of_ways_the_centre_need_not_be_told() -> None:
+    for stalled, gaps in ((False, [0.5]), (True, [0.5, 0.5])):
+        question = questions(gaps, PointSearch(8, 0), numbers=0)[-1]
+        assert question.needs_centre == stalled
+
+
 def test_with_a_curvature_there_are_proximal_points_besides() -> None:
     question = questions([0.5, 0.5], PointSearch(6, 0))[2]
     assert len(question.points) == 6 + len(TRUST) * len(STEPS)
     assert question.centre.tolist() == [1.0, 2.0, 0.0, 0.5], "the best point"
+    for way in range(1, len(TRUST) + 1):
+        assert question.share[question.way == way].tolist() == list(STEPS)
     assert len(questions([0.5, 0.5], PointSearch(6, 0), numbers=RANK)[2].points) == 6
 
 

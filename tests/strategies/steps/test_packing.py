@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flower_pansvm import records
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Question
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
+from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.tasks.cutting_planes import CutsAnswer
 from strategies.master.curvature import curvature_size
@@ -42,8 +43,13 @@ def dialogues(draw: st.DrawFn) -> tuple[list[Problem], list[Question], list[Answ
     for problem in asked:
         rank, count, leading = problem.rank, draw(st.integers(1, 4)), draw(st.integers(-1, problem.rank))
         blur, width = draw(st.integers(0, 9)), draw(positive)
-        *points, centre = rng.normal(size=(count + 1, rank + 1)).astype(np.float32).astype(np.float64)
-        questions.append(Question(np.array(points), blur, centre, width, leading))
+        *ends, centre = (
+            rng.normal(size=(draw(st.integers(1, 4)) + 1, rank + 1)).astype(np.float32).astype(np.float64)
+        )
+        on_ways = draw(st.booleans())
+        way, share = rng.integers(0, len(ends), count * on_ways), rng.random(count * on_ways)
+        questions.append(Question(np.array(ends), blur, centre, width, leading, way, share))
+        count = questions[-1].count
         a, (d, m, loss) = rng.normal(size=(count, rank)), rng.normal(size=(3, count))
         answers.append(Answer(Cuts(a, d, m, loss), rng.normal(size=curvature_size(rank, leading))))
     return asked, questions, answers
@@ -78,7 +84,7 @@ def test_questions_survive_the_message(dialogue: tuple[list[Problem], list[Quest
     for one, other in zip(found, questions, strict=True):
         assert same(one.points, other.points)
         assert (one.blur, one.width, one.leading) == (other.blur, other.width, other.leading)
-        if other.leading >= 0:
+        if other.needs_centre:
             assert same(one.centre, other.centre)
 
 

@@ -1,0 +1,111 @@
+"""Points on ways: where they are, what a site knows of them from the ends, and what is no way at all."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from flower_pansvm.cutting_planes.cuts import Labels, Rough, cuts_at
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.cutting_planes.question import Question
+from flower_pansvm.errors import FederationError
+from flower_pansvm.multiclass import REST, Pair
+from strategies.steps.packing import pack_questions
+
+seeds = st.integers(0, 10**6)
+
+
+def drawn(purpose: str, count: int) -> NDArray[np.float64]:
+    return np.random.default_rng(list(purpose.encode())).random(count)
+
+
+def on_ways(seed: int, *, rank: int = 5, size: float = 1.0, leading: int = -1) -> Question:
+    """Return a question with ends, shares and a centre such as travel: in single precision."""
+    rng = np.random.default_rng(seed)
+    *ends, centre = (size * rng.normal(size=(4, rank + 1))).astype(np.float32).astype(np.float64)
+    way, share = rng.integers(0, 3, 7), rng.choice([0.0, 0.1, 0.3, 0.6, 1.0], 7)
+    return Question(np.array(ends), 2, centre, 1.0, leading, way, share)
+
+
+def test_points_lie_at_their_share_of_the_way_from_the_centre() -> None:
+    ends = np.array([[3.0, 0.0, 1.0], [-1.0, 2.0, 4.0]])
+    way, share = np.array([0, 0, 0, 1]), np.array([0.0, 0.5, 1.0, 0.25])
+    found = Question(ends, 0, np.array([1.0, 2.0, 0.0]), way=way, share=share)
+    assert found.points.tolist() == [[1.0, 2.0, 0.0], [2.0, 1.0, 0.5], [3.0, 0.0, 1.0], [0.5, 2.0, 1.0]]
+    assert found.count == 4
+    assert found.looked_at.tolist() == [*ends.tolist(), [1.0, 2.0, 0.0]]
+
+
+@pytest.mark.parametrize("leading", [-1, 2])
+def test_without_shares_the_ends_are_the_points(leading: int) -> None:
+    ends = np.array([[3.0, 0.0, 1.0], [-1.0, 2.0, 4.0]])
+    found = Question(ends, 0, np.ones(3), leading=leading)
+    assert found.points is ends
+    assert found.count == 2
+    assert len(found.looked_at) == 2 + (leading >= 0), "the centre is looked at for the curvature alone"
+
+
+@given(seeds)
+def test_ends_are_met_and_single_precision_holds_all_points(seed: int) -> None:
+    question = on_ways(seed)
+    points = question.points
+    assert (points == points.astype(np.float32)).all()
+    assert (points[question.share == 1.0] == question.ends[question.way[question.share == 1.0]]).all()
+    assert (points[question.share == 0.0] == question.centre).all()
+
+
+@given(seeds, st.floats(-6, 6), st.floats(-6, 6), st.integers(1, 60))
+def test_decisions_on_the_way_are_off_by_no_more_than_is_told(
+    seed: int, log_rows: float, log_points: float, rank: int
+) -> None:
+    question = on_ways(seed, rank=rank, size=10.0**log_points)
+    F, points = 10.0**log_rows * np.random.default_rng(seed).normal(size=(20, rank)), question.points
+    values, off = Rough.of(F, question.looked_at).at_points(question)
+    error = np.abs(values.T - (F @ points[:, :-1].T + points[:, -1]))
+    assert (2.0 * error <= off).all(), "half of it is for the rounding of z"
+    w, b = question.looked_at[:, :-1], question.looked_at[:, -1]
+    reach = np.linalg.norm(F, axis=1).max() * np.linalg.norm(w, axis=1).max() + np.abs(b).max()
+    assert (off <= 1e-4 * (1.0 + reach)).all()
+
+
+@given(seeds, st.integers(-1, 3))
+def test_sums_are_those_at_the_points_themselves(seed: int, leading: int) -> None:
+    question = on_ways(seed, leading=leading)
+    plain = Question(question.points, 2, question.centre, 1.0, leading)
+    rng = np.random.default_rng(seed)
+    F, labels = rng.normal(size=(40, 5)), Labels(rng.choice([-1.0, 0.0, 1.0], 40), rng.random(40))
+    found, expected = (
+        cuts_at(lambda rows: F[rows], [labels], [one], [drawn])[0] for one in (question, plain)
+    )
+    for name in ("a", "d", "m", "loss"):
+        assert getattr(found.cuts, name) == pytest.approx(getattr(expected.cuts, name), abs=1e-12)
+    assert found.curvature == pytest.approx(expected.curvature, rel=1e-4, abs=1e-5)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"way": np.array([0, 3])},  # there are three ends
+        {"way": np.array([0, -1])},
+        {"share": np.array([0.5, 1.5])},
+        {"share": np.array([0.5, -0.1])},
+        {"share": np.array([0.5, np.nan])},
+        {"share": np.array([0.5])},
+        {"points": np.array([3])},
+        {"points": np.array([-2])},
+        {"points": np.array([0])},
+        {"ends": np.ones(17, dtype=np.float32)},
+        {"count": np.array([-3])},
+        {"centres": np.ones(5, dtype=np.float32)},
+        {"rank": np.array([10**9])},
+    ],
+)
+def test_points_on_no_way_are_refused(change: dict[str, NDArray[np.float64]]) -> None:
+    two = Question(np.ones((3, 6)), 1, np.zeros(6), way=np.array([0, 2]), share=np.array([0.5, 1.0]))
+    packed = pack_questions([Problem("", 5, 10.0, 1.0, Pair(1, REST))], [two])
+    assert packed.questions()[0].points.tolist() == two.points.tolist()
+    with pytest.raises(FederationError, match="lie on no way"):
+        replace(packed, **change).questions()
