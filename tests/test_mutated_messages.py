@@ -331,7 +331,7 @@ def test_the_runs_have_every_task(record: Any) -> None:
 
 
 @pytest.mark.usefixtures("_bounded")
-@pytest.mark.parametrize("count", [5, pytest.param(100, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [5, pytest.param(50, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("run", RUNS)
 def test_the_coordinator_ends_with_a_clear_error_or_goes_on(run: str, count: int, record: Any) -> None:
     settings, grid = record(run)

@@ -152,7 +152,7 @@ def synthetic_of(
     if settings.preset != "private":
         return None
     variances = scaled.variances()
-    return synthetic_rows(feature_map, variances if features is None else variances[features])
+    return synthetic_rows(feature_map, variances if features is None else variances[features], scaled.rows)
 
 
 def with_rows(problem: Problem, settings: SvmSettings, rows: NDArray[np.float64]) -> Problem:

@@ -10,8 +10,10 @@ from numpy.typing import NDArray
 from flower_pansvm.arrays import Singles
 from flower_pansvm.nystroem import NystromMap
 
-EACH = 10
-"""Synthetic rows of a landmark."""
+EACH, MOST_EACH, ROWS_FOR_ONE = 10, 40, 100
+"""Synthetic rows of a landmark, at least and at most, and how many of the sites' rows there have to be for one more.
+
+More tell no more where rows are few, whose curvature has chance in it, too."""
 
 MOST_CELLS = 400_000
 """Cells of all synthetic rows together, but for one row of each landmark: with thousands of columns each landmark has
@@ -22,7 +24,7 @@ LEAST_SPREAD = 0.2
 may spread as far as the rows themselves; then the moments say nothing of it."""
 
 
-def synthetic_rows(feature_map: NystromMap, variances: NDArray[np.float64]) -> Singles:
+def synthetic_rows(feature_map: NystromMap, variances: NDArray[np.float64], rows: int) -> Singles:
     """Return synthetic rows, mapped, in single precision: around each landmark as many.
 
     Each column of a row deviates from the landmark by a normal number of its own, whose variance is what the landmarks
@@ -34,6 +36,8 @@ def synthetic_rows(feature_map: NystromMap, variances: NDArray[np.float64]) -> S
         The landmarks and the map.
     variances : ndarray of shape (features,)
         Variance of each scaled feature over the rows of all sites.
+    rows : int
+        How many rows that are.
 
     Returns
     -------
@@ -41,7 +45,8 @@ def synthetic_rows(feature_map: NystromMap, variances: NDArray[np.float64]) -> S
     """
     landmarks = feature_map.landmarks
     spread = np.sqrt(np.maximum(variances - landmarks.var(axis=0), LEAST_SPREAD * variances))
-    each = min(EACH, max(1, MOST_CELLS // landmarks.size))
+    each = min(max(EACH, rows // (ROWS_FOR_ONE * len(landmarks))), MOST_EACH)
+    each = min(each, max(1, MOST_CELLS // landmarks.size))
     around = np.repeat(landmarks, each, axis=0)
     around += spread * np.random.default_rng(0).normal(size=around.shape)
     return feature_map.transform(around).astype(np.float32)

@@ -1,4 +1,4 @@
-"""``pansvm run`` on Flower's simulation engine and in process: one and the same model."""
+"""``pansvm run`` on Flower's simulation engine and in process: one and the same model and audit."""
 
 import json
 import subprocess
@@ -9,25 +9,38 @@ import pytest
 
 EVERYTHING = [
     *("C=auto", "C-grid=1,8", "cv-folds=3", "probability=true", "multi-class=ovo"),
-    "landmark-method=federated-k-means",
+    *("landmark-method=federated-k-means", "preset=exact", "blur=0"),
 ]
 
 
 @pytest.mark.slow
-def test_both_engines_give_the_same_model(tmp_path: Path) -> None:
+def test_both_engines_give_the_same_model_and_audit(tmp_path: Path) -> None:
     results = []
     for engine in ("simulation", "in-process"):
         out = tmp_path / engine
-        command = [sys.executable, "-m", "simulations", "run", "--engine", engine, "--out", str(out)]
+        command = [
+            sys.executable,
+            "-m",
+            "simulations",
+            "run",
+            "--engine",
+            engine,
+            "--out",
+            str(out),
+            "--audit",
+        ]
         command += ["--data", "wine", *(word for setting in EVERYTHING for word in ("--set", setting))]
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, done.stderr
         assert "test accuracy" in done.stdout
+        assert "audit: smallest cluster 5 rows" in done.stdout
+        assert not (out / "transcript").exists()
         results.append(json.loads((out / "result.json").read_text()))
     there, here = results
     assert there["accuracy"] >= 0.9
-    for same in ("model_sha256", "round_trips", "accuracy", "objective", "chosen", "disclosed"):
+    for same in ("model_sha256", "round_trips", "accuracy", "objective", "chosen", "disclosed", "audit"):
         assert there[same] == here[same]
+    assert there["audit"]["isolated_by_pairs"] > 0
 
 
 @pytest.mark.slow

@@ -10,9 +10,9 @@ from strategies.registry import all_strategies
 from strategies.settings import make_settings
 
 STRATEGIES = list(all_strategies())
-ON_THE_ENGINE = ("pan-svm", "voted-wrapper", "dp-svm", "mixture", "ssvd")
-"""Strategies that are run on Flower's engine too: with masked sums, selection, noise and budgets, and disclosed values.
-What the others send is of the same kinds."""
+ON_THE_ENGINE = ("pan-svm", "dp-svm")
+"""Strategies that are run on Flower's engine too: with masked sums and noise, and with budgets. What the others send is
+of the same kinds; disclosed values are seen in tests/strategies/test_deployment.py."""
 
 
 def takes_seconds(strategy: str) -> bool:

@@ -2,8 +2,6 @@
 
 import itertools
 import json
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -417,32 +415,6 @@ def test_the_default_preset_isolates_nobody_with_the_papers_settings(
     )  # fmt: skip
     assert found.isolated_by_pairs == found.isolated_by_quads == 0
     assert found.looked_at_by_quads == sum(found.sums.values())
-
-
-@pytest.mark.slow
-def test_both_engines_give_the_same_audit(tmp_path: Path) -> None:
-    found = []
-    for engine in ("simulation", "in-process"):
-        out = tmp_path / engine
-        command = [
-            sys.executable,
-            "-m",
-            "simulations",
-            "run",
-            "--engine",
-            engine,
-            "--out",
-            str(out),
-            "--audit",
-        ]
-        command += ["--set", "preset=exact", "--set", "blur=0"]
-        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
-        assert done.returncode == 0, done.stderr
-        assert "audit: smallest cluster 5 rows" in done.stdout
-        found.append(json.loads((out / "result.json").read_text())["audit"])
-        assert not (out / "transcript").exists()
-    assert found[0] == found[1]
-    assert found[0]["isolated_by_pairs"] > 0
 
 
 # Feature selection

@@ -68,7 +68,7 @@ JOBS: dict[str, dict[str, Any]] = {
     "one versus one with probabilities": {"multi_class": "ovo", "probability": True, "cv_folds": 2},
     "federated landmarks": {"landmark_method": "federated-k-means"},
     "voted wrapper": {"strategy": "voted-wrapper", "step": "0.7", "cv_folds": 2},
-    "filter and wrapper": {"strategy": "filter-wrapper", "filter_welch": "3", "candidates": 2, "cv_folds": 2},
+    "filter and wrapper": {"strategy": "filter-wrapper", "filter_welch": "3", "step": "0.7", "cv_folds": 2},
     "model choice": {"C": "auto", "C_grid": "1,16", "cv_folds": 2},
     "model choice, random landmarks": {
         "C": "auto",
