@@ -46,7 +46,7 @@ class Question:
         """Whether anything is asked at the centre or on the way from it."""
         return self.leading >= 0 or len(self.share) > 0
 
-    @property
+    @cached_property
     def looked_at(self) -> Floats:
         """Where a site has to know its decisions, shape (any, rank + 1): the ends and, if needed, last the centre."""
         return np.vstack([self.ends, self.centre]) if self.needs_centre else self.ends

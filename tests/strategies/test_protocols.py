@@ -21,12 +21,10 @@ OTHERS = [
 ]
 PAILLIER = {"aggregation": "paillier", "key_bits": 2048}
 JOBS: dict[str, dict[str, Any]] = {
-    "everything": {
+    "pairs of classes": {
         "multi_class": "ovo",
         "class_weight": "balanced",
         "probability": True,
-        "C": "auto",
-        "C_grid": "0.5,1",
         "cv_folds": 2,
     },
     "one versus all": {"tol": 1e-3},
