@@ -118,7 +118,7 @@ class Rough(NamedTuple):
             over="ignore", invalid="ignore"
         ):  # what single precision cannot hold, `off` does not vouch for
             rows, narrow = F.astype(np.float32), points.astype(np.float32)
-            longest = math.sqrt(np.einsum("ij,ij->i", rows, rows).max(initial=0.0))
+            longest = math.sqrt(np.vecdot(rows, rows).max(initial=0.0))
             values = narrow[:, :-1] @ rows.T + narrow[:, -1:]
         reach = longest * np.linalg.norm(points[:, :-1], axis=1) + np.abs(points[:, -1]) + 1.0
         off: Floats = 4.0 * (points.shape[1] + 2) * 2.0**-24 * reach
