@@ -10,9 +10,9 @@ from strategies.registry import all_strategies
 from strategies.settings import make_settings
 
 STRATEGIES = list(all_strategies())
-ON_THE_ENGINE = ("pan-svm", "dp-svm")
-"""Strategies that are run on Flower's engine too: with masked sums and noise, and with budgets. What the others send is
-of the same kinds; disclosed values are seen in tests/strategies/test_deployment.py."""
+ON_THE_ENGINE = ("dp-svm",)
+"""Strategies that are run on Flower's engine here: those with budgets. What the others send is of the same kinds as what
+pan-svm and ssvd send, for which tests/simulations/test_engines.py and tests/strategies/test_deployment.py see to it."""
 
 
 def takes_seconds(strategy: str) -> bool:
