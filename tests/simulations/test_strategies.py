@@ -11,8 +11,8 @@ from strategies.settings import make_settings
 
 STRATEGIES = list(all_strategies())
 ON_THE_ENGINE = ("dp-svm",)
-"""Strategies that are run on Flower's engine here: those with budgets. What others send is of the kinds that pan-svm sends
-in tests/simulations/test_engines.py, and ssvd in tests/strategies/test_deployment.py."""
+"""Strategies that are run on Flower's engine here: those with budgets. What others send is of the kinds that pan-svm
+sends in tests/simulations/test_engines.py, and ssvd in tests/strategies/test_deployment.py."""
 
 
 def takes_seconds(strategy: str) -> bool:
