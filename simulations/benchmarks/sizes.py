@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from matplotlib.figure import Figure
+from matplotlib.ticker import EngFormatter, LogLocator, StrMethodFormatter
 
 from flower_pansvm.terms import Scalar
 from simulations.benchmarks.silence import SilentGrid
@@ -103,7 +104,10 @@ def plot(found: Mapping[str, Sequence[Size]], file: Path) -> None:
         for axes, (what, sizes) in zip(line, found.items(), strict=True):
             values = [getattr(size, what) for size in sizes]
             axes.loglog(values, [getattr(size, figure_of) for size in sizes], marker="o")
-            axes.set_xticks(values, labels=[f"{value:,}" for value in values])
+            axes.set_xticks(values)
+            axes.xaxis.set_major_formatter(EngFormatter(sep=""))  # 300k, 1M
+            axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+            axes.yaxis.set_major_formatter(StrMethodFormatter("{x:g}"))
             axes.minorticks_off()
             axes.grid(alpha=0.3)
             axes.spines[["top", "right"]].set_visible(False)

@@ -6,6 +6,7 @@ of the loss suggests besides (:mod:`.proximal`), and every cutting plane that co
 """
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -94,10 +95,9 @@ class PointSearch:
                 best, progress.believed_cuts(), master.beta, self.curvature, problem.C, problem.rows
             )
             ends, shares = np.vstack([ends, found]), [*shares, *[np.array(STEPS)] * len(found)]
-        way, share = np.repeat(np.arange(len(ends)), [len(part) for part in shares]), np.concatenate(shares)
-        if (share == 1.0).all():
-            way, share = way[:0], share[:0]  # the ends are the points, and nothing is asked on the way
-        return Question(ends, self.blurred, best, self.width, self._wanted(problem, numbers), way, share)
+        return Question(
+            ends, self.blurred, best, self.width, self._wanted(problem, numbers), *points_on(shares)
+        )
 
     def _wanted(self, problem: Problem, numbers: int) -> int:
         """Return of how many leading coordinates the sites are to tell the curvature; -1 for none at all."""
@@ -138,6 +138,14 @@ def line_steps(points: int | None, noise: bool) -> NDArray[np.float64]:
     """
     first, usual = LINE_WITH_NOISE if noise else LINE
     return np.geomspace(1.0, first, usual if points is None else points)[::-1]
+
+
+def points_on(ways: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return way and share of each point (:class:`Question`) from the shares on each way; none where all are ends."""
+    share = np.concatenate(ways)
+    if (share == 1.0).all():
+        return np.empty(0, dtype=np.int64), np.empty(0)
+    return np.repeat(np.arange(len(ways)), [len(part) for part in ways]), share
 
 
 def leading_coordinates(rank: int, numbers: int) -> int:
