@@ -287,8 +287,8 @@ def ask_again(settings: Settings, grid: Recorder, one: Recorded, content: Record
 @pytest.mark.parametrize(
     ("kind", "group", "part", "value", "reason"),
     [
-        ("train.cuts", "inputs", "leading", 10**6, "asked for more than|other points"),
-        ("train.cuts", "inputs", "leading", 2**62, "asked for more than|other points"),
+        ("train.cuts", "inputs", "leading", 10**6, "asked for more than"),
+        ("train.cuts", "inputs", "leading", 2**62, "asked for more than"),
         ("train.warm_start", "inputs", "rank", 10**9, "asked for more than|not those"),
         ("train.moments", "broadcast.schema", "folds", 2**31, "too few rows for"),
         ("train.landmarks", "inputs", "slots", 0, "landmark slots"),
@@ -298,13 +298,27 @@ def test_a_few_bytes_do_not_ask_for_gigabytes(
     kind: str, group: str, part: str, value: int, reason: str, record: Any
 ) -> None:
     settings, grid = record("training")
-    one = next(one for one in grid.recorded[3] if one.message_type == kind)
+    one = [one for one in grid.recorded[3] if one.message_type == kind][-1]
     content, values = mutations.copied(one.content), records.get(one.content, group)
     values[part] = np.full_like(values[part], value) if isinstance(values[part], np.ndarray) else value
     records.put(content, group, values)
     reply = ask_again(settings, grid, one, content)
     assert reply.has_error()
     assert re.search(reason, reply.error.reason)
+
+
+@pytest.mark.usefixtures("_bounded")
+@pytest.mark.parametrize("points", [10**5, 10**6])
+def test_many_points_on_a_way_are_refused_before_there_is_room_for_them(points: int, record: Any) -> None:
+    settings, grid = record("training")
+    one = [one for one in grid.recorded[3] if one.message_type == "train.cuts"][-1]
+    content, values = mutations.copied(one.content), records.get(one.content, "inputs")
+    values["points"] = np.full_like(values["points"], points)
+    values["way"] = np.zeros(points * len(values["points"]), dtype=np.int64)
+    values["share"] = np.full(len(values["way"]), 0.5)
+    records.put(content, "inputs", values)
+    reply = ask_again(settings, grid, one, content)
+    assert "asked for more than" in reply.error.reason
 
 
 @pytest.mark.parametrize("run", ["training", "k-secure"])

@@ -13,7 +13,7 @@ from clients.gate.requests import asked_problems, check_size
 from clients.gate.terms import defends, least_blur
 from clients.site import Site
 from flower_pansvm.arrays import Floats, Ints
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Draw, Labels, cuts_at
+from flower_pansvm.cutting_planes.cuts import BLOCK, Answer, Cuts, Draw, Labels, cuts_at
 from flower_pansvm.cutting_planes.near_optimum import near_optima
 from flower_pansvm.cutting_planes.noise import noise_in, normal, rows_to_blur
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
@@ -63,8 +63,9 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> Noised[tasks.War
 def cuts(site: Site, question: tasks.CutsQuestion) -> Noised[tasks.CutsAnswer]:
     """Sum a, d, m, the hinge loss and its curvature over the site's rows (Algorithm 2, lines 4-8)."""
     problems, questions = asked_problems(site, question), question.questions()
-    sizes = [one.count * (problem.rank + 1.0) for problem, one in zip(problems, questions, strict=True)]
-    check_size(site, sum(sizes) + sum((max(one.leading, 0) + 1.0) ** 2 for one in questions))
+    numbers = sum(one.count * one.ends.shape[1] + (max(one.leading, 0) + 1.0) ** 2 for one in questions)
+    # Of the answer, and of decisions that are in memory at once.
+    check_size(site, max(numbers, max(one.count for one in questions) * float(BLOCK)))
     check_blurred(site, min(one.blur for one in questions))
     check_curvature(site, any(one.leading >= 0 for one in questions))
     questions = [
