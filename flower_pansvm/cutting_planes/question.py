@@ -9,7 +9,7 @@ from functools import cached_property
 
 import numpy as np
 
-from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.arrays import Floats, Ints, in_single_precision
 
 
 @dataclass(frozen=True)
@@ -38,8 +38,7 @@ class Question:
         if not len(self.share):
             return self.ends
         share = self.share[:, None]
-        between = (1.0 - share) * self.centre + share * self.ends[self.way]
-        return between.astype(np.float32).astype(np.float64)
+        return in_single_precision((1.0 - share) * self.centre + share * self.ends[self.way])
 
     @property
     def needs_centre(self) -> bool:

@@ -109,25 +109,16 @@ class CutsQuestion(ProblemsQuestion):
         centres = pieces(self.centres.astype(np.float64), centred)
         ways, shares = np.split(self.way, on_ways), np.split(self.share, on_ways)
         return [
-            Question(
-                ends[i].reshape(-1, size),
-                int(blur),
-                centres[i],
-                float(width),
-                int(leading),
-                ways[i],
-                shares[i],
-            )
-            for i, (size, blur, width, leading) in enumerate(
-                zip(sizes, self.blur, self.width, self.leading, strict=True)
+            Question(end.reshape(-1, size), int(blur), centre, float(width), int(leading), way, share)
+            for size, end, blur, centre, width, leading, way, share in zip(
+                sizes, ends, self.blur, centres, self.width, self.leading, ways, shares, strict=True
             )
         ]
 
     def _fits(self, ends: Ints, centres: Ints) -> bool:
         found = [part.size for part in (self.ends, self.centres, self.way, self.share)]
-        if found != [sizes.sum() for sizes in (ends, centres, self.points, self.points)]:
-            return False
-        if min(ends.min(), self.points.min()) < 0:
+        told = [sizes.sum() for sizes in (ends, centres, self.points, self.points)]
+        if found != told or min(ends.min(), self.points.min()) < 0:
             return False
         known = (self.way >= 0) & (self.way < np.repeat(self.count, self.points))
         return bool((known & (self.share >= 0) & (self.share <= 1)).all())

@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from flower_pansvm.arrays import in_single_precision
 from flower_pansvm.cutting_planes.cuts import Answer
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.cutting_planes.question import Question
 from strategies.master.progress import Progress
-from strategies.single_precision import in_single_precision
 
 MAX_ROUNDS = 1000
 """No training takes more round trips."""

@@ -87,16 +87,17 @@ class PointSearch:
         self.gap = progress.gap
         self.width = max(LAST_WIDTH, NARROWING * self.width)
         best, master, problem = progress.best, progress.master, progress.problem
-        shares = [line_steps(self.points if stalled else 1, problem.noise is not None)]
+        ways = [line_steps(self.points if stalled else 1, problem.noise is not None)]
         ends = np.append(master.w, master.b)[None, :]
         self._learn_curvature(progress, question, answer, numbers)
         if self.curvature is not None:
             found = proximal_targets(
                 best, progress.believed_cuts(), master.beta, self.curvature, problem.C, problem.rows
             )
-            ends, shares = np.vstack([ends, found]), [*shares, *[np.array(STEPS)] * len(found)]
+            ends = np.vstack([ends, found])
+            ways += [np.array(STEPS)] * len(found)
         return Question(
-            ends, self.blurred, best, self.width, self._wanted(problem, numbers), *points_on(shares)
+            ends, self.blurred, best, self.width, self._wanted(problem, numbers), *points_on(ways)
         )
 
     def _wanted(self, problem: Problem, numbers: int) -> int:

@@ -7,11 +7,10 @@ from logging import INFO, WARNING
 import numpy as np
 from flwr.common.logger import log
 
-from flower_pansvm.arrays import Bools, Floats
+from flower_pansvm.arrays import Bools, Floats, in_single_precision
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.tasks.consensus import CONSENSUS, MOST_STEPS, ConsensusAnswer, ConsensusQuestion
 from strategies.federation.federation import Federation
-from strategies.single_precision import in_single_precision
 from strategies.steps.packing import pack_problems
 
 FAR = 10.0

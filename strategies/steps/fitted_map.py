@@ -3,10 +3,10 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.arrays import in_single_precision
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.nystroem import NystromMap
-from strategies.single_precision import in_single_precision
 
 EIGENVALUE_TOLERANCE = 1e-8
 """Eigenvalues of k(L, L) below this share of the largest one are noise and are dropped. The smallest make numbers 10^4

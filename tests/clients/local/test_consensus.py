@@ -16,6 +16,7 @@ from sklearn.svm import SVC
 
 from clients.local.consensus import solve
 from clients.rows import test_rows as held_out
+from flower_pansvm.arrays import in_single_precision
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.multiclass import REST, Pair
@@ -24,7 +25,6 @@ from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
 from strategies.settings import Settings
-from strategies.single_precision import in_single_precision
 from strategies.steps.packing import pack_problems
 
 Numbers = NDArray[np.float64]

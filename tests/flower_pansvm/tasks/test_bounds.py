@@ -168,6 +168,18 @@ def test_the_bound_of_heights_is_that_of_the_longest_point_rounded_once(seed: in
     assert bounds["m"] == bounds["loss"] == bounds["a"] * (1.0 + 2.0 * math.sqrt(longest))
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_the_bound_of_heights_holds_at_all_points_on_a_way(seed: int) -> None:
+    generator = np.random.default_rng(seed)
+    *ends, centre = generator.normal(size=(4, 40))
+    way, share = generator.integers(0, 3, 20), generator.random(20)
+    question = Question(np.array(ends), 1, centre, way=way, share=share)
+    asked = pack_questions([problem_of(rank=39)], [question])
+    longest = max(np.linalg.norm(point) for point in asked.questions()[0].points)
+    bounds = bounds_of(CUTS, asked, Terms(), 5)
+    assert bounds["m"] == bounds["loss"] >= bounds["a"] * (1.0 + 2.0 * longest) * (1.0 - 1e-6)
+
+
 def test_heights_of_an_unbounded_kernel_are_without_bounds() -> None:
     bounds = bounds_of(CUTS, cuts_asked(), make_settings(kernel="linear").terms, 5)
     assert {name for name, bound in bounds.items() if bound < UNKNOWN} == {"d"}
