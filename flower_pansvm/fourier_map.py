@@ -1,6 +1,7 @@
 """From a row to random Fourier features of length at most 1: the feature map of differentially private training.
 
-Nothing in it is fitted to rows but by sums that are private themselves; it serves at the sites, and in the model.
+Nothing in it is fitted to rows but by dp sums; it serves at the sites, and in the model. Its arithmetic is exact
+(:mod:`flower_pansvm.privacy.exact`).
 """
 
 from dataclasses import dataclass
@@ -9,7 +10,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.privacy.clipping import clipped
+from flower_pansvm.privacy.exact import (
+    CELL_STEP,
+    FREQUENCY_STEP,
+    LARGEST_CELL,
+    LARGEST_FREQUENCY,
+    MOST_COLUMNS,
+    MOST_FEATURES,
+    cut,
+    is_exact,
+    rounded,
+    shortened,
+    waves,
+)
 
 EDGES = np.array([0.0, *2.0 ** np.array([-10, -8, -6, -5, -4, -3]), *np.arange(2, 8) / 8, 31 / 32])
 """Upper ends of the bins of a column, but for the last two: below 1, and 1. The first is the lower end alone, as many
@@ -56,7 +69,7 @@ class FourierMap:
     mean, deviation : ndarray of shape (columns,)
         Of the places between the ends.
     frequencies : ndarray of shape (frequencies, columns)
-        Of the kernel; a cosine and a sine of each.
+        Of the kernel, in turns for a scaled cell of 1, multiples of `FREQUENCY_STEP`; a cosine and a sine of each.
     linear : float
         Length of the linear part of the features, before the constant is appended; 0 to 1.
     """
@@ -76,36 +89,57 @@ class FourierMap:
         return len(self.low) + 2 * len(self.frequencies) + 1
 
     def fits(self, columns: int) -> bool:
-        """Return whether all its parts are for so many columns."""
-        vectors = (self.low, self.high, self.mean, self.deviation)
+        """Return whether all its parts are for so many columns, and within the bounds of exact arithmetic."""
+        vectors, tables = (self.low, self.high, self.mean, self.deviation), (self.ranks, self.rises)
         return (
             all(part.shape == (columns,) for part in vectors)
-            and self.ranks.shape == self.rises.shape == (columns, BINS)
+            and all(part.shape == (columns, BINS) for part in tables)
             and self.frequencies.shape[1:] == (columns,)
+            and columns <= MOST_COLUMNS
+            and self.size <= MOST_FEATURES
+            and all(bool(np.isfinite(part).all()) for part in (*vectors, *tables))
+            and bool(np.all(self.low < self.high) and np.all(self.deviation > 0))
+            and is_exact(self.frequencies, FREQUENCY_STEP, LARGEST_FREQUENCY)
+            and 0 <= self.linear <= 1
         )
 
     def transform(self, X: Floats) -> Floats:
-        """Return the features of rows, shape (rows, size), of length at most 1 whatever the map.
+        """Return the features of rows, shape (rows, size), multiples of `STEP`; each row's 2-norm is at most 1.
 
         Parameters
         ----------
         X : ndarray of shape (rows, columns)
             Cells in the table's own units; NaN is a missing cell.
         """
-        with np.errstate(all="ignore"):
-            scaled = self._scaled(X)
-            length = np.linalg.norm(scaled, axis=1, keepdims=True)
-            linear = scaled / np.maximum(length, LEAST_LENGTH * np.sqrt(len(self.low)))
-            angles = scaled @ self.frequencies.T
-            waves = np.hstack([np.cos(angles), np.sin(angles)]) / np.sqrt(max(len(self.frequencies), 1))
-            parts = np.hstack([self.linear * linear, np.sqrt(1 - np.square(self.linear)) * waves])
-            constant = np.full((len(X), 1), CONSTANT)
-            return clipped(np.hstack([np.sqrt(1 - CONSTANT**2) * parts, constant]))
+        cells, linear, amplitude = self.scaled(X), *self.lengths
+        least = LEAST_LENGTH * float(np.sqrt(len(self.low)))
+        constant = np.full((len(X), 1), CONSTANT)
+        parts = (
+            shortened(cells, CELL_STEP, linear, least),
+            *waves(cells, self.frequencies, amplitude),
+            constant,
+        )
+        features: Floats = np.hstack(parts)
+        return features
 
-    def _scaled(self, X: Floats) -> Floats:
-        """Return cells as the mean of their standardised rank and their standardised value; 0 where missing."""
-        inside = places(X, self.low, self.high)
-        columns, found = np.arange(len(self.low)), bins(inside)
-        ranks = self.ranks[columns, found] + self.rises[columns, found] * (inside - MIDDLES[found])
-        values = np.clip((inside - self.mean) / self.deviation, -FURTHEST, FURTHEST)
-        return np.where(np.isnan(X), 0.0, (ranks + values) / 2)
+    @property
+    def lengths(self) -> tuple[float, float]:
+        """Largest length of the linear part, and amplitude of the waves, multiples of `STEP`.
+
+        With the constant: linear² + frequencies * amplitude² + constant² <= 1.
+        """
+        rest = np.sqrt(1 - CONSTANT**2)
+        share = np.sqrt((1 - self.linear**2) / max(len(self.frequencies), 1))
+        return cut(rest * self.linear), cut(rest * share)
+
+    def scaled(self, X: Floats) -> Floats:
+        """Return cells as the mean of their standardised rank and their standardised value, multiples of `CELL_STEP`.
+
+        Shape (rows, columns); 0 where missing.
+        """
+        with np.errstate(all="ignore"):
+            inside = places(X, self.low, self.high)
+            columns, found = np.arange(len(self.low)), bins(inside)
+            ranks = self.ranks[columns, found] + self.rises[columns, found] * (inside - MIDDLES[found])
+            values = np.clip((inside - self.mean) / self.deviation, -FURTHEST, FURTHEST)
+            return rounded((ranks + values) / 2, CELL_STEP, LARGEST_CELL)

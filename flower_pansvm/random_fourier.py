@@ -1,4 +1,7 @@
-"""The random Fourier map of private and hybrid SVM (Li et al. 2014, equation 7; Rahimi and Recht 2007)."""
+"""The random Fourier map of private and hybrid SVM (Li et al. 2014, equation 7; Rahimi and Recht 2007).
+
+Its arithmetic is exact (:mod:`flower_pansvm.privacy.exact`).
+"""
 
 from dataclasses import dataclass
 
@@ -6,6 +9,18 @@ import numpy as np
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.fourier_map import places
+from flower_pansvm.privacy.exact import (
+    CELL_STEP,
+    FREQUENCY_STEP,
+    LARGEST_CELL,
+    LARGEST_FREQUENCY,
+    MOST_COLUMNS,
+    MOST_FEATURES,
+    cut,
+    is_exact,
+    rounded,
+    waves,
+)
 
 MISSING = 0.5
 """Where a missing cell is between the ends of its column."""
@@ -20,7 +35,7 @@ class RandomFourierMap:
     low, high : ndarray of shape (columns,)
         Public ends of each column; x is where a row's cells are between them, 0 to 1.
     frequencies : ndarray of shape (D, columns)
-        The vectors rho.
+        The vectors rho, in turns: rho / (2 pi), multiples of `FREQUENCY_STEP`.
     intercept : float
         If not 0, this number is appended, and the row divided by its length: its weight is an intercept.
     """
@@ -36,29 +51,40 @@ class RandomFourierMap:
         return 2 * len(self.frequencies) + (self.intercept != 0)
 
     def fits(self, columns: int) -> bool:
-        """Return whether all its parts are for so many columns."""
-        ends = self.low.shape == self.high.shape == (columns,)
-        return ends and self.frequencies.ndim == 2 and self.frequencies.shape[1] == columns
+        """Return whether all its parts are for so many columns, and within the bounds of exact arithmetic."""
+        ends = self.low.shape == self.high.shape == (columns,) and bool(
+            np.isfinite([self.low, self.high]).all()
+        )
+        return (
+            ends
+            and bool(np.all(self.low < self.high))
+            and self.frequencies.shape[1:] == (columns,)
+            and columns <= MOST_COLUMNS
+            and self.size <= MOST_FEATURES
+            and is_exact(self.frequencies, FREQUENCY_STEP, LARGEST_FREQUENCY)
+            and 0 <= self.intercept < np.inf
+        )
 
     def inside(self, X: Floats) -> Floats:
         """Return rows as the map sees them, shape (rows, columns): each cell's place between the ends, 0 to 1."""
         found = places(X, self.low, self.high)
-        return np.where(np.isnan(found), MISSING, found)
+        return rounded(np.where(np.isnan(found), MISSING, found), CELL_STEP, LARGEST_CELL)
+
+    @property
+    def lengths(self) -> tuple[float, float]:
+        """Amplitude of the waves, and the last coordinate, multiples of `STEP`: D * amplitude² + last² <= 1."""
+        whole = float(np.hypot(1.0, self.intercept))
+        return cut(1 / (np.sqrt(max(len(self.frequencies), 1)) * whole)), cut(self.intercept / whole)
 
     def transform(self, X: Floats) -> Floats:
-        """Return mapped rows, shape (rows, size), of length at most 1 whatever the map.
+        """Return mapped rows, shape (rows, size), multiples of `STEP`; each row's 2-norm is at most 1.
 
         Parameters
         ----------
         X : ndarray of shape (rows, columns)
             Cells in the table's own units; NaN is a missing cell.
         """
-        with np.errstate(all="ignore"):
-            angles = self.inside(X) @ self.frequencies.T
-            waves = np.stack([np.cos(angles), np.sin(angles)], axis=2).reshape(len(X), -1)
-            parts = [waves / np.sqrt(len(self.frequencies))]
-            if self.intercept != 0:
-                parts.append(np.full((len(X), 1), self.intercept))
-            mapped: Floats = np.hstack(parts) / np.hypot(1.0, self.intercept)
-        # Of frequencies that are no numbers nothing is made.
-        return np.nan_to_num(mapped, nan=0.0)
+        amplitude, last = self.lengths
+        both = np.stack(waves(self.inside(X), self.frequencies, amplitude), axis=2).reshape(len(X), -1)
+        mapped: Floats = np.hstack([both, np.full((len(X), int(self.intercept != 0)), last)])
+        return mapped

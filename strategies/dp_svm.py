@@ -20,6 +20,7 @@ from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.models.fourier_svc import FourierSVC
 from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
+from flower_pansvm.privacy.exact import LARGEST_WEIGHT, WEIGHT_STEP, rounded
 from flower_pansvm.setting_values import setting, whole
 from flower_pansvm.tasks.consents import Promise
 from flower_pansvm.tasks.private_training import (
@@ -179,9 +180,8 @@ class DpSvm(PhasedStrategy):
                 warn_of_early_end(step)
                 break
             momentum = plan.momentum * momentum + ridge.solve(slope, penalty)
-            weights.append(weights[-1] + momentum)
-        mean: Floats = np.mean(weights[-plan.averaged :], axis=0)
-        return mean
+            weights.append(as_asked(weights[-1] + momentum))
+        return as_asked(np.mean(weights[-plan.averaged :], axis=0))
 
     def _score(self, weights: Floats, classes: int) -> tuple[Evaluation | None, float | None]:
         """Return the figures of the test rows and the noise in their accuracy; None if their budget is spent."""
@@ -217,4 +217,9 @@ def first_weights(ridge: NoisyRidge) -> Floats:
     if weights.shape[1] > 1:
         weights = 2 * weights
         weights[-1] -= 1 / CONSTANT
-    return weights
+    return as_asked(weights)
+
+
+def as_asked(weights: Floats) -> Floats:
+    """Return weights that sites answer questions about: those of exact arithmetic that are nearest."""
+    return rounded(weights, WEIGHT_STEP, LARGEST_WEIGHT)

@@ -19,12 +19,21 @@ from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.random_fourier_svc import RandomFourierSVC
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.discrete_noise import random_bits
+from flower_pansvm.privacy.exact import (
+    LARGEST_FREQUENCY,
+    LARGEST_WEIGHT,
+    WEIGHT_STEP,
+    in_turns,
+    rounded,
+)
 from flower_pansvm.privacy.output_perturbation import Perturbation, perturbed
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.setting_values import one_of, setting, text, whole
 from flower_pansvm.tasks.consents import Promise
 from flower_pansvm.tasks.output_perturbation import (
+    LARGEST_C,
+    LEAST_TOL,
     LOCAL_WEIGHTS,
     RFF,
     RFF_PRIVATE_SCORES,
@@ -65,9 +74,11 @@ class PrivateSvmSettings(PromiseSettings):
         "Who adds the noise: release, the coordinator, trusted with exact sums; local, each site; none, nobody.",
     )
     C_total: float = setting(
-        100.0, number(above=0), "Penalty of the mean loss: SVC's C times the number of training rows."
+        100.0,
+        number(above=0, below=LARGEST_C),
+        "Penalty of the mean loss: SVC's C times the number of training rows.",
     )
-    frequencies: int = setting(10, whole(1), "D, number of frequencies of the random Fourier map.")
+    frequencies: int = setting(10, whole(1, 2000), "D, number of frequencies of the random Fourier map.")
     sigma: float | None = setting(
         None,
         or_word("auto", number(above=0)),
@@ -81,7 +92,7 @@ class PrivateSvmSettings(PromiseSettings):
     )
     exactness: float = setting(
         1e-7,
-        number(least=1e-9),
+        number(least=LEAST_TOL),
         "Gap of the weights' objective, in shares of C-total, that the noise allows for.",
     )
 
@@ -138,7 +149,13 @@ class PrivateSvm(PhasedStrategy):
             # Twice the mean squared distance of rows that are spread evenly.
             sigma = median_distance(seen) if len(seen) else float(np.sqrt(columns / 3))
         self.sigma = sigma
-        return RandomFourierMap(low, high, self._frequencies(seen, sigma), settings.intercept)
+        frequencies = self._frequencies(seen, sigma)
+        if np.abs(frequencies).max(initial=0.0) > 2 * np.pi * LARGEST_FREQUENCY:
+            raise SettingError(
+                f"sigma={sigma:g} is so small that rows differ from all others, and no sums over them would be exact. "
+                "Set sigma=0.05 or more."
+            )
+        return RandomFourierMap(low, high, in_turns(frequencies), settings.intercept)
 
     def _frequencies(self, public: Floats, sigma: float) -> Floats:
         """Return the frequencies; parameters as in :func:`strategies.steps.frequencies.fitted`."""
@@ -183,7 +200,7 @@ class PrivateSvm(PhasedStrategy):
         if settings.test_fraction > 0:
             with phase("private scores"):
                 try:
-                    asked = RffPrivateScoresQuestion(on_test, weights)
+                    asked = RffPrivateScoresQuestion(on_test, rounded(weights, WEIGHT_STEP, LARGEST_WEIGHT))
                     cells = budget.ask(RFF_PRIVATE_SCORES, asked, cells=(2, 2)).cells
                     deviation = budget.deviation(RFF_PRIVATE_SCORES, "cells", on_test)
                     evaluation, accuracy_noise = evaluated(cells, deviation)

@@ -1,7 +1,7 @@
 """Answers with differential privacy: charged to the hospital's budget first, and with the site's share of the noise.
 
 The noise of all sites but those that may collude or fail is what the promise rests on; so each of the others adds that
-many times less variance. It is drawn on the grid of the exact sums (:mod:`flower_pansvm.privacy.clipping`). Where a
+many times less variance. It is drawn on the grid of the exact sums (:mod:`flower_pansvm.privacy.exact`). Where a
 part has Laplace noise, that of each site is enough for its own rows (:mod:`flower_pansvm.privacy.output_perturbation`).
 """
 
@@ -21,8 +21,8 @@ from clients.gate.terms import colluders, is_simulated
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SumError
-from flower_pansvm.privacy.clipping import UNIT
 from flower_pansvm.privacy.discrete_noise import discrete_gaussian, random_bits, sigma_of
+from flower_pansvm.privacy.exact import UNIT
 from flower_pansvm.privacy.output_perturbation import perturbed
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields

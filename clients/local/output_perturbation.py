@@ -1,4 +1,10 @@
-"""Output perturbation: exact sums over rows by a random Fourier map, or the site's own SVM; the gate adds its noise."""
+"""Output perturbation: exact sums over rows by a random Fourier map, or the site's own SVM; the gate adds its noise.
+
+Where the site adds noise, a row's part is a function of that row alone, bit for bit
+(:mod:`flower_pansvm.privacy.exact`).
+"""
+
+import math
 
 import numpy as np
 
@@ -11,10 +17,14 @@ from clients.rows import Rows
 from clients.site import Site
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import confusion_counts, decision_histogram
-from flower_pansvm.cutting_planes.cuts import Draw, Labels, cuts_at
+from flower_pansvm.cutting_planes.cuts import Draw, Labels, blocks, cuts_at
 from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, ValueRefusedError
+from flower_pansvm.privacy.exact import LARGEST_WEIGHT, WEIGHT_STEP, is_exact, row_blocks
 from flower_pansvm.tasks import output_perturbation as tasks
+
+DUAL_STEP = 2.0**-24
+"""Of dual variables in shares of their largest: sums of `BLOCK` products with rows are exact."""
 
 PUBLIC_STREAM = 3
 """Distinguishes the draw of public rows from other draws by the same seed."""
@@ -60,7 +70,7 @@ def problem_of(site: Site, question: tasks.RffCutsQuestion) -> tuple[Labels, Que
 def rff_scores(site: Site, question: tasks.RffScoresQuestion) -> tasks.RffScoresAnswer:
     """Count the test rows by class, predicted class and decision value."""
     rows = site.test()
-    decisions = _decisions(site, rows, question.weights)
+    decisions = mapped_rows(site, rows.X) @ _fitting(site, question.weights)
     return tasks.RffScoresAnswer(
         confusion_counts(rows.classes, (decisions > 0).astype(np.int64), 2),
         decision_histogram(decisions, rows.classes == 1, scale=question.scale),
@@ -76,16 +86,15 @@ def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.Loc
     ValueRefusedError
         If they are not found as exactly as the noise was sized for, which depends on the rows.
     """
-    sound = 0 < question.C < np.inf and question.epsilon > 0 and question.tol > 0
+    sound = 0 < question.C < tasks.LARGEST_C and question.epsilon > 0 and question.tol >= tasks.LEAST_TOL
     if not sound or question.size != site.told(tasks.RFF).size:
         raise _misfit(site)
     rows = lasting_split(site)[0]
     signed = _sides(rows)[:, None] * mapped_rows(site, rows.X)
-    cost = np.full(len(signed), question.C / len(signed))
-    duals = np.clip(solve(signed, cost, np.ones(len(signed)), question.tol), 0.0, cost)
-    weights = duals @ signed
-    loss = cost @ np.maximum(0.0, 1.0 - signed @ weights)
-    if not weights @ weights + loss - duals.sum() <= question.tol * question.C:
+    cost = question.C / len(signed)
+    duals = solve(signed, np.full(len(signed), cost), np.ones(len(signed)), question.tol)
+    weights, gap = weights_of(signed, duals / cost, cost)
+    if not gap <= question.tol * question.C:
         raise ValueRefusedError(
             f"Site '{site.name}' has not found its weights as exactly as the noise was sized for, and keeps them. "
             "Raise exactness, or lower C-total."
@@ -93,19 +102,49 @@ def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.Loc
     return tasks.LocalWeightsAnswer(weights)
 
 
+def weights_of(signed: Floats, shares: Floats, cost: float) -> tuple[Floats, float]:
+    """Return the weights of dual variables, and a bound of their objective above the least one.
+
+    The gap between primal and dual objective, for whichever dual variables a solver has found, and the most that its
+    own rounding can hide: (1 + |w|) 2^-40 of the largest loss. Weights are summed in blocks, each without rounding, and
+    losses by ``fsum``; what is left is the rounding of decisions, 2^-41 |w| each.
+
+    Parameters
+    ----------
+    signed : ndarray of shape (rows, size)
+        y_i z_i, multiples of `STEP`, of a 2-norm of at most 1.
+    shares : ndarray of shape (rows,)
+        Dual variables in shares of the cost.
+    cost : float
+        Of a row's loss.
+    """
+    shares = np.trunc(np.clip(shares, 0.0, 1.0) / DUAL_STEP) * DUAL_STEP
+    weights = cost * sum(
+        (shares[block] @ signed[block] for block in blocks(len(signed))), np.zeros(signed.shape[1])
+    )
+    loss = math.fsum(np.maximum(0.0, 1.0 - signed @ weights))
+    rounding = (1 + float(np.linalg.norm(weights))) * 2.0**-40 * cost * len(signed)
+    return weights, float(weights @ weights) + cost * (loss - math.fsum(shares)) + rounding
+
+
 @answers(tasks.RFF_PRIVATE_SCORES)
 def rff_private_scores(site: Site, question: tasks.RffPrivateScoresQuestion) -> tasks.RffPrivateScoresAnswer:
     """Count the test rows by class and predicted class."""
-    rows = lasting_split(site)[1]
-    said = (_decisions(site, rows, question.weights) > 0).astype(np.int64)
-    return tasks.RffPrivateScoresAnswer(confusion_counts(rows.classes, said, 2))
+    rows, counts = lasting_split(site)[1], np.zeros((2, 2))
+    weights = _fitting(site, question.weights)
+    if not is_exact(weights, WEIGHT_STEP, LARGEST_WEIGHT):
+        raise _misfit(site)
+    for block in row_blocks(len(rows.X), len(weights)):
+        said = (mapped_rows(site, rows.X[block]) @ weights > 0).astype(np.int64)
+        counts += confusion_counts(rows.classes[block], said, 2)
+    return tasks.RffPrivateScoresAnswer(counts)
 
 
-def _decisions(site: Site, rows: Rows, weights: Floats) -> Floats:
+def _fitting(site: Site, weights: Floats) -> Floats:
+    """Return weights after checking that they fit the map."""
     if weights.shape != (site.told(tasks.RFF).size,):
         raise _misfit(site)
-    decisions: Floats = mapped_rows(site, rows.X) @ weights
-    return decisions
+    return weights
 
 
 def mapped_rows(site: Site, X: Floats) -> Floats:

@@ -17,6 +17,9 @@ from flower_pansvm.terms import Terms
 LARGEST = 2.0 * MOST_ROWS
 """Bound of sums over rows of length 1, which rounding may make a little longer."""
 
+LARGEST_C, LEAST_TOL = 1e6, 1e-9
+"""Beyond these a solver in double precision may not find weights as exactly as their noise is sized for."""
+
 RFF = Broadcast("rff", RandomFourierMap)
 
 

@@ -14,6 +14,7 @@ from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.fourier_map import BINS, CONSTANT, LEAST_LENGTH, FourierMap
 from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.privacy.exact import LARGEST_WEIGHT, WEIGHT_STEP, rounded
 from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP, FeatureMapBroadcast
 from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
 from flower_pansvm.tasks.private_training import PRIVATE_MAP, PRIVATE_STEP, PrivateWeightsQuestion
@@ -139,8 +140,9 @@ def slopes_of_steps(federation: Federation, planes: Planes, rho: float) -> Float
     shrunk = np.sqrt(1 - CONSTANT**2) / (LEAST_LENGTH * np.sqrt(columns)) / (2 * WIDTH)
     sums = []
     for height in planes.heights:
-        w = np.append(planes.direction / shrunk, -height / CONSTANT) * STEEP
-        question = PrivateWeightsQuestion(rho / len(planes.heights), w[:, None])
+        w = np.append(planes.direction / shrunk, -height / CONSTANT)
+        steepest = rounded(w / np.abs(w).max() * LARGEST_WEIGHT, WEIGHT_STEP, LARGEST_WEIGHT)
+        question = PrivateWeightsQuestion(rho / len(planes.heights), steepest[:, None])
         slack = dict.fromkeys(PRIVATE_STEP.summed, UNCHECKED)
         sums.append(federation.secure_sum(PRIVATE_STEP, question, slack).slope[:-1, 0] / shrunk)
     return np.array(sums)

@@ -19,6 +19,7 @@ from sklearn.svm import LinearSVC
 from clients.local.consensus import solve
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.privacy.discrete_noise import random_bits
+from flower_pansvm.privacy.exact import in_turns
 from flower_pansvm.privacy.output_perturbation import Perturbation, perturbed
 from flower_pansvm.random_fourier import RandomFourierMap
 from simulations.benchmarks.tables import machine, markdown
@@ -95,7 +96,7 @@ def accuracies(data: str, seed: int) -> Iterator[tuple[Case, float]]:
                 "hybrid": fitted(seen, count, sigma, generator),
             }
             for method, frequencies in maps.items():
-                feature_map = RandomFourierMap(low, high, frequencies, 0.0)
+                feature_map = RandomFourierMap(low, high, in_turns(frequencies), 0.0)
                 signed, z = y[:, None] * feature_map.transform(train.X), feature_map.transform(test.X)
                 for C in PENALTIES:
                     whole = weights_of(signed, C)

@@ -22,7 +22,7 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.models.random_fourier_svc import RandomFourierSVC
 from flower_pansvm.models.random_kernel_svc import NEEDS_SITES
 from flower_pansvm.multiclass import REST, positive_classes
-from flower_pansvm.privacy.clipping import JUST_BELOW, STEP
+from flower_pansvm.privacy.exact import CELL_STEP, JUST_BELOW, LARGEST_CELL, STEP, TURN
 from flower_pansvm.random_fourier import MISSING
 from flower_pansvm.registry import Registry
 from flower_pansvm.scaling import Scaling
@@ -107,39 +107,28 @@ def _fourier_svc(graph: Graph, model: FourierSVC) -> str:
     values = graph.add("Div", graph.add("Sub", inside, fourier.mean), fourier.deviation)
     both = graph.add("Add", ranks, graph.add("Clip", values, -FURTHEST, FURTHEST))
     scaled = graph.filled(graph.add("Div", both, 2.0), graph.X, 0.0)
-
-    length = _length(graph, scaled)
-    shortest = LEAST_LENGTH * np.sqrt(columns)
-    linear = graph.add("Mul", graph.add("Div", scaled, graph.add("Max", length, shortest)), fourier.linear)
-    share = np.sqrt((1 - fourier.linear**2) / max(len(fourier.frequencies), 1))
-    angles = graph.add("MatMul", scaled, fourier.frequencies.T)
-    waves = [graph.add("Mul", graph.add("Sin", one), share) for one in (_shifted(graph, angles), angles)]
-    parts = graph.add("Mul", graph.add("Concat", linear, *waves, axis=1), np.sqrt(1 - CONSTANT**2))
-    parts = graph.filled(parts, parts, 0.0)
-    constant = graph.add("Add", graph.add("Mul", length, 0.0), CONSTANT)
-    features = graph.add("Concat", parts, graph.filled(constant, constant, CONSTANT), axis=1)
-    norm = graph.add("Max", _length(graph, features), JUST_BELOW)
-    shrunk = graph.add("Mul", features, graph.add("Div", JUST_BELOW, norm))
-    steps = graph.add(
-        "Cast", graph.add("Cast", graph.add("Div", shrunk, STEP), to=TensorProto.INT64), to=TensorProto.DOUBLE
-    )
-    return graph.add("MatMul", graph.add("Mul", steps, STEP), model.coef_)
+    cells = _steps(graph, graph.add("Clip", scaled, -LARGEST_CELL, LARGEST_CELL))
+    longest, amplitude = fourier.lengths
+    length = graph.add("Add", graph.add("Floor", _length(graph, cells)), 1.0)
+    least = graph.add("Max", length, LEAST_LENGTH * np.sqrt(columns) / CELL_STEP)
+    linear = _cut(graph, graph.add("Div", graph.add("Mul", cells, longest / STEP), least))
+    waves = _waves(graph, cells, fourier.frequencies, amplitude)
+    decisions = graph.add("MatMul", graph.add("Concat", linear, *waves, axis=1), model.coef_[:-1])
+    return graph.add("Add", decisions, CONSTANT * model.coef_[-1])
 
 
 @WRITERS.register("random-fourier-svc")
 def _random_fourier_svc(graph: Graph, model: RandomFourierSVC) -> str:
     fourier, count = model.feature_map_, len(model.feature_map_.frequencies)
-    inside = graph.filled(_places(graph, fourier.low, fourier.high), graph.X, MISSING)
-    angles = graph.add("MatMul", inside, fourier.frequencies.T)
-    weights = model.coef_ / np.hypot(1.0, fourier.intercept)
-    # Cosines and sines take turns in the map.
-    cosines, sines = weights[: 2 * count : 2], weights[1 : 2 * count : 2]
+    cells = _steps(graph, graph.filled(_places(graph, fourier.low, fourier.high), graph.X, MISSING))
+    amplitude, last = fourier.lengths
+    cosines, sines = _waves(graph, cells, fourier.frequencies, amplitude)
+    # They take turns in the map.
+    of_cosines, of_sines = model.coef_[: 2 * count : 2], model.coef_[1 : 2 * count : 2]
     decisions = graph.add(
-        "Add",
-        graph.add("MatMul", graph.add("Sin", _shifted(graph, angles)), cosines / np.sqrt(count)),
-        graph.add("MatMul", graph.add("Sin", angles), sines / np.sqrt(count)),
+        "Add", graph.add("MatMul", cosines, of_cosines), graph.add("MatMul", sines, of_sines)
     )
-    return graph.add("Add", decisions, fourier.intercept * weights[-1]) if fourier.intercept else decisions
+    return graph.add("Add", decisions, last * model.coef_[-1]) if fourier.intercept else decisions
 
 
 @WRITERS.register("gaussian-mixtures")
@@ -217,9 +206,26 @@ def _places(graph: Graph, low: NDArray[np.float64], high: NDArray[np.float64]) -
     return graph.add("Clip", graph.filled(apart, apart, 0.0), 0.0, 1.0)
 
 
-def _shifted(graph: Graph, angles: str) -> str:
-    """Return the name of angles whose sines are the cosines of the given ones; onnxruntime has no cosine of doubles."""
-    return graph.add("Add", angles, RIGHT_ANGLE)
+def _steps(graph: Graph, cells: str) -> str:
+    """Return the name of cells in whole steps of exact arithmetic."""
+    return graph.add("Round", graph.add("Div", cells, CELL_STEP))
+
+
+def _cut(graph: Graph, values: str) -> str:
+    """Return the name of multiples of `STEP`, for numbers in steps."""
+    whole = graph.add("Cast", graph.add("Cast", values, to=TensorProto.INT64), to=TensorProto.DOUBLE)
+    return graph.add("Mul", whole, STEP)
+
+
+def _waves(graph: Graph, cells: str, frequencies: NDArray[np.float64], amplitude: float) -> tuple[str, str]:
+    """Return the names of cosines and sines as :func:`flower_pansvm.privacy.exact.waves` makes them."""
+    phases = graph.add("Floor", graph.add("MatMul", cells, frequencies.T * (CELL_STEP * TURN)))
+    turned = graph.add("Mod", graph.add("Cast", phases, to=TensorProto.INT64), np.array(TURN))
+    angles = graph.add("Mul", graph.add("Cast", turned, to=TensorProto.DOUBLE), 2 * np.pi / TURN)
+    # onnxruntime has no cosine of doubles.
+    sines = (graph.add("Sin", one) for one in (graph.add("Add", angles, RIGHT_ANGLE), angles))
+    cosine, sine = (_cut(graph, graph.add("Mul", one, amplitude * JUST_BELOW / STEP)) for one in sines)
+    return cosine, sine
 
 
 def _length(graph: Graph, rows: str) -> str:

@@ -7,6 +7,7 @@ from scipy.special import wrightomega
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.fourier_map import BINS, MIDDLES, WIDTHS, FourierMap
+from flower_pansvm.privacy.exact import in_turns
 
 PRIOR = WIDTHS / 2 + 0.5 / BINS
 SMOOTHING = 0.05
@@ -84,7 +85,7 @@ def fitted_map(p: Floats, low: Floats, high: Floats, counting: float, seed: int)
         rises=np.divide(p, WIDTHS * spread, out=np.zeros_like(p), where=WIDTHS > 0),
         mean=mean,
         deviation=np.sqrt(np.maximum(variance, 1e-6)),
-        frequencies=orthogonal_frequencies(count, columns, gamma / columns, seed),
+        frequencies=in_turns(orthogonal_frequencies(count, columns, gamma / columns, seed)),
         linear=max(LEAST_LINEAR, 1 / math.sqrt(1 + counting / 500)),
     )
 

@@ -7,6 +7,7 @@ import numpy as np
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
+from flower_pansvm.privacy.exact import MOST_COLUMNS
 from flower_pansvm.schema import NEGATIVE, POSITIVE, Schema
 from flower_pansvm.setting_values import near_matches
 from flower_pansvm.table_schema import TableSchema
@@ -54,12 +55,15 @@ def join_with_ranges(federation: Federation, settings: PromiseSettings) -> tuple
     FederationError, TableError
         As :func:`strategies.steps.joining.join`.
     """
-    if not settings.schema:
-        schema = join(federation, settings)
-        return schema, *ranges_of_tables(federation, len(schema.columns))
-    public = TableSchema.read(Path(settings.schema))
-    schema = join(federation, settings, public_classes(public, settings.positive_labels))
-    return schema, *ranges_of(public, schema)
+    public = TableSchema.read(Path(settings.schema)) if settings.schema else None
+    schema = join(federation, settings, public_classes(public, settings.positive_labels) if public else ())
+    if len(schema.columns) > MOST_COLUMNS:
+        raise SettingError(
+            f"There are {len(schema.columns)} columns, and {settings.strategy} takes at most {MOST_COLUMNS}: sums over "
+            "more would not be exact. Leave columns out with 'drop'."
+        )
+    ends = ranges_of(public, schema) if public else ranges_of_tables(federation, len(schema.columns))
+    return schema, *ends
 
 
 def ranges_of_tables(federation: Federation, columns: int) -> tuple[Floats, Floats]:

@@ -18,7 +18,7 @@ from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.models.fourier_svc import FourierSVC
 from flower_pansvm.models.model import load_model
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
-from flower_pansvm.privacy.clipping import clipped
+from flower_pansvm.privacy.exact import LARGEST_WEIGHT, STEP, WEIGHT_STEP, rounded, shortened
 from flower_pansvm.schema import Schema
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
@@ -72,15 +72,16 @@ def test_without_noise_it_is_what_one_place_would_compute(
     in_steps, moments = 1 - scaling - moments, moments if steps else 1 - scaling
     ridge = NoisyRidge(z.T @ z, z.T @ y, np.sqrt(2 * of_sites / (2 * moments * rho)))
     w = ridge.weights if classes == 2 else 2 * ridge.weights - np.eye(z.shape[1])[:, -1:] * 4
-    path, v = [w], np.zeros_like(w)
+    path, v = [rounded(w, WEIGHT_STEP, LARGEST_WEIGHT)], np.zeros_like(w)
     noise = np.sqrt(of_sites / (2 * in_steps * rho / max(steps, 1)))
     penalty = min(ridge.penalty, max(len(z) / 5, noise * np.sqrt(z.shape[1]))) * larger
     penalty *= np.clip(np.sqrt(1500 / len(z)), 1, 1.5)
     for _ in range(steps):
-        g = z.T @ clipped(sides * np.clip(1 - sides * (z @ path[-1]), 0, 1))
+        slopes = np.trunc(sides * np.clip(1 - sides * (z @ path[-1]), 0, 1) / STEP) * STEP
+        g = z.T @ shortened(slopes, STEP, longest=1.0, least=1.0)
         v = momentum * v + ridge.solve(g, penalty)
-        path.append(path[-1] + v)
-    assert model.coef_ == pytest.approx(np.mean(path[-averaged:], axis=0), rel=1e-9, abs=1e-12)
+        path.append(rounded(path[-1] + v, WEIGHT_STEP, LARGEST_WEIGHT))
+    assert model.coef_ == pytest.approx(np.mean(path[-averaged:], axis=0), abs=WEIGHT_STEP)
     test = pool(settings, schema, test=True)
     expected = np.mean(
         model.predict(test.X) == np.array(schema.classes)[test.classes].astype(model.classes_.dtype)
@@ -509,12 +510,12 @@ def test_ranks_rise_evenly_and_the_map_standardises() -> None:
     ends = np.array([0.0]), np.array([1.0])
     counts = np.bincount(bins(places(X, *ends))[:, 0], minlength=BINS)[None].astype(float)
     feature_map: FourierMap = fitted_map(shares(counts, 20_000.0, 1.0), *ends, 200.0, 0)
-    scaled = feature_map._scaled(X)
+    scaled = feature_map.scaled(X)
     assert scaled.mean() == pytest.approx(0.0, abs=0.1)
     assert scaled.std() == pytest.approx(1.0, abs=0.1)
     sorted_cells = np.linspace(0, 1, 2000)[:, None]
-    assert (np.diff(feature_map._scaled(sorted_cells)[:, 0]) > -1e-12).all()
-    assert feature_map._scaled(np.array([[np.nan]])).item() == 0.0
+    assert (np.diff(feature_map.scaled(sorted_cells)[:, 0]) > -1e-12).all()
+    assert feature_map.scaled(np.array([[np.nan]])).item() == 0.0
 
 
 def test_noisy_counts_of_test_rows() -> None:

@@ -21,6 +21,7 @@ from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.models.model import MODELS, Model, load_model
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.models.random_fourier_svc import RandomFourierSVC
+from flower_pansvm.privacy.exact import in_turns
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
@@ -61,7 +62,7 @@ def fourier_svc(classes: tuple[str, ...], linear: float) -> FourierSVC:
     steps = np.cumsum(RNG.uniform(size=(4, BINS)), axis=1)
     fourier = FourierMap(
         RNG.normal(size=4) - 5, RNG.normal(size=4) + 5, steps - steps.mean(), RNG.uniform(size=(4, BINS)),
-        RNG.uniform(0.3, 0.7, 4), RNG.uniform(0.1, 0.3, 4), RNG.normal(size=(15, 4)), linear,
+        RNG.uniform(0.3, 0.7, 4), RNG.uniform(0.1, 0.3, 4), in_turns(RNG.normal(size=(15, 4))), linear,
     )  # fmt: skip
     weights = RNG.normal(size=(fourier.size, 1 if len(classes) == 2 else len(classes)))
     return FourierSVC.from_parts(Schema(COLUMNS, classes), fourier, weights)
@@ -69,7 +70,10 @@ def fourier_svc(classes: tuple[str, ...], linear: float) -> FourierSVC:
 
 def random_fourier_svc(intercept: float) -> RandomFourierSVC:
     fourier = RandomFourierMap(
-        np.array([0.0, -1.0, 5.0, 2.0]), np.array([1.0, 1.0, 9.0, 2.5]), RNG.normal(size=(8, 4)), intercept
+        np.array([0.0, -1.0, 5.0, 2.0]),
+        np.array([1.0, 1.0, 9.0, 2.5]),
+        in_turns(RNG.normal(size=(8, 4))),
+        intercept,
     )
     return RandomFourierSVC.from_parts(
         Schema(COLUMNS, ("no", "yes")),
