@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from clients.gate.terms import allowed_classes, least_rows, site_name
 from clients.table.source import label_place
 from flower_pansvm.arrays import Bools
-from flower_pansvm.errors import TableError
+from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, SPELLING, can_be_class, misspelt, spelling
 from flower_pansvm.schema import class_names
 
@@ -91,6 +91,20 @@ def disclosed_classes(context: Context, labels: Labels, positive: Sequence[str])
     taken = labels[rows_with_classes(context, labels, positive)]
     names, counts = np.unique(class_names(taken, positive), return_counts=True)
     return names[counts >= least_rows(context)]
+
+
+def check_listed(context: Context, classes: Sequence[str], positive: Sequence[str]) -> None:
+    """Check that the classes of a private run are those that this hospital lists, in its node config or schema file.
+
+    Others would be the coordinator's choice: of names, and of how many there are. SettingError if not.
+    """
+    listed = set(class_names(np.array(allowed_classes(context)), positive))
+    if not set(classes) <= listed:
+        raise SettingError(
+            f"Site '{site_name(context)}' takes part in private runs with the classes only that it lists itself. Start "
+            "the run with the hospitals' own schema file; or write the classes into the site's node config, such as "
+            "classes='0,1'."
+        )
 
 
 def log_left_out(context: Context, left_out: Labels, named: Sequence[str]) -> None:

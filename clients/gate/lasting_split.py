@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from clients.cache import cached
 from clients.gate.budget import settle_columns
-from clients.gate.classes import allowed_rows
+from clients.gate.classes import allowed_rows, check_listed
 from clients.gate.state_folder import state_folder
 from clients.rows import Rows
 from clients.site import Site
@@ -30,7 +30,8 @@ def lasting_split(site: Site) -> tuple[Rows, Rows]:
     Raises
     ------
     SettingError
-        If the run is to keep another share of the rows for evaluation than the hospital has settled on.
+        If the run is to keep another share of the rows for evaluation than the hospital has settled on, or has classes
+        that the hospital does not list.
     BudgetError
         If there is no ledger, or the table has other columns than it had.
     TableError
@@ -40,6 +41,7 @@ def lasting_split(site: Site) -> tuple[Rows, Rows]:
     if folder is None:
         return site.train(), site.test()
     table, told = site.table(), site.told(SCHEMA)
+    check_listed(site.context, told.classes, told.positive_labels)
     ledger = settle_columns(
         folder, hashlib.sha256(join_fields(*map(str.encode, sorted(table.columns)))).hexdigest()
     )

@@ -11,6 +11,7 @@ from typing import Any
 from flwr.app import Context
 
 from clients.gate.budget import read_ledger
+from clients.gate.classes import check_listed
 from clients.gate.state_folder import state_folder
 from clients.gate.terms import (
     agreed_terms,
@@ -98,8 +99,10 @@ def _check_budget(context: Context, question: object) -> None:
         )
     budget_terms(context)
     read_ledger(state_folder(context) or Path())
-    if isinstance(question, JoinQuestion) and not (question.classes or allowed_classes(context)):
-        raise BudgetError(
-            f"Site '{name}' has to name its classes without looking at its rows. Write a line such as "
-            "'classes = [0, 1]' into the schema file; or classes='0,1' into the site's node config."
-        )
+    if isinstance(question, JoinQuestion):
+        if not allowed_classes(context):
+            raise BudgetError(
+                f"Site '{name}' has to name its classes without looking at its rows. Write a line such as "
+                "'classes = [0, 1]' into the schema file; or classes='0,1' into the site's node config."
+            )
+        check_listed(context, question.classes, question.positive_labels)

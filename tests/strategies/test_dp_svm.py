@@ -21,6 +21,7 @@ from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, STEP, WEIGHT_STEP, rounded, shortened
 from flower_pansvm.schema import Schema
 from flower_pansvm.table_schema import TableSchema
+from flower_pansvm.tasks.joining import SchemaBroadcast
 from flower_pansvm.terms import Scalar
 from simulations.audit.audit import audit
 from simulations.engines.in_process import InProcessGrid
@@ -359,7 +360,7 @@ def test_classes_of_the_file_take_none_from_the_rows(
     public = tmp_path / "ranges.toml"
     public.write_text(f"classes = ['0', '1']\n{public.read_text()}")
     settings = of_hospitals(tmp_path, steps=0)
-    grid = hospitals(settings, files, {"epsilon": 4.0})
+    grid = hospitals(settings, files, {"epsilon": 4.0, "classes": "0,1"})
     with caplog.at_level("WARNING", logger="flwr"):
         strategy = trained(settings, grid)
     assert strategy.outcome.evaluation is not None
@@ -379,13 +380,41 @@ def test_labels_that_count_as_positive_are_public_too(
     public = tmp_path / "ranges.toml"
     public.write_text(f"classes = ['0', '1']\n{public.read_text()}")
     settings = of_hospitals(tmp_path, steps=0, positive="1")
-    strategy = trained(settings, hospitals(settings, files, {"epsilon": 4.0}))
+    listed = {"epsilon": 4.0, "classes": "0,1"}
+    strategy = trained(settings, hospitals(settings, files, listed))
     assert strategy.outcome.evaluation is not None
     assert strategy.outcome.evaluation.accuracy is not None
     assert strategy.outcome.evaluation.accuracy > 0.8
     wrong = of_hospitals(tmp_path, positive="2")
     with pytest.raises(SettingError, match=r"'positive' names '2', and ranges\.toml has no such class"):
-        trained(wrong, hospitals(wrong, files, {"epsilon": 4.0}, run_id=2))
+        trained(wrong, hospitals(wrong, files, listed, run_id=2))
+
+
+@pytest.mark.parametrize("invented", ["classes = ['0', '1', '2']", "classes = ['0', '7']"])
+def test_classes_that_the_hospitals_do_not_list_are_refused(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path, invented: str
+) -> None:
+    """How many classes a run has is not the coordinator's choice."""
+    public = tmp_path / "ranges.toml"
+    public.write_text(f"{invented}\n{public.read_text()}")
+    settings = of_hospitals(tmp_path)
+    grid = hospitals(settings, files, {"epsilon": 4.0, "classes": "0,1"})
+    with pytest.raises(SettingError, match="lists itself"):
+        trained(settings, grid)
+
+
+def test_so_is_a_schema_that_has_more_of_them(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where a coordinator asks the one thing and tells the other."""
+
+    def more(columns: tuple[str, ...], classes: tuple[str, ...], *rest: Any) -> SchemaBroadcast:
+        return SchemaBroadcast(columns, (*classes, "2", "3"), *rest)
+
+    monkeypatch.setattr("strategies.steps.joining.SchemaBroadcast", more)
+    settings = of_hospitals(tmp_path)
+    with pytest.raises(SettingError, match="lists itself"):
+        trained(settings, hospitals(settings, files, {"epsilon": 4.0, "classes": "0,1"}))
 
 
 def test_columns_that_the_rows_number_are_not_told(

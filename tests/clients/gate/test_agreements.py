@@ -24,7 +24,7 @@ from strategies.settings import make_settings
 
 MakeGrid = Callable[..., InProcessGrid]
 KNOWN: dict[str, Scalar] = {"identity": "north.pem", "roster": "roster.json"}
-BUDGET: dict[str, Scalar] = {"epsilon": 1.0, **KNOWN}
+BUDGET: dict[str, Scalar] = {"epsilon": 1.0, "classes": "0,1", **KNOWN}
 NO_LABELS = JoinQuestion((), ("0", "1"), "charged")
 DEFENDED = JoinQuestion(())
 EXACT = JoinQuestion((), (), "exact")
@@ -127,11 +127,14 @@ def test_noise_is_shared_with_known_hospitals_only(folder: Path, missing: str) -
 
 
 def test_class_names_are_not_taken_from_the_rows(folder: Path) -> None:
+    """Nor from the coordinator."""
+    unlisted = {key: value for key, value in BUDGET.items() if key != "classes"}
     from_rows = JoinQuestion((), (), "charged")
     for agreement in ({}, {"exact-sums": "agreed"}):
-        with pytest.raises(BudgetError, match=r"without looking at its rows.*'classes = \[0, 1\]'"):
-            check_promise(context(folder, {**BUDGET, **agreement}), JOIN, from_rows)
-    check_promise(context(folder, {**BUDGET, "classes": "0,1"}), JOIN, from_rows)
+        for question in (from_rows, NO_LABELS):
+            with pytest.raises(BudgetError, match=r"without looking at its rows.*'classes = \[0, 1\]'"):
+                check_promise(context(folder, {**unlisted, **agreement}), JOIN, question)
+    check_promise(context(folder, BUDGET), JOIN, from_rows)
 
 
 @pytest.mark.parametrize("strategy", sorted(all_strategies()))
