@@ -231,6 +231,8 @@ class PrivateSvm(PhasedStrategy):
         ]
         if settings.guarantee == "release" and settings.test_fraction > 0:
             not_covered.append("the test rows, which were counted exactly")
+        if settings.guarantee == "local":
+            not_covered.append("whether a site finds its weights exactly enough, which it says")
         not_covered += settings.from_simulated_rows
         if not settings.schema:
             not_covered.append(
