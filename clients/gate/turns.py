@@ -1,9 +1,9 @@
-"""One message at a time, each from where the last one left off; and what a site remembers of a run is kept by the site.
+"""One message at a time, each from where the last one left off; and a site itself keeps what it remembers of a run.
 
-Flower offers ``Context.state`` for that. It hands each message's process a copy and takes it back when the process ends,
-after the reply has left; and it hands the same to the next run of a series, whatever app that is. So a hospital keeps
-its keys and all else that it remembers of a run in a file of its state folder, one for each run. Flower gets the number
-of messages: where it is not that of the file, an answer may have been forgotten, and the hospital gives no more.
+Flower offers ``Context.state`` for that. It hands each message's process a copy and takes it back when the process
+ends, after the reply has left; and it hands the same to the next run of a series, whatever app that is. So a hospital
+keeps its keys and all else that it remembers of a run in a file of its state folder. Flower gets the number of
+messages: where it is not that of the file, an answer may have been forgotten, and the hospital gives no more.
 """
 
 import os
@@ -15,7 +15,7 @@ from pathlib import Path
 from threading import Lock
 from typing import BinaryIO
 
-from flwr.app import Context, RecordDict
+from flwr.app import Context
 from flwr.common.serde import recorddict_from_proto, recorddict_to_proto
 from flwr.proto.recorddict_pb2 import RecordDict as Written
 
