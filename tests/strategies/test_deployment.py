@@ -201,7 +201,8 @@ from flwr.clientapp import ClientApp
 from flwr.common.serde import recorddict_to_proto
 from flwr.serverapp import ServerApp
 
-client, server = ClientApp(), ServerApp()
+client = ClientApp()
+server = ServerApp()
 
 @client.query()
 def spy(message, context):
