@@ -1,8 +1,8 @@
 """A site as its tasks see it: its table, what the coordinator has broadcast, and its own small state.
 
-Everything here can be rebuilt when the process is new: keys and broadcasts are kept in Flower's
-``Context.state``, which lives in the memory of the site's SuperNode; tables and mapped rows are read and
-computed again when this process has not kept them.
+Everything here can be rebuilt when the process is new: keys and broadcasts are in ``context.state``, which a hospital
+keeps in a file (:mod:`clients.gate.turns`); tables and mapped rows are read and computed again when this process has
+not kept them.
 """
 
 from collections.abc import Callable, Hashable

@@ -105,7 +105,10 @@ def hospitals(tmp_path_factory: pytest.TempPathFactory) -> MakeGrid:
         return [{"identity": str(folder / name), "roster": str(roster)} for name in names]
 
     def make(
-        settings: Settings, files: Sequence[Path], nodes: dict[str, Scalar] | None = None, run_id: int = 1
+        settings: Settings,
+        files: Sequence[Path],
+        nodes: dict[str, Scalar] | None = None,
+        run_id: int | None = None,
     ) -> InProcessGrid:
         pins = {"min-cluster": 2, **(nodes or {})}
         if "epsilon" not in pins:

@@ -26,6 +26,7 @@ from flwr.app import Context, Message, RecordDict
 
 from clients.app import TASKS, app
 from clients.gate.budget import new_ledger
+from clients.gate.turns import FOLDER
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
@@ -72,11 +73,12 @@ SMALL: dict[str, Any] = {
 
 @dataclass(frozen=True)
 class Recorded:
-    """A message of a run, what the site remembered when it came, and its reply."""
+    """A message of a run, what Flower and the site remembered when it came, and its reply."""
 
     message_type: str
     content: RecordDict
     state: RecordDict
+    remembered: bytes
     reply: Message
 
 
@@ -90,10 +92,16 @@ class Recorder(InProcessGrid):
     def _answer(self, number: str, message: Message) -> Message:
         node, kind = message.metadata.dst_node_id, message.metadata.message_type
         content, state = mutations.copied(message.content), copy.deepcopy(self._contexts[node].state)
+        file = self.file_of(node)
+        remembered = file.read_bytes() if file.exists() else b""
         reply = super()._answer(number, message)
         assert reply.has_content(), reply.error.reason
-        self.recorded[node].append(Recorded(kind, content, state, reply))
+        self.recorded[node].append(Recorded(kind, content, state, remembered, reply))
         return reply
+
+    def file_of(self, node: int) -> Path:
+        """Return where a hospital keeps what it remembers of the run."""
+        return Path(str(self._contexts[node].node_config["state"])) / FOLDER / f"{self.run.run_id}-{node}"
 
 
 class Replay(InProcessGrid):
@@ -275,9 +283,10 @@ def test_sites_answer_every_mutated_message(run: str, count: int, record: Any, t
 
 def ask_again(settings: Settings, grid: Recorder, one: Recorded, content: RecordDict) -> Message:
     """Return the reply of a site to a message, from what it knew when the recorded one came."""
-    # So as if no message had followed.
-    state = {name: part for name, part in mutations.copied(one.state).items() if not name.startswith("turn.")}
-    context = Context(1, 3, grid._contexts[3].node_config, RecordDict(state), {**settings.to_config()})
+    # As if no message had followed.
+    grid.file_of(3).write_bytes(one.remembered)
+    state, node = mutations.copied(one.state), grid._contexts[3].node_config
+    context = Context(grid.run.run_id, 3, node, state, {**settings.to_config()})
     message = Message(content, 3, one.message_type)
     message.metadata.__dict__["_message_id"] = "1"
     return app(message, context)

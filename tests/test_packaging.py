@@ -199,8 +199,9 @@ def test_a_server_app_without_the_solver_says_what_to_install() -> None:
 def test_a_simulated_site_without_the_simulation_says_what_to_install() -> None:
     done = run_without(
         ["simulations"],
-        "from flwr.app import Context, RecordDict\n"
+        "from flwr.app import RecordDict\n"
+        "from clients.gate.simulated import SimulatedContext\n"
         "from clients.table.source import open_table\n"
-        "open_table(Context(1, 2, {'partition-id': 0, 'num-partitions': 3}, RecordDict(), {}))\n",
+        "open_table(SimulatedContext(1, 2, {'partition-id': 0, 'num-partitions': 3}, RecordDict(), {}))\n",
     )
     assert "pip install 'flower-pansvm[simulation]'" in done.stderr.splitlines()[-1]

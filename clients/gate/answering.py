@@ -22,8 +22,9 @@ from clients.gate.membership import remember, take_part, take_step, withdraw
 from clients.gate.private import privately
 from clients.gate.promise import check_promise
 from clients.gate.seeds import take_seeds
+from clients.gate.simulated import is_simulated
 from clients.gate.state_folder import note_value_refusal
-from clients.gate.terms import is_simulated, site_name
+from clients.gate.terms import site_name
 from clients.gate.turns import turn
 from clients.site import Site
 from flower_pansvm import records

@@ -15,8 +15,9 @@ from flwr.app import Context, RecordDict
 
 from clients.cache import cached
 from clients.gate import broadcasts
+from clients.gate.simulated import is_simulated
 from clients.gate.state_folder import check_value_refusals
-from clients.gate.terms import agreed_terms, is_simulated, least_sites, site_name, warn_of_risks
+from clients.gate.terms import agreed_terms, least_sites, site_name, warn_of_risks
 from flower_pansvm import records, secure_sum
 from flower_pansvm.errors import NOT_FOLLOWED, SumError
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound

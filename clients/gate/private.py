@@ -17,7 +17,8 @@ import numpy as np
 from clients.gate.blur import SECRET
 from clients.gate.budget import charge
 from clients.gate.lasting_split import lasting_split
-from clients.gate.terms import colluders, is_simulated
+from clients.gate.simulated import is_simulated
+from clients.gate.terms import colluders
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SumError

@@ -12,15 +12,9 @@ from flwr.app import Context
 
 from clients.gate.budget import read_ledger
 from clients.gate.classes import check_listed
+from clients.gate.simulated import is_simulated
 from clients.gate.state_folder import state_folder
-from clients.gate.terms import (
-    agreed_terms,
-    allowed_classes,
-    budget_terms,
-    has_agreed,
-    is_simulated,
-    site_name,
-)
+from clients.gate.terms import agreed_terms, allowed_classes, budget_terms, has_agreed, site_name
 from flower_pansvm.errors import BudgetError, SettingError
 from flower_pansvm.tasks.consents import AGREED, AGREEMENTS, CONSENTS, EXACT_SUMS
 from flower_pansvm.tasks.joining import JoinQuestion

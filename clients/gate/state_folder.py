@@ -14,7 +14,8 @@ from urllib.parse import quote
 from flwr.app import Context
 from flwr.common.logger import log
 
-from clients.gate.terms import is_simulated, site_name
+from clients.gate.simulated import is_simulated
+from clients.gate.terms import site_name
 from flower_pansvm.errors import SettingError, SumError
 
 FILE = "value-refusals"

@@ -10,6 +10,7 @@ from typing import cast
 from flwr.app import Context
 from flwr.common.logger import log
 
+from clients.gate.simulated import SIMULATED, is_simulated
 from clients.table.schema_file import schema_of
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label
@@ -38,9 +39,8 @@ KEYS = (
     *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster", "blur"),
     *("epsilon", "delta", "colluders", EXACT_SUMS),
     *("risk-bound", "utility-share", "risk-weights"),
-    *("partition-id", "num-partitions"),
 )
-"""What a node config may hold besides consents; the last two are those of a node of Flower's simulation engine."""
+"""What a hospital's node config may hold besides consents."""
 
 LEAST_SITES = 3
 """A hospital's ``min-sites`` unless its node config says otherwise: of a sum of two, each site learns the other's part
@@ -52,11 +52,6 @@ RISKS = {
     "k": "the coordinator chooses with how many sites this one shares masks, two at the least",
 }
 """Pins that a hospital should have, and what it risks without."""
-
-
-def is_simulated(context: Context) -> bool:
-    """Tell whether the node belongs to Flower's simulation engine, and so to a researcher and to no hospital."""
-    return "partition-id" in context.node_config
 
 
 def simulated_name(number: int) -> str:
@@ -80,8 +75,14 @@ def agreed_terms(context: Context) -> Terms:
     """
     terms, node = Terms.from_config(context.run_config), context.node_config
     known = (*KEYS, *CONSENTS)
-    for key in node:
+    for key in () if is_simulated(context) else node:
         mine = f"The node config of site '{site_name(context)}' has"
+        if key in SIMULATED:
+            raise SettingError(
+                f"{mine} '{key}', which only a node of a simulation has, and besides '{SIMULATED[0]}' and "
+                f"'{SIMULATED[1]}' nothing. Leave these two out, and write what the hospital has: "
+                'data="/path/to/table.csv" label="COLUMN" name="SITE".'
+            )
         if key not in known:
             raise SettingError(f"{mine} an unknown key '{key}'. {near_matches(key, known)}")
         words = tuple(AGREEMENTS) if key == EXACT_SUMS else (AGREED,)

@@ -1,32 +1,37 @@
-"""One message at a time, and each from where the last one left off.
+"""One message at a time, each from where the last one left off; and a site itself keeps what it remembers of a run.
 
-What a site remembers of a run, such as which sums it has answered, is in Flower's ``Context.state``. Flower hands each
-message's process a copy and takes it back when the process ends, after the reply has left. So a message that comes
-early, or after a process that died, would find the state of before the last reply, and the site would forget that it
-gave one. A hospital therefore counts its messages in a file besides, and answers none that does not follow the last.
+Flower offers ``Context.state`` for that. It hands each message's process a copy and takes it back when the process
+ends, after the reply has left; and it hands the same to the next run of a series, whatever app that is. So a hospital
+keeps its keys and all else that it remembers of a run in a file of its state folder. Flower gets the number of
+messages: where it is not that of the file, an answer may have been forgotten, and the hospital gives no more.
 """
 
 import os
-import secrets
 import time
 from collections import defaultdict
 from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
 from threading import Lock
+from typing import BinaryIO
 
 from flwr.app import Context
+from flwr.common.serde import recorddict_from_proto, recorddict_to_proto
+from flwr.proto.recorddict_pb2 import RecordDict as Written
 
 from clients.gate.state_folder import state_folder
 from clients.gate.terms import site_name
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
 
-STATE = "turn"
-FOLDER = "runs"
+STATE = "pansvm.turn"
+"""All that Flower keeps of a hospital: how many messages of which run it has answered."""
 
-SECONDS_KEPT = 60 * 24 * 3600.0
-"""How long the count of a run is kept after its last message; a later one is refused."""
+FOLDER = "runs"
+NUMBER_BYTES = 8  # at the start of a run's file
+
+SECONDS_KEPT = 7 * 24 * 3600.0
+"""How long a run is remembered after its last message; a later one is refused, and the run's keys are gone."""
 
 _locks: defaultdict[tuple[int, int], Lock] = defaultdict(Lock)
 _one_lock_each = Lock()
@@ -34,43 +39,61 @@ _one_lock_each = Lock()
 
 @contextmanager
 def turn(context: Context) -> Iterator[None]:
-    """Wait until the site does nothing else in this run; FederationError if its state is not what the last one left."""
+    """Wait until the site does nothing else in this run; meanwhile ``context.state`` is what it remembers of the run.
+
+    FederationError if that is not what the last message left.
+    """
     with _one_lock_each:
         own = _locks[context.run_id, context.node_id]
     with own:
         folder = state_folder(context)
-        with nullcontext() if folder is None else _counted(context, folder / FOLDER):
+        with nullcontext() if folder is None else _remembered(context, folder / FOLDER):
             yield
 
 
 @contextmanager
-def _counted(context: Context, folder: Path) -> Iterator[None]:
-    """Count a message in a file that no other process can change in the meantime."""
+def _remembered(context: Context, folder: Path) -> Iterator[None]:
+    """Put what a hospital's file says into the context, and back; no other process can change it in the meantime."""
     import fcntl  # noqa: PLC0415 - not on every system that simulates
 
-    values = records.get(context.state, STATE)
-    name, number = values.get("name") or _new_name(folder), values.get("number", 0)
-    with os.fdopen(os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o600), "r+") as file:
+    _remove_old(folder)
+    path, flowers = folder / f"{context.run_id}-{context.node_id}", context.state
+    noted = records.get(flowers, STATE)
+    with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT, 0o600), "r+b") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        if int(file.read() or 0) != number:
+        content = file.read()
+        number = int.from_bytes(content[:NUMBER_BYTES], "big")
+        if number != (noted.get("number") if noted.get("run") == str(context.run_id) else 0):
             raise FederationError(
                 f"Site '{site_name(context)}' does not remember its last message of this run: another was answered at "
-                "the same time, or its process ended before Flower had saved what it remembers. So it cannot know "
-                "which sums it has answered, and answers nothing more. Start a new run."
+                "the same time, its process ended before Flower had saved its state, its SuperNode was started again, "
+                "or its state folder was put back from a copy. So it cannot know which sums it has answered, and "
+                "answers nothing more. Start a new run."
             )
-        # Before the message is answered: a process that ends in the middle leaves a count that is too high.
-        file.seek(0)
-        file.write(str(number + 1))
-        file.flush()
-        os.fsync(file.fileno())
-        records.put(context.state, STATE, {"name": name, "number": number + 1})
-        yield
+        # Before the message is answered: a process that ends in the middle leaves a number that is too high.
+        number += 1
+        _overwrite(file, 0, number.to_bytes(NUMBER_BYTES, "big"))
+        context.state = recorddict_from_proto(Written.FromString(content[NUMBER_BYTES:]))
+        try:
+            yield
+        finally:
+            own, context.state = context.state, flowers
+            _overwrite(file, NUMBER_BYTES, recorddict_to_proto(own).SerializeToString())
+            file.truncate()
+            records.put(flowers, STATE, {"run": str(context.run_id), "number": number})
 
 
-def _new_name(folder: Path) -> str:
-    """Return the name of a new count, after removing those of runs that are long over."""
+def _overwrite(file: BinaryIO, place: int, content: bytes) -> None:
+    file.seek(place)
+    file.write(content)
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _remove_old(folder: Path) -> None:
+    """Make the folder if there is none, and remove the files of runs that are long over."""
     folder.mkdir(mode=0o700, exist_ok=True)
     for path in folder.iterdir():
-        if time.time() - path.stat().st_mtime > SECONDS_KEPT:
-            path.unlink(missing_ok=True)
-    return secrets.token_hex(16)
+        with suppress(FileNotFoundError):  # another process has removed it
+            if time.time() - path.stat().st_mtime > SECONDS_KEPT:
+                path.unlink()

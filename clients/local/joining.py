@@ -4,7 +4,7 @@ from clients.gate.answering import answers
 from clients.gate.blur import SECRET, secret_of
 from clients.gate.classes import disclosed_classes
 from clients.gate.membership import join_run
-from clients.gate.terms import is_simulated
+from clients.gate.simulated import is_simulated
 from clients.site import Site
 from clients.table.schema_file import schema_of
 from flower_pansvm.errors import TableError

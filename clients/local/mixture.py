@@ -9,7 +9,8 @@ from flwr.common.logger import log
 
 from clients.gate.answering import answers
 from clients.gate.requests import check_size
-from clients.gate.terms import is_simulated, least_rows
+from clients.gate.simulated import is_simulated
+from clients.gate.terms import least_rows
 from clients.mixture_risks import Preference, Tradeoff, benefits, tradeoff
 from clients.site import Site
 from flower_pansvm import records

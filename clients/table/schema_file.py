@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Optional, cast
 from flwr.app import Context
 
 from clients.cache import cached
+from clients.gate.simulated import is_simulated
 from flower_pansvm.errors import SettingError
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ def schema_of(context: Context) -> Optional["TableSchema"]:
 
     The coordinator does not name a hospital's file: a run's setting counts at simulated sites only.
     """
-    said = context.node_config if "data" in context.node_config else context.run_config
+    said = context.run_config if is_simulated(context) else context.node_config
     if not said.get("schema"):
         return None
     from flower_pansvm.table_schema import TableSchema  # noqa: PLC0415 - many sites have none

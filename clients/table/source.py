@@ -1,7 +1,7 @@
 """Where a site's table comes from: the hospital's own node config, or, in a simulation, the data set.
 
-The coordinator never decides which file a hospital reads. Only a node of Flower's simulation engine, which
-has a ``partition-id`` and no table of its own, takes its rows from the data set that the run names.
+The coordinator never decides which file a hospital reads. Only a simulated site, which has no table of its own, takes
+its rows from the data set that the run names.
 """
 
 import hashlib
@@ -15,6 +15,7 @@ from typing import cast
 
 from flwr.app import Context
 
+from clients.gate.simulated import SIMULATED, is_simulated
 from clients.gate.terms import site_name
 from clients.table.schema_file import schema_of
 from clients.table.table import LABEL, Table, digest
@@ -28,22 +29,22 @@ OFF = "none"  # what the node config's ``cache`` says if no copies are to be kep
 
 def table_identity(context: Context) -> Hashable:
     """Return what tells one site's table from another's, and from what it was before its file was changed."""
-    node = context.node_config
-    schema = schema_of(context)
-    if "data" in node:
-        status = Path(str(node["data"])).stat() if Path(str(node["data"])).is_file() else None
-        return (
-            str(node["data"]),
-            node.get("label"),
-            node.get("row-id"),
-            status and (status.st_mtime_ns, status.st_size),
-            *(node.get(key) for key in ("separator", "decimal")),
-            schema and schema.digest,
-        )
-    run = context.run_config
-    keys = ("data", "label", "split", "seed", "data-dir", "separator", "decimal", "drop")
-    choice = *(run.get(key) for key in keys), schema and schema.digest
-    return node.get("num-partitions"), node.get("partition-id"), choice
+    node, schema = context.node_config, schema_of(context)
+    if is_simulated(context):
+        run = context.run_config
+        keys = ("data", "label", "split", "seed", "data-dir", "separator", "decimal", "drop")
+        choice = *(run.get(key) for key in keys), schema and schema.digest
+        return node["num-partitions"], node["partition-id"], choice
+    data = str(node.get("data", ""))
+    status = Path(data).stat() if Path(data).is_file() else None
+    return (
+        data,
+        node.get("label"),
+        node.get("row-id"),
+        status and (status.st_mtime_ns, status.st_size),
+        *(node.get(key) for key in ("separator", "decimal")),
+        schema and schema.digest,
+    )
 
 
 def table_version(context: Context, table: Table) -> str:
@@ -65,32 +66,32 @@ def open_table(context: Context) -> Table:
     ``partition-id`` and ``num-partitions`` of a simulated site.
     """
     node = context.node_config
-    if "data" in node:
-        path, folder = Path(str(node["data"])), cache_folder(context)
-        label, row_id = (str(node.get(key) or "") or None for key in ("label", "row-id"))
-        from clients.table.form import TableForm  # noqa: PLC0415 - as below
-
-        form = TableForm.of(node, schema_of(context))
-        # A copy has no row ids.
-        if folder is not None and not row_id and path.is_file() and path.stat().st_size > LARGE:
-            from clients.table.cache import read_through_cache  # noqa: PLC0415 - most tables are small
-
-            return read_through_cache(path, label, folder, form)
-        from clients.table.reading import read_table  # noqa: PLC0415 - each message may start a process
-
-        return read_table(path, label, row_id, form, folder)
-    if "partition-id" not in node:
+    if is_simulated(context):
+        number, sites = (int(cast(int, node[key])) for key in SIMULATED)
+        return cast(Table, _simulated().table_of_node(context.run_config, number, sites))
+    if "data" not in node:
         raise TableError(
             "This site's node config names no table. Start the SuperNode with "
             '--node-config \'data="/path/to/table.csv" label="COLUMN" name="SITE"\'.'
         )
-    number, sites = (int(cast(int, node[key])) for key in ("partition-id", "num-partitions"))
-    return cast(Table, _simulated().table_of_node(context.run_config, number, sites))
+    path, folder = Path(str(node["data"])), cache_folder(context)
+    label, row_id = (str(node.get(key) or "") or None for key in ("label", "row-id"))
+    from clients.table.form import TableForm  # noqa: PLC0415 - as below
+
+    form = TableForm.of(node, schema_of(context))
+    # A copy has no row ids.
+    if folder is not None and not row_id and path.is_file() and path.stat().st_size > LARGE:
+        from clients.table.cache import read_through_cache  # noqa: PLC0415 - most tables are small
+
+        return read_through_cache(path, label, folder, form)
+    from clients.table.reading import read_table  # noqa: PLC0415 - each message may start a process
+
+    return read_table(path, label, row_id, form, folder)
 
 
 def folder_for_cells(context: Context) -> Path | None:
     """Return the folder in which a site may keep cells that are too many for its memory; None if in none."""
-    return cache_folder(context) if "data" in context.node_config else Path(tempfile.gettempdir())
+    return Path(tempfile.gettempdir()) if is_simulated(context) else cache_folder(context)
 
 
 def cache_folder(context: Context) -> Path | None:
@@ -116,18 +117,18 @@ def cache_folder(context: Context) -> Path | None:
 def label_place(context: Context) -> str:
     """Return which column of which file a site's labels are from, for errors; the file without its folder."""
     node = context.node_config
-    if "data" in node:
-        schema = schema_of(context)
-        label = node.get("label") or (schema and schema.label) or LABEL
-        return f"column '{label}' of '{Path(str(node['data'])).name}'"
-    return str(_simulated().label_place_of_node(context.run_config, int(cast(int, node["partition-id"]))))
+    if is_simulated(context):
+        return str(_simulated().label_place_of_node(context.run_config, int(cast(int, node["partition-id"]))))
+    schema = schema_of(context)
+    label = node.get("label") or (schema and schema.label) or LABEL
+    return f"column '{label}' of '{Path(str(node['data'])).name}'"
 
 
 def _simulated() -> ModuleType:
     """Return the module that makes the tables of simulated sites.
 
     The one arrow against the rule that clients do not know the simulations, taken by simulated sites only: a hospital
-    has `data` in its node config and never gets here. The name is fixed, not the coordinator's, and the module is in no
+    never gets here. The name is fixed, not the coordinator's, and the module is in no
     bundle: it is the one that is installed where the simulation runs.
     """
     try:

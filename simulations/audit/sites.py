@@ -1,9 +1,10 @@
 """The simulated sites of a finished run once more: what they would answer, and the rows they would answer from."""
 
-from flwr.app import Context, RecordDict
+from flwr.app import RecordDict
 
 from clients.gate import broadcasts
 from clients.gate.blur import SECRET, SITES, secret_of
+from clients.gate.simulated import SimulatedContext
 from clients.site import Site
 from flower_pansvm import records
 from strategies.federation.transcript import TranscriptSum
@@ -37,7 +38,7 @@ class SimulatedSites:
 
     def _site(self, number: int, told: RecordDict) -> Site:
         node = {"partition-id": number, "num-partitions": self.settings.sites}
-        context = Context(0, number, dict(node), RecordDict(), self._run_config)
+        context = SimulatedContext(0, number, dict(node), RecordDict(), self._run_config)
         broadcasts.keep(context, told)
         site = Site(context)
         site.first(SECRET, secret_of(site))
@@ -50,6 +51,6 @@ def simulated_secrets(settings: Settings) -> list[bytes]:
     config, sites = settings.run_config, settings.sites
     nodes = ({"partition-id": number, "num-partitions": sites} for number in range(sites))
     return [
-        secret_of(Site(Context(0, number, dict(node), RecordDict(), config)))
+        secret_of(Site(SimulatedContext(0, number, dict(node), RecordDict(), config)))
         for number, node in enumerate(nodes)
     ]

@@ -1,13 +1,14 @@
 """A Flower Grid that calls the ClientApp in this process: the same messages, without waiting."""
 
 import itertools
+import secrets
 import time
 import warnings
 from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 
-from flwr.app import Context, Error, Message, RecordDict
+from flwr.app import Error, Message, RecordDict
 from flwr.clientapp import ClientApp
 from flwr.common.serde import message_from_proto, message_to_proto
 from flwr.serverapp import Grid
@@ -17,6 +18,7 @@ from joblib import cpu_count
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import ThreadpoolController
 
+from clients.gate.simulated import SimulatedContext
 from flower_pansvm.terms import Scalar
 
 COORDINATOR = 1
@@ -44,8 +46,8 @@ class InProcessGrid(Grid):
         Node config of each site.
     run_config : dict
         Run config of all sites.
-    run_id : int
-        Identifies the run.
+    run_id : int, optional
+        Identifies the run; drawn as Flower does if it is not given.
 
     Attributes
     ----------
@@ -58,13 +60,14 @@ class InProcessGrid(Grid):
         app: ClientApp,
         node_configs: Sequence[dict[str, Scalar]],
         run_config: dict[str, Scalar],
-        run_id: int = 1,
+        run_id: int | None = None,
     ) -> None:
         self.app = app
         self.replies: list[Message] = []
+        run_id = secrets.randbits(63) if run_id is None else run_id
         self._run = Run.create_empty(run_id)
         self._contexts = {
-            node_id: Context(run_id, node_id, dict(config), RecordDict(), dict(run_config))
+            node_id: SimulatedContext(run_id, node_id, dict(config), RecordDict(), dict(run_config))
             for node_id, config in enumerate(node_configs, start=COORDINATOR + 1)
         }
         self._one_at_a_time: set[str] = set()

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from datetime import datetime
 from pathlib import Path
-from time import time_ns
 from types import MappingProxyType
 
 import numpy as np
@@ -208,4 +207,4 @@ def in_process_grid(settings: Settings) -> InProcessGrid:
     nodes: list[dict[str, Scalar]] = [
         {"partition-id": site, "num-partitions": settings.sites} for site in range(settings.sites)
     ]
-    return InProcessGrid(app, nodes, settings.run_config, run_id=time_ns())
+    return InProcessGrid(app, nodes, settings.run_config)

@@ -16,6 +16,7 @@ from sklearn.datasets import make_moons
 from clients.gate.membership import OF_ALL, Participation
 from clients.gate.seeds import SLOTS
 from clients.gate.slots import own_slots
+from clients.gate.turns import turn
 from clients.rows import test_rows as held_out
 from clients.site import Site
 from flower_pansvm import records
@@ -183,8 +184,9 @@ def test_in_a_relay_step_no_other_keys_are_handed_out(
 
     def swap(message: Message) -> None:
         if message.metadata.message_type == RELAY.message_type:
-            state = grid_of(federation)._contexts[VICTIM].state
-            public = records.read(state, OF_ALL, AllKeys).by_site()
+            context = grid_of(federation)._contexts[VICTIM]
+            with turn(context):
+                public = records.read(context.state, OF_ALL, AllKeys).by_site()
             other = replace(public["hospital2"], public_key=secrets.token_bytes(32))
             records.write(message.content, "keys", AllKeys.of({**public, "hospital2": other}))
 
@@ -228,8 +230,9 @@ def test_a_second_seed_of_slots_is_refused(federation: Federation, ask_moments: 
     ask_moments(federation)
     ask_moments(federation)  # the first sum may be asked again: the seed stays the same
     federation.secure_sum(ROWS, Nothing())
-    state = grid_of(federation)._contexts[2].state
-    records.put(state, f"first.{SLOTS}", {"value": secrets.token_bytes(32)})
+    context = grid_of(federation)._contexts[2]
+    with turn(context):
+        records.put(context.state, f"first.{SLOTS}", {"value": secrets.token_bytes(32)})
     ask_moments(federation)
     with pytest.raises(FederationError, match="refuses a second seed for landmark slots"):
         federation.secure_sum(ROWS, Nothing())

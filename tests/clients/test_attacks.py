@@ -11,6 +11,7 @@ import pytest
 from flwr.app import Message
 from numpy.typing import NDArray
 
+from clients.gate.turns import turn
 from clients.rows import test_rows as held_out
 from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Cuts
@@ -318,11 +319,15 @@ class Odd:
 def test_a_broadcast_of_an_odd_name_changes_nothing_of_the_site(
     name: str, federation: Federation, ask_moments: Any
 ) -> None:
-    state = sites_of(federation)._contexts[VICTIM].state
-    keys = records.get(state, "keys")
+    context = sites_of(federation)._contexts[VICTIM]
+    with turn(context):
+        keys = records.get(context.state, "keys")
     federation.broadcast(Broadcast(name, Odd), Odd())
     ask_moments(federation)
     ask_moments(federation)
+    with turn(context):
+        state = context.state
+    assert keys
     assert records.get(state, "keys") == keys
     assert "round_trip" in str(records.get(state, "sums")["memory"])
     assert not records.has(state, "withdrawn")

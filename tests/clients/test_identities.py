@@ -151,7 +151,7 @@ def test_without_a_roster_a_coordinator_that_swaps_keys_reads_the_first_sum(
         "hospital1": keys["hospital1"],
     }
     this = SumRound(
-        *("1", str(sent["task"]), int(sent["round_trip"]), int(sent["attempt"]), NAMES),  # type: ignore[call-overload]
+        *(str(grid.run.run_id), str(sent["task"]), int(sent["round_trip"]), int(sent["attempt"]), NAMES),  # type: ignore[call-overload]
         keys_digest(handed_out),  # type: ignore[arg-type]
     )
     payload = records.get(grid.replies[4].content, "sum")["payload"]

@@ -5,7 +5,9 @@ import json
 import os
 import re
 import socket
+import sqlite3
 import subprocess
+import sys
 import sysconfig
 import time
 from collections.abc import Iterator, Sequence
@@ -14,9 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from flwr.common.serde import recorddict_from_proto
+from flwr.proto.recorddict_pb2 import RecordDict as Written
 from sklearn.datasets import load_breast_cancer
 
 from clients.gate.budget import read_ledger
+from clients.gate.turns import FOLDER, STATE
+from flower_pansvm import records
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.privacy.accountant import rho_of
 from simulations.data.sites import join_data
@@ -70,7 +76,7 @@ def coordinator(tmp_path: Path) -> Iterator[dict[str, str]]:
         f'[superlink]\ndefault = "test"\n[superlink.test]\naddress = "{address}"\ninsecure = true\n'
     )
     superlink = ["flower-superlink", "--insecure", "--host", "127.0.0.1", "--port", str(port)]
-    superlink += ["--isolation", "process"]
+    superlink += ["--isolation", "process", "--database", str(tmp_path / "state.db")]
     superexec = ["flower-superexec", "--insecure", "--runtime-api-address", address]
     with (
         started_process(superlink, tmp_path, settings, tmp_path / "superlink.log"),
@@ -175,6 +181,121 @@ def test_three_supernodes_that_agree_publish_distorted_rows(
     there = PanSVC.load(tmp_path / "results" / "model.npz")
     X = load_breast_cancer(as_frame=True).data[result["columns_kept"]]
     assert np.abs(there.decision_function(X) - here.decision_function(X)).max() < 1e-6
+
+
+IN_A_SERIES = """
+import sys
+from functools import partial
+from flwr.cli.app import app
+run, series = sys.modules["flwr.cli.run.run"], int(sys.argv.pop(1))
+if series:
+    run.StartRunRequest = partial(run.StartRunRequest, series_id=series)
+app()
+"""
+"""As `flwr`, but that what it runs belongs to a series, as scheduled automations have it."""
+
+SPY = """
+from pathlib import Path
+from flwr.app import ConfigRecord, Message, RecordDict
+from flwr.clientapp import ClientApp
+from flwr.common.serde import recorddict_to_proto
+from flwr.serverapp import ServerApp
+
+client = ClientApp()
+server = ServerApp()
+
+@client.query()
+def spy(message, context):
+    state = ConfigRecord({"state": recorddict_to_proto(context.state).SerializeToString()})
+    return Message(RecordDict({"found": state}), reply_to=message)
+
+@server.main()
+def main(grid, context):
+    asked = [Message(RecordDict(), node, "query") for node in grid.get_node_ids()]
+    found = [reply.content["found"]["state"] for reply in grid.send_and_receive(asked)]
+    Path(context.run_config["out"]).write_text("\\n".join(state.hex() for state in found))
+"""
+
+
+def series_of(coordinator: dict[str, str], folder: Path) -> int:
+    """Return the series of the SuperLink's first run, which it has begun of itself."""
+    with contextlib.closing(sqlite3.connect(folder / "state.db")) as database:
+        ((found,),) = database.execute("SELECT DISTINCT series_id FROM run").fetchall()
+    return int(found) % 2**64
+
+
+def build_spy(folder: Path) -> None:
+    (folder / "spy").mkdir(parents=True)
+    (folder / "spy" / "__init__.py").write_text(SPY)
+    (folder / "pyproject.toml").write_text(
+        '[project]\nname = "spy"\nversion = "1.0.0"\nlicense = "Apache-2.0"\n[tool.flwr.app]\npublisher = "other"\n'
+        '[tool.flwr.app.components]\nserverapp = "spy:server"\nclientapp = "spy:client"\n'
+        '[tool.flwr.app.config]\nout = ""\n'
+    )
+
+
+@pytest.mark.slow(minutes=4)
+def test_three_runs_of_a_series_end_and_another_app_of_it_finds_no_secret(
+    coordinator: dict[str, str], tmp_path: Path
+) -> None:
+    write_tables(tmp_path, HOSPITALS[:3])
+    build_spy(tmp_path / "other")
+    series, models = 0, set()
+    with contextlib.ExitStack() as supernodes:
+        for name in HOSPITALS[:3]:
+            agreed = "exact-sums='agreed' distorted-rows='agreed'"
+            supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"], agreed))
+        flwr = [sys.executable, "-c", IN_A_SERIES]
+        for run in ("first", "second", "third"):
+            settings = f"sites=3 out='{tmp_path / run}' strategy='ssvd' kernel='linear'"
+            command = [*flwr, str(series), "run", str(APP), "--stream", "--run-config", settings]
+            subprocess.run(command, env=coordinator, check=True, timeout=600)
+            series = series or series_of(coordinator, tmp_path)
+            models.add(PanSVC.load(tmp_path / run / "model.npz").sha256())
+        found = f"out='{tmp_path / 'found'}'"
+        command = [*flwr, str(series), "run", str(tmp_path / "other"), "--stream", "--run-config", found]
+        subprocess.run(command, env=coordinator, check=True, timeout=600)
+        assert outcome(coordinator) == ["finished:completed"] * 4
+    assert series == series_of(coordinator, tmp_path)
+    assert len(models) == 1
+    states = [bytes.fromhex(line) for line in (tmp_path / "found").read_text().splitlines()]
+    # They have the number of messages, and so would have keys.
+    assert len(states) == 3
+    assert all(STATE.encode() in left and len(left) < 1000 for left in states)
+    for name in HOSPITALS[:3]:
+        files = list((state(name, tmp_path) / FOLDER).iterdir())
+        assert len(files) == 3
+        for file in files:
+            own = recorddict_from_proto(Written.FromString(file.read_bytes()[8:]))
+            key = records.get(own, "keys")["private"]
+            assert isinstance(key, bytes)
+            assert not any(key in left for left in states)
+
+
+@pytest.mark.slow(minutes=1)
+def test_supernodes_with_the_node_config_of_flower_s_tutorial_are_refused(
+    coordinator: dict[str, str], tmp_path: Path
+) -> None:
+    write_tables(tmp_path, HOSPITALS[:2])
+    with contextlib.ExitStack() as supernodes:
+        for number, name in enumerate(HOSPITALS[:2]):
+            command = ["flower-supernode", "--insecure", "--superlink", coordinator["ADDRESS"]]
+            command += [
+                "--port",
+                str(free_port()),
+                "--node-config",
+                f"partition-id={number} num-partitions=2",
+            ]
+            environs = environment(tmp_path / name)
+            supernodes.enter_context(started_process(command, tmp_path, environs, tmp_path / f"{name}.log"))
+        settings = f"sites=2 min-sites=2 data='{tmp_path / HOSPITALS[0]}.csv' label='target' out='{tmp_path / 'out'}'"
+        command = ["flwr", "run", str(APP), "--stream", "--run-config", settings]
+        run = subprocess.run(
+            command, env=coordinator, capture_output=True, text=True, check=False, timeout=600
+        )
+        assert outcome(coordinator) == ["finished:failed"]
+    assert "'partition-id', which only a node of a simulation has" in run.stdout
+    assert not (tmp_path / "out" / "result.json").exists()
 
 
 @pytest.mark.slow(minutes=3)

@@ -9,6 +9,7 @@ from flwr.app import Context, RecordDict
 
 from clients.gate.budget import new_ledger
 from clients.gate.promise import check_promise
+from clients.gate.simulated import SimulatedContext
 from clients.gate.terms import warn_of_risks
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
 from flower_pansvm.tasks.consensus import CONSENSUS
@@ -79,10 +80,11 @@ def test_what_is_defended_with_one_preset_is_exact_with_others(folder: Path, pre
             check_promise(context(folder, {"exact-sums": "defended"}, preset=preset), task, question)
 
 
-def test_a_simulated_site_agrees_to_all(folder: Path) -> None:
-    simulated: dict[str, Scalar] = {"partition-id": 0, "num-partitions": 3}
+def test_a_simulated_site_agrees_to_all() -> None:
+    node: dict[str, Any] = {"partition-id": 0, "num-partitions": 3}
+    here = SimulatedContext(1, 7, node, RecordDict(), make_settings(preset="exact").to_config())
     for task, question in [*ASKED, (EXTREMES, None)]:
-        check_promise(context(folder, simulated, preset="exact"), task, question)
+        check_promise(here, task, question)
 
 
 @pytest.mark.parametrize("promise", ["", "public", "Charged", "none"])

@@ -188,9 +188,9 @@ def asked(
 ) -> Callable[..., Federation]:
     """Return a function that begins a run of hospitals that agree to exact sums, up to the first cuts."""
 
-    def begin(preset: str, run_id: int = 1) -> Federation:
+    def begin(preset: str) -> Federation:
         run = replace(settings, preset=preset)
-        federation = enrol(hospitals(run, hospital_files, {"exact-sums": "agreed"}, run_id=run_id), run)
+        federation = enrol(hospitals(run, hospital_files, {"exact-sums": "agreed"}), run)
         ask_moments(federation)
         return federation
 
@@ -225,7 +225,7 @@ def test_the_random_weights_of_a_curvature_are_drawn_afresh_for_each_width_and_f
     assert np.abs(wider - curvature).max() > 1e-3
     for key in state_home.glob(f"*/{KEY_FILE}"):
         key.unlink()
-    _, other = ask_cuts(asked("exact", run_id=2), POINT, leading=2)
+    _, other = ask_cuts(asked("exact"), POINT, leading=2)
     assert np.abs(other - curvature).max() > 1e-3
 
 
@@ -253,14 +253,14 @@ def test_hospitals_draw_the_same_in_every_run_as_long_as_they_have_the_same_key(
 ) -> None:
     """Else a mean over many runs would be without blur and noise."""
     first, _ = ask_cuts(asked(preset), POINT)
-    again, _ = ask_cuts(asked(preset, run_id=2), POINT)
+    again, _ = ask_cuts(asked(preset), POINT)
     for part in ("a", "d", "m", "loss"):
         assert (getattr(first, part) == getattr(again, part)).all()
     keys = list(state_home.glob(f"*/{KEY_FILE}"))
     assert len(keys) == 3
     for key in keys:
         key.unlink()
-    other, _ = ask_cuts(asked(preset, run_id=3), POINT)
+    other, _ = ask_cuts(asked(preset), POINT)
     assert abs(first.m - other.m)[0] > 1e-3
 
 

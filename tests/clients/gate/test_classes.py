@@ -12,6 +12,7 @@ from flwr.common.serde import message_to_proto
 from clients.app import app
 from clients.gate import broadcasts
 from clients.gate.classes import disclosed_classes
+from clients.gate.simulated import SimulatedContext
 from clients.gate.terms import allowed_classes
 from clients.site import Site
 from flower_pansvm import records
@@ -227,7 +228,7 @@ def test_a_wrong_column_is_refused_however_the_coordinator_goes_on(tmp_path: Pat
 
 
 def test_simulated_sites_name_every_class(tmp_path: Path) -> None:
-    here = Context(
+    here = SimulatedContext(
         1, 7, {"partition-id": 0, "num-partitions": 2}, RecordDict(), {**make_settings(sites=2).to_config()}
     )
     assert disclosed_classes(here, np.array(["a", "b", "b"]), ()).tolist() == ["a", "b"]

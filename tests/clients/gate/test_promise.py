@@ -15,10 +15,12 @@ from typing import Any, cast
 
 import numpy as np
 import pytest
+from flwr.app import RecordDict
 from scipy.stats import beta
 
 from clients.gate import private
 from clients.gate.private import privately
+from clients.gate.simulated import SimulatedContext
 from clients.local import private_training
 from clients.rows import Rows
 from clients.site import Site
@@ -37,6 +39,7 @@ from flower_pansvm.tasks.private_training import (
     PrivateWeightsQuestion,
 )
 from flower_pansvm.tasks.task import Task
+from flower_pansvm.terms import Scalar
 
 DELTA = 1e-5
 RHO = rho_of(4.0, DELTA)
@@ -90,9 +93,9 @@ class OneHonestSite:
     name: str = "north"
 
     @property
-    def context(self) -> SimpleNamespace:
-        config = {"colluders": self.colluders}
-        return SimpleNamespace(node_config={"partition-id": 0}, run_config=config, run_id=1)
+    def context(self) -> SimulatedContext:
+        node: dict[str, Scalar] = {"partition-id": 0, "num-partitions": self.sites}
+        return SimulatedContext(1, 2, {**node}, RecordDict(), {"colluders": self.colluders})
 
     @property
     def participation(self) -> SimpleNamespace:

@@ -9,9 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from flwr.app import Context, RecordDict
+from flwr.app import RecordDict
 
 from clients.gate.blur import KEY_FILE, secret_of
+from clients.gate.simulated import SimulatedContext
 from clients.site import Site
 from flower_pansvm.errors import SettingError
 from flower_pansvm.terms import Scalar
@@ -40,7 +41,9 @@ def node(ward: Path, tmp_path: Path) -> Node:
 
 def secret(node: Node, run_id: int = 1, **config: object) -> bytes:
     settings = make_settings(**config)  # type: ignore[arg-type]
-    return secret_of(Site(Context(run_id, 7 + run_id, dict(node), RecordDict(), settings.to_config())))
+    return secret_of(
+        Site(SimulatedContext(run_id, 7 + run_id, dict(node), RecordDict(), settings.to_config()))
+    )
 
 
 # The secret of a hospital
@@ -217,12 +220,11 @@ def test_numpys_generators_have_no_part_in_it(node: Node, monkeypatch: pytest.Mo
     assert secret(node) != first
 
 
-def test_that_of_a_simulated_site_follows_from_the_seed(tmp_path: Path, state_home: Path) -> None:
+def test_that_of_a_simulated_site_follows_from_the_seed(state_home: Path) -> None:
     def simulated(site: int, seed: int, run_id: int = 1) -> bytes:
-        node: Node = {"partition-id": site, "num-partitions": 3, "state": str(tmp_path / "state")}
+        node: Node = {"partition-id": site, "num-partitions": 3}
         return secret(node, run_id, data="wine", sites=3, seed=seed)
 
     assert simulated(0, 0) == simulated(0, 0, run_id=2)
     assert len({simulated(site, seed) for site in range(3) for seed in range(3)}) == 9
     assert not state_home.exists()
-    assert not (tmp_path / "state").exists()

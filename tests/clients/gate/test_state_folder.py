@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from flwr.app import Context, RecordDict
 
+from clients.gate.simulated import SimulatedContext
 from clients.gate.state_folder import state_folder
 from clients.gate.terms import agreed_terms
 from flower_pansvm.errors import SettingError
@@ -14,7 +15,7 @@ from strategies.settings import make_settings
 
 
 def context(node: dict[str, Scalar]) -> Context:
-    return Context(1, 7, dict(node), RecordDict(), make_settings().to_config())
+    return SimulatedContext(1, 7, dict(node), RecordDict(), make_settings().to_config())
 
 
 def test_a_hospital_has_a_private_folder_that_stays(state_home: Path) -> None:
@@ -44,10 +45,9 @@ def test_the_node_config_names_another_folder(tmp_path: Path) -> None:
     assert state_folder(context(node)) == tmp_path / "kept" / "here"
 
 
-def test_a_simulated_site_has_none(tmp_path: Path) -> None:
-    node: dict[str, Scalar] = {"partition-id": 0, "num-partitions": 3, "state": str(tmp_path / "kept")}
-    assert state_folder(context(node)) is None
-    assert not (tmp_path / "kept").exists()
+def test_a_simulated_site_has_none(state_home: Path) -> None:
+    assert state_folder(context({"partition-id": 0, "num-partitions": 3})) is None
+    assert not state_home.exists()
 
 
 @pytest.mark.parametrize("mode", [0o755, 0o770, 0o702, 0o720])

@@ -7,6 +7,7 @@ import pytest
 from flwr.app import Context, RecordDict
 
 from clients.gate.promise import check_consents
+from clients.gate.simulated import SimulatedContext
 from clients.gate.terms import agreed_terms, least_blur, least_rows, least_sites
 from flower_pansvm.cutting_planes.cuts import Answer, Draw, Labels, Mapped, cuts_at
 from flower_pansvm.cutting_planes.noise import rows_to_blur
@@ -20,11 +21,17 @@ from strategies.settings import Settings, make_settings
 
 MakeGrid = Callable[..., InProcessGrid]
 AGREED: dict[str, Scalar] = {"exact-sums": "agreed"}
+SIMULATED_NODE: dict[str, Scalar] = {"partition-id": 0, "num-partitions": 3}
 
 
 def context(node: dict[str, Scalar], **config: object) -> Context:
     settings = make_settings(**config)  # type: ignore[arg-type]
     return Context(1, 2, {"name": "north", **node}, RecordDict(), {**settings.to_config()})
+
+
+def simulated(**config: object) -> Context:
+    settings = make_settings(**config)  # type: ignore[arg-type]
+    return SimulatedContext(1, 2, {**SIMULATED_NODE}, RecordDict(), {**settings.to_config()})
 
 
 @pytest.mark.parametrize(
@@ -93,7 +100,7 @@ def test_a_hospital_asks_for_three_sites_unless_it_says_otherwise_whatever_the_r
     assert least_sites(context({}, min_sites=2)) == 3
     assert least_sites(context({}, min_sites=4)) == 4
     assert least_sites(context({"min-sites": 2}, min_sites=2)) == 2
-    assert least_sites(context({"partition-id": 0, "num-partitions": 3}, min_sites=2)) == 2
+    assert least_sites(simulated(min_sites=2)) == 2
     assert least_sites(context({}, min_sites=3)) == 3
     assert least_sites(context({"min-sites": 5}, min_sites=3)) == 5
     assert least_sites(context({"min-sites": 2}, min_sites=3)) == 3
@@ -103,7 +110,7 @@ def test_patients_are_grouped_by_five_unless_the_hospital_says_otherwise() -> No
     assert least_rows(context({}, min_cluster=1)) == 5
     assert least_rows(context({"min-cluster": 8}, min_cluster=1)) == 8
     assert least_rows(context({"min-cluster": 1})) == 1
-    assert least_rows(context({"partition-id": 0, "num-partitions": 3})) == 1
+    assert least_rows(simulated()) == 1
 
 
 @pytest.mark.parametrize("said", ["yes", "Agreed", 1, True, ""])
@@ -129,7 +136,7 @@ def test_what_is_not_agreed_to_is_not_disclosed(consent: str) -> None:
     with pytest.raises(SettingError, match=f"write {consent}='agreed' into the site's node config"):
         check_consents(context({"scaling": "minmax"}, scaling="minmax"), [consent])
     check_consents(context({consent: "agreed"}), [consent])
-    check_consents(context({"partition-id": 0, "num-partitions": 3}), [consent])
+    check_consents(simulated(), [consent])
 
 
 def test_one_row_is_blurred_unless_the_hospital_says_otherwise() -> None:
@@ -138,7 +145,7 @@ def test_one_row_is_blurred_unless_the_hospital_says_otherwise() -> None:
     assert least_blur(context({"exact-sums": "agreed", "blur": 2})) == 2
     assert least_blur(context({"blur": 4})) == 4
     assert least_blur(context({"blur": 0})) == 0
-    assert least_blur(context({"partition-id": 0, "num-partitions": 3})) == 0
+    assert least_blur(simulated()) == 0
 
 
 def run(settings: Settings, grid: InProcessGrid) -> None:

@@ -2,29 +2,32 @@
 
 import copy
 import os
+import shutil
 import subprocess
 import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from flwr.app import Context, Message, RecordDict
 
-from clients.gate.turns import FOLDER, turn
+from clients.gate.simulated import SimulatedContext
+from clients.gate.turns import FOLDER, STATE, turn
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
 from flower_pansvm.tasks.scaling import MOMENTS
 from strategies.settings import Settings, make_settings
 
 
-def context_of(folder: Path, simulated: bool = False) -> Context:
+def context_of(folder: Path, simulated: bool = False, run_id: int = 1) -> Context:
     node: dict[str, Any] = {"name": "north", "state": str(folder / "state")}
     if simulated:
         node = {"partition-id": 0, "num-partitions": 3}
-    return Context(1, 2, node, RecordDict(), {**make_settings().to_config()})
+    return SimulatedContext(run_id, 2, node, RecordDict(), {**make_settings().to_config()})
 
 
 def saved(context: Context) -> Context:
@@ -97,7 +100,6 @@ def test_processes_wait_for_each_other_and_only_one_follows_the_last(tmp_path: P
     context = context_of(tmp_path)
     with turn(context):
         pass
-    number, name = (records.get(context.state, "turn")[part] for part in ("number", "name"))
     script = (
         "import time\n"
         "from flwr.app import Context, RecordDict\n"
@@ -105,7 +107,7 @@ def test_processes_wait_for_each_other_and_only_one_follows_the_last(tmp_path: P
         "from flower_pansvm import records\n"
         "from flower_pansvm.errors import FederationError\n"
         "state = RecordDict()\n"
-        f"records.put(state, 'turn', {{'name': {name!r}, 'number': {number}}})\n"
+        f"records.put(state, {STATE!r}, {records.get(context.state, STATE)!r})\n"
         f"context = Context(1, 2, {context.node_config!r}, state, {{}})\n"
         "try:\n"
         "    with turn(context):\n"
@@ -148,14 +150,80 @@ def test_a_second_sum_from_the_same_state_gets_no_answer(
     assert "does not remember its last message" in reply.error.reason
 
 
-def test_counts_of_runs_long_over_are_removed(tmp_path: Path) -> None:
+def test_files_of_runs_long_over_are_removed(tmp_path: Path) -> None:
     context = context_of(tmp_path)
     with turn(context):
         pass
     (old,) = (tmp_path / "state" / FOLDER).iterdir()
     os.utime(old, (0, 0))
-    with turn(context_of(tmp_path)):
+    with turn(context_of(tmp_path, run_id=2)):
         pass
     assert not old.exists()
     with pytest.raises(FederationError, match="does not remember"), turn(context):
         pytest.fail("answered")
+
+
+# What is remembered, and by whom
+
+
+def test_what_a_site_remembers_is_in_its_own_folder_and_flower_gets_a_number(tmp_path: Path) -> None:
+    context, secret = context_of(tmp_path), os.urandom(32)
+    for expected in ({}, {"private": secret}):
+        with turn(context):
+            assert records.get(context.state, "keys") == expected
+            records.put(context.state, "keys", {"private": secret})
+        assert records.get(context.state, STATE).keys() == {"run", "number"}
+        assert set(context.state) == {f"{STATE}.arrays", f"{STATE}.values"}
+    (file,) = (tmp_path / "state" / FOLDER).iterdir()
+    assert secret in file.read_bytes()
+    assert file.stat().st_mode & 0o777 == 0o600
+
+
+def test_what_was_remembered_is_remembered_after_an_error_too(tmp_path: Path) -> None:
+    context = context_of(tmp_path)
+    with suppress(ZeroDivisionError), turn(context):
+        records.put(context.state, "withdrawn", {})
+        raise ZeroDivisionError
+    assert not records.has(context.state, "withdrawn")
+    with turn(context):
+        assert records.has(context.state, "withdrawn")
+
+
+def test_less_takes_the_place_of_more(tmp_path: Path) -> None:
+    context = context_of(tmp_path)
+    for length in (10**6, 3, 10**5):
+        with turn(context):
+            records.put(context.state, "kept", {"kept": bytes(length)})
+        with turn(context):
+            assert records.get(context.state, "kept") == {"kept": bytes(length)}
+
+
+@pytest.mark.parametrize("lost", ["of Flower", "of the site", "of both"])
+def test_a_run_that_one_of_both_has_forgotten_does_not_go_on(lost: str, tmp_path: Path) -> None:
+    """A SuperNode that was started again has no state; a state folder that is put back from a copy has an old one."""
+    context = context_of(tmp_path)
+    with turn(context):
+        records.put(context.state, "keys", {"private": bytes(32)})
+    if lost != "of the site":
+        context = context_of(tmp_path)
+    if lost != "of Flower":
+        shutil.rmtree(tmp_path / "state" / FOLDER)
+    if lost == "of both":
+        with turn(context):
+            assert not context.state
+        return
+    with pytest.raises(FederationError, match="does not remember"), turn(context):
+        pytest.fail("answered")
+
+
+def test_a_file_that_is_damaged_ends_the_run_at_this_site(tmp_path: Path) -> None:
+    context = context_of(tmp_path)
+    with turn(context):
+        records.put(context.state, "keys", {"private": bytes(32)})
+    (file,) = (tmp_path / "state" / FOLDER).iterdir()
+    content = file.read_bytes()
+    for damaged in (b"", content[:5], content[:8] + b"\xff" * 40, b"\xff" + content[1:]):
+        file.write_bytes(damaged)
+        with pytest.raises(Exception, match=r"does not remember|parsing"), turn(context):
+            pytest.fail("answered")
+        assert not records.has(context.state, "keys")

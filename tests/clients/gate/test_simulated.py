@@ -1,0 +1,153 @@
+"""Only a process that a simulation has started is one; what a node config says is no proof."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from flwr.app import Context, RecordDict
+
+from clients.app import TASKS, app
+from clients.gate.promise import check_promise
+from clients.gate.simulated import SimulatedContext, is_simulated
+from clients.gate.terms import agreed_terms, has_agreed, least_rows, least_sites
+from clients.table.schema_file import schema_of
+from clients.table.source import open_table
+from flower_pansvm import records
+from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.tasks.consents import CONSENTS
+from flower_pansvm.tasks.joining import JOIN, JoinQuestion
+from flower_pansvm.terms import Scalar
+from simulations.engines.in_process import InProcessGrid
+from simulations.engines.running import in_process_grid
+from strategies.registry import all_strategies
+from strategies.settings import make_settings
+
+Node = dict[str, Scalar]
+TUTORIAL: Node = {"partition-id": 0, "num-partitions": 2}
+"""What Flower's guides have people start a real SuperNode with."""
+
+
+def context(node: Node, kind: type[Context] = Context, **config: object) -> Context:
+    settings = make_settings(**config)  # type: ignore[arg-type]
+    return kind(1, 2, {**node}, RecordDict(), {**settings.to_config()})
+
+
+def real(grid: InProcessGrid) -> InProcessGrid:
+    """Return a grid whose sites are called as a SuperNode calls them."""
+    for node, had in grid._contexts.items():
+        grid._contexts[node] = Context(had.run_id, node, had.node_config, had.state, had.run_config)
+    return grid
+
+
+def test_a_simulation_in_this_process_is_one() -> None:
+    assert is_simulated(context(TUTORIAL, SimulatedContext))
+    assert all(map(is_simulated, in_process_grid(make_settings(sites=3))._contexts.values()))
+
+
+@pytest.mark.parametrize(
+    "node",
+    [
+        {},
+        {"partition-id": 0},
+        {"num-partitions": 2},
+        {**TUTORIAL, "data": "/ward.csv"},
+        {**TUTORIAL, "name": "north"},
+        {**TUTORIAL, "exact-sums": "agreed"},
+        {"data": "/ward.csv"},
+    ],
+    ids=str,
+)
+def test_a_site_of_any_other_node_config_is_a_hospital_s_even_there(node: Node) -> None:
+    assert not is_simulated(context(node, SimulatedContext))
+
+
+def test_a_node_config_alone_switches_no_protection_off(state_home: Path) -> None:
+    here = context(TUTORIAL, data="wine", min_sites=2)
+    assert not is_simulated(here)
+    assert least_sites(here) == 3
+    assert least_rows(here) > 1
+    assert not any(has_agreed(here, consent) for consent in CONSENTS)
+    with pytest.raises(SettingError):
+        check_promise(here, JOIN, JoinQuestion(()))
+
+
+@pytest.mark.parametrize("kind", [Context, SimulatedContext])
+@pytest.mark.parametrize("more", [{"data": "/ward.csv", "label": "outcome"}, {"name": "north"}], ids=str)
+def test_both_kinds_of_keys_are_an_error(more: Node, kind: type[Context]) -> None:
+    for node in ({**TUTORIAL, **more}, {**more, "partition-id": 0}):
+        with pytest.raises(SettingError, match="Leave these two out"):
+            agreed_terms(context(node, kind))
+
+
+def test_the_refusal_says_what_to_write() -> None:
+    with pytest.raises(SettingError, match=r"'partition-id'.*data=.*label=.*name="):
+        agreed_terms(context(TUTORIAL))
+
+
+@pytest.mark.parametrize("more", [{}, {"data": "ward.csv", "label": "outcome", "name": "north"}], ids=str)
+def test_a_real_supernode_with_the_tutorial_s_node_config_answers_no_task(
+    more: Node, hospital_files: list[Path], state_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not even the first message, for which it would read a file that the run config names."""
+    for module in ("clients.table.source._simulated", "clients.table.reading.read_table"):
+        monkeypatch.setattr(module, lambda *_: pytest.fail("read a table"))
+    if more:
+        more = {**more, "data": str(hospital_files[0]), "label": "label"}
+    settings = make_settings(data=str(hospital_files[1]), sites=2, min_sites=2)
+    nodes: list[Node] = [{**TUTORIAL, **more, "partition-id": site} for site in range(2)]
+    with pytest.raises(SettingError, match="only a node of a simulation has"):
+        all_strategies()["pan-svm"](settings).start(real(InProcessGrid(app, nodes, settings.to_config())))
+    for task in TASKS:
+        grid = real(InProcessGrid(app, nodes, settings.to_config()))
+        content = RecordDict()
+        records.put(content, "inputs", {})
+        (reply,) = grid.send_and_receive([grid.create_message(content, task.message_type, 2, "1")])
+        assert reply.has_error()
+
+
+def test_a_hospital_without_a_table_reads_no_file_of_the_run_config(hospital_files: list[Path]) -> None:
+    here = context({"name": "north"}, data=str(hospital_files[0]), schema="/etc/passwd")
+    assert schema_of(here) is None
+    with pytest.raises(TableError, match="names no table"):
+        open_table(here)
+
+
+RAY = """
+import sys
+import ray
+from flwr.app import Context, RecordDict
+from flwr.simulation.ray_transport.ray_actor import ClientAppActor
+from clients.gate.simulated import is_simulated
+
+def here(node):
+    return is_simulated(Context(1, 2, node, RecordDict(), {}))
+
+def load():
+    def app(message, context):
+        return here(context.node_config), here({**context.node_config, "data": "/ward.csv"})
+    return app
+
+node = {"partition-id": 0, "num-partitions": 2}
+print("loaded", here(node), ray.is_initialized())
+ray.init(num_cpus=1, include_dashboard=False)
+print("driver", here(node))
+actor = ClientAppActor.options(num_cpus=1).remote()
+print("actor", *ray.get(actor.run.remote(load, None, "0", Context(1, 2, node, RecordDict(), {})))[1])
+ray.kill(actor)
+print("task", ray.get(ray.remote(here).remote(node)))
+"""
+
+
+@pytest.mark.slow
+def test_a_worker_of_flower_s_engine_is_one_and_no_other_process_with_ray() -> None:
+    pytest.importorskip("ray")
+    done = subprocess.run(
+        [sys.executable, "-c", RAY], cwd=Path(__file__).parents[3], capture_output=True, text=True, check=True
+    )
+    said = [
+        line
+        for line in done.stdout.splitlines()
+        if line.split(" ")[0] in ("loaded", "driver", "actor", "task")
+    ]
+    assert said == ["loaded False False", "driver False", "actor True False", "task False"]
