@@ -11,12 +11,12 @@ comes the node config, so that whoever could hand out tasks would choose what th
 
 import argparse
 import logging
+import socket
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
 
-import httpx
 from flwr.app import Context, Error, Message
 from flwr.common.constant import SubStatus
 from flwr.common.logger import log
@@ -40,13 +40,13 @@ from flower_pansvm.errors import PanSVMError
 
 POLL_SECONDS = 0.1
 START_SECONDS = 60.0
-"""Longest wait for a SuperNode that does not answer."""
+"""Longest wait for a SuperNode that starts."""
 
 VERSION_OF_FLOWER = RuntimeVersionHttpInterceptor(component_name="flwr-clientapp")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Wait for a message, answer it, and end; with an error if the SuperNode is not there or refuses the secret."""
+    """Wait for a message, answer it, and end; with exit code 1 if the SuperNode gives none."""
     parser = argparse.ArgumentParser(prog="python -m clients.executor")
     parser.add_argument("address", help="the SuperNode's --host and --port, such as 127.0.0.1:9201")
     parser.add_argument("--secret", required=True, type=Path, help="its --superexec-auth-secret-file")
@@ -54,33 +54,39 @@ def main(arguments: Sequence[str] | None = None) -> None:
     asked = parser.parse_args(arguments)
     authority = asked.authority.read_bytes()
     try:
-        answer_task(asked.address, authority, wait_for_task(asked.address, authority, asked.secret.read_bytes()))
-    except (httpx.HTTPStatusError, TimeoutError) as error:
-        sys.exit(f"Error: the SuperNode at {asked.address} gives no task: {error}")
-    except KeyboardInterrupt:  # so Flower ends a process whose task is over
-        sys.exit("The task was ended.")
+        token = wait_for_task(asked.address, authority, asked.secret.read_bytes())
+    except Exception as error:
+        sys.exit(
+            f"Error: the SuperNode at {asked.address} gives no task ({type(error).__name__}: {error}). Does it run, and "
+            "with these files as --superexec-auth-secret-file and --ssl-ca-certfile?"
+        )
+    answer_task(asked.address, authority, token)
 
 
 def wait_for_task(address: str, authority: bytes, secret: bytes) -> str:
-    """Return the token of the SuperNode's next task; httpx.HTTPStatusError if it does not take the secret."""
+    """Return the token of the SuperNode's next task.
+
+    TimeoutError if nobody answers, and an error of Flower's if the certificate is another's or the secret is refused.
+    """
+    host, port = address.rsplit(":", 1)
+    deadline = time.monotonic() + START_SECONDS
+    while True:
+        try:
+            socket.create_connection((host, int(port)), timeout=1).close()
+            break
+        except OSError as error:
+            if time.monotonic() > deadline:
+                raise TimeoutError(str(error)) from None
+            time.sleep(POLL_SECONDS)
     proof = SuperExecAuthHttpInterceptor(
         master_secret=secret, protected_methods={"/flwr.proto.Runtime/AcquireTask"}
     )
     client = RuntimeHttpClient.from_server_address(address, False, authority, [VERSION_OF_FLOWER, proof])
     request = AcquireTaskRequest(supported_task_types=[TaskType.CLIENT_APP])
-    answered = time.monotonic()
     with client:
-        while True:
-            try:
-                token: str = client.AcquireTask(request).token
-            except httpx.TransportError as error:  # it starts
-                if time.monotonic() > answered + START_SECONDS:
-                    raise TimeoutError(str(error)) from None
-            else:
-                if token:
-                    return token
-                answered = time.monotonic()
+        while not (token := client.AcquireTask(request).token):
             time.sleep(POLL_SECONDS)
+        return token
 
 
 def answer_task(address: str, authority: bytes, token: str) -> None:
@@ -112,7 +118,10 @@ def answer(message: Message, context: Context, run: Run, bundle: bytes) -> Messa
     except PanSVMError as error:
         code, text = error.code, str(error)
     except Exception as error:  # of Flower's, for a message that this version has no answer to
-        code, text = PanSVMError.code, f"A message was refused with {type(error).__name__}: no task is meant by it."
+        code, text = (
+            PanSVMError.code,
+            f"A message was refused with {type(error).__name__}: no task is meant by it.",
+        )
     log(logging.ERROR, "%s", text)
     return Message(Error(code, f"Site '{site_name(context)}': {text}"), reply_to=message)
 

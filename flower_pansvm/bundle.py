@@ -90,6 +90,10 @@ def _differing(content: bytes, own: Mapping[str, bytes]) -> list[str]:
         found = [
             name
             for name, expected in sorted(own.items())
-            if name not in sent or sent[name].file_size != len(expected) or bundle.read(sent[name]) != expected
+            if name not in sent
+            or sent[name].file_size != len(expected)
+            or bundle.read(sent[name]) != expected
         ]
-    return found + (["files that are not installed here"] if len(entries) > len(sent.keys() & own.keys()) else [])
+    return found + (
+        ["files that are not installed here"] if len(entries) > len(sent.keys() & own.keys()) else []
+    )
