@@ -57,8 +57,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         token = wait_for_task(asked.address, authority, asked.secret.read_bytes())
     except Exception as error:
         sys.exit(
-            f"Error: the SuperNode at {asked.address} gives no task ({type(error).__name__}: {error}). Does it run, and "
-            "with these files as --superexec-auth-secret-file and --ssl-ca-certfile?"
+            f"Error: the SuperNode at {asked.address} gives no task ({type(error).__name__}: {error}). Does it run, "
+            "and with these files as --superexec-auth-secret-file and --ssl-ca-certfile?"
         )
     answer_task(asked.address, authority, token)
 

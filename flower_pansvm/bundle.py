@@ -1,11 +1,11 @@
-"""The software of a run: all that take part have the same files, and a hospital runs its own.
+r"""The software of a run: all that take part have the same files, and a hospital runs its own.
 
 Flower sends the app to the hospitals in a zip file, its *bundle*. A hospital compares the bundle's files with those
 that are installed (`check_bundle`), and neither unpacks it nor runs anything of it. The hash of the software, which
 people compare, is what these commands print where it is installed::
 
     find clients flower_pansvm strategies -name '*.py' ! -name testing.py ! -path '*/secure_sum/rehearsal.py' |
-      LC_ALL=C sort | xargs -d '\\n' sha256sum | sha256sum
+      LC_ALL=C sort | xargs -d '\n' sha256sum | sha256sum
 """
 
 import hashlib

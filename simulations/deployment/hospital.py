@@ -158,8 +158,8 @@ def check_software(invitation: Invitation) -> str:
     if invitation.software["hash"] != found:
         raise SettingError(
             f"The invitation is for flower-pansvm {invitation.software['version']} with the hash\n"
-            f"{invitation.software['hash']}, and installed here is {VERSION} with the hash\n{found}. This hospital runs "
-            "what is installed and nothing else, so it would refuse every run. Get the coordinator's checkout, audit "
+            f"{invitation.software['hash']}, and installed here is {VERSION} with the hash\n{found}. This hospital "
+            "runs what is installed and nothing else: it would refuse every run. Get the coordinator's checkout, audit "
             "it, and install it by `pip install .`; or ask for an invitation that was made with this version."
         )
     return found

@@ -111,8 +111,8 @@ def train(
     if found != invitation.software["hash"]:
         raise SettingError(
             f"The hospitals have accepted flower-pansvm {invitation.software['version']} with the hash\n"
-            f"{invitation.software['hash']}, and {app} has the hash\n{found}. They would refuse the run. Name a checkout "
-            f"of that version with --app; or invite them anew, and they install the other one: "
+            f"{invitation.software['hash']}, and {app} has the hash\n{found}. They would refuse the run. Name a "
+            f"checkout of that version with --app; or invite them anew, and they install the other one: "
             f"{_command(coordinator, 'invite')} --renew"
         )
     config: dict[str, Scalar] = {**invitation.settings, "out": str(out), "resume": resume}
