@@ -102,7 +102,9 @@ def test_a_bundle_that_is_not_what_is_installed_is_refused(bad: str, bundle: byt
     assert hash_of(installed_files()) in str(refused.value)
 
 
-def test_the_bundle_of_the_installed_files_is_taken_and_its_run_config_is_the_coordinators(bundle: bytes) -> None:
+def test_the_bundle_of_the_installed_files_is_taken_and_its_run_config_is_the_coordinators(
+    bundle: bytes,
+) -> None:
     check_bundle(bundle, VERSION)
     check_bundle(put("pyproject.toml", b"[tool.flwr.app.config]\nseed = 7\n")(bundle), VERSION)
 
