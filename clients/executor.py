@@ -18,7 +18,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from flwr.app import Context, Error, Message
-from flwr.common.constant import SubStatus
+from flwr.common.constant import ErrorCode, SubStatus
 from flwr.common.logger import log
 from flwr.proto.runtime_pb2 import AcquireTaskRequest
 from flwr.supercore.constant import TaskType
@@ -117,10 +117,10 @@ def answer(message: Message, context: Context, run: Run, bundle: bytes) -> Messa
         return app(message, context)
     except PanSVMError as error:
         code, text = error.code, str(error)
-    except Exception as error:  # of Flower's, for a message that this version has no answer to
+    except Exception as error:  # its text may hold anything; with this code the run goes on without the site
         code, text = (
-            PanSVMError.code,
-            f"A message was refused with {type(error).__name__}: no task is meant by it.",
+            ErrorCode.CLIENT_APP_RAISED_EXCEPTION,
+            f"The ClientApp failed with {type(error).__name__}.",
         )
     log(logging.ERROR, "%s", text)
     return Message(Error(code, f"Site '{site_name(context)}': {text}"), reply_to=message)

@@ -73,7 +73,7 @@ def changed_version(app: Path, _marker: Path) -> None:
 
 
 def old_bundle(app: Path, marker: Path) -> None:
-    """It lacks a module, and has one that the installed software has no longer."""
+    """Take a module away, and add one that the installed software does not have."""
     (app / "clients" / "executor.py").rename(app / "clients" / "starting.py")
     app_file = app / "clients" / "app.py"
     app_file.write_text(marking(marker) + app_file.read_text())
@@ -91,7 +91,7 @@ def test_no_hospital_runs_a_line_of_what_is_sent_and_another_account_gets_no_tas
     """Hospitals are started by nothing but their own three commands; at last the honest run ends well."""
     study, marker = tmp_path / "study", tmp_path / "marker"
     study.mkdir()
-    tables = generated_tables(study, hospitals=3, rows=60)
+    tables = generated_tables(study, hospitals=3, rows=120)
     coordinator, _ = set_up(study, tables, {"steps": 0})
     names = list(tables.files)
     for name in names:
@@ -112,7 +112,6 @@ def test_no_hospital_runs_a_line_of_what_is_sent_and_another_account_gets_no_tas
         config = {**coordinator.invitation().settings, "out": str(tmp_path / "out")}
         text = "\n".join(f"{key} = {json.dumps(value)}" for key, value in config.items())
         (tmp_path / "run.toml").write_text(text)
-        before = 0
         command = [
             "flwr",
             "run",
