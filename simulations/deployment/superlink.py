@@ -107,11 +107,11 @@ def train(
         raise SettingError(
             f"{app} is no checkout of flower-pansvm: Flower takes the app from there. Name it with --app."
         )
-    found = hash_of(files_in({name: app / name for name in PACKAGES}))
-    if found != invitation.software["hash"]:
+    software = hash_of(files_in({name: app / name for name in PACKAGES}))
+    if software != invitation.software["hash"]:
         raise SettingError(
             f"The hospitals have accepted flower-pansvm {invitation.software['version']} with the hash\n"
-            f"{invitation.software['hash']}, and {app} has the hash\n{found}. They would refuse the run. Name a "
+            f"{invitation.software['hash']}, and {app} has the hash\n{software}. They would refuse the run. Name a "
             f"checkout of that version with --app; or invite them anew, and they install the other one: "
             f"{_command(coordinator, 'invite')} --renew"
         )

@@ -192,7 +192,7 @@ def changed_files(folder: Path) -> Iterator[str]:
 FAULTS: dict[str, Fault] = {
     "killed": killed,
     "hanging": hanging,
-    "clientapp-hanging": clientapp_hanging,
+    "executor-hanging": executor_hanging,
     "too-few-left": too_few_left,
     "superlink-killed": superlink_killed,
     "interrupted": interrupted,

@@ -57,7 +57,8 @@ for client in clients:
 
 
 def marking(marker: Path) -> str:
-    return f"open({str(marker)!r}, 'a').write(__name__)\n"
+    """Return a line of code that writes down where it is run: each of Flower's homes is one actor's."""
+    return f"import os; open({str(marker)!r}, 'a').write(os.environ['FLWR_HOME'] + '\\n')\n"
 
 
 def changed_code(app: Path, marker: Path) -> None:
@@ -161,7 +162,8 @@ def test_no_hospital_runs_a_line_of_what_is_sent_and_another_account_gets_no_tas
             for one in started.values():
                 one.__exit__(None, None, None)
     assert (tmp_path / "results" / "model.npz").is_file()
-    assert not marker.exists()
+    # `flwr run` imports the package to find the ClientApp in it: that is the coordinator, and the marks work.
+    assert set(marker.read_text().splitlines()) == {str(home)}
 
 
 def another_account_gets_nothing(study: Path, name: str) -> None:
