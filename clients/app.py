@@ -1,6 +1,6 @@
 """The ClientApp: which task of the coordinator's is answered by which local work.
 
-Start it with ``flower-supernode``; ``docs/deployment.md`` has the commands.
+``clients/executor.py`` runs it at a hospital.
 """
 
 from flwr.clientapp import ClientApp

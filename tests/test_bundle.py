@@ -1,6 +1,5 @@
-"""The bundle whose hash a hospital pins holds what it runs, and what is not run there does not change the hash."""
+"""The bundle holds what hospitals and coordinator run, and the hash of the software is that of its files."""
 
-import hashlib
 import io
 import shutil
 import subprocess
@@ -11,8 +10,11 @@ from pathlib import Path
 import pytest
 from flwr.cli.build import build_fab_from_disk
 
+from flower_pansvm.bundle import PACKAGES, check_bundle, files_in, hash_of, installed_files
+from flower_pansvm.version import VERSION
+
 ROOT = Path(__file__).parents[1]
-BUNDLED = ("flower_pansvm", "clients", "strategies")
+BUNDLED = PACKAGES
 FOR_DEVELOPERS = {"flower_pansvm/secure_sum/rehearsal.py", "flower_pansvm/secure_sum/testing.py"}
 
 pytestmark = pytest.mark.filterwarnings("ignore:GitWildMatchPattern:DeprecationWarning")
@@ -30,8 +32,8 @@ def checkout(tmp_path: Path) -> Path:
     return folder
 
 
-def sha256(checkout: Path) -> str:
-    return hashlib.sha256(build_fab_from_disk(checkout)).hexdigest()
+def software(checkout: Path) -> dict[str, bytes]:
+    return files_in({name: checkout / name for name in PACKAGES})
 
 
 def add_comment(file: Path) -> None:
@@ -46,10 +48,12 @@ def test_the_bundle_holds_what_hospital_and_coordinator_run(checkout: Path) -> N
         file.relative_to(checkout).as_posix() for room in BUNDLED for file in (checkout / room).rglob("*.py")
     }
     assert held == (modules - FOR_DEVELOPERS) | {"pyproject.toml", ".info/CONTENT"}
+    assert software(checkout).keys() == modules - FOR_DEVELOPERS
+    assert software(checkout) == installed_files()
 
 
 def test_a_comment_in_a_plot_does_not_change_the_hash_and_one_at_the_hospital_does(checkout: Path) -> None:
-    audited = sha256(checkout)
+    audited = hash_of(software(checkout))
     for module in (checkout / "simulations").rglob("*.py"):  # plots, benchmarks, the command line
         add_comment(module)
     (checkout / "docs" / "deployment.md").write_text("rewritten")
@@ -57,9 +61,10 @@ def test_a_comment_in_a_plot_does_not_change_the_hash_and_one_at_the_hospital_do
     for name in FOR_DEVELOPERS:
         (checkout / name).write_text("")
     add_comment(checkout / "pyproject.toml")
-    assert sha256(checkout) == audited
+    assert hash_of(software(checkout)) == audited
+    check_bundle(build_fab_from_disk(checkout), VERSION)
     add_comment(checkout / "clients" / "app.py")
-    assert sha256(checkout) != audited
+    assert hash_of(software(checkout)) != audited
 
 
 @pytest.mark.slow

@@ -31,7 +31,10 @@ from simulations.engines.processes import exit_on_signals
 SETTINGS: dict[str, Scalar] = {"strategy": "local-only", "test-fraction": 0.2}
 """Two round trips: starting and ending runs is what is tried, not training."""
 
-PROGRAMS = ("flower-superlink", "flower-supernode", "flower-superexec", "hospital start", "coordinator start")
+PROGRAMS = (
+    *("flower-superlink", "flower-supernode", "flower-superexec", "clients.executor"),
+    *("hospital start", "coordinator start"),
+)
 FOLDERS = ("state", "cache", "flower")
 
 

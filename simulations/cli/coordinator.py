@@ -67,6 +67,7 @@ def invite(
         "The hospitals agree to: "
         + ", ".join(f"{key}={value}" for key, value in made.settings.items())
         + "\n"
+        f"They run flower-pansvm {made.software['version']}, hash: {made.software['hash']}\n"
         f"Send to all of them: {own.folder / INVITATION_FILE}\n"
         f"Its code, to be read out to the first of them by telephone: {made.code}\n"
         f"Then: pansvm coordinator start --folder {shlex.quote(str(own.folder))}"

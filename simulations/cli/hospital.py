@@ -72,7 +72,9 @@ def accept(
     from simulations.deployment.invitation import Invitation  # noqa: PLC0415
 
     folder = folder.expanduser().absolute()
-    own.check_invited(Invitation.read(invitation), own.own_registration(folder))
+    read = Invitation.read(invitation)
+    own.check_invited(read, own.own_registration(folder))
+    own.check_software(read)
     if code is None:
         code = typer.prompt(
             "Ask another hospital by telephone for its invitation's code (the first one asks the coordinator). Code"

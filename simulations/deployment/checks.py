@@ -18,8 +18,15 @@ from flower_pansvm.labels import canonical_label
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.tasks.joining import JOIN, JoinQuestion
+from flower_pansvm.version import VERSION
 from simulations.deployment.files import read_private
-from simulations.deployment.hospital import accepted, check_invited, own_registration, roster_text
+from simulations.deployment.hospital import (
+    accepted,
+    check_invited,
+    check_software,
+    own_registration,
+    roster_text,
+)
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.node_config import NODE_FILE, read_node_config
 
@@ -43,6 +50,7 @@ def check_hospital(folder: Path) -> Iterator[str]:
     own, invitation = own_registration(folder), accepted(folder)
     check_invited(invitation, own)
     yield f"keys: '{own.name}' has its own identity and SuperNode's key; code of its registration: {own.code}"
+    yield f"software: flower-pansvm {VERSION} as in the invitation, hash: {check_software(invitation)}"
     node = read_node_config(folder)
     _check_roster(node, own.name, invitation)
     others = ", ".join(name for name in invitation.roster if name != own.name)

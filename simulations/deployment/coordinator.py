@@ -6,11 +6,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
+from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum.identities import load_identity
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
+from flower_pansvm.version import VERSION
 from simulations.deployment.certificates import make_certificates
 from simulations.deployment.files import PRIVATE, PUBLIC, new_folder, read_private, write_new
 from simulations.deployment.hospital import INVITATION_FILE
@@ -138,7 +140,9 @@ class Coordinator:
         promise = settings_from(agreed).promise
         authority = (self.folder / "ca.crt").read_text(encoding="utf-8")
         blank = Invitation(
-            number, "", self.address, authority, hospitals, agreed, promise, _schema(schema) if schema else {}
+            *(number, "", self.address, authority, hospitals, agreed, promise),
+            software={"version": VERSION, "hash": hash_of(installed_files())},
+            schema=_schema(schema) if schema else {},
         )
         made = blank.signed_by(load_identity(self.folder / KEY_FILE))
         if path.exists():

@@ -17,11 +17,13 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from clients.gate.budget import new_ledger
+from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import is_printable
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.secure_sum.identities import load_identity
 from flower_pansvm.secure_sum.new_identity import create_identity
+from flower_pansvm.version import VERSION
 from simulations.deployment.documents import is_code
 from simulations.deployment.files import PRIVATE, PUBLIC, new_folder, read_private, write_new
 from simulations.deployment.invitation import Invitation
@@ -150,6 +152,19 @@ def check_invited(invitation: Invitation, own: Registration) -> None:
         )
 
 
+def check_software(invitation: Invitation) -> str:
+    """Check that the software of an invitation is what is installed, and return its hash; else SettingError."""
+    found = hash_of(installed_files())
+    if invitation.software["hash"] != found:
+        raise SettingError(
+            f"The invitation is for flower-pansvm {invitation.software['version']} with the hash\n"
+            f"{invitation.software['hash']}, and installed here is {VERSION} with the hash\n{found}. This hospital "
+            "runs what is installed and nothing else: it would refuse every run. Get the coordinator's checkout, audit "
+            "it, and install it by `pip install .`; or ask for an invitation that was made with this version."
+        )
+    return found
+
+
 def accept(folder: Path, file: Path, code: str) -> Invitation:
     """Take an invitation in, after all checks that need no network, and return it.
 
@@ -165,11 +180,12 @@ def accept(folder: Path, file: Path, code: str) -> Invitation:
     Raises
     ------
     SettingError
-        If the code is another, the invitation is not for this hospital, or it does not replace the one that was
-        accepted before. Nothing has been written.
+        If the code is another, the invitation is not for this hospital or not for the installed software, or it does
+        not replace the one that was accepted before. Nothing has been written.
     """
     own, invitation = own_registration(folder), Invitation.read(file)
     check_invited(invitation, own)
+    check_software(invitation)
     _check_newer(folder, invitation)
     if not is_code(code, invitation.code):
         raise SettingError(

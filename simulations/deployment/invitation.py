@@ -26,8 +26,9 @@ from simulations.deployment.registration import Registration, registration_of
 KIND = "pansvm invitation 1"
 ENTRIES = {
     **{"number": int, "coordinator": str, "address": str, "authority": str, "hospitals": list},
-    **{"settings": dict, "promise": str, "schema": dict},
+    **{"settings": dict, "promise": str, "software": dict, "schema": dict},
 }
+SOFTWARE_ENTRIES = {"version": str, "hash": str}
 SCHEMA_ENTRIES = {"name": str, "text": str}
 ADDRESS = re.compile(r"([A-Za-z0-9](?:[A-Za-z0-9.-]{0,251}[A-Za-z0-9])?):([1-9][0-9]{0,4})")
 SCHEMA_NAME = re.compile(r"schema\.[a-z]{2,5}")
@@ -56,6 +57,8 @@ class Invitation:
         The run config that the hospitals agree to, as far as it differs from the defaults.
     promise : str
         What the hospitals are promised of such a run, at the least: see `flower_pansvm.tasks.consents.Promise`.
+    software : dict of str to str
+        Version and hash of the software that all run (:mod:`flower_pansvm.bundle`).
     schema : dict of str to str
         Name and text of the schema file of the table; empty if there is none.
     signature : str
@@ -69,6 +72,7 @@ class Invitation:
     hospitals: tuple[Registration, ...]
     settings: dict[str, Scalar]
     promise: str
+    software: dict[str, str]
     schema: dict[str, str]
     signature: str = ""
 
@@ -130,6 +134,9 @@ class Invitation:
         for key, value in self.settings.items():
             if not isinstance(value, str | int | float | bool) or not is_printable(f"{key}{value}"):
                 raise SettingError(f"{where} has a setting '{printable(key, 60)}' that is none. {CHANGED}")
+        check_fields(f"The software in {where}", self.software, SOFTWARE_ENTRIES)
+        if not is_printable("".join(self.software.values())):
+            raise SettingError(f"{where} has a version or hash with control characters. {CHANGED}")
         if self.schema:
             check_fields(f"The schema in {where}", self.schema, SCHEMA_ENTRIES)
             if not SCHEMA_NAME.fullmatch(self.schema["name"]):

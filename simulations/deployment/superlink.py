@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import strategies
+from flower_pansvm.bundle import PACKAGES, files_in, hash_of
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.terms import Scalar
 from simulations.deployment.connection import NotThereError, check_server
@@ -105,6 +106,14 @@ def train(
     if not (app / "pyproject.toml").is_file():
         raise SettingError(
             f"{app} is no checkout of flower-pansvm: Flower takes the app from there. Name it with --app."
+        )
+    software = hash_of(files_in({name: app / name for name in PACKAGES}))
+    if software != invitation.software["hash"]:
+        raise SettingError(
+            f"The hospitals have accepted flower-pansvm {invitation.software['version']} with the hash\n"
+            f"{invitation.software['hash']}, and {app} has the hash\n{software}. They would refuse the run. Name a "
+            f"checkout of that version with --app; or invite them anew, and they install the other one: "
+            f"{_command(coordinator, 'invite')} --renew"
         )
     config: dict[str, Scalar] = {**invitation.settings, "out": str(out), "resume": resume}
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in config.items()]

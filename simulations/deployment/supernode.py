@@ -1,9 +1,12 @@
-"""Runs a hospital's SuperNode in the foreground, its log in plain lines, and says in words why it ended."""
+"""Runs a hospital's SuperNode and executor in the foreground, their log in plain lines, and says why they ended."""
 
 import contextlib
 import fcntl
 import os
+import secrets
+import shutil
 import subprocess
+import sys
 import sysconfig
 import threading
 import time
@@ -11,6 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from flower_pansvm.errors import SettingError
+from simulations.deployment.certificates import make_certificates
+from simulations.deployment.files import PRIVATE, write_new
 from simulations.deployment.hospital import AUTHORITY_FILE, FLOWER_FOLDER, KEY_FILE
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.log_lines import plain_lines
@@ -21,6 +26,8 @@ NOT_LET_IN = "Exit Code: 305"
 """In Flower's log if the SuperLink does not let a SuperNode in; its process ends with 1 whatever the cause."""
 
 END_SECONDS = 5.0
+LOOK_SECONDS, AFTER_A_FAULT_SECONDS = 0.1, 2.0
+"""Pauses: to see whether an executor has ended, and before the next one if it has ended with an error."""
 
 RUNNING_FILE = "supernode.running"
 FORGOTTEN_SECONDS, AGAIN_SECONDS = 90.0, 20.0
@@ -36,20 +43,27 @@ def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], No
     SettingError
         If it ends by itself.
     """
-    command = ["flower-supernode", "--superlink", invitation.address, "--port", str(free_port())]
+    port, own = str(free_port()), folder / FLOWER_FOLDER / "executor"
+    command = ["flower-supernode", "--superlink", invitation.address, "--host", "127.0.0.1", "--port", port]
     command += ["--root-certificates", str(folder / AUTHORITY_FILE)]
     command += ["--auth-supernode-private-key", str(folder / KEY_FILE)]
     command += ["--node-config", str(folder / NODE_FILE)]
+    command += ["--isolation", "process", "--superexec-auth-secret-file", str(own / "secret")]
+    command += ["--ssl-ca-certfile", str(own / "ca.crt")]
+    command += ["--ssl-certfile", str(own / "server.pem"), "--ssl-keyfile", str(own / "server.key")]
+    executor = [sys.executable, "-P", "-m", "clients.executor", f"127.0.0.1:{port}"]
+    executor += ["--secret", str(own / "secret"), "--authority", str(own / "ca.crt")]
     with exit_on_signals(), running_alone(folder) as was_cut_off:
+        _write_secrets(own)
         deadline = time.monotonic() + (FORGOTTEN_SECONDS if was_cut_off else 0)
-        code, let_in = _run(command, folder, show)
+        code, let_in = _run(command, executor, folder, show)
         while not let_in and time.monotonic() < deadline:
             show(
                 "This SuperNode, or the machine, was ended by force before, and the coordinator's server takes it for "
                 f"connected for a minute more. The next attempt is in {AGAIN_SECONDS:g} s"
             )
             time.sleep(AGAIN_SECONDS)
-            code, let_in = _run(command, folder, show)
+            code, let_in = _run(command, executor, folder, show)
     if let_in and code == 0:
         raise SettingError(
             "The SuperNode ended in order: somebody has ended it on this machine, or the coordinator's server was "
@@ -90,8 +104,20 @@ def running_alone(folder: Path) -> Iterator[bool]:
         yield bool(file.read())
 
 
-def _run(command: list[str], folder: Path, show: Callable[[str], None]) -> tuple[int, bool]:
-    """Run a SuperNode until it ends, and return its exit code and whether the SuperLink had let it in."""
+def _write_secrets(folder: Path) -> None:
+    """Write what SuperNode and executor know each other by, new at each start; other accounts cannot read it."""
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(mode=0o700)
+    write_new(folder / "secret", secrets.token_bytes(32), PRIVATE)
+    for name, content in make_certificates("localhost").items():
+        if name != "ca.key":  # nothing else is to be signed with it
+            write_new(folder / name, content, PRIVATE)
+
+
+def _run(
+    command: list[str], executor: list[str], folder: Path, show: Callable[[str], None]
+) -> tuple[int, bool]:
+    """Run SuperNode and executors until the SuperNode ends; return its exit code and whether it had been let in."""
     lines: list[str] = []
 
     def show_and_keep(line: str) -> None:
@@ -100,14 +126,42 @@ def _run(command: list[str], folder: Path, show: Callable[[str], None]) -> tuple
 
     running = folder / RUNNING_FILE
     running.write_text("It runs, or was ended by force.\n")
-    with started_process(command, folder, flower_environment(folder / FLOWER_FOLDER)) as node:
+    environment = flower_environment(folder / FLOWER_FOLDER)
+    with started_process(command, folder, environment) as node:
+        over = threading.Event()
+        executing = threading.Thread(
+            target=_execute, args=(executor, folder, environment, over, show), daemon=True
+        )
+        executing.start()
         try:
             code = follow(node, show_and_keep)
         finally:
+            over.set()
+            executing.join(END_SECONDS)
             end(node)
             if node.returncode is not None and node.returncode >= 0:
                 running.write_text("")
     return code, not any(NOT_LET_IN in line for line in lines)
+
+
+def _execute(
+    command: list[str],
+    folder: Path,
+    environment: dict[str, str],
+    over: threading.Event,
+    show: Callable[[str], None],
+) -> None:
+    """Run one executor after the other, each for one message, until all is over."""
+    while not over.is_set():
+        with started_process(command, folder, environment) as executor:
+            reader = threading.Thread(target=_show_log, args=(executor, show), daemon=True)
+            reader.start()
+            while executor.poll() is None and not over.wait(LOOK_SECONDS):
+                pass
+            end(executor)
+            reader.join(END_SECONDS)
+        if executor.returncode > 0:
+            over.wait(AFTER_A_FAULT_SECONDS)
 
 
 def flower_environment(home: Path) -> dict[str, str]:
@@ -129,21 +183,19 @@ def flower_environment(home: Path) -> dict[str, str]:
 def follow(process: "subprocess.Popen[str]", show: Callable[[str], object]) -> int:
     """Show the log of one of Flower's programs until that ends, and return its exit code.
 
-    Not until the log ends: a SuperNode that is not let in leaves a SuperExec behind, which holds the log open and looks
-    for the SuperNode for ever.
+    Not until the log ends: a SuperLink leaves a SuperExec behind, which holds the log open.
     """
-    assert process.stdout is not None
-    output = process.stdout
-
-    def show_all() -> None:
-        for line in plain_lines(output):
-            show(line)
-
-    reader = threading.Thread(target=show_all, daemon=True)
+    reader = threading.Thread(target=_show_log, args=(process, show), daemon=True)
     reader.start()
     code = process.wait()
     reader.join(END_SECONDS)
     return code
+
+
+def _show_log(process: "subprocess.Popen[str]", show: Callable[[str], object]) -> None:
+    assert process.stdout is not None
+    for line in plain_lines(process.stdout):
+        show(line)
 
 
 def end(process: "subprocess.Popen[str]") -> None:

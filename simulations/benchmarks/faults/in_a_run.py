@@ -18,7 +18,7 @@ PHASES = ("join", "moments", "landmarks", "warm_start", "cuts", "scores")
 """A task of each phase of PAN-SVM, in their order."""
 
 IMPATIENT: dict[str, Scalar] = {**PAN_SVM, "timeout": 120.0}
-CLIENT_APP = "flwr-clientapp"
+EXECUTOR = "clients.executor"
 HEARTBEAT_SECONDS, PAUSE_SECONDS = 45.0, 20.0
 
 CHEATS = Path(__file__).parent / "cheat"
@@ -57,10 +57,10 @@ def hanging(folder: Path) -> Iterator[str]:
         yield from _all_are_back(study)
 
 
-def clientapp_hanging(folder: Path) -> Iterator[str]:
-    """Let a ClientApp alone hang in warm start, cuts and scores: another is started; then let a SuperNode pause."""
-    with Study(folder, 4, IMPATIENT) as study:
-        yield from _hit_in(study, PHASES[3:], signal.SIGSTOP, CLIENT_APP, lost=0)
+def executor_hanging(folder: Path) -> Iterator[str]:
+    """Let an executor alone hang in warm start, cuts and scores; they come back, and a SuperNode pauses."""
+    with Study(folder, 6, IMPATIENT) as study:
+        yield from _hit_in(study, PHASES[3:], signal.SIGSTOP, EXECUTOR)
         yield from _all_are_back(study, study.names[3])
 
 
@@ -80,8 +80,8 @@ def _all_are_back(study: Study, pausing: str = "") -> Iterator[str]:
         assert "left out" not in training.log
 
 
-def _hit_in(study: Study, phases: Sequence[str], number: int, only: str = "", lost: int = 3) -> Iterator[str]:
-    """Train and send a signal to another one of the last hospitals in each phase; so many are lost by that."""
+def _hit_in(study: Study, phases: Sequence[str], number: int, only: str = "") -> Iterator[str]:
+    """Train and send a signal to another one of the last hospitals in each phase; all of them are lost by that."""
     hit = study.names[-len(phases) :]
     with study.training(study.folder / phases[0]) as training:
         for task, name in zip(phases, hit, strict=True):
@@ -89,7 +89,7 @@ def _hit_in(study: Study, phases: Sequence[str], number: int, only: str = "", lo
             wait_until(partial(study.signal, name, number, only), PATIENCE, f"a process of {name}")
         yield from seen(study, training, *hit)
         assert training.end() == 0
-        assert training.log.count("is left out from now on") == lost
+        assert training.log.count("is left out from now on") == len(phases)
 
 
 def too_few_left(folder: Path) -> Iterator[str]:
@@ -192,7 +192,7 @@ def changed_files(folder: Path) -> Iterator[str]:
 FAULTS: dict[str, Fault] = {
     "killed": killed,
     "hanging": hanging,
-    "clientapp-hanging": clientapp_hanging,
+    "executor-hanging": executor_hanging,
     "too-few-left": too_few_left,
     "superlink-killed": superlink_killed,
     "interrupted": interrupted,

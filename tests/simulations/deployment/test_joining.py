@@ -15,11 +15,13 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from clients.gate.budget import charge, read_ledger
+from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.tasks.private_training import PRIVATE_BINS
+from flower_pansvm.version import VERSION
 from simulations.deployment.checks import check_hospital, context_of
 from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.hospital import accept, make_hospital, own_registration
@@ -130,6 +132,34 @@ def test_a_renewed_invitation_replaces_the_old_one_and_never_the_other_way(joine
     assert kept.read_text() == old
     with pytest.raises(SettingError, match="number 2, and this one is number 1"):
         accept(joined.hospitals["north"], kept, Invitation.read(kept).code)
+
+
+def other_version(study: Study) -> Invitation:
+    """Let the coordinator invite with an older version than the one that is installed at the hospitals."""
+    found = study.coordinator.invitation()
+    older = replace(found, software={"version": "0.0.9", "hash": "ab" * 32})
+    made = older.signed_by(load_identity(study.coordinator.folder / "coordinator.pem"))
+    study.invitation.write_text(made.to_json())
+    return made
+
+
+def test_an_invitation_for_other_software_is_refused_and_both_are_named(invited: Study) -> None:
+    made, folder = other_version(invited), invited.hospitals["north"]
+    with pytest.raises(SettingError) as refused:
+        accept(folder, invited.invitation, made.code)
+    for said in ("0.0.9", "ab" * 32, VERSION, hash_of(installed_files()), "pip install"):
+        assert said in str(refused.value)
+    assert not (folder / "roster.json").exists()
+
+
+def test_check_shows_the_hash_and_finds_software_that_was_installed_later(joined: Study) -> None:
+    folder = joined.hospitals["north"]
+    assert hash_of(installed_files()) in "\n".join(check_hospital(folder))
+    shutil.copy(joined.invitation, folder / "invitation.json")
+    other_version(joined)
+    shutil.copy(joined.invitation, folder / "invitation.json")
+    with pytest.raises(SettingError, match=r"for flower-pansvm 0\.0\.9"):
+        list(check_hospital(folder))
 
 
 def test_the_schema_file_travels_along(invited: Study) -> None:

@@ -2,11 +2,13 @@
 
 import json
 import os
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from flower_pansvm.bundle import PACKAGES
 from flower_pansvm.errors import SettingError
 from simulations.deployment import superlink
 from simulations.deployment.superlink import RunFailedError, checkout, train
@@ -116,6 +118,21 @@ def test_without_a_server_the_coordinator_is_told_to_start_its_own(invited: Stud
         SettingError, match=r"nobody answers on port 1 of this machine.*pansvm coordinator start"
     ):
         train(invited.coordinator, checkout(), tmp_path / "new", print)
+
+
+def test_a_checkout_of_another_version_is_not_sent_to_hospitals_that_would_refuse_it(
+    invited: Study, flwr: Flwr, tmp_path: Path
+) -> None:
+    flwr(FAILED)
+    app = tmp_path / "flower-pansvm"
+    for name in PACKAGES:
+        shutil.copytree(checkout() / name, app / name)
+    (app / "pyproject.toml").write_text("")
+    with (app / "clients" / "app.py").open("a") as file:
+        file.write("# changed\n")
+    with pytest.raises(SettingError, match=r"(?s)They would refuse the run.*--renew"):
+        train(invited.coordinator, app, tmp_path / "new", print)
+    assert not (tmp_path / "asked").exists()
 
 
 def test_a_stream_that_breaks_off_is_no_end(
