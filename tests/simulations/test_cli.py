@@ -317,7 +317,9 @@ def test_predictions_hold_no_formula(pansvm: Run, tmp_path: Path) -> None:
     schema = Schema(("age",), ("-1", "0", "=1+1"))
     scaling = Scaling(np.zeros(1), np.zeros(1), np.ones(1))
     weights = np.array([[-1.0, 0.0], [0.0, 0.5], [1.0, 0.0]])
-    PanSVC.from_parts(schema, scaling, fit_map(Kernel("linear"), np.array([[2.0]])), weights).save("model.npz")
+    PanSVC.from_parts(schema, scaling, fit_map(Kernel("linear"), np.array([[2.0]])), weights).save(
+        "model.npz"
+    )
     formula = '=HYPERLINK("http://example.org")'
     ids = {"-1": "-7", "0": "+a", "=1+1": formula}
     rows = pd.DataFrame({"age": [-5.0, 0.0, 5.0], "label": list(ids), "-row": list(ids.values())})

@@ -124,7 +124,8 @@ def folder(tmp_path: Path) -> Path:
     random = np.random.default_rng(0)
     outcome = np.arange(270) % 2
     columns = {"age": 50 + 9 * outcome + random.normal(0, 5, 270), "dose": random.normal(size=270)}
-    table = pd.DataFrame({**columns, "weight": random.normal(size=270), "hospital": np.arange(270) % 3})
+    more = {f"blood {number}": random.normal(size=270) for number in range(8)}
+    table = pd.DataFrame({**columns, **more, "hospital": np.arange(270) % 3})
     table.assign(outcome=outcome).to_csv(tmp_path / "patients.csv", index=False)
     return tmp_path
 

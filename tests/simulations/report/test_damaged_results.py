@@ -87,7 +87,7 @@ def assert_a_page_or_an_error(folder: Path, result: object) -> None:
 
 
 @pytest.mark.slow(minutes=1)
-@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(max_examples=80, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @pytest.mark.filterwarnings("ignore")  # of matplotlib and numpy about numbers that are none
 @given(data=st.data())
 def test_a_changed_entry_gives_a_page_or_an_error(
@@ -104,6 +104,7 @@ def test_a_changed_entry_gives_a_page_or_an_error(
     assert_a_page_or_an_error(tmp_path, with_change(result, place, change))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "key", ["accuracy", "classes", "confusion", "phases", "config", "disclosed", "seconds"]
 )
