@@ -21,6 +21,7 @@ OF_COMMAND = {
     "keygen": HOSPITAL,
     "budget": HOSPITAL,
     "coordinator": COORDINATOR,
+    "demo": COORDINATOR,
     "export": (*RESEARCHER, "export"),
 }
 """The extras that README and guide name for a command; a researcher's for all others."""
