@@ -26,10 +26,16 @@ def main() -> None:
         package = str(error.name).split(".")[0]
         if package not in EXTRAS:
             raise
+        extra = EXTRAS[package]
+        # That extra has the packages of all commands but this one.
+        rest = (
+            ""
+            if extra == "export"
+            else ", or what most commands need: pip install 'flower-pansvm[simulation]'"
+        )
         sys.exit(
             f"Error: This needs the package {package}, which is not installed. Install it with: "
-            f"pip install 'flower-pansvm[{EXTRAS[package]}]', or all that pansvm needs with: "
-            "pip install 'flower-pansvm[simulation]'"
+            f"pip install 'flower-pansvm[{extra}]'{rest}"
         )
 
 

@@ -1,6 +1,5 @@
 """Predictions of a saved model of any kind for the rows of a file."""
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,7 +21,7 @@ from flower_pansvm.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.schema import Schema
 from flower_pansvm.table_schema import TableColumn, TableSchema
 from simulations.audit.sites import simulated_secrets
-from strategies.results import RESULT_FILE
+from strategies.results import ONCE_MORE, RESULT_FILE, read_result
 from strategies.settings import settings_from
 
 
@@ -162,7 +161,10 @@ def with_simulated_matrices(model: RandomKernelSVC, result: Path) -> Model:
     """
     if not result.exists():
         raise ModelFileError(NEEDS_SITES)
-    settings = settings_from(json.loads(result.read_text(encoding="utf-8"))["config"])
+    config = read_result(result.parent).get("config")
+    if not isinstance(config, dict):
+        raise ModelFileError(f"{result} does not say how the model was trained. {ONCE_MORE} {NEEDS_SITES}")
+    settings = settings_from(config)
     secrets, size = simulated_secrets(settings), len(model.parts_.u)
     matrices, columns = [], np.array(model.schema_.columns, dtype=np.str_)
     for number, digest in enumerate(model.parts_.digests):
@@ -177,11 +179,11 @@ def _check_model_was_made(path: Path) -> None:
     result = path.parent / RESULT_FILE
     if path.exists() or not result.exists():
         return
-    described = json.loads(result.read_text(encoding="utf-8"))
+    described = read_result(path.parent)
     if described.get("model_sha256") is None:
         raise ModelFileError(
-            f"There is nothing to predict with: the strategy of this run, {described['strategy']}, makes no model. "
-            f"{RESULT_FILE} has all that it has found."
+            "There is nothing to predict with: the strategy of this run, "
+            f"{described.get('strategy', 'unknown')}, makes no model. {RESULT_FILE} has all that it has found."
         )
 
 

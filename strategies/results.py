@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any
 
+from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from strategies.settings import Settings
 from strategies.strategy import PhasedStrategy
@@ -16,6 +17,7 @@ from strategies.strategy import PhasedStrategy
 MODEL_FILE = "model.npz"
 RESULT_FILE = "result.json"
 GRID_FILE = "grid.csv"
+ONCE_MORE = "Copy it again from where it was written, or run the training again."
 PACKAGES = ("flower-pansvm", "flwr", "numpy", "scipy", "scikit-learn", "piqp", "cryptography")
 
 
@@ -85,6 +87,25 @@ def write(folder: Path, strategy: PhasedStrategy, settings: Settings) -> None:
             lines = csv.DictWriter(file, grid[0])
             lines.writeheader()
             lines.writerows(grid)
+
+
+def read_result(folder: Path) -> dict[str, Any]:
+    """Return the ``result.json`` of a run's folder.
+
+    Raises
+    ------
+    SettingError
+        If the folder has none or it is damaged.
+    """
+    try:
+        result = json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise SettingError(f"{folder} has no {RESULT_FILE}. Name the folder of a finished run.") from None
+    except (ValueError, RecursionError):
+        result = None
+    if not isinstance(result, dict):
+        raise SettingError(f"{folder / RESULT_FILE} is damaged. {ONCE_MORE}")
+    return result
 
 
 def _whole(count: float) -> float:

@@ -13,6 +13,7 @@ from flwr.serverapp.strategy import Result, Strategy
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.federation import Federation
 from strategies.federation.transcript import Transcript
+from strategies.master.quadratic_program import solver
 from strategies.outcome import Outcome
 from strategies.settings import Settings
 
@@ -98,6 +99,7 @@ class PhasedStrategy(Strategy):
         PanSVMError
             If a phase cannot be completed.
         """
+        solver()  # without it the run would end after minutes, with nothing
         self.summary()
         self.federation = Federation(grid, self.settings, self, self.checkpoint, self.transcript)
         self.outcome = self.fit(self.federation)

@@ -53,6 +53,19 @@ def test_a_wrong_import_is_noticed() -> None:
     assert not against_the_arrows("simulations", "from strategies.app import app")
 
 
+def test_only_benchmarks_import_benchmarks() -> None:
+    """They need what their readers do not install, such as a library to compare with."""
+    benchmarks = ROOT / "simulations" / "benchmarks"
+    users = {
+        file
+        for room in ALLOWED
+        for file in (ROOT / room).rglob("*.py")
+        if any("benchmarks" in name.split(".") for name in modules_named(file.read_text()))
+    }
+    assert users
+    assert all(file.is_relative_to(benchmarks) for file in users)
+
+
 def test_only_the_paillier_protocol_imports_phe() -> None:
     users = {
         file.relative_to(ROOT).as_posix()

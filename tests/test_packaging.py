@@ -180,6 +180,7 @@ def test_export_without_its_extra_names_it_and_leaves_no_file(package: str, to: 
     done = run_without([package], "from simulations.__main__ import main; main()", *arguments)
     assert done.returncode == 1
     assert "pip install 'flower-pansvm[export]'" in done.stderr
+    assert "[simulation]" not in done.stderr, "which has no onnx"
     assert "Traceback" not in done.stderr
     assert [path.name for path in tmp_path.iterdir()] == ["model.npz"]
 
@@ -191,9 +192,18 @@ def test_the_engine_without_ray_names_the_extra(monkeypatch: pytest.MonkeyPatch)
 
 
 @pytest.mark.slow
-def test_a_server_app_without_the_solver_says_what_to_install() -> None:
-    done = run_without(["piqp"], "from strategies.registry import all_strategies; all_strategies()")
+def test_a_server_app_without_the_solver_says_what_to_install(tmp_path: Path) -> None:
+    done = run_without(
+        ["piqp"],
+        "from pathlib import Path\n"
+        "from strategies.app import run\n"
+        "from strategies.settings import make_settings\n"
+        "nothing_is_sent = None\n"
+        "run(nothing_is_sent, make_settings(), Path(sys.argv[1]) / 'run')\n",
+        str(tmp_path),
+    )
     assert done.stderr.splitlines()[-1].endswith("pip install 'flower-pansvm[coordinator]'")
+    assert not list(tmp_path.rglob("*.json"))
 
 
 def test_a_simulated_site_without_the_simulation_says_what_to_install() -> None:

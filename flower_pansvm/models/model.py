@@ -5,12 +5,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Self
 
+import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.folder import import_modules
+from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class
 from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model_file import digest, read_arrays, write_arrays
+from flower_pansvm.printable import is_printable
 from flower_pansvm.registry import Registry
 from flower_pansvm.schema import Schema
 
@@ -99,6 +102,7 @@ def load_model(path: Path | str) -> Model:
         If the file is missing, damaged, no model, of an unknown kind, or written by another version.
     """
     kind, arrays = read_arrays(path)
+    _check_names(Path(path).name, arrays)
     import_modules("flower_pansvm.models")
     try:
         found = MODELS[kind]
@@ -114,3 +118,20 @@ def load_model(path: Path | str) -> Model:
             f"{Path(path).name} lacks a part of the model or holds one that cannot be. Copy it again from the "
             "run's folder."
         ) from error
+
+
+def _check_names(file: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Check the names in a file as hospitals check those that they join with: people and spreadsheets read them."""
+    classes, others = (
+        [str(name) for key in keys for name in np.ravel(arrays.get(key, []))]
+        for keys in (("classes",), ("columns", "positive_labels"))
+    )
+    if (
+        len(classes) > MOST_CLASSES
+        or not all(map(can_be_class, classes))
+        or not all(map(is_printable, others))
+    ):
+        raise ModelFileError(
+            f"{file} names more than {MOST_CLASSES} classes, or classes or columns as no run names them, which may be "
+            f"meant to harm whoever opens a table of predictions. Classes are {LABEL_RULE}. Ask where the file is from."
+        )

@@ -1,7 +1,12 @@
-"""The file of a model: its kind and named arrays with a digest of them, and nothing that is pickled."""
+"""The file of a model: its kind and named arrays with a digest of them, nothing pickled and nothing compressed.
+
+Models are sent from one institution to another. Reading one takes no more memory than the file is long.
+"""
 
 import hashlib
 import io
+import math
+import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,17 +16,16 @@ from numpy.typing import NDArray
 
 from flower_pansvm.models.errors import ModelFileError
 
-FORMAT = 3
+FORMAT = 4
 """Version of the file format."""
 
-WITHOUT_KIND = 2
-"""An older format that can still be read. Its files have no kind: all hold a PanSVC."""
+ARRAY = ".npy"
 
 
 def write_arrays(path: Path | str, kind: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a model's kind and its arrays of numbers and text, with format and digest, to an ``.npz`` file."""
     parts = {**arrays, "kind": np.array(kind)}
-    np.savez_compressed(
+    np.savez(
         path,
         format=np.array(FORMAT),
         sha256=np.array(digest(parts)),
@@ -39,19 +43,18 @@ def read_arrays(path: Path | str) -> tuple[str, dict[str, NDArray[Any]]]:
     """
     name = Path(path).name
     try:
-        with np.load(io.BytesIO(Path(path).read_bytes()), allow_pickle=False) as file:
-            arrays = {key: file[key] for key in file.files}
+        arrays = _arrays(Path(path).read_bytes())
     except FileNotFoundError:
         raise ModelFileError(
             f"There is no model file at {path}. A run leaves one named model.npz, unless its strategy makes no model."
         ) from None
     except Exception as error:  # a damaged file makes zipfile and numpy raise nearly anything
         raise ModelFileError(
-            f"{name} cannot be read as a model: the file is truncated, damaged or no model. Copy it again from "
-            "the run's folder."
+            f"{name} cannot be read as a model: the file is truncated, damaged, no model, or compressed, which no "
+            "model of this version is. Copy it again from the run's folder."
         ) from error
     version = str(arrays.pop("format", "unknown"))
-    if version not in (str(FORMAT), str(WITHOUT_KIND)):
+    if version != str(FORMAT):
         raise ModelFileError(
             f"{name} has model format {version}, this program reads format {FORMAT}. Install the version of "
             "flower-pansvm that wrote it, or train again."
@@ -61,7 +64,34 @@ def read_arrays(path: Path | str) -> tuple[str, dict[str, NDArray[Any]]]:
             f"{name} does not match its own digest: it was changed or damaged after it was saved. Copy it again "
             "from the run's folder."
         )
-    return str(arrays.pop("kind", "pan-svc")), arrays
+    return str(arrays.pop("kind", "unknown")), arrays
+
+
+def _arrays(content: bytes) -> dict[str, NDArray[Any]]:
+    """Return the arrays of an ``.npz`` file, of which nothing is believed that its bytes do not show."""
+    with zipfile.ZipFile(io.BytesIO(content)) as file:
+        members = file.infolist()
+        if any(member.compress_type != zipfile.ZIP_STORED for member in members):
+            raise ValueError("a part is compressed")
+        # Parts of an archive may overlap.
+        if sum(member.file_size for member in members) > len(content):
+            raise ValueError("the parts are longer than the file")
+        return {member.filename.removesuffix(ARRAY): _array(file.read(member)) for member in members}
+
+
+def _array(content: bytes) -> NDArray[Any]:
+    """Return the array of an ``.npy`` file, which may claim no more items than it has bytes."""
+    stream = io.BytesIO(content)
+    if np.lib.format.read_magic(stream) != (1, 0):
+        raise ValueError("another version of numpy's format")
+    shape, _, dtype = np.lib.format.read_array_header_1_0(stream)
+    items = math.prod(shape)
+    # Items may have no bytes, and sides be long where there are no items.
+    if max(items, items * dtype.itemsize, *shape) > len(content):
+        raise ValueError("the array is longer than its bytes")
+    stream.seek(0)
+    array: NDArray[Any] = np.lib.format.read_array(stream, allow_pickle=False)
+    return array
 
 
 def digest(arrays: Mapping[str, NDArray[Any]]) -> str:

@@ -20,8 +20,8 @@ from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC, LinearSVC
 
 from simulations.benchmarks.paper_data import NINE, PaperSet, paper_settings, read
-from simulations.benchmarks.tables import markdown
 from simulations.engines.running import train_in_process
+from simulations.markdown import markdown
 from strategies.pan_svm import PanSVM
 from strategies.pan_svm_settings import PanSvmSettings
 

@@ -11,8 +11,8 @@ from matplotlib.figure import Figure
 
 from simulations.audit.audit import Audit, audit
 from simulations.benchmarks.paper_data import NINE, PaperSet, paper_settings
-from simulations.benchmarks.tables import markdown
 from simulations.engines.running import in_process_grid
+from simulations.markdown import markdown
 from strategies.app import run
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings

@@ -13,9 +13,9 @@ from sklearn.metrics import pairwise_distances_argmin
 from clients.local.distortion import filled
 from flower_pansvm.correlation_selection import select
 from flower_pansvm.ssvd import distort
-from simulations.benchmarks.tables import markdown
 from simulations.data.datasets import load_dataset
 from simulations.distortion import column_correlation, distortion, linked_rows, matched_rows, standardised
+from simulations.markdown import markdown
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -13,8 +13,8 @@ import pandas as pd
 import typer
 from sklearn.datasets import make_classification
 
-from simulations.benchmarks.tables import markdown
 from simulations.engines.running import train_in_process
+from simulations.markdown import markdown
 from strategies.elimination import Elimination
 from strategies.settings import make_settings
 

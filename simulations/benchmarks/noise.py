@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from flower_pansvm.privacy.discrete_noise import discrete_gaussian, discrete_laplace, random_bits
-from simulations.benchmarks.tables import machine, markdown
+from simulations.markdown import machine, markdown
 
 SAMPLERS = {"discrete Gaussian": discrete_gaussian, "discrete Laplace": discrete_laplace}
 SCALES = (20, 2**28, 2**40)

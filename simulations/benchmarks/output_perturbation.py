@@ -22,10 +22,10 @@ from flower_pansvm.privacy.discrete_noise import random_bits
 from flower_pansvm.privacy.exact import in_turns
 from flower_pansvm.privacy.output_perturbation import Perturbation, perturbed
 from flower_pansvm.random_fourier import RandomFourierMap
-from simulations.benchmarks.tables import machine, markdown
 from simulations.data.datasets import FOLDER_VARIABLE
 from simulations.data.pooling import PooledRows, pooled
 from simulations.data.sites import SEPARATOR
+from simulations.markdown import machine, markdown
 from strategies.settings import make_settings
 from strategies.steps.frequencies import drawn, fitted, generator_of, median_distance
 

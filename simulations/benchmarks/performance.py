@@ -32,9 +32,9 @@ from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 from simulations.benchmarks import sizes
-from simulations.benchmarks.tables import machine, markdown
 from simulations.engines.flower_log import quieter
 from simulations.engines.running import train_in_process
+from simulations.markdown import machine, markdown
 from strategies.pan_svm import PanSVM
 from strategies.pan_svm_settings import PanSvmSettings
 

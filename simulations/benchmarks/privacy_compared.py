@@ -31,12 +31,12 @@ from simulations.attack.attack import attack
 from simulations.attack.findings import Found, found
 from simulations.attack.slopes import rows_read
 from simulations.audit.audit import audit
-from simulations.benchmarks.tables import markdown
 from simulations.comparison.run import disclosed_text
 from simulations.data.pooling import Pooled, PooledRows, pooled
 from simulations.engines.flower_log import quieter
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
+from simulations.markdown import markdown
 from simulations.prediction import with_simulated_matrices
 from strategies.app import run
 from strategies.mixture import WeakMixtures

@@ -10,7 +10,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from simulations.benchmarks.private_methods import EXACT, MAJORITY, SETS
-from simulations.benchmarks.tables import markdown
+from simulations.markdown import markdown
 
 OURS = "dp-svm"
 COLOURS = {OURS: "#1f77b4", "hybrid-svm": "#2ca02c", "private-svm": "#9467bd", "diffprivlib": "#ff7f0e"}

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from flower_pansvm.terms import Scalar
 from simulations.benchmarks.sizes import Size, in_new_process
-from simulations.benchmarks.tables import machine, markdown
+from simulations.markdown import machine, markdown
 
 Run = Mapping[str, Scalar]
 

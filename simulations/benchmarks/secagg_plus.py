@@ -14,8 +14,9 @@ from typing import Annotated, Any
 import tomli_w
 import typer
 
-from simulations.benchmarks import flower_app, tables
+from simulations.benchmarks import flower_app
 from simulations.engines.flower_engine import PACKAGES, build_app, run_app, temporary_folder
+from simulations.markdown import machine, markdown
 from strategies.pan_svm_settings import PanSvmSettings
 
 SITES = (5, 10)
@@ -35,7 +36,7 @@ def main(out: Annotated[Path, typer.Option(help="Folder for the figures.")]) -> 
     rows = [row for sites, figures in measured.items() for row in _rows(sites, figures)]
     header = ["way", "sites", "median, ms", "fastest, ms", "slowest, ms", "to ours", "largest error"]
     title = f"One sum of {flower_app.VALUES:,} values on Flower's simulation engine:"
-    text = "\n".join([tables.machine(), "", title, "", tables.markdown(header, rows)])
+    text = "\n".join([machine(), "", title, "", markdown(header, rows)])
     (out / "secagg-plus.md").write_text(text, encoding="utf-8")
     sys.stderr.write(f"The figures are in {out}: secagg-plus.md, secagg-plus.json\n")
 

@@ -11,6 +11,7 @@ from typing import Annotated
 import typer
 
 from simulations.benchmarks import parts, sum_costs, tables
+from simulations.markdown import machine
 from strategies.pan_svm_settings import PanSvmSettings
 
 SITES = (3, 5, 10, 20)
@@ -38,7 +39,7 @@ def main(
     _show("whole runs")
     runs = parts.whole_runs(settings, repeats, 2048 if quick else 3072)
     sections = [
-        tables.machine() + "\n",
+        machine() + "\n",
         tables.sums_markdown(costs),
         tables.masking_markdown(masking, lengths[-1]),
         tables.packing_markdown(packing),

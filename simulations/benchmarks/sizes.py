@@ -18,9 +18,9 @@ from matplotlib.ticker import EngFormatter, LogLocator, StrMethodFormatter
 
 from flower_pansvm.terms import Scalar
 from simulations.benchmarks.silence import SilentGrid
-from simulations.benchmarks.tables import markdown
 from simulations.data.sites import join_data
 from simulations.engines.running import in_process_grid
+from simulations.markdown import markdown
 from strategies.pan_svm import PanSVM
 from strategies.settings import make_settings
 

@@ -1,16 +1,14 @@
 """The measured figures as CSV, Markdown and a plot."""
 
 import csv
-import os
-import platform
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 
 from matplotlib.figure import Figure
 
 from simulations.benchmarks.parts import Packing, TimedRun
 from simulations.benchmarks.sum_costs import CHOICES, PLAIN, Cost, Variant
+from simulations.markdown import markdown
 
 Cells = dict[tuple[Variant, int, int], Cost]
 
@@ -21,21 +19,6 @@ COLUMNS = (
     *("bytes", "bytes_to_plain", "bytes_per_site", "round_trips"),
 )
 DASHES = {"one-shot": "-", "hops": "--"}
-
-
-def machine() -> str:
-    """Return one line on where and when this was measured."""
-    load = ", ".join(f"{load:.1f}" for load in os.getloadavg())
-    return (
-        f"Measured on {datetime.now(UTC):%Y-%m-%d %H:%M} UTC on {os.cpu_count()} cores ({platform.machine()}, "
-        f"Python {platform.python_version()}); load average over 1, 5 and 15 minutes at the end: {load}."
-    )
-
-
-def markdown(header: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table; the first column is left-aligned, the others right-aligned."""
-    lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
-    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
 
 
 def write_sums_csv(costs: Iterable[Cost], file: Path) -> None:

@@ -11,9 +11,10 @@ from typing import Annotated
 
 import typer
 
-from simulations.benchmarks import accuracy, convergence, sizes, tables
+from simulations.benchmarks import accuracy, convergence, sizes
 from simulations.benchmarks.paper_data import NINE
 from simulations.engines.flower_log import quieter
+from simulations.markdown import machine
 
 CURVES: dict[str, dict[str, object]] = {
     "cod-rna.scaled": {"C": 32.0, "gamma": "0.5", "scaling": "none"},
@@ -45,7 +46,7 @@ def main(
     if not set(chosen) <= set(parts):
         raise typer.BadParameter(f"There is no part '{only}'. Choose one of: {', '.join(parts)}.")
     sections = [f"## {name}\n\n{parts[name]()}" for name in chosen]
-    (out / "figures.md").write_text("\n".join([f"{tables.machine()}\n", *sections]), encoding="utf-8")
+    (out / "figures.md").write_text("\n".join([f"{machine()}\n", *sections]), encoding="utf-8")
     _show(f"The figures are in {out}")
 
 

@@ -9,6 +9,9 @@ import typer
 from simulations.cli.app import Decimal, Drop, Label, Separator, cli
 from simulations.cli.output import Overwrite, check_file
 
+FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
+"""How a text begins that a spreadsheet takes for a formula, or for one after a character that it leaves out."""
+
 
 @cli.command()
 def predict(
@@ -35,12 +38,32 @@ def predict(
         check_file(out, overwrite)
     form = TableForm.of({"separator": separator, "decimal": decimal, "drop": ",".join(drop or [])}, None)
     predictions = predict_file(model, file, label, row_id, form)
+    frame = predictions.frame.rename(columns=harmless).map(harmless)
     if out is None:
-        sys.stdout.write(predictions.frame.to_csv(index=False))
+        sys.stdout.write(frame.to_csv(index=False))
     else:
-        predictions.frame.to_csv(out, index=False)
+        frame.to_csv(out, index=False)
     if predictions.unused:
         unused = columns_text(predictions.unused)
         typer.echo(f"The model does not need {unused} of the file.", err=True)
     if predictions.accuracy is not None:
         typer.echo(f"accuracy {predictions.accuracy:.4f} over {len(predictions.frame)} rows", err=out is None)
+
+
+def harmless(cell: object) -> object:
+    """Return a cell with an apostrophe before a text that a spreadsheet would take for a formula and compute.
+
+    Class names come with the model, and ids with the table; others may have written both.
+
+    Examples
+    --------
+    >>> [harmless(cell) for cell in ("=1+1", "-x", "-1", "+", -0.5, ">50K")]
+    ["'=1+1", "'-x", '-1', '+', -0.5, '>50K']
+    """
+    if not isinstance(cell, str) or len(cell) == 1 or not cell.startswith(FORMULA):
+        return cell
+    try:
+        float(cell)
+    except ValueError:
+        return f"'{cell}"
+    return cell

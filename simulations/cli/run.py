@@ -243,7 +243,7 @@ def _say_how_to_go_on(settings: Settings, command: str, engine_option: str) -> N
 
 def _print_json(folder: Path) -> None:
     """Print ``result.json`` and the folder that it is in."""
-    from simulations.report.page import read_result  # noqa: PLC0415
+    from strategies.results import read_result  # noqa: PLC0415
 
     typer.echo(json.dumps({"folder": str(folder), **read_result(folder)}, indent=2, ensure_ascii=False))
 
@@ -265,8 +265,8 @@ def _check_command(settings: Settings, tunes: bool, selects: bool) -> None:
 
 def _print_figures(folder: Path) -> None:
     """Print the figures of a run and where its files are."""
-    from simulations.report.page import headline, read_result  # noqa: PLC0415
-    from strategies.results import MODEL_FILE  # noqa: PLC0415
+    from simulations.report.page import headline  # noqa: PLC0415
+    from strategies.results import MODEL_FILE, read_result  # noqa: PLC0415
 
     table = Table(show_header=False, box=None, padding=(0, 2, 0, 0))
     for name, value in headline(read_result(folder)).items():

@@ -10,8 +10,7 @@ from simulations import selecting
 
 def print_selection(folder: Path) -> None:
     """Print which features were chosen, how it came to that, and how to go on with them."""
-    from simulations.report.page import read_result  # noqa: PLC0415
-    from strategies.results import MODEL_FILE  # noqa: PLC0415
+    from strategies.results import MODEL_FILE, read_result  # noqa: PLC0415
 
     result = read_result(folder)
     chosen = result["selected"]

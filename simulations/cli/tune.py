@@ -9,7 +9,7 @@ from rich.console import Console
 def print_choice(folder: Path, context: typer.Context, engine_option: str) -> None:
     """Print the grid that model choice has tried and how to train with the best point again."""
     from simulations import tuning  # noqa: PLC0415
-    from simulations.report.page import read_result  # noqa: PLC0415
+    from strategies.results import read_result  # noqa: PLC0415
 
     result = read_result(folder)
     chosen = result["chosen"]

@@ -10,11 +10,11 @@ import jinja2
 import pandas as pd
 
 from simulations.baselines.registry import all_baselines
-from simulations.benchmarks.tables import markdown
 from simulations.comparison import plots
 from simulations.comparison.run import Finished
 from simulations.comparison.significance import LEVEL, Ranking
 from simulations.comparison.summary import MEASURES, PLACE, Blocks, blocks_of, frame, overview, summary
+from simulations.markdown import markdown
 from simulations.report.section import svg
 
 SUMMARY_FILE, MARKDOWN_FILE, PAGE_FILE = "summary.csv", "summary.md", "comparison.html"

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich.table import Table
 
-from simulations.benchmarks.tables import machine, markdown
+from simulations.markdown import machine, markdown
 from simulations.papers.reproduction import Cell, Reproduction
 
 NOT_RUN = "–"

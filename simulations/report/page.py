@@ -1,6 +1,5 @@
 """The page of the report: one HTML file without anything from the network, made from ``result.json``."""
 
-import json
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,7 +9,7 @@ import jinja2
 from flower_pansvm.errors import SettingError
 from simulations.report.cautions import cautions
 from simulations.report.section import quoted, sections_of, some
-from strategies.results import RESULT_FILE
+from strategies.results import ONCE_MORE, RESULT_FILE, read_result
 
 REPORT_FILE = "report.html"
 
@@ -18,33 +17,35 @@ MOST_NAMED = 3
 """Classes that the title names."""
 
 
-def read_result(folder: Path) -> dict[str, Any]:
-    """Return the ``result.json`` of a run's folder.
+def write_report(folder: Path) -> Path:
+    """Write ``report.html`` into a run's folder and return its path.
 
     Raises
     ------
     SettingError
-        If the folder has none or it is damaged.
+        If the folder has no ``result.json``, or one that does not hold what a run writes.
     """
-    try:
-        result: dict[str, Any] = json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise SettingError(f"{folder} has no {RESULT_FILE}. Name the folder of a finished run.") from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        raise SettingError(f"{folder / RESULT_FILE} is damaged. Run the training again.") from None
-    return result
-
-
-def write_report(folder: Path) -> Path:
-    """Write ``report.html`` into a run's folder and return its path."""
     result = read_result(folder)
+    try:
+        page = _page(result)
+    except Exception as error:  # an entry may be missing or anything, and is looked at in many places
+        raise SettingError(
+            f"{folder / RESULT_FILE} does not hold what a run of this version writes ({type(error).__name__}): it was "
+            f"changed or damaged, or is another version's. {ONCE_MORE}"
+        ) from error
+    path = folder / REPORT_FILE
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+def _page(result: dict[str, Any]) -> str:
     environment = jinja2.Environment(
         loader=jinja2.PackageLoader("simulations", "report"),
         autoescape=True,
         undefined=jinja2.StrictUndefined,
     )
     sections = sections_of(result)
-    page = environment.get_template("page.html.j2").render(
+    return environment.get_template("page.html.j2").render(
         result=result,
         heading=heading(result),
         cautions=cautions(result),
@@ -52,9 +53,6 @@ def write_report(folder: Path) -> Path:
         clinicians=[one for one in sections if one.for_clinicians],
         engineers=[one for one in sections if not one.for_clinicians],
     )
-    path = folder / REPORT_FILE
-    path.write_text(page, encoding="utf-8")
-    return path
 
 
 def heading(result: Mapping[str, Any]) -> str:

@@ -6,6 +6,7 @@ as far as they go. A checkpoint holds nothing that the coordinator has not seen 
 """
 
 import json
+import os
 from collections.abc import Mapping
 from logging import INFO
 from pathlib import Path
@@ -61,7 +62,8 @@ class Checkpoint:
     Parameters
     ----------
     folder : Path
-        The run's folder; the checkpoint is the folder ``checkpoint`` in it.
+        The run's folder; the checkpoint is the folder ``checkpoint`` in it. No other account can read it, nor the
+        run's folder if it is made here.
     settings : Settings
         The run's settings. Without ``resume`` an earlier checkpoint in the folder is removed; with it, its files stay
         until the same entries are written over them.
@@ -82,7 +84,10 @@ class Checkpoint:
             log(INFO, "resuming after %d sums", len(self._ahead))
         else:
             self.remove()
-        self.folder.mkdir(parents=True, exist_ok=True)
+        # Exact sums and a model tell of single rows: no other account is to read them.
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.folder.mkdir(mode=0o700, exist_ok=True)
+        self.folder.chmod(0o700)
         text = json.dumps(settings.to_config(), indent=2)
         (self.folder / SETTINGS_FILE).write_text(text + "\n", encoding="utf-8")
 
@@ -104,7 +109,7 @@ class Checkpoint:
         path = self.folder / f"{self.written:05d}-{task}.npz"
         unfinished = path.with_suffix(".part")
         try:
-            with unfinished.open("wb") as file:
+            with os.fdopen(os.open(unfinished, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
                 np.savez(file, **{ROSTER: np.array(sites, dtype=np.str_)}, **dict(sums))  # type: ignore[arg-type]
             unfinished.replace(path)
         except OSError as error:

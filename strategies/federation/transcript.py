@@ -77,14 +77,15 @@ class Transcript:
     Parameters
     ----------
     folder : Path
-        The run's folder; the record is the folder ``transcript`` in it.
+        The run's folder; the record is the folder ``transcript`` in it, which no other account
+        can read.
     """
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder / FOLDER
         self.written = 0
         remove_transcript(folder)
-        self.folder.mkdir(parents=True)
+        self.folder.mkdir(mode=0o700, parents=True)
 
     def add_told(self, broadcast: Broadcast[M], message: M) -> None:
         """Add a broadcast."""

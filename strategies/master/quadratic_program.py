@@ -1,21 +1,33 @@
 """The one quadratic program behind the master problem and the proximal points, solved by PIQP."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.errors import TrainingError
 
-try:
-    import piqp
-except ImportError as error:
-    raise SettingError(
-        "The coordinator's solver needs the package piqp, which is not installed. "
-        "Install it with: pip install 'flower-pansvm[coordinator]'"
-    ) from error
-
 TOLERANCES = (1e-10, 1e-7, 1e-4)
 """How exactly a program is solved, in shares of the rows; the next one if the solver fails."""
+
+
+def solver() -> Any:
+    """Return PIQP, a package that only a coordinator needs: whoever looks at settings or predicts does without.
+
+    Raises
+    ------
+    SettingError
+        If it is not installed.
+    """
+    try:
+        import piqp  # noqa: PLC0415
+    except ImportError as error:
+        raise SettingError(
+            "The coordinator's solver needs the package piqp, which is not installed. "
+            "Install it with: pip install 'flower-pansvm[coordinator]'"
+        ) from error
+    return piqp
 
 
 def minimise(
@@ -53,12 +65,12 @@ def minimise(
         If the solver fails at every tolerance.
     """
     size, cuts, free = len(linear), len(heights), 1 if len(bias) else 0
-    status = None
+    piqp, status = solver(), None
     for tolerance in TOLERANCES:
-        solver = piqp.DenseSolver()
-        solver.settings.eps_abs = tolerance
-        solver.settings.eps_rel = tolerance
-        solver.setup(
+        program = piqp.DenseSolver()
+        program.settings.eps_abs = tolerance
+        program.settings.eps_rel = tolerance
+        program.setup(
             P=np.diag(np.append(np.ones(size), np.zeros(free + 1))),
             c=np.concatenate([linear, np.zeros(free), [1.0]]),
             A=None,
@@ -69,8 +81,8 @@ def minimise(
             x_l=np.append(np.full(size + free, -np.inf), 0.0),
             x_u=None,
         )
-        status = solver.solve()
-        x, multipliers = solver.result.x, solver.result.z_l
+        status = program.solve()
+        x, multipliers = program.result.x, program.result.z_l
         # Short of its tolerance a solution still is a good point to ask the sites at, and its bound is valid.
         usable = status in (piqp.PIQP_SOLVED, piqp.PIQP_MAX_ITER_REACHED)
         if usable and np.isfinite(x).all() and np.isfinite(multipliers).all():

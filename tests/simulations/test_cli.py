@@ -312,6 +312,29 @@ def test_predict_writes_one_line_per_row_and_the_accuracy(pansvm: Run, tmp_path:
     assert "accuracy 0.9500 over 20 rows" in out
 
 
+def test_predictions_hold_no_formula(pansvm: Run, tmp_path: Path) -> None:
+    """A class may be called =1+1, and an id may be anything; -1 stays what it is."""
+    schema = Schema(("age",), ("-1", "0", "=1+1"))
+    scaling = Scaling(np.zeros(1), np.zeros(1), np.ones(1))
+    weights = np.array([[-1.0, 0.0], [0.0, 0.5], [1.0, 0.0]])
+    PanSVC.from_parts(schema, scaling, fit_map(Kernel("linear"), np.array([[2.0]])), weights).save(
+        "model.npz"
+    )
+    formula = '=HYPERLINK("http://example.org")'
+    ids = {"-1": "-7", "0": "+a", "=1+1": formula}
+    rows = pd.DataFrame({"age": [-5.0, 0.0, 5.0], "label": list(ids), "-row": list(ids.values())})
+    rows.to_csv("rows.csv", index=False)
+    code, out, err = pansvm("predict", "model.npz", "rows.csv", "--id", "-row", "--out", "said.csv")
+    assert (code, err) == (0, "")
+    assert "accuracy 1.0000" in out
+    said = pd.read_csv("said.csv", dtype=str)
+    assert list(said)[:2] == ["'-row", "prediction"]
+    assert said["prediction"].tolist() == ["-1", "0", "'=1+1"]
+    assert said["'-row"].tolist() == ["-7", "'+a", f"'{formula}"]
+    _, out, _ = pansvm("predict", "model.npz", "rows.csv", "--id", "-row")
+    assert out == (tmp_path / "said.csv").read_text()
+
+
 @pytest.mark.slow
 def test_predict_for_two_classes_prints_csv(pansvm: Run, tmp_path: Path) -> None:
     in_process(pansvm)

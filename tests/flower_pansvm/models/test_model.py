@@ -1,7 +1,9 @@
 """A model of any kind: its file says of what kind it is, and it is read by that."""
 
-import hashlib
-from collections.abc import Iterator, Mapping
+import io
+import tracemalloc
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,6 +17,7 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model import MODELS, Model, load_model
+from flower_pansvm.models.model_file import read_arrays, write_arrays
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
@@ -95,16 +98,89 @@ def test_the_kind_cannot_be_changed_unnoticed(tmp_path: Path) -> None:
         load_model(tmp_path / "model.npz")
 
 
-def test_a_file_of_the_format_without_kinds_is_still_read(tmp_path: Path) -> None:
-    model = pan_svc()
-    parts, old = model.to_arrays(), hashlib.sha256()
-    for name, array in sorted(parts.items()):
-        old.update(f"{name}|{array.dtype.str}|{array.shape}|".encode() + array.tobytes())
-    np.savez(tmp_path / "old.npz", format=np.array(2), sha256=np.array(old.hexdigest()), **parts)  # type: ignore[arg-type]
-    assert PanSVC.load(tmp_path / "old.npz").sha256() == model.sha256() == old.hexdigest()
-
-
 def test_the_model_is_imported_from_the_package() -> None:
     assert flower_pansvm.PanSVC is PanSVC
     with pytest.raises(AttributeError, match="PanSVD"):
         _ = flower_pansvm.PanSVD
+
+
+def with_parts(path: Path, compression: int, parts: Mapping[str, bytes]) -> Path:
+    with zipfile.ZipFile(path, "w", compression) as file:
+        for name, content in parts.items():
+            file.writestr(f"{name}.npy", content)
+    return path
+
+
+def header(shape: tuple[int, ...], dtype: str) -> bytes:
+    """Return an array's file with no more than its header."""
+    stream = io.BytesIO()
+    np.lib.format.write_array_header_1_0(stream, {"descr": dtype, "fortran_order": False, "shape": shape})
+    return stream.getvalue()
+
+
+def overlapping(path: Path) -> Path:
+    """Write an archive in which one array of 8 megabytes stands for many."""
+    content = io.BytesIO()
+    np.save(content, np.zeros(10**6))
+    parts = {f"part-{number:04d}": content.getvalue() if number == 0 else b"" for number in range(200)}
+    with_parts(path, zipfile.ZIP_STORED, parts)
+    with zipfile.ZipFile(path, "a") as file:
+        first = file.infolist()[0]
+        for member in file.infolist()[1:]:
+            member.header_offset, member.CRC = first.header_offset, first.CRC
+            member.file_size = member.compress_size = first.file_size
+        file.comment = b"the directory is written again"
+    return path
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda path: with_parts(path, zipfile.ZIP_DEFLATED, {"coef": header((2**23,), "<f8") + bytes(2**26)}),
+        lambda path: with_parts(path, zipfile.ZIP_STORED, {"coef": header((2**33,), "<f8")}),
+        lambda path: with_parts(path, zipfile.ZIP_STORED, {"coef": header((), f"<U{2**28}")}),
+        lambda path: with_parts(path, zipfile.ZIP_STORED, {"columns": header((2**40,), "<U0")}),
+        lambda path: with_parts(path, zipfile.ZIP_STORED, {"columns": header((2**40, 0), "<U1")}),
+        overlapping,
+    ],
+    ids=["compressed", "long", "long text", "texts without bytes", "empty and long", "overlapping"],
+)
+def test_a_file_that_claims_to_be_longer_than_it_is_takes_no_memory(
+    make: Callable[[Path], Path], tmp_path: Path
+) -> None:
+    path = make(tmp_path / "model.npz")
+    size = path.stat().st_size
+    tracemalloc.start()
+    try:
+        with pytest.raises(ModelFileError, match="cannot be read"):
+            load_model(path)
+        assert tracemalloc.get_traced_memory()[1] < 2 * size + 2**20
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        Schema(("age",), ("no", '=HYPERLINK("http://example.org")')),
+        Schema(("age",), ("no", "yes\x1b[2J")),
+        Schema(("age",), ("no", "\tyes")),
+        Schema(("age\r=1+1",), ("no", "yes")),
+        Schema(("age",), tuple(map(str, range(1000)))),
+    ],
+    ids=["formula", "escape", "tab", "column", "many"],
+)
+def test_names_that_no_run_gives_are_refused(schema: Schema, tmp_path: Path) -> None:
+    pan_svc().save(tmp_path / "model.npz")
+    kind, arrays = read_arrays(tmp_path / "model.npz")
+    write_arrays(tmp_path / "model.npz", kind, {**arrays, **schema.to_arrays()})
+    with pytest.raises(ModelFileError, match="names"):
+        load_model(tmp_path / "model.npz")
+
+
+def test_minus_one_is_the_name_of_a_class(tmp_path: Path) -> None:
+    pan_svc().save(tmp_path / "model.npz")
+    kind, arrays = read_arrays(tmp_path / "model.npz")
+    schema = Schema(("age",), ("-1", "1"))
+    write_arrays(tmp_path / "model.npz", kind, {**arrays, **schema.to_arrays()})
+    assert load_model(tmp_path / "model.npz").schema_ == schema

@@ -4,6 +4,7 @@ import errno
 import json
 import os
 import random
+import stat
 import subprocess
 import sys
 import time
@@ -20,6 +21,7 @@ from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid, resumed
 from strategies.app import run
 from strategies.federation.checkpoint import FOLDER, Checkpoint, sums_in
+from strategies.federation.transcript import FOLDER as TRANSCRIPT_FOLDER
 from strategies.settings import Settings, make_settings
 
 
@@ -250,3 +252,22 @@ def test_a_full_disk_is_told_in_words_and_leaves_the_earlier_sums(
         checkpoint.write("cuts", ("a", "b"), {"sums": np.ones(3)})
     assert sums_in(tmp_path) == 1
     assert not list((tmp_path / FOLDER).glob("*.part"))
+
+
+def test_other_accounts_read_neither_sums_nor_the_runs_folder(tmp_path: Path) -> None:
+    before = os.umask(0o022)
+    try:
+        stop_before(4, make_settings(data="wine", sites=3, audit=True), tmp_path / "run")
+        checkpoint, transcript = tmp_path / "run" / FOLDER, tmp_path / "run" / TRANSCRIPT_FOLDER
+        files = list(checkpoint.glob("*.npz"))
+        assert files
+        assert list(transcript.iterdir())
+        for path in (tmp_path / "run", checkpoint, transcript, *files):
+            assert path.stat().st_mode & (stat.S_IRWXG | stat.S_IRWXO) == 0, path
+        # A folder that is there is somebody's choice; what is in a checkpoint is not.
+        (tmp_path / "own" / FOLDER).mkdir(parents=True)
+        stop_before(4, make_settings(data="wine", sites=3), tmp_path / "own")
+        assert stat.S_IMODE((tmp_path / "own").stat().st_mode) == 0o755
+        assert stat.S_IMODE((tmp_path / "own" / FOLDER).stat().st_mode) == 0o700
+    finally:
+        os.umask(before)
