@@ -1,12 +1,15 @@
 """Hospitals in this process, as `pansvm hospital init` and `accept` set them up, and a coordinator that plays false."""
 
-from collections.abc import Callable, Mapping
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
+from threading import Lock
 from typing import Any, TypeVar
 
 import numpy as np
 import pandas as pd
-from flwr.app import Context, RecordDict
+from flwr.app import Context, Message, RecordDict
 from threadpoolctl import threadpool_limits
 
 from clients.app import app
@@ -14,19 +17,18 @@ from clients.gate import broadcasts
 from clients.site import Site
 from clients.table.table import LABEL
 from flower_pansvm import records
-from flower_pansvm.tasks.joining import JOIN, SCHEMA, JoinAnswer, JoinQuestion, SchemaBroadcast
-from flower_pansvm.tasks.summing import PublicKeys
+from flower_pansvm.tasks.joining import SCHEMA, SchemaBroadcast
 from flower_pansvm.tasks.task import Broadcast, Task
 from flower_pansvm.terms import Scalar
 from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.hospital import accept, make_hospital
 from simulations.deployment.node_config import read_node_config
 from simulations.deployment.trial import agree
-from simulations.engines.in_process import InProcessGrid
-from strategies.federation.envelope import Contact
+from simulations.engines.in_process import COORDINATOR, InProcessGrid
 from strategies.federation.federation import Federation
 from strategies.registry import all_strategies
 from strategies.settings import Settings, settings_from
+from strategies.steps.joining import join
 
 Q = TypeVar("Q")
 A = TypeVar("A")
@@ -38,34 +40,71 @@ SCHEMA_FILE = "classes = [0, 1]\n" + "".join(f"columns.{name}.range = [0, 1]\n" 
 ADDRESS, PORT = "localhost:8443", 8443
 """Nothing listens there: hospitals and coordinator are in this process."""
 
+STATE_HOME = "XDG_STATE_HOME"
 
-def drawn_table(rows: int, seed: int) -> pd.DataFrame:
-    """Return a table with rows that are drawn; one of more rows begins with those of one of fewer."""
-    generator = np.random.default_rng(seed)
+
+def drawn_table(rows: int, name: str) -> pd.DataFrame:
+    """Return a table of drawn rows, which are a hospital's own; one with more rows begins with those of one with fewer."""
+    generator = np.random.default_rng(list(name.encode()))
     cells = pd.DataFrame(generator.uniform(size=(rows, len(COLUMNS))), columns=list(COLUMNS))
     return cells.assign(**{LABEL: (cells["x0"] + cells["x1"] > 1).astype(int)})
 
 
+class OwnAccounts(InProcessGrid):
+    """A grid whose hospitals have an account of the machine each: its state folder is theirs while they answer."""
+
+    def __init__(self, homes: Mapping[str, Path], *arguments: Any) -> None:
+        super().__init__(*arguments)
+        self._homes = dict(enumerate(homes.values(), start=COORDINATOR + 1))
+        self._one_at_a_time_lock = Lock()
+
+    def _answer(self, number: str, message: Message) -> Message:
+        with self._one_at_a_time_lock, state_home(self._homes[message.metadata.dst_node_id]):
+            return super()._answer(number, message)
+
+    def states(self) -> list[RecordDict]:
+        """Return what Flower keeps of each hospital, and hands on to the series' next run."""
+        return [context.state for context in self._contexts.values()]
+
+
+@contextmanager
+def state_home(folder: Path) -> Iterator[None]:
+    """Make a folder the one in which the account keeps state."""
+    before = os.environ.get(STATE_HOME)
+    os.environ[STATE_HOME] = str(folder)
+    try:
+        yield
+    finally:
+        if before is None:
+            del os.environ[STATE_HOME]
+        else:
+            os.environ[STATE_HOME] = before
+
+
 class Hospitals:
-    """The hospitals of one study.
+    """The hospitals of one study, with all pins that are recommended.
 
     Parameters
     ----------
     folder : Path
-        Folder of the study; hospitals and coordinator have folders in it.
+        Folder to make, for hospitals and coordinator.
     rows : mapping of str to int
         Rows of each hospital's table, by its name.
     settings : mapping
-        Settings of the study's runs besides the recommended ones. The hospitals agree to what the runs need.
+        Settings of the study's runs besides the recommended ones. The hospitals agree to the sums that the runs need.
     test_fraction : float
         Share of the rows that each hospital keeps for evaluation.
     epsilon : mapping of str to float
-        Budget of a hospital that has another one than 1.
+        Budget of hospitals that have another one than 1.
+    earlier : Hospitals or None
+        An earlier study; hospitals of the same name are the same, with their tables and accounts.
 
     Attributes
     ----------
     nodes : dict of str to dict
         The node config of each hospital, by its name.
+    homes : dict of str to Path
+        Where each hospital's account keeps state.
     settings : Settings
         Settings of the study's runs.
     """
@@ -78,33 +117,39 @@ class Hospitals:
         *,
         test_fraction: float = 0.0,
         epsilon: Mapping[str, float] | None = None,
+        earlier: "Hospitals | None" = None,
     ) -> None:
         folder.mkdir(parents=True)
-        self.folder = folder
-        schema = folder / "schema.toml"
-        schema.write_text(SCHEMA_FILE, encoding="utf-8")
+        (folder / "schema.toml").write_text(SCHEMA_FILE, encoding="utf-8")
+        self.homes = {name: folder / f"{name}-account" for name in rows}
+        tables = {name: folder / f"{name}.csv" for name in rows}
+        for name, count in rows.items():
+            drawn_table(count, name).to_csv(tables[name], index=False)
+        for name in rows.keys() & earlier.nodes.keys() if earlier else ():
+            self.homes[name], tables[name] = earlier.homes[name], Path(str(earlier.nodes[name]["data"]))
         made = []
-        for number, (name, count) in enumerate(rows.items()):
-            table = folder / f"{name}.csv"
-            drawn_table(count, number).to_csv(table, index=False)
+        for name, table in tables.items():
             budget = (epsilon or {}).get(name, 1.0)
-            made.append(
-                make_hospital(
-                    folder / name, name, str(table), epsilon=budget, test_fraction=test_fraction
-                )[1]
-            )
+            with state_home(self.homes[name]):
+                made.append(
+                    make_hospital(
+                        folder / name, name, str(table), epsilon=budget, test_fraction=test_fraction
+                    )[1]
+                )
         coordinator = Coordinator.make(folder / "coordinator", ADDRESS, PORT)
         agreed = {"test-fraction": test_fraction, **(settings or {})}
-        invitation = coordinator.invite(made, agreed, schema)
+        invitation = coordinator.invite(made, agreed, folder / "schema.toml")
         for name in rows:
-            accept(folder / name, coordinator.folder / "invitation.json", invitation.code)
-            agree(folder / name, invitation)
+            with state_home(self.homes[name]):
+                accept(folder / name, coordinator.folder / "invitation.json", invitation.code)
+                agree(folder / name, invitation)
         self.nodes: dict[str, dict[str, Scalar]] = {name: read_node_config(folder / name) for name in rows}
         self.settings: Settings = settings_from(invitation.settings)
 
-    def grid(self, run_id: int = 1) -> InProcessGrid:
-        """Return a grid of the hospitals in a new run; their node ids are 2, 3, … in the order of their names here."""
-        return InProcessGrid(app, list(self.nodes.values()), dict(self.settings.run_config), run_id)
+    def grid(self, run_id: int = 1) -> OwnAccounts:
+        """Return a grid of the hospitals in a new run."""
+        config = dict(self.settings.run_config)
+        return OwnAccounts(self.homes, app, list(self.nodes.values()), config, run_id)
 
     def coordinator(self, run_id: int = 1) -> "FalseCoordinator":
         """Return a coordinator that begins a new run with them."""
@@ -119,9 +164,9 @@ class Hospitals:
         content = RecordDict()
         for broadcast, message in told.items():
             records.write(content, f"broadcast.{broadcast.name}", message)
-        broadcasts.keep(context, content)
-        # As a hospital's grid does in this process: the number of threads would be one more thing that rounds.
-        with threadpool_limits(limits=1):
+        # With one thread, as in the grid: the number of threads is one more thing on which rounding depends.
+        with state_home(self.homes[name]), threadpool_limits(limits=1):
+            broadcasts.keep(context, content)
             return work(Site(context), question)
 
 
@@ -130,10 +175,10 @@ class FalseCoordinator:
 
     Parameters
     ----------
-    grid : InProcessGrid
+    grid : OwnAccounts
         The hospitals.
     settings : Settings
-        What they are told of the run's settings.
+        Settings of the run.
 
     Attributes
     ----------
@@ -141,25 +186,15 @@ class FalseCoordinator:
         The hospitals as the project's own coordinator sees them.
     """
 
-    def __init__(self, grid: InProcessGrid, settings: Settings) -> None:
+    def __init__(self, grid: OwnAccounts, settings: Settings) -> None:
         strategy = all_strategies()[settings.strategy](settings)
-        self.settings = settings
+        self.grid, self.settings = grid, settings
         self.federation = strategy.federation = Federation(grid, settings, strategy)
 
-    def join(self, classes: tuple[str, ...] = CLASSES, promise: str = "charged") -> dict[str, JoinAnswer]:
-        """Have all hospitals join, tell them the schema with classes of the coordinator's choice, and return replies."""
-        answers = self.federation.collect(JOIN, JoinQuestion((), CLASSES, promise))
-        self.federation.enrol(
-            {
-                answer.name: Contact(
-                    node, PublicKeys(answer.public_key, answer.published, answer.signature), answer.version
-                )
-                for node, answer in answers.items()
-            }
-        )
-        columns = next(iter(answers.values())).columns
-        self.federation.broadcast(SCHEMA, schema_broadcast(self.settings, columns, classes))
-        return {answer.name: answer for answer in answers.values()}
+    def join(self, classes: tuple[str, ...] = CLASSES) -> None:
+        """Have all hospitals join, and tell them a schema with classes of the coordinator's choice."""
+        schema = join(self.federation, self.settings, CLASSES)
+        self.federation.broadcast(SCHEMA, schema_broadcast(self.settings, schema.columns, classes))
 
     def tell(self, told: Told) -> None:
         """Tell the hospitals what else they have to know; it travels with the next question."""

@@ -1,0 +1,66 @@
+"""The keys of a simulation in the node config of a real node, as Flower's own guides write them."""
+
+from pathlib import Path
+
+from flwr.app import Context, Message, RecordDict
+
+from clients.app import app
+from flower_pansvm import records
+from flower_pansvm.errors import PanSVMError
+from flower_pansvm.tasks.ensemble_voting import HELD_OUT
+from flower_pansvm.tasks.joining import JOIN, SCHEMA, JoinAnswer, JoinQuestion
+from flower_pansvm.tasks.scaling import MOMENTS
+from flower_pansvm.tasks.task import Nothing
+from flower_pansvm.terms import Scalar
+from simulations.attack.active.hospitals import CLASSES, Hospitals
+from simulations.attack.active.registry import Attempt, attack
+
+TABLES = {"first": 60, "second": 60, "third": 60}
+
+
+@attack(
+    "simulated-with-data",
+    promise="A hospital that has agreed to nothing else gives differentially private answers only.",
+    tries="Asks hospitals that follow Flower's guide, with partition-id and num-partitions, for test rows and exact sums.",
+)
+def ask_for_rows(folder: Path) -> Attempt:
+    """Ask for what takes a consent."""
+    hospitals = Hospitals(folder, TABLES, test_fraction=0.2)
+    for number, node in enumerate(hospitals.nodes.values()):
+        node |= {"partition-id": number, "num-partitions": len(TABLES)}
+    coordinator = hospitals.coordinator()
+    cells, numbers = 0, 0
+    try:
+        coordinator.join()
+        numbers = coordinator.ask(MOMENTS, Nothing()).total.size
+        cells = sum(
+            answer.rows.size for answer in coordinator.federation.collect(HELD_OUT, Nothing()).values()
+        )
+    except PanSVMError:
+        pass
+    return Attempt(f"{cells} cells of test rows, {numbers} exact sums", "none", cells + numbers == 0)
+
+
+@attack(
+    "simulated-without-data",
+    promise="The coordinator does not choose which file a hospital reads.",
+    tries="Names a file on the hospital's machine in the run config, at a node with partition-id and num-partitions only.",
+)
+def name_a_file(folder: Path) -> Attempt:
+    """Have a node that no simulation has started read a table that it was not given, and tell its columns."""
+    hospitals = Hospitals(folder, TABLES)
+    other = folder / "other.csv"
+    other.write_text((folder / "first.csv").read_text().replace("x0", "staff"), encoding="utf-8")
+    run_config = dict(hospitals.settings.run_config) | {"data": str(other), "schema": "", "sites": 1}
+    node: dict[str, Scalar] = {"partition-id": 0, "num-partitions": 1}
+    content = RecordDict()
+    records.write(content, "inputs", JoinQuestion((), CLASSES, "exact"))
+    # As a SuperNode does it: by a grid of this project the site would be simulated. Only Flower has to know of a run.
+    hospitals.grid()
+    reply = app(Message(content, 7, JOIN.message_type), Context(1, 7, node, RecordDict(), run_config))
+    columns: tuple[str, ...] = ()
+    if reply.has_content():
+        columns = records.read(reply.content, "disclosed", JoinAnswer).columns
+    return Attempt(
+        f"{len(columns)} column names of a file that the coordinator named", "none", "staff" not in columns
+    )
