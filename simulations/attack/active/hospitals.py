@@ -1,8 +1,6 @@
 """Hospitals in this process, as `pansvm hospital init` and `accept` set them up, and a coordinator that plays false."""
 
-import os
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
@@ -20,6 +18,7 @@ from flower_pansvm import records
 from flower_pansvm.tasks.joining import SCHEMA, SchemaBroadcast
 from flower_pansvm.tasks.task import Broadcast, Task
 from flower_pansvm.terms import Scalar
+from simulations.attack.active.registry import environment
 from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.hospital import accept, make_hospital
 from simulations.deployment.node_config import read_node_config
@@ -32,7 +31,7 @@ from strategies.steps.joining import join
 
 Q = TypeVar("Q")
 A = TypeVar("A")
-Told = Mapping[Broadcast[Any], object]
+Told = Mapping[Broadcast[Any], Any]
 
 COLUMNS = tuple(f"x{number}" for number in range(13))
 CLASSES = ("0", "1")
@@ -40,11 +39,9 @@ SCHEMA_FILE = "classes = [0, 1]\n" + "".join(f"columns.{name}.range = [0, 1]\n" 
 ADDRESS, PORT = "localhost:8443", 8443
 """Nothing listens there: hospitals and coordinator are in this process."""
 
-STATE_HOME = "XDG_STATE_HOME"
-
 
 def drawn_table(rows: int, name: str) -> pd.DataFrame:
-    """Return a table of drawn rows, which are a hospital's own; one with more rows begins with those of one with fewer."""
+    """Return a hospital's table of drawn rows; one with more rows begins with those of one with fewer."""
     generator = np.random.default_rng(list(name.encode()))
     cells = pd.DataFrame(generator.uniform(size=(rows, len(COLUMNS))), columns=list(COLUMNS))
     return cells.assign(**{LABEL: (cells["x0"] + cells["x1"] > 1).astype(int)})
@@ -59,26 +56,12 @@ class OwnAccounts(InProcessGrid):
         self._one_at_a_time_lock = Lock()
 
     def _answer(self, number: str, message: Message) -> Message:
-        with self._one_at_a_time_lock, state_home(self._homes[message.metadata.dst_node_id]):
+        with self._one_at_a_time_lock, environment(XDG_STATE_HOME=self._homes[message.metadata.dst_node_id]):
             return super()._answer(number, message)
 
     def states(self) -> list[RecordDict]:
         """Return what Flower keeps of each hospital, and hands on to the series' next run."""
         return [context.state for context in self._contexts.values()]
-
-
-@contextmanager
-def state_home(folder: Path) -> Iterator[None]:
-    """Make a folder the one in which the account keeps state."""
-    before = os.environ.get(STATE_HOME)
-    os.environ[STATE_HOME] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ[STATE_HOME]
-        else:
-            os.environ[STATE_HOME] = before
 
 
 class Hospitals:
@@ -125,12 +108,13 @@ class Hospitals:
         tables = {name: folder / f"{name}.csv" for name in rows}
         for name, count in rows.items():
             drawn_table(count, name).to_csv(tables[name], index=False)
-        for name in rows.keys() & earlier.nodes.keys() if earlier else ():
-            self.homes[name], tables[name] = earlier.homes[name], Path(str(earlier.nodes[name]["data"]))
+        if earlier is not None:
+            for name in rows.keys() & earlier.nodes.keys():
+                self.homes[name], tables[name] = earlier.homes[name], Path(str(earlier.nodes[name]["data"]))
         made = []
         for name, table in tables.items():
             budget = (epsilon or {}).get(name, 1.0)
-            with state_home(self.homes[name]):
+            with environment(XDG_STATE_HOME=self.homes[name]):
                 made.append(
                     make_hospital(
                         folder / name, name, str(table), epsilon=budget, test_fraction=test_fraction
@@ -140,7 +124,7 @@ class Hospitals:
         agreed = {"test-fraction": test_fraction, **(settings or {})}
         invitation = coordinator.invite(made, agreed, folder / "schema.toml")
         for name in rows:
-            with state_home(self.homes[name]):
+            with environment(XDG_STATE_HOME=self.homes[name]):
                 accept(folder / name, coordinator.folder / "invitation.json", invitation.code)
                 agree(folder / name, invitation)
         self.nodes: dict[str, dict[str, Scalar]] = {name: read_node_config(folder / name) for name in rows}
@@ -155,7 +139,7 @@ class Hospitals:
         """Return a coordinator that begins a new run with them."""
         return FalseCoordinator(self.grid(run_id), self.settings)
 
-    def exact(self, name: str, told: Told, work: Callable[[Site, Q], A], question: Q) -> A:
+    def exact(self, name: str, told: Told, work: Callable[[Site, Q], Any], question: Q) -> Any:
         """Return what a hospital's work finds before any noise is added, which nobody but this attacker gets to see.
 
         PanSVMError if the hospital refuses to be told or asked that.
@@ -165,7 +149,7 @@ class Hospitals:
         for broadcast, message in told.items():
             records.write(content, f"broadcast.{broadcast.name}", message)
         # With one thread, as in the grid: the number of threads is one more thing on which rounding depends.
-        with state_home(self.homes[name]), threadpool_limits(limits=1):
+        with environment(XDG_STATE_HOME=self.homes[name]), threadpool_limits(limits=1):
             broadcasts.keep(context, content)
             return work(Site(context), question)
 

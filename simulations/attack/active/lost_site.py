@@ -9,7 +9,7 @@ from flower_pansvm.errors import PanSVMError
 from flower_pansvm.tasks.joining import SCHEMA
 from flower_pansvm.tasks.scaling import MOMENTS
 from flower_pansvm.tasks.task import Nothing
-from simulations.attack.active.hospitals import Hospitals, schema_broadcast
+from simulations.attack.active.hospitals import Hospitals, Told, schema_broadcast
 from simulations.attack.active.registry import Attempt, attack
 
 TABLES = {"first": 60, "second": 70, "third": 80, "fourth": 90, "victim": 100}
@@ -27,7 +27,7 @@ def play(folder: Path) -> Attempt:
     coordinator.join()
     every = coordinator.ask(MOMENTS, Nothing())
     del coordinator.federation.sites["victim"]
-    told = {SCHEMA: schema_broadcast(hospitals.settings)}
+    told: Told = {SCHEMA: schema_broadcast(hospitals.settings)}
     true = hospitals.exact("victim", told, moments, Nothing())
     try:
         others = coordinator.ask(MOMENTS, Nothing())

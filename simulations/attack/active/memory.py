@@ -1,4 +1,4 @@
-"""Memory: whether an answer comes at all tells how many rows a hospital has, if the question chooses what a row takes."""
+"""Memory: where a question chooses what a row takes, a missing answer tells how many rows a hospital has."""
 
 import tracemalloc
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from clients.local.private_training import private_step
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.tasks.joining import SCHEMA
 from flower_pansvm.tasks.private_training import PRIVATE_MAP, PrivateWeightsQuestion
-from simulations.attack.active.hospitals import Hospitals, schema_broadcast
+from simulations.attack.active.hospitals import Hospitals, Told, schema_broadcast
 from simulations.attack.active.registry import Attempt, attack
 from simulations.attack.active.rounding import fourier_maps
 
@@ -31,34 +31,38 @@ def play(folder: Path) -> Attempt:
     """Find out how many rows it takes until an answer needs more memory than a hospital has."""
     hospitals = Hospitals(folder, {f"rows-{rows}": rows for rows in ROWS})
     size, peaks = _largest_map(hospitals)
-    before = 0
+    taken: list[tuple[int, int]] = []
     for rows, peak in zip(ROWS, peaks, strict=False):
+        taken.append((rows, peak))
         if peak > MOST_BYTES:
-            got = f"a map of {size} features: {before / 1e6:.0f} MB for {rows // 2} rows, {peak / 1e6:.0f} MB for {rows}"
-            return Attempt(got, f"{MOST_BYTES / 1e6:.0f} MB for any number of rows", held=False)
-        before = peak
-    got = f"a map of {size} features: {before / 1e6:.0f} MB for {ROWS[-1]} rows"
-    return Attempt(got, f"{MOST_BYTES / 1e6:.0f} MB for any number of rows", held=True)
+            break
+    shown = ", ".join(f"{peak / 2**20:.0f} MB for {rows} rows" for rows, peak in taken[-2:])
+    return Attempt(
+        f"a map of {size} features takes {shown}",
+        f"{MOST_BYTES / 2**20:.0f} MB for any number of rows",
+        taken[-1][1] <= MOST_BYTES,
+    )
 
 
 def _largest_map(hospitals: Hospitals) -> tuple[int, Iterator[int]]:
-    """Return the size of the largest map that is not refused, and the bytes that answers by it take at each hospital."""
+    """Return the size of the largest map that hospitals accept, and the bytes that an answer takes at each of them."""
     for size in SIZES:
-        feature_map = next(fourier_maps(size))
-        question = PrivateWeightsQuestion(1e-6, np.zeros((feature_map.size, 1)))
-        told = {SCHEMA: schema_broadcast(hospitals.settings), PRIVATE_MAP: feature_map}
-
-        def peak(name: str, told=told, question=question) -> int:
-            tracemalloc.start()
-            try:
-                hospitals.exact(name, told, private_step, question)
-                return tracemalloc.get_traced_memory()[1]
-            finally:
-                tracemalloc.stop()
-
         try:
-            peak(f"rows-{ROWS[0]}")
+            _peak(hospitals, ROWS[0], size)
         except PanSVMError:
             continue
-        return feature_map.size, (peak(f"rows-{rows}") for rows in ROWS)
+        return size, (_peak(hospitals, rows, size) for rows in ROWS)
     raise RuntimeError("Hospitals refuse a map of every size: the attack has to be written anew.")
+
+
+def _peak(hospitals: Hospitals, rows: int, size: int) -> int:
+    """Return the most bytes that a hospital with so many rows takes for an answer."""
+    feature_map = next(fourier_maps(size))
+    question = PrivateWeightsQuestion(1e-6, np.zeros((feature_map.size, 1)))
+    told: Told = {SCHEMA: schema_broadcast(hospitals.settings), PRIVATE_MAP: feature_map}
+    tracemalloc.start()
+    try:
+        hospitals.exact(f"rows-{rows}", told, private_step, question)
+        return tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()

@@ -79,26 +79,33 @@ def chosen_attacks(names: Sequence[str] = ()) -> list[ActiveAttack]:
     return [ATTACKS[name] for name in names or ATTACKS]
 
 
-def played(names: Sequence[str] = ()) -> Iterator[tuple[ActiveAttack, Attempt]]:
-    """Play attacks, each in a folder of its own that is removed afterwards, and yield how each ended."""
-    for one in chosen_attacks(names):
-        with tempfile.TemporaryDirectory() as folder, _own_account(Path(folder)):
-            yield one, one.play(Path(folder) / "study")
+def play(chosen: ActiveAttack) -> Attempt:
+    """Play an attack, in a folder that is removed afterwards, and return how it ended."""
+    with tempfile.TemporaryDirectory() as folder, _own_account(Path(folder)):
+        return chosen.play(Path(folder) / "study")
 
 
 @contextmanager
 def _own_account(folder: Path) -> Iterator[None]:
     """Keep the hospitals' state and caches out of this account's folders, and their logs off the screen."""
-    homes = {f"XDG_{kind}_HOME": str(folder / kind.lower()) for kind in ("STATE", "CACHE", "DATA", "CONFIG")}
-    before = {name: os.environ.get(name) for name in homes}
     logger = logging.getLogger("flwr")
     level = logger.level
-    os.environ.update(homes)
     logger.setLevel(logging.CRITICAL)
+    try:
+        with environment(XDG_STATE_HOME=folder / "state", XDG_CACHE_HOME=folder / "cache"):
+            yield
+    finally:
+        logger.setLevel(level)
+
+
+@contextmanager
+def environment(**values: Path) -> Iterator[None]:
+    """Set variables of this process's environment for a while."""
+    before = {name: os.environ.get(name) for name in values}
+    os.environ.update({name: str(value) for name, value in values.items()})
     try:
         yield
     finally:
-        logger.setLevel(level)
         for name, value in before.items():
             if value is None:
                 del os.environ[name]

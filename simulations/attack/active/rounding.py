@@ -84,7 +84,8 @@ class Worst:
 
     def __str__(self) -> str:
         """Return it for people."""
-        return f"one row of {self.rows + 1} changes an answer by {self.change:.4g} ({self.tried} tried, {self.refused} refused)"
+        tried = f"{self.tried} questions answered, {self.refused} refused"
+        return f"one row of {self.rows + 1} changes an answer by {self.change:.4g} ({tried})"
 
 
 @attack(
@@ -200,11 +201,12 @@ def right_guesses(folder: Path, worst: Worst) -> int:
     """
     choice = worst.choice
     question = replace(choice.question, rho=rho_of(EPSILON, DELTA))
-    both = []
+    both: list[Floats] = []
     for there in (0, 1):
         known = Hospitals(folder / f"known-{there}", {"victim": worst.rows + there, **OTHERS})
         told = {SCHEMA: schema_broadcast(known.settings, classes=choice.classes), **choice.told}
-        both.append(sum(known.exact(name, told, private_step, question).slope for name in known.nodes))
+        slopes = [known.exact(name, told, private_step, question).slope for name in known.nodes]
+        both.append(np.sum(slopes, axis=0))
     right = 0
     for game, there in enumerate(np.random.default_rng(0).integers(2, size=GAMES)):
         hospitals = Hospitals(folder / f"game-{game}", {"victim": worst.rows + int(there), **OTHERS})

@@ -8,7 +8,7 @@ from clients.app import app
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.tasks.ensemble_voting import HELD_OUT
-from flower_pansvm.tasks.joining import JOIN, SCHEMA, JoinAnswer, JoinQuestion
+from flower_pansvm.tasks.joining import JOIN, JoinAnswer, JoinQuestion
 from flower_pansvm.tasks.scaling import MOMENTS
 from flower_pansvm.tasks.task import Nothing
 from flower_pansvm.terms import Scalar
@@ -21,7 +21,7 @@ TABLES = {"first": 60, "second": 60, "third": 60}
 @attack(
     "simulated-with-data",
     promise="A hospital that has agreed to nothing else gives differentially private answers only.",
-    tries="Asks hospitals that follow Flower's guide, with partition-id and num-partitions, for test rows and exact sums.",
+    tries="Asks hospitals with partition-id and num-partitions, as in Flower's guide, for test rows and exact sums.",
 )
 def ask_for_rows(folder: Path) -> Attempt:
     """Ask for what takes a consent."""
@@ -44,15 +44,15 @@ def ask_for_rows(folder: Path) -> Attempt:
 @attack(
     "simulated-without-data",
     promise="The coordinator does not choose which file a hospital reads.",
-    tries="Names a file on the hospital's machine in the run config, at a node with partition-id and num-partitions only.",
+    tries="Names a file of the hospital's machine in the run config of a node that has these two keys only.",
 )
 def name_a_file(folder: Path) -> Attempt:
     """Have a node that no simulation has started read a table that it was not given, and tell its columns."""
     hospitals = Hospitals(folder, TABLES)
     other = folder / "other.csv"
     other.write_text((folder / "first.csv").read_text().replace("x0", "staff"), encoding="utf-8")
-    run_config = dict(hospitals.settings.run_config) | {"data": str(other), "schema": "", "sites": 1}
-    node: dict[str, Scalar] = {"partition-id": 0, "num-partitions": 1}
+    run_config = dict(hospitals.settings.run_config) | {"data": str(other), "schema": "", "sites": 2}
+    node: dict[str, Scalar] = {"partition-id": 0, "num-partitions": 2}
     content = RecordDict()
     records.write(content, "inputs", JoinQuestion((), CLASSES, "exact"))
     # As a SuperNode does it: by a grid of this project the site would be simulated. Only Flower has to know of a run.
