@@ -33,7 +33,7 @@ def begin_anew(folder: Path) -> Attempt:
         tables = {"victim": TABLES["victim"], "fourth": 60, "fifth": 60}
         second = Hospitals(folder / "second", tables, earlier=first)
         spent += _spend(second, 2)
-    return _attempt(spent)
+    return ended(spent)
 
 
 @attack(
@@ -52,7 +52,7 @@ def put_back(folder: Path) -> Attempt:
     for number, kept in enumerate(own):
         shutil.rmtree(kept)
         shutil.copytree(folder / f"backup-{number}", kept)
-    return _attempt(spent + _spend(hospitals, 2))
+    return ended(spent + _spend(hospitals, 2))
 
 
 def _spend(hospitals: Hospitals, run_id: int) -> float:
@@ -67,6 +67,7 @@ def _spend(hospitals: Hospitals, run_id: int) -> float:
     return rho
 
 
-def _attempt(spent: float) -> Attempt:
+def ended(spent: float) -> Attempt:
+    """Return how an attack ended by what it has spent; it has not been played if that is nothing."""
     epsilon = epsilon_of(spent, DELTA)
     return Attempt(f"epsilon {epsilon:.3f} of one table", f"{BUDGET:g}", 0 < epsilon <= BUDGET)

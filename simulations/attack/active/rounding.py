@@ -58,6 +58,9 @@ DRAWS = 2
 TEST_SHARE = 0.999999
 """Share of rows kept for evaluation that leaves no other rows."""
 
+PATIENTS = 1
+"""Rows that are there or not."""
+
 EPSILON, DELTA = 0.157, 1e-5
 GAMES, LUCK = 24, 1e-4
 EXACTLY = 1e-9  # by how much the attacker's own rounding may put a change off
@@ -203,13 +206,15 @@ def right_guesses(folder: Path, worst: Worst) -> int:
     question = replace(choice.question, rho=rho_of(EPSILON, DELTA))
     both: list[Floats] = []
     for there in (0, 1):
-        known = Hospitals(folder / f"known-{there}", {"victim": worst.rows + there, **OTHERS})
+        known = Hospitals(folder / f"known-{there}", {"victim": worst.rows + there * PATIENTS, **OTHERS})
         told = {SCHEMA: schema_broadcast(known.settings, classes=choice.classes), **choice.told}
         slopes = [known.exact(name, told, private_step, question).slope for name in known.nodes]
         both.append(np.sum(slopes, axis=0))
     right = 0
     for game, there in enumerate(np.random.default_rng(0).integers(2, size=GAMES)):
-        hospitals = Hospitals(folder / f"game-{game}", {"victim": worst.rows + int(there), **OTHERS})
+        hospitals = Hospitals(
+            folder / f"game-{game}", {"victim": worst.rows + int(there) * PATIENTS, **OTHERS}
+        )
         coordinator = hospitals.coordinator(run_id=game + 1)
         coordinator.join(choice.classes)
         coordinator.tell(choice.told)
