@@ -17,7 +17,7 @@ from flower_pansvm.tasks.private_training import PRIVATE_STEP, PrivateStepAnswer
 from simulations.attack.active import budget, lost_site, memory, registry, rounding, run_series
 from simulations.attack.active.hospitals import Hospitals, OwnAccounts
 from simulations.attack.active.registry import Attempt, chosen_attacks, play
-from simulations.cli import cli
+from simulations.cli.app import cli
 
 MINUTES = {"rounding": 1, "rounding-moments": 0, "rounding-scores": 1, "rounding-local": 0, "memory": 1}
 """Of the attacks that take longer than a test may."""
@@ -80,30 +80,30 @@ def test_a_part_that_depends_on_other_rows_is_noticed(
     work: Callable[..., Any], held: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The first three questions have small weights, with which an honest answer is exact."""
-    monkeypatch.setattr(rounding, "ROWS", (7,))
+    monkeypatch.setattr(rounding, "ROWS", (3, 7, 11))
     found = rounding.search(
         tmp_path / "study", PRIVATE_STEP, work, by_a_few_questions(rounding.fourier_choices)
     )
     assert (found.change <= 1 + rounding.EXACTLY) == held
-    assert found.tried == 3
+    assert found.tried == 9
 
 
 def test_an_attack_whose_questions_are_all_refused_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(rounding, "ROWS", (7,))
+    monkeypatch.setattr(rounding, "ROWS", (3, 7, 11))
     no_weights = rounding.Choice(
-        next(iter(rounding.fourier_choices(7))).told,
+        next(iter(rounding.fourier_choices(11))).told,
         PrivateWeightsQuestion(1.0, np.zeros((1, 1))),
         ("0", "1"),
     )
-    with pytest.raises(RuntimeError, match="refuse all 1 questions"):
+    with pytest.raises(RuntimeError, match="refuse all 3 questions"):
         rounding.search(tmp_path / "study", PRIVATE_STEP, private_step, lambda _: iter([no_weights]))
 
 
 @pytest.mark.slow
 def test_what_a_row_changes_too_much_is_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """By 40 more rows in place of one patient: what noise for one row does not hide."""
+    """By 400 rows and not one: the noise for one row does not hide so many."""
     games = 6
     monkeypatch.setattr(rounding, "GAMES", games)
     monkeypatch.setattr(rounding, "EPSILON", 1.0)
@@ -114,7 +114,7 @@ def test_what_a_row_changes_too_much_is_guessed(tmp_path: Path, monkeypatch: pyt
 
 def test_memory_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(memory, "SIZES", (200,))
-    monkeypatch.setattr(memory, "ROWS", (20, 40))
+    monkeypatch.setattr(memory, "ROWS", (20, 40, 60))
     assert memory.play(tmp_path / "few").held
     monkeypatch.setattr(memory, "MOST_BYTES", 1000)
     assert not memory.play(tmp_path / "many").held

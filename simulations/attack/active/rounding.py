@@ -39,8 +39,9 @@ from simulations.attack.active.hospitals import CLASSES, COLUMNS, Hospitals, Tol
 from simulations.attack.active.registry import Attempt, attack
 from strategies.steps.private_fit import fitted_map
 
-ROWS = (7, 243, 1000)
-"""Rows of the victim without the patient. Of 4 k + 3 rows BLAS treats the last three otherwise than of 4 k + 4."""
+ROWS = (1, 11, 239, 1000)
+"""Rows of the victim without the patient. Of 4 k + 3 rows OpenBLAS treats the last three otherwise than of 4 k + 4 in a
+product with one vector; of 12 k + 11 the last eleven otherwise than of 12 k + 12 in one with 300 vectors."""
 
 OTHERS = {"second": 200, "third": 150}
 """Rows of the other hospitals of a study."""
@@ -49,8 +50,9 @@ CLASS_COUNTS = (2, 4)
 SMALL_PRODUCT = 1_000_000
 """Up to so many multiplications OpenBLAS has another kernel, on processors with AVX-512."""
 
-USUAL_SIZE, MOMENTS_SIZE = 250, 60
-HUGE, FURTHER, STEEP = 1e300, -1e9, (1.0, 8.0, 2.0**40)
+FREQUENCIES = 300
+USUAL_SIZE = len(COLUMNS) + 2 * FREQUENCIES + 1
+HUGE, FURTHER, STEEP = 1e300, -1e9, (1.0, 8.0, 2.0**40, 2.0**56)
 SCALES = (0, 11, 40, 56)
 """Of the weights, as powers of 2. All are whole numbers: these are on any grid that weights may have to be on."""
 
@@ -234,14 +236,14 @@ def fourier_choices(rows: int) -> Iterator[Choice]:
 
 
 def moments_choices(rows: int) -> Iterator[Choice]:  # noqa: ARG001 - a map's size does not follow from it
-    """Yield maps, small ones: an answer holds their squares."""
-    for feature_map in fourier_maps(MOMENTS_SIZE):
+    """Yield maps."""
+    for feature_map in fourier_maps(USUAL_SIZE):
         yield Choice({PRIVATE_MAP: feature_map}, PrivateMomentsQuestion(1.0), CLASSES)
 
 
 def random_fourier_choices(rows: int) -> Iterator[Choice]:  # noqa: ARG001 - as above
     """Yield maps and weights of private-svm and hybrid-svm."""
-    usual = np.random.default_rng(0).normal(size=(USUAL_SIZE // 2, len(COLUMNS)))
+    usual = np.random.default_rng(0).normal(size=(FREQUENCIES, len(COLUMNS)))
     ends = np.ones(len(COLUMNS))
     for end, scale, intercept in product((1.0, HUGE), STEEP, (0.0, 1.0)):
         feature_map = RandomFourierMap(
