@@ -92,7 +92,7 @@ def test_an_attack_whose_questions_are_all_refused_says_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(rounding, "ROWS", (3, 7, 11))
-    no_weights = rounding.Choice(
+    no_weights = rounding.ChosenQuestion(
         next(iter(rounding.fourier_choices(11))).told,
         PrivateWeightsQuestion(1.0, np.zeros((1, 1))),
         ("0", "1"),

@@ -69,7 +69,7 @@ EXACTLY = 1e-9  # by how much the attacker's own rounding may put a change off
 
 
 @dataclass(frozen=True)
-class Choice:
+class ChosenQuestion:
     """What the coordinator sends before its question, and the question."""
 
     told: Told
@@ -83,7 +83,7 @@ class Worst:
 
     change: float
     rows: int
-    choice: Choice
+    choice: ChosenQuestion
     tried: int
     refused: int
 
@@ -151,7 +151,7 @@ def search(
     folder: Path,
     task: Task[Any, Any],
     work: Callable[..., Any],
-    choices: Callable[[int], Iterator[Choice]],
+    choices: Callable[[int], Iterator[ChosenQuestion]],
     test_fraction: float = 0.0,
 ) -> Worst:
     """Try questions on pairs of tables of which one has a row more, at hospitals that show exact answers.
@@ -170,7 +170,7 @@ def search(
         )
         for more in (0, 1)
     ]
-    found: list[tuple[float, int, Choice]] = []
+    found: list[tuple[float, int, ChosenQuestion]] = []
     refused = 0
     for rows in ROWS:
         for choice in choices(rows):
@@ -225,23 +225,25 @@ def right_guesses(folder: Path, worst: Worst) -> int:
     return right
 
 
-def fourier_choices(rows: int) -> Iterator[Choice]:
+def fourier_choices(rows: int) -> Iterator[ChosenQuestion]:
     """Yield maps and weights for a hospital with so many rows."""
     for count in CLASS_COUNTS:
         classes = tuple(map(str, range(count)))
         sides = len(positive_classes(count))
         for feature_map in fourier_maps(critical_size(rows, sides)):
             for weights in weights_that_cancel(one_row(feature_map), sides):
-                yield Choice({PRIVATE_MAP: feature_map}, PrivateWeightsQuestion(1.0, weights), classes)
+                yield ChosenQuestion(
+                    {PRIVATE_MAP: feature_map}, PrivateWeightsQuestion(1.0, weights), classes
+                )
 
 
-def moments_choices(rows: int) -> Iterator[Choice]:  # noqa: ARG001 - a map's size does not follow from it
+def moments_choices(rows: int) -> Iterator[ChosenQuestion]:  # noqa: ARG001 - a map's size does not follow from it
     """Yield maps."""
     for feature_map in fourier_maps(USUAL_SIZE):
-        yield Choice({PRIVATE_MAP: feature_map}, PrivateMomentsQuestion(1.0), CLASSES)
+        yield ChosenQuestion({PRIVATE_MAP: feature_map}, PrivateMomentsQuestion(1.0), CLASSES)
 
 
-def random_fourier_choices(rows: int) -> Iterator[Choice]:  # noqa: ARG001 - as above
+def random_fourier_choices(rows: int) -> Iterator[ChosenQuestion]:  # noqa: ARG001 - as above
     """Yield maps and weights of private-svm and hybrid-svm."""
     usual = np.random.default_rng(0).normal(size=(FREQUENCIES, len(COLUMNS)))
     ends = np.ones(len(COLUMNS))
@@ -250,7 +252,7 @@ def random_fourier_choices(rows: int) -> Iterator[Choice]:  # noqa: ARG001 - as 
             0.0 * ends if end == 1 else -end * ends, end * ends, scale * usual, intercept
         )
         for weights in weights_that_cancel(one_row(feature_map), 1):
-            yield Choice({RFF: feature_map}, RffPrivateScoresQuestion(1.0, weights[:, 0]), CLASSES)
+            yield ChosenQuestion({RFF: feature_map}, RffPrivateScoresQuestion(1.0, weights[:, 0]), CLASSES)
 
 
 def critical_size(rows: int, sides: int) -> int:
