@@ -11,6 +11,7 @@ from typer.testing import CliRunner
 
 from clients.local.private_training import private_step
 from clients.site import Site
+from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.registry import Registry
 from flower_pansvm.tasks.private_training import PRIVATE_STEP, PrivateStepAnswer, PrivateWeightsQuestion
@@ -130,9 +131,12 @@ def test_a_key_in_flowers_state_is_noticed(tmp_path: Path, monkeypatch: pytest.M
 
 def test_more_than_the_budget_is_noticed() -> None:
     rho = rho_of(budget.BUDGET, 1e-5)
-    assert budget.ended(rho).held
-    assert not budget.ended(1.1 * rho).held
-    assert not budget.ended(0.0).held  # nothing was tried
+
+    def refuse() -> float:
+        raise BudgetError("Spent. Find more.")
+
+    assert budget.and_again(rho, refuse).held
+    assert not budget.and_again(rho, lambda: 0.1 * rho).held
 
 
 def test_a_hospital_without_its_pin_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

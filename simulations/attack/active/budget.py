@@ -1,22 +1,24 @@
 """More than the budget: a ledger that belongs to a folder is as good as new in another folder, or from a backup."""
 
 import shutil
-from contextlib import suppress
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
-from flower_pansvm.errors import PanSVMError
+from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.tasks.private_training import PRIVATE_BINS, BinsQuestion
 from simulations.attack.active.hospitals import COLUMNS, Hospitals
-from simulations.attack.active.registry import Attempt, attack
+from simulations.attack.active.registry import Attempt, attack, refusal
 from simulations.attack.active.rounding import DELTA
 
 BUDGET, PEERS = 1.0, 8.0
 ALMOST = 1 - 1e-9
 TABLES = {"victim": 90, "second": 60, "third": 60}
-"""Rows of each hospital."""
+OTHER_TABLES = {"victim": 90, "fourth": 60, "fifth": 60}
+"""Rows of each hospital in a first study, and in a second one."""
 
 
 @attack(
@@ -25,15 +27,24 @@ TABLES = {"victim": 90, "second": 60, "third": 60}
     tries="Invites a hospital to a second study, for which somebody there makes a second folder with `init`.",
 )
 def begin_anew(folder: Path) -> Attempt:
-    """Spend the whole budget of one table in two studies."""
+    """Spend the whole budget of one table in each of two studies."""
     first = Hospitals(folder / "first", TABLES)
-    spent = _spend(first, 1)
-    # New peers, as the first ones' budgets are spent.
-    with suppress(PanSVMError):
-        tables = {"victim": TABLES["victim"], "fourth": 60, "fifth": 60}
-        second = Hospitals(folder / "second", tables, earlier=first)
-        spent += _spend(second, 2)
-    return ended(spent)
+    spent = spend(first, 1)
+    return and_again(spent, lambda: spend(Hospitals(folder / "second", OTHER_TABLES, earlier=first), 2))
+
+
+@attack(
+    "second-export",
+    promise="A table that is exported again has the budget that it had.",
+    tries="Invites a hospital to a second study, for which somebody exports most of the rows again, in another order.",
+)
+def export_again(folder: Path) -> Attempt:
+    """Spend the whole budget of the same patients in each of two studies."""
+    first = Hospitals(folder / "first", TABLES)
+    spent = spend(first, 1)
+    table = str(first.nodes["victim"]["data"])
+    pd.read_csv(table).sample(frac=0.9, random_state=0).to_csv(table, index=False)
+    return and_again(spent, lambda: spend(Hospitals(folder / "second", OTHER_TABLES, earlier=first), 2))
 
 
 @attack(
@@ -48,26 +59,28 @@ def put_back(folder: Path) -> Attempt:
     for number, kept in enumerate(own):
         kept.mkdir(exist_ok=True)
         shutil.copytree(kept, folder / f"backup-{number}")
-    spent = _spend(hospitals, 1)
+    spent = spend(hospitals, 1)
     for number, kept in enumerate(own):
         shutil.rmtree(kept)
         shutil.copytree(folder / f"backup-{number}", kept)
-    return ended(spent + _spend(hospitals, 2))
+    return and_again(spent, lambda: spend(hospitals, 2))
 
 
-def _spend(hospitals: Hospitals, run_id: int) -> float:
-    """Return the cost of an answer for all of the budget; 0 if a hospital refuses."""
+def spend(hospitals: Hospitals, run_id: int) -> float:
+    """Return the cost of an answer for all of the budget; BudgetError if a hospital refuses it."""
     rho = rho_of(BUDGET, DELTA) * ALMOST
     coordinator = hospitals.coordinator(run_id)
-    try:
-        coordinator.join()
-        coordinator.ask(PRIVATE_BINS, BinsQuestion(rho, np.zeros(len(COLUMNS)), np.ones(len(COLUMNS))))
-    except PanSVMError:
-        return 0.0
+    coordinator.join()
+    coordinator.ask(PRIVATE_BINS, BinsQuestion(rho, np.zeros(len(COLUMNS)), np.ones(len(COLUMNS))))
     return rho
 
 
-def ended(spent: float) -> Attempt:
-    """Return how an attack ended by what it has spent; it has not been played if that is nothing."""
+def and_again(spent: float, again: Callable[[], float]) -> Attempt:
+    """Spend once more, and return what both times have cost one table."""
+    why = ""
+    try:
+        spent += again()
+    except BudgetError as error:
+        why = f"; {refusal(error)}"
     epsilon = epsilon_of(spent, DELTA)
-    return Attempt(f"epsilon {epsilon:.3f} of one table", f"{BUDGET:g}", 0 < epsilon <= BUDGET)
+    return Attempt(f"epsilon {epsilon:.3f} of one table{why}", f"epsilon {BUDGET:g}", epsilon <= BUDGET)

@@ -5,12 +5,12 @@ from pathlib import Path
 import numpy as np
 
 from clients.local.scaling import moments
-from flower_pansvm.errors import PanSVMError
+from flower_pansvm.errors import SumError
 from flower_pansvm.tasks.joining import SCHEMA
 from flower_pansvm.tasks.scaling import MOMENTS
 from flower_pansvm.tasks.task import Nothing
 from simulations.attack.active.hospitals import Hospitals, Told, schema_broadcast
-from simulations.attack.active.registry import Attempt, attack
+from simulations.attack.active.registry import Attempt, attack, refusal
 
 TABLES = {"first": 60, "second": 70, "third": 80, "fourth": 90, "victim": 100}
 
@@ -31,8 +31,8 @@ def play(folder: Path) -> Attempt:
     true = hospitals.exact("victim", told, moments, Nothing())
     try:
         others = coordinator.ask(MOMENTS, Nothing())
-    except PanSVMError:
-        return Attempt("no sum of four of five", "none", held=True)
+    except SumError as error:
+        return Attempt(refusal(error), "none", held=True)
     off = np.abs(every.total - others.total - true.total).max() / np.abs(true.total).max()
     got = f"the sums of one hospital's {true.total.size} columns, off by {off:.0e} of them"
     return Attempt(got, "none", bool(off > 0.01))

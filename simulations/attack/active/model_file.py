@@ -9,7 +9,7 @@ from flower_pansvm.errors import PanSVMError
 from flower_pansvm.models.fourier_svc import FourierSVC
 from flower_pansvm.schema import Schema
 from simulations.attack.active.hospitals import COLUMNS, drawn_table
-from simulations.attack.active.registry import Attempt, attack
+from simulations.attack.active.registry import Attempt, attack, refusal
 from simulations.attack.active.rounding import fourier_maps
 from simulations.cli.predict import predict
 
@@ -36,8 +36,8 @@ def play(folder: Path) -> Attempt:
     try:
         FourierSVC.from_parts(Schema(COLUMNS, (FORMULA, "1")), feature_map, weights).save(model)
         predict(model, table, out=out)
-    except PanSVMError:
-        return Attempt("no predictions", "none", held=True)
+    except PanSVMError as error:
+        return Attempt(refusal(error), "none", held=True)
     with out.open(newline="", encoding="utf-8") as file:
         found = sum(line["prediction"].startswith(STARTS) for line in csv.DictReader(file))
     return Attempt(f"{found} formulas in {ROWS} predictions", "none", found == 0)

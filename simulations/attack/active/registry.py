@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from flower_pansvm.errors import PanSVMError
 from flower_pansvm.folder import import_modules
 from flower_pansvm.registry import Registry
 
@@ -59,6 +60,11 @@ NOT_PLAYED = (
     "Not played here: code in the coordinator's bundle, and another account on the hospital's machine. Both take real "
     "SuperNodes."
 )
+
+
+def refusal(error: PanSVMError) -> str:
+    """Return the first sentence of a refusal, for the table: whether it is the one that was to come, a person sees."""
+    return f"refused: {str(error).split('. ')[0]}"
 
 
 def attack(

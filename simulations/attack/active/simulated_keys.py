@@ -13,7 +13,7 @@ from flower_pansvm.tasks.scaling import MOMENTS
 from flower_pansvm.tasks.task import Nothing
 from flower_pansvm.terms import Scalar
 from simulations.attack.active.hospitals import CLASSES, Hospitals
-from simulations.attack.active.registry import Attempt, attack
+from simulations.attack.active.registry import Attempt, attack, refusal
 
 TABLES = {"first": 60, "second": 60, "third": 60}
 
@@ -29,16 +29,16 @@ def ask_for_rows(folder: Path) -> Attempt:
     for number, node in enumerate(hospitals.nodes.values()):
         node |= {"partition-id": number, "num-partitions": len(TABLES)}
     coordinator = hospitals.coordinator()
-    cells, numbers = 0, 0
+    cells, numbers, why = 0, 0, ""
     try:
         coordinator.join()
         numbers = coordinator.ask(MOMENTS, Nothing()).total.size
         cells = sum(
             answer.rows.size for answer in coordinator.federation.collect(HELD_OUT, Nothing()).values()
         )
-    except PanSVMError:
-        pass
-    return Attempt(f"{cells} cells of test rows, {numbers} exact sums", "none", cells + numbers == 0)
+    except PanSVMError as error:
+        why = f"; {refusal(error)}"
+    return Attempt(f"{cells} cells of test rows, {numbers} exact sums{why}", "none", cells + numbers == 0)
 
 
 @attack(
@@ -58,9 +58,8 @@ def name_a_file(folder: Path) -> Attempt:
     # As a SuperNode does it: by a grid of this project the site would be simulated. Only Flower has to know of a run.
     hospitals.grid()
     reply = app(Message(content, 7, JOIN.message_type), Context(1, 7, node, RecordDict(), run_config))
-    columns: tuple[str, ...] = ()
-    if reply.has_content():
-        columns = records.read(reply.content, "disclosed", JoinAnswer).columns
-    return Attempt(
-        f"{len(columns)} column names of a file that the coordinator named", "none", "staff" not in columns
-    )
+    if reply.has_error():
+        return Attempt(refusal(PanSVMError(reply.error.reason)), "none", held=True)
+    columns = records.read(reply.content, "disclosed", JoinAnswer).columns
+    got = f"{len(columns)} column names of a file that the coordinator named"
+    return Attempt(got, "none", "staff" not in columns)
