@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from clients.local.private_training import private_step
 from clients.site import Site
-from flower_pansvm.errors import BudgetError
+from flower_pansvm.errors import BudgetError, PanSVMError
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.registry import Registry
 from flower_pansvm.tasks.private_training import PRIVATE_STEP, PrivateStepAnswer, PrivateWeightsQuestion
@@ -98,7 +98,7 @@ def test_an_attack_whose_questions_are_all_refused_says_so(
         PrivateWeightsQuestion(1.0, np.zeros((1, 1))),
         ("0", "1"),
     )
-    with pytest.raises(RuntimeError, match="refuse all 3 questions"):
+    with pytest.raises(PanSVMError, match="refuse all 3 questions"):
         rounding.search(tmp_path / "study", PRIVATE_STEP, private_step, lambda _: iter([no_weights]))
 
 

@@ -52,7 +52,7 @@ def _largest_map(hospitals: Hospitals) -> tuple[int, Iterator[int]]:
         except PanSVMError:
             continue
         return size, (_peak(hospitals, rows, size) for rows in ROWS)
-    raise RuntimeError("Hospitals refuse a map of every size: the attack has to be written anew.")
+    raise PanSVMError("Hospitals refuse a map of every size: the attack has to be written anew.")
 
 
 def _peak(hospitals: Hospitals, rows: int, size: int) -> int:

@@ -56,6 +56,9 @@ HUGE, FURTHER, STEEP = 1e300, -1e9, (1.0, 8.0, 2.0**40, 2.0**56)
 SCALES = (0, 11, 40, 56)
 """Of the weights, as powers of 2. All are whole numbers: these are on any grid that weights may have to be on."""
 
+STEP = 2.0**-10
+"""Frequencies are multiples of it, and so of any finer grid that they may have to be on."""
+
 DRAWS = 2
 TEST_SHARE = 0.999999
 """Share of rows kept for evaluation that leaves no other rows."""
@@ -158,7 +161,7 @@ def search(
 
     Raises
     ------
-    RuntimeError
+    PanSVMError
         If the hospitals refuse all of them, so that nothing has been tried.
     """
     names = {rows: f"rows-{rows}" for rows in ROWS}
@@ -182,7 +185,7 @@ def search(
                 continue
             found.append((charged_change(task, before, after), rows, choice))
     if not found:
-        raise RuntimeError(
+        raise PanSVMError(
             f"Hospitals refuse all {refused} questions of the attack: it has to be written anew."
         )
     change, rows, choice = max(found, key=lambda one: one[0])
@@ -245,7 +248,8 @@ def moments_choices(rows: int) -> Iterator[ChosenQuestion]:  # noqa: ARG001 - a 
 
 def random_fourier_choices(rows: int) -> Iterator[ChosenQuestion]:  # noqa: ARG001 - as above
     """Yield maps and weights of private-svm and hybrid-svm."""
-    usual = np.random.default_rng(0).normal(size=(FREQUENCIES, len(COLUMNS)))
+    drawn = np.random.default_rng(0).normal(size=(FREQUENCIES, len(COLUMNS)))
+    usual = np.rint(drawn / STEP) * STEP
     ends = np.ones(len(COLUMNS))
     for end, scale, intercept in product((1.0, HUGE), STEEP, (0.0, 1.0)):
         feature_map = RandomFourierMap(
