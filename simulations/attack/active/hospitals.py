@@ -15,7 +15,7 @@ from clients.gate import broadcasts
 from clients.site import Site
 from clients.table.table import LABEL
 from flower_pansvm import records
-from flower_pansvm.tasks.joining import SCHEMA, SchemaBroadcast
+from flower_pansvm.tasks.joining import SchemaBroadcast
 from flower_pansvm.tasks.task import Broadcast, Task
 from flower_pansvm.terms import Scalar
 from simulations.attack.active.registry import environment
@@ -34,8 +34,7 @@ A = TypeVar("A")
 Told = Mapping[Broadcast[Any], Any]
 
 COLUMNS = tuple(f"x{number}" for number in range(13))
-CLASSES = ("0", "1")
-SCHEMA_FILE = "classes = [0, 1]\n" + "".join(f"columns.{name}.range = [0, 1]\n" for name in COLUMNS)
+RANGES = "".join(f"columns.{name}.range = [0, 1]\n" for name in COLUMNS)
 ADDRESS, PORT = "localhost:8443", 8443
 """Nothing listens there: hospitals and coordinator are in this process."""
 
@@ -75,6 +74,8 @@ class Hospitals:
         Rows of each hospital's table, by its name.
     settings : mapping
         Settings of the study's runs besides the recommended ones. The hospitals agree to the sums that the runs need.
+    classes : int
+        Classes that the schema file lists; all rows are of the first two.
     test_fraction : float
         Share of the rows that each hospital keeps for evaluation.
     epsilon : mapping of str to float
@@ -90,6 +91,8 @@ class Hospitals:
         Where each hospital's account keeps state.
     settings : Settings
         Settings of the study's runs.
+    classes : int
+        As above.
     """
 
     def __init__(
@@ -98,12 +101,14 @@ class Hospitals:
         rows: Mapping[str, int],
         settings: Mapping[str, Scalar] | None = None,
         *,
+        classes: int = 2,
         test_fraction: float = 0.0,
         epsilon: Mapping[str, float] | None = None,
         earlier: "Hospitals | None" = None,
     ) -> None:
         folder.mkdir(parents=True)
-        (folder / "schema.toml").write_text(SCHEMA_FILE, encoding="utf-8")
+        schema = f"classes = {list(range(classes))}\n{RANGES}"
+        (folder / "schema.toml").write_text(schema, encoding="utf-8")
         self.homes = {name: folder / f"{name}-account" for name in rows}
         tables = {name: folder / f"{name}.csv" for name in rows}
         for name, count in rows.items():
@@ -129,6 +134,7 @@ class Hospitals:
                 agree(folder / name, invitation)
         self.nodes: dict[str, dict[str, Scalar]] = {name: read_node_config(folder / name) for name in rows}
         self.settings: Settings = settings_from(invitation.settings)
+        self.classes = classes
 
     def grid(self, run_id: int = 1) -> OwnAccounts:
         """Return a grid of the hospitals in a new run."""
@@ -137,7 +143,7 @@ class Hospitals:
 
     def coordinator(self, run_id: int = 1) -> "FalseCoordinator":
         """Return a coordinator that begins a new run with them."""
-        return FalseCoordinator(self.grid(run_id), self.settings)
+        return FalseCoordinator(self.grid(run_id), self.settings, self.classes)
 
     def exact(self, name: str, told: Told, work: Callable[[Site, Q], Any], question: Q) -> Any:
         """Return what a hospital's work finds before any noise is added, which nobody but this attacker gets to see.
@@ -163,6 +169,8 @@ class FalseCoordinator:
         The hospitals.
     settings : Settings
         Settings of the run.
+    classes : int
+        Classes that the hospitals list.
 
     Attributes
     ----------
@@ -170,15 +178,14 @@ class FalseCoordinator:
         The hospitals as the project's own coordinator sees them.
     """
 
-    def __init__(self, grid: OwnAccounts, settings: Settings) -> None:
+    def __init__(self, grid: OwnAccounts, settings: Settings, classes: int) -> None:
         strategy = all_strategies()[settings.strategy](settings)
-        self.grid, self.settings = grid, settings
+        self.grid, self.settings, self._classes = grid, settings, classes
         self.federation = strategy.federation = Federation(grid, settings, strategy)
 
-    def join(self, classes: tuple[str, ...] = CLASSES) -> None:
-        """Have all hospitals join, and tell them a schema with classes of the coordinator's choice."""
-        schema = join(self.federation, self.settings, CLASSES)
-        self.federation.broadcast(SCHEMA, schema_broadcast(self.settings, schema.columns, classes))
+    def join(self) -> None:
+        """Have all hospitals join, and tell them the schema."""
+        join(self.federation, self.settings, class_names(self._classes))
 
     def tell(self, told: Told) -> None:
         """Tell the hospitals what else they have to know; it travels with the next question."""
@@ -190,8 +197,11 @@ class FalseCoordinator:
         return self.federation.secure_sum(task, question, dict.fromkeys(task.summed, np.inf))
 
 
-def schema_broadcast(
-    settings: Settings, columns: tuple[str, ...] = COLUMNS, classes: tuple[str, ...] = CLASSES
-) -> SchemaBroadcast:
-    """Return the broadcast of columns and classes."""
-    return SchemaBroadcast(columns, classes, (), settings.test_fraction, 0, settings.seed)
+def schema_broadcast(settings: Settings, classes: int = 2) -> SchemaBroadcast:
+    """Return the broadcast of columns and of so many classes."""
+    return SchemaBroadcast(COLUMNS, class_names(classes), (), settings.test_fraction, 0, settings.seed)
+
+
+def class_names(classes: int) -> tuple[str, ...]:
+    """Return the names of so many classes."""
+    return tuple(map(str, range(classes)))

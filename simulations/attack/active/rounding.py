@@ -2,8 +2,8 @@
 
 A promise of differential privacy is about a row's part in an answer. Where products are rounded, the part is no
 function of the row: BLAS adds up in another order with one row more. The coordinator sends a map that makes all rows
-one known point, names classes that nobody has, so that the products have another shape, and chooses huge weights that
-cancel. Then the last bit of a decision value decides about all rows.
+one known point, tells of classes that nobody has, so that the products have another shape, and chooses huge weights
+that cancel. Then the last bit of a decision value decides about all rows.
 """
 
 import math
@@ -35,8 +35,9 @@ from flower_pansvm.tasks.private_training import (
     PrivateWeightsQuestion,
 )
 from flower_pansvm.tasks.task import Task
-from simulations.attack.active.hospitals import CLASSES, COLUMNS, Hospitals, Told, schema_broadcast
+from simulations.attack.active.hospitals import COLUMNS, Hospitals, Told, schema_broadcast
 from simulations.attack.active.registry import Attempt, attack
+from strategies.settings import Settings
 from strategies.steps.private_fit import fitted_map
 
 ROWS = (1, 11, 239, 1000)
@@ -46,7 +47,9 @@ product with one vector; of 12 k + 11 the last eleven otherwise than of 12 k + 1
 OTHERS = {"second": 200, "third": 150}
 """Rows of the other hospitals of a study."""
 
-CLASS_COUNTS = (2, 4)
+CLASSES_TOLD = ((2, 2), (4, 2), (4, 4))
+"""How many classes the coordinator tells of, and how many the hospitals' schema file lists. All rows are of two."""
+
 SMALL_PRODUCT = 1_000_000
 """Up to so many multiplications OpenBLAS has another kernel, on processors with AVX-512."""
 
@@ -77,7 +80,12 @@ class ChosenQuestion:
 
     told: Told
     question: Any
-    classes: tuple[str, ...]
+    classes: int = 2  # of which the coordinator tells
+    listed: int = 2  # that the hospitals' schema file lists
+
+    def all_told(self, settings: Settings) -> Told:
+        """Return all that hospitals are told, in a run with these settings."""
+        return {SCHEMA: schema_broadcast(settings, self.classes), **self.told}
 
 
 @dataclass(frozen=True)
@@ -164,26 +172,30 @@ def search(
     PanSVMError
         If the hospitals refuse all of them, so that nothing has been tried.
     """
-    names = {rows: f"rows-{rows}" for rows in ROWS}
-    studies = [
-        Hospitals(
-            folder / f"{more}-more",
-            {name: rows + more for rows, name in names.items()},
-            test_fraction=test_fraction,
-        )
-        for more in (0, 1)
-    ]
     found: list[tuple[float, int, ChosenQuestion]] = []
     refused = 0
-    for rows in ROWS:
-        for choice in choices(rows):
-            told = {SCHEMA: schema_broadcast(studies[0].settings, classes=choice.classes), **choice.told}
-            try:
-                before, after = (study.exact(names[rows], told, work, choice.question) for study in studies)
-            except PanSVMError:
-                refused += 1
-                continue
-            found.append((charged_change(task, before, after), rows, choice))
+    for listed in sorted({listed for _, listed in CLASSES_TOLD}):
+        without, with_one = (
+            Hospitals(
+                folder / f"{listed}-classes-{more}-more",
+                {f"rows-{rows}": rows + more for rows in ROWS},
+                test_fraction=test_fraction,
+                classes=listed,
+            )
+            for more in (0, 1)
+        )
+        for rows in ROWS:
+            for choice in choices(rows):
+                if choice.listed != listed:
+                    continue
+                told, name = choice.all_told(without.settings), f"rows-{rows}"
+                try:
+                    before = without.exact(name, told, work, choice.question)
+                    after = with_one.exact(name, told, work, choice.question)
+                except PanSVMError:
+                    refused += 1
+                    continue
+                found.append((charged_change(task, before, after), rows, choice))
     if not found:
         raise PanSVMError(
             f"Hospitals refuse all {refused} questions of the attack: it has to be written anew."
@@ -209,20 +221,22 @@ def right_guesses(folder: Path, worst: Worst) -> int:
     """
     choice = worst.choice
     question = replace(choice.question, rho=rho_of(EPSILON, DELTA))
+
+    def study(name: str, *, there: bool) -> Hospitals:
+        rows = {"victim": worst.rows + there * PATIENTS, **OTHERS}
+        return Hospitals(folder / name, rows, classes=choice.listed)
+
     both: list[Floats] = []
-    for there in (0, 1):
-        known = Hospitals(folder / f"known-{there}", {"victim": worst.rows + there * PATIENTS, **OTHERS})
-        told = {SCHEMA: schema_broadcast(known.settings, classes=choice.classes), **choice.told}
+    for there in (False, True):
+        known = study(f"known-{there}", there=there)
+        told = choice.all_told(known.settings)
         slopes = [known.exact(name, told, private_step, question).slope for name in known.nodes]
         both.append(np.sum(slopes, axis=0))
     right = 0
     for game, there in enumerate(np.random.default_rng(0).integers(2, size=GAMES)):
-        hospitals = Hospitals(
-            folder / f"game-{game}", {"victim": worst.rows + int(there) * PATIENTS, **OTHERS}
-        )
-        coordinator = hospitals.coordinator(run_id=game + 1)
-        coordinator.join(choice.classes)
-        coordinator.tell(choice.told)
+        coordinator = study(f"game-{game}", there=bool(there)).coordinator(run_id=game + 1)
+        coordinator.join()
+        coordinator.tell(choice.all_told(coordinator.settings))
         seen = coordinator.ask(PRIVATE_STEP, question).slope
         right += int(np.argmin([np.linalg.norm(seen - one) for one in both])) == there
     return right
@@ -230,20 +244,18 @@ def right_guesses(folder: Path, worst: Worst) -> int:
 
 def fourier_choices(rows: int) -> Iterator[ChosenQuestion]:
     """Yield maps and weights for a hospital with so many rows."""
-    for count in CLASS_COUNTS:
-        classes = tuple(map(str, range(count)))
-        sides = len(positive_classes(count))
+    for classes, listed in CLASSES_TOLD:
+        sides = len(positive_classes(classes))
         for feature_map in fourier_maps(critical_size(rows, sides)):
             for weights in weights_that_cancel(one_row(feature_map), sides):
-                yield ChosenQuestion(
-                    {PRIVATE_MAP: feature_map}, PrivateWeightsQuestion(1.0, weights), classes
-                )
+                question = PrivateWeightsQuestion(1.0, weights)
+                yield ChosenQuestion({PRIVATE_MAP: feature_map}, question, classes, listed)
 
 
 def moments_choices(rows: int) -> Iterator[ChosenQuestion]:  # noqa: ARG001 - a map's size does not follow from it
     """Yield maps."""
     for feature_map in fourier_maps(USUAL_SIZE):
-        yield ChosenQuestion({PRIVATE_MAP: feature_map}, PrivateMomentsQuestion(1.0), CLASSES)
+        yield ChosenQuestion({PRIVATE_MAP: feature_map}, PrivateMomentsQuestion(1.0))
 
 
 def random_fourier_choices(rows: int) -> Iterator[ChosenQuestion]:  # noqa: ARG001 - as above
@@ -256,7 +268,7 @@ def random_fourier_choices(rows: int) -> Iterator[ChosenQuestion]:  # noqa: ARG0
             0.0 * ends if end == 1 else -end * ends, end * ends, scale * usual, intercept
         )
         for weights in weights_that_cancel(one_row(feature_map), 1):
-            yield ChosenQuestion({RFF: feature_map}, RffPrivateScoresQuestion(1.0, weights[:, 0]), CLASSES)
+            yield ChosenQuestion({RFF: feature_map}, RffPrivateScoresQuestion(1.0, weights[:, 0]))
 
 
 def critical_size(rows: int, sides: int) -> int:

@@ -12,7 +12,7 @@ from flower_pansvm.tasks.joining import JOIN, JoinAnswer, JoinQuestion
 from flower_pansvm.tasks.scaling import MOMENTS
 from flower_pansvm.tasks.task import Nothing
 from flower_pansvm.terms import Scalar
-from simulations.attack.active.hospitals import CLASSES, Hospitals
+from simulations.attack.active.hospitals import Hospitals, class_names
 from simulations.attack.active.registry import Attempt, attack, refusal
 
 TABLES = {"first": 60, "second": 60, "third": 60}
@@ -54,12 +54,12 @@ def name_a_file(folder: Path) -> Attempt:
     run_config = dict(hospitals.settings.run_config) | {"data": str(other), "schema": "", "sites": 2}
     node: dict[str, Scalar] = {"partition-id": 0, "num-partitions": 2}
     content = RecordDict()
-    records.write(content, "inputs", JoinQuestion((), CLASSES, "exact"))
+    records.write(content, "inputs", JoinQuestion((), class_names(2), "exact"))
     # As a SuperNode does it: by a grid of this project the site would be simulated. Only Flower has to know of a run.
     hospitals.grid()
     reply = app(Message(content, 7, JOIN.message_type), Context(1, 7, node, RecordDict(), run_config))
     if reply.has_error():
-        return Attempt(refusal(PanSVMError(reply.error.reason)), "none", held=True)
+        return Attempt(refusal(PanSVMError(str(reply.error.reason))), "none", held=True)
     columns = records.read(reply.content, "disclosed", JoinAnswer).columns
     got = f"{len(columns)} column names of a file that the coordinator named"
     return Attempt(got, "none", "staff" not in columns)
