@@ -1,0 +1,86 @@
+"""More than the budget: a ledger that belongs to a folder is as good as new in another folder, or from a backup."""
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from flower_pansvm.errors import BudgetError
+from flower_pansvm.privacy.accountant import epsilon_of, rho_of
+from flower_pansvm.tasks.private_training import PRIVATE_BINS, BinsQuestion
+from simulations.attack.active.hospitals import COLUMNS, Hospitals
+from simulations.attack.active.registry import Attempt, attack, refusal
+from simulations.attack.active.rounding import DELTA
+
+BUDGET, PEERS = 1.0, 8.0
+ALMOST = 1 - 1e-9
+TABLES = {"victim": 90, "second": 60, "third": 60}
+OTHER_TABLES = {"victim": 90, "fourth": 60, "fifth": 60}
+"""Rows of each hospital in a first study, and in a second one."""
+
+
+@attack(
+    "second-folder",
+    promise="All runs of all studies together spend at most a table's epsilon.",
+    tries="Invites a hospital to a second study, for which somebody there makes a second folder with `init`.",
+)
+def begin_anew(folder: Path) -> Attempt:
+    """Spend the whole budget of one table in each of two studies."""
+    first = Hospitals(folder / "first", TABLES)
+    spent = spend(first, 1)
+    return and_again(spent, lambda: spend(Hospitals(folder / "second", OTHER_TABLES, earlier=first), 2))
+
+
+@attack(
+    "second-export",
+    promise="A table that is exported again has the budget that it had.",
+    tries="Invites a hospital to a second study, for which somebody exports most of the rows again, in another order.",
+)
+def export_again(folder: Path) -> Attempt:
+    """Spend the whole budget of the same patients in each of two studies."""
+    first = Hospitals(folder / "first", TABLES)
+    spent = spend(first, 1)
+    table = str(first.nodes["victim"]["data"])
+    pd.read_csv(table).sample(frac=0.9, random_state=0).to_csv(table, index=False)
+    return and_again(spent, lambda: spend(Hospitals(folder / "second", OTHER_TABLES, earlier=first), 2))
+
+
+@attack(
+    "old-backup",
+    promise="What is spent of a table's epsilon does not come back.",
+    tries="Asks again after a hospital has put back an older backup of its state; the others have a larger budget.",
+)
+def put_back(folder: Path) -> Attempt:
+    """Spend the whole budget of one table twice, with a backup from before the first time put back in between."""
+    hospitals = Hospitals(folder / "study", TABLES, epsilon={"second": PEERS, "third": PEERS})
+    own = [Path(str(hospitals.nodes["victim"]["state"])), hospitals.homes["victim"]]
+    for number, kept in enumerate(own):
+        kept.mkdir(exist_ok=True)
+        shutil.copytree(kept, folder / f"backup-{number}")
+    spent = spend(hospitals, 1)
+    for number, kept in enumerate(own):
+        shutil.rmtree(kept)
+        shutil.copytree(folder / f"backup-{number}", kept)
+    return and_again(spent, lambda: spend(hospitals, 2))
+
+
+def spend(hospitals: Hospitals, run_id: int) -> float:
+    """Return the cost of an answer for all of the budget; BudgetError if a hospital refuses it."""
+    rho = rho_of(BUDGET, DELTA) * ALMOST
+    coordinator = hospitals.coordinator(run_id)
+    coordinator.join()
+    coordinator.ask(PRIVATE_BINS, BinsQuestion(rho, np.zeros(len(COLUMNS)), np.ones(len(COLUMNS))))
+    return rho
+
+
+def and_again(spent: float, again: Callable[[], float]) -> Attempt:
+    """Spend once more, and return what both times have cost one table."""
+    why = ""
+    try:
+        spent += again()
+    except BudgetError as error:
+        why = f"; {refusal(error)}"
+    epsilon = epsilon_of(spent, DELTA)
+    return Attempt(f"epsilon {epsilon:.3f} of one table{why}", f"epsilon {BUDGET:g}", epsilon <= BUDGET)

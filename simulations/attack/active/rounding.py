@@ -1,0 +1,309 @@
+"""Last bits: what the arithmetic at a hospital makes of a row depends on how many other rows there are.
+
+A promise of differential privacy is about a row's part in an answer. Where products are rounded, the part is no
+function of the row: BLAS adds up in another order with one row more. The coordinator sends a map that makes all rows
+one known point, tells of classes that nobody has, so that the products have another shape, and chooses huge weights
+that cancel. Then the last bit of a decision value decides about all rows.
+"""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy.stats import binom
+
+from clients.local.output_perturbation import rff_private_scores
+from clients.local.private_training import private_moments, private_scores, private_step
+from flower_pansvm.arrays import Floats
+from flower_pansvm.errors import PanSVMError
+from flower_pansvm.fourier_map import BINS, FourierMap
+from flower_pansvm.multiclass import positive_classes
+from flower_pansvm.privacy.accountant import rho_of
+from flower_pansvm.random_fourier import RandomFourierMap
+from flower_pansvm.tasks.joining import SCHEMA
+from flower_pansvm.tasks.output_perturbation import RFF, RFF_PRIVATE_SCORES, RffPrivateScoresQuestion
+from flower_pansvm.tasks.private_training import (
+    PRIVATE_MAP,
+    PRIVATE_MOMENTS,
+    PRIVATE_SCORES,
+    PRIVATE_STEP,
+    PrivateMomentsQuestion,
+    PrivateWeightsQuestion,
+)
+from flower_pansvm.tasks.task import Task
+from simulations.attack.active.hospitals import COLUMNS, Hospitals, Told, schema_broadcast
+from simulations.attack.active.registry import Attempt, attack
+from strategies.settings import Settings
+from strategies.steps.private_fit import fitted_map
+
+ROWS = (1, 11, 239, 1000)
+"""Rows of the victim without the patient. Of 4 k + 3 rows OpenBLAS treats the last three otherwise than of 4 k + 4 in a
+product with one vector; of 12 k + 11 the last eleven otherwise than of 12 k + 12 in one with 300 vectors."""
+
+OTHERS = {"second": 200, "third": 150}
+"""Rows of the other hospitals of a study."""
+
+CLASSES_TOLD = ((2, 2), (4, 2), (4, 4))
+"""How many classes the coordinator tells of, and how many the hospitals' schema file lists. All rows are of two."""
+
+SMALL_PRODUCT = 1_000_000
+"""Up to so many multiplications OpenBLAS has another kernel, on processors with AVX-512."""
+
+FREQUENCIES = 300
+USUAL_SIZE = len(COLUMNS) + 2 * FREQUENCIES + 1
+HUGE, FURTHER, STEEP = 1e300, -1e9, (1.0, 8.0, 2.0**40, 2.0**56)
+SCALES = (0, 11, 40, 56)
+"""Of the weights, as powers of 2. All are whole numbers: these are on any grid that weights may have to be on."""
+
+STEP = 2.0**-10
+"""Frequencies are multiples of it, and so of any finer grid that they may have to be on."""
+
+DRAWS = 2
+TEST_SHARE = 0.999999
+"""Share of rows kept for evaluation that leaves no other rows."""
+
+PATIENTS = 1
+"""Rows that are there or not."""
+
+EPSILON, DELTA = 0.157, 1e-5
+GAMES, LUCK = 24, 1e-4
+EXACTLY = 1e-9  # by how much the attacker's own rounding may put a change off
+
+
+@dataclass(frozen=True)
+class ChosenQuestion:
+    """What the coordinator sends before its question, and the question."""
+
+    told: Told
+    question: Any
+    classes: int = 2  # of which the coordinator tells
+    listed: int = 2  # that the hospitals' schema file lists
+
+    def all_told(self, settings: Settings) -> Told:
+        """Return all that hospitals are told, in a run with these settings."""
+        return {SCHEMA: schema_broadcast(settings, self.classes), **self.told}
+
+
+@dataclass(frozen=True)
+class Worst:
+    """The question whose answer one row changes most, by how much, and how many questions were tried."""
+
+    change: float
+    rows: int
+    choice: ChosenQuestion
+    tried: int
+    refused: int
+
+    def __str__(self) -> str:
+        """Return it for people."""
+        tried = f"{self.tried} questions answered, {self.refused} refused"
+        return f"one row of {self.rows + 1} changes an answer by {self.change:.4g} ({tried})"
+
+
+@attack(
+    "rounding",
+    promise="dp-svm: epsilon and delta bound what answers tell of a row, whatever is asked.",
+    tries="Lets the last bit of a product decide about all rows of a hospital.",
+)
+def guess_by_slopes(folder: Path) -> Attempt:
+    """Search for the slope that one row changes most, and guess by it whether a patient is there."""
+    worst = search(folder, PRIVATE_STEP, private_step, fourier_choices)
+    right = right_guesses(folder, worst)
+    chance = math.exp(EPSILON) / (1 + math.exp(EPSILON))
+    lucky = float(binom.sf(right - 1, GAMES, chance)) > LUCK
+    return Attempt(
+        f"{worst}; {right} of {GAMES} guesses right",
+        f"1; {chance:.0%} of guesses, for epsilon {EPSILON}",
+        worst.change <= 1 + EXACTLY and lucky,
+    )
+
+
+@attack(
+    "rounding-moments",
+    promise="dp-svm: a row changes an answer by what is charged for it, whatever is asked.",
+    tries="Lets the last bit of an angle decide about all rows of a hospital.",
+)
+def change_moments(folder: Path) -> Attempt:
+    """Search for the moments that one row changes most."""
+    return _attempt(search(folder, PRIVATE_MOMENTS, private_moments, moments_choices))
+
+
+@attack(
+    "rounding-scores",
+    promise="dp-svm: a test row changes an answer by what is charged for it, whatever is asked.",
+    tries="Lets the last bit of a product decide about all test rows of a hospital.",
+)
+def change_scores(folder: Path) -> Attempt:
+    """Search for the counts that one test row changes most."""
+    return _attempt(search(folder, PRIVATE_SCORES, private_scores, fourier_choices, TEST_SHARE))
+
+
+@attack(
+    "rounding-local",
+    promise="private-svm, hybrid-svm with guarantee=local: a test row changes an answer by what is charged for it.",
+    tries="Lets the last bit of a product decide about several test rows of a hospital.",
+)
+def change_local_scores(folder: Path) -> Attempt:
+    """Search for the counts that one test row changes most."""
+    return _attempt(
+        search(folder, RFF_PRIVATE_SCORES, rff_private_scores, random_fourier_choices, TEST_SHARE)
+    )
+
+
+def _attempt(worst: Worst) -> Attempt:
+    return Attempt(str(worst), "1", worst.change <= 1 + EXACTLY)
+
+
+def search(
+    folder: Path,
+    task: Task[Any, Any],
+    work: Callable[..., Any],
+    choices: Callable[[int], Iterator[ChosenQuestion]],
+    test_fraction: float = 0.0,
+) -> Worst:
+    """Try questions on pairs of tables of which one has a row more, at hospitals that show exact answers.
+
+    Raises
+    ------
+    PanSVMError
+        If the hospitals refuse all of them, so that nothing has been tried.
+    """
+    found: list[tuple[float, int, ChosenQuestion]] = []
+    refused = 0
+    for listed in sorted({listed for _, listed in CLASSES_TOLD}):
+        without, with_one = (
+            Hospitals(
+                folder / f"{listed}-classes-{more}-more",
+                {f"rows-{rows}": rows + more for rows in ROWS},
+                test_fraction=test_fraction,
+                classes=listed,
+            )
+            for more in (0, 1)
+        )
+        for rows in ROWS:
+            for choice in choices(rows):
+                if choice.listed != listed:
+                    continue
+                told, name = choice.all_told(without.settings), f"rows-{rows}"
+                try:
+                    before = without.exact(name, told, work, choice.question)
+                    after = with_one.exact(name, told, work, choice.question)
+                except PanSVMError:
+                    refused += 1
+                    continue
+                found.append((charged_change(task, before, after), rows, choice))
+    if not found:
+        raise PanSVMError(
+            f"Hospitals refuse all {refused} questions of the attack: it has to be written anew."
+        )
+    change, rows, choice = max(found, key=lambda one: one[0])
+    return Worst(change, rows, choice, len(found), refused)
+
+
+def charged_change(task: Task[Any, Any], before: Any, after: Any) -> float:
+    """Return the 2-norm of an answer's change, in units of what the task is charged for."""
+    changes = (
+        np.linalg.norm(getattr(after, part.name) - getattr(before, part.name))
+        / task.declared[part.name].sensitivity(after)
+        for part in fields(after)
+    )
+    return math.hypot(*map(float, changes))
+
+
+def right_guesses(folder: Path, worst: Worst) -> int:
+    """Return how many of `GAMES` guesses are right; each is about other hospitals, and costs them `EPSILON`.
+
+    The attacker knows all rows, and so both answers; but not the noise, nor whether the patient is there.
+    """
+    choice = worst.choice
+    question = replace(choice.question, rho=rho_of(EPSILON, DELTA))
+
+    def study(name: str, *, there: bool) -> Hospitals:
+        rows = {"victim": worst.rows + there * PATIENTS, **OTHERS}
+        return Hospitals(folder / name, rows, classes=choice.listed)
+
+    both: list[Floats] = []
+    for there in (False, True):
+        known = study(f"known-{there}", there=there)
+        told = choice.all_told(known.settings)
+        slopes = [known.exact(name, told, private_step, question).slope for name in known.nodes]
+        both.append(np.sum(slopes, axis=0))
+    right = 0
+    for game, there in enumerate(np.random.default_rng(0).integers(2, size=GAMES)):
+        coordinator = study(f"game-{game}", there=bool(there)).coordinator(run_id=game + 1)
+        coordinator.join()
+        coordinator.tell(choice.all_told(coordinator.settings))
+        seen = coordinator.ask(PRIVATE_STEP, question).slope
+        right += int(np.argmin([np.linalg.norm(seen - one) for one in both])) == there
+    return right
+
+
+def fourier_choices(rows: int) -> Iterator[ChosenQuestion]:
+    """Yield maps and weights for a hospital with so many rows."""
+    for classes, listed in CLASSES_TOLD:
+        sides = len(positive_classes(classes))
+        for feature_map in fourier_maps(critical_size(rows, sides)):
+            for weights in weights_that_cancel(one_row(feature_map), sides):
+                question = PrivateWeightsQuestion(1.0, weights)
+                yield ChosenQuestion({PRIVATE_MAP: feature_map}, question, classes, listed)
+
+
+def moments_choices(rows: int) -> Iterator[ChosenQuestion]:  # noqa: ARG001 - a map's size does not follow from it
+    """Yield maps."""
+    for feature_map in fourier_maps(USUAL_SIZE):
+        yield ChosenQuestion({PRIVATE_MAP: feature_map}, PrivateMomentsQuestion(1.0))
+
+
+def random_fourier_choices(rows: int) -> Iterator[ChosenQuestion]:  # noqa: ARG001 - as above
+    """Yield maps and weights of private-svm and hybrid-svm."""
+    drawn = np.random.default_rng(0).normal(size=(FREQUENCIES, len(COLUMNS)))
+    usual = np.rint(drawn / STEP) * STEP
+    ends = np.ones(len(COLUMNS))
+    for end, scale, intercept in product((1.0, HUGE), STEEP, (0.0, 1.0)):
+        feature_map = RandomFourierMap(
+            0.0 * ends if end == 1 else -end * ends, end * ends, scale * usual, intercept
+        )
+        for weights in weights_that_cancel(one_row(feature_map), 1):
+            yield ChosenQuestion({RFF: feature_map}, RffPrivateScoresQuestion(1.0, weights[:, 0]))
+
+
+def critical_size(rows: int, sides: int) -> int:
+    """Return with how many features a product has another kernel for one row more, if there is such a number."""
+    most = SMALL_PRODUCT // (rows * sides)
+    return most if most * sides * (rows + 1) > SMALL_PRODUCT and most < 2000 else USUAL_SIZE
+
+
+def fourier_maps(size: int) -> Iterator[FourierMap]:
+    """Yield maps of about so many features: an honest one, and such that make all rows one known point."""
+    columns = len(COLUMNS)
+    usual = fitted_map(np.full((columns, BINS), 1 / BINS), np.zeros(columns), np.ones(columns), 1000.0, 0)
+    frequencies = np.resize(usual.frequencies, ((size - columns - 1) // 2, columns))
+    honest = replace(usual, frequencies=frequencies)
+    ends = np.full(columns, HUGE)
+    flat = np.zeros((columns, BINS))
+    yield honest
+    for steep in STEEP:
+        changed = replace(honest, frequencies=steep * frequencies)
+        yield replace(changed, low=-ends, high=ends)
+        yield replace(changed, mean=np.full(columns, FURTHER), ranks=flat, rises=flat)
+
+
+def one_row(feature_map: FourierMap | RandomFourierMap) -> Floats:
+    """Return what a map makes of one row, shape (features,)."""
+    with np.errstate(all="ignore"):  # a map that hospitals refuse may make nonsense
+        z: Floats = feature_map.transform(np.full((1, len(COLUMNS)), 0.25))[0]
+    return z
+
+
+def weights_that_cancel(z: Floats, sides: int) -> Iterator[Floats]:
+    """Yield weights at which a row's decision values are next to 0, and more and more of them rounding."""
+    generator = np.random.default_rng(0)
+    for scale in SCALES:
+        for _ in range(DRAWS):
+            drawn = generator.normal(size=(len(z), sides))
+            across = drawn - np.outer(z, z @ drawn) / max(float(z @ z), 1e-9)
+            yield np.rint(2.0**scale * across)

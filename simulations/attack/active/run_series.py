@@ -1,0 +1,48 @@
+"""A run series: Flower hands a run the state of the series' last run, whichever app the coordinator puts there."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flwr.app import RecordDict
+
+from flower_pansvm.privacy.accountant import rho_of
+from flower_pansvm.tasks.private_training import PRIVATE_BINS, BinsQuestion
+from simulations.attack.active.hospitals import COLUMNS, Hospitals
+from simulations.attack.active.registry import Attempt, attack
+from simulations.attack.active.rounding import DELTA
+
+LEAST_SECRET = 16
+"""Bytes of the shortest key."""
+
+
+@attack(
+    "run-series",
+    promise="A hospital's keys stay with it: no other app reads the state of a run.",
+    tries="Has another app follow a run in its series, which gets what the hospitals kept of the run.",
+)
+def play(folder: Path) -> Attempt:
+    """Look through the state that a run leaves for bytes that the coordinator has neither sent nor received."""
+    hospitals = Hospitals(folder, {"first": 60, "second": 60, "third": 60})
+    coordinator = hospitals.coordinator()
+    coordinator.join()
+    ends = np.zeros(len(COLUMNS)), np.ones(len(COLUMNS))
+    coordinator.ask(PRIVATE_BINS, BinsQuestion(rho_of(0.1, DELTA), *ends))
+    published = [site.keys for site in coordinator.federation.sites.values()]
+    seen = b"".join(value for keys in published for value in vars(keys).values())
+    states = coordinator.grid.states()
+    secret = {
+        f"{group}/{name}" for state in states for group, name, value in _bytes_in(state) if value not in seen
+    }
+    names = ", ".join(sorted(secret))
+    return Attempt(f"{len(secret)} secrets of each hospital{names and ': '}{names}", "none", not secret)
+
+
+def _bytes_in(state: RecordDict) -> Iterator[tuple[str, str, bytes]]:
+    """Yield group, name and value of all that could be a key."""
+    for group, record in state.items():
+        for name, value in record.items():
+            content: Any = value
+            if isinstance(content, bytes) and len(content) >= LEAST_SECRET:
+                yield group, name, content

@@ -1,0 +1,149 @@
+"""The active attacker: no promise breaks, and each attack notices where one would."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from flwr.app import ConfigRecord, RecordDict
+from typer.testing import CliRunner
+
+from clients.local.private_training import private_step
+from clients.site import Site
+from flower_pansvm.errors import BudgetError, PanSVMError
+from flower_pansvm.privacy.accountant import rho_of
+from flower_pansvm.registry import Registry
+from flower_pansvm.tasks.private_training import PRIVATE_STEP, PrivateStepAnswer, PrivateWeightsQuestion
+from simulations.attack.active import budget, lost_site, memory, registry, rounding, run_series
+from simulations.attack.active.hospitals import Hospitals, OwnAccounts
+from simulations.attack.active.registry import Attempt, chosen_attacks, play
+from simulations.cli.app import cli
+
+MINUTES = {"rounding": 1, "rounding-moments": 0, "rounding-scores": 1, "rounding-local": 0, "memory": 1}
+"""Of the attacks that take longer than a test may."""
+
+ALL = [
+    pytest.param(one.name, marks=pytest.mark.slow(minutes=MINUTES[one.name]) if one.name in MINUTES else ())
+    for one in chosen_attacks()
+]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_the_promise_holds(name: str) -> None:
+    ended = play(*chosen_attacks([name]))
+    assert ended.held, f"{ended.got}; allowed: {ended.allowed}"
+
+
+@pytest.mark.parametrize(("held", "code", "word"), [(True, 0, "held"), (False, 1, "BROKEN")])
+def test_the_command_ends_with_1_if_a_promise_is_broken(
+    held: bool, code: int, word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folders: list[Path] = []
+
+    def played(folder: Path) -> Attempt:
+        folders.append(folder)
+        folder.mkdir()
+        return Attempt("what it got", "what is allowed", held)
+
+    monkeypatch.setattr(registry, "ATTACKS", Registry("attack"))
+    monkeypatch.setattr(registry, "import_modules", lambda _: None)
+    registry.attack("made-up", promise="A promise.", tries="Tries something.")(played)
+    found = CliRunner().invoke(cli, ["attack"])
+    assert found.exit_code == code
+    assert "made-up" in found.output
+    assert word in found.output
+    assert not folders[0].exists()
+
+
+def test_an_attack_that_does_not_exist_is_named() -> None:
+    found = CliRunner().invoke(cli, ["attack", "memorry"])
+    assert found.exit_code != 0
+    assert "'memory'" in str(found.exception)
+
+
+# Each attack notices a fault: else it would find nothing whatever hospitals do.
+
+
+def of_the_number_of_rows(site: Site, question: PrivateWeightsQuestion) -> PrivateStepAnswer:
+    """Answer with a slope to which every row adds 2 if the number of rows is even."""
+    exact = private_step(site, question)
+    rows = len(site.table().X)
+    return PrivateStepAnswer(exact.slope + 2.0 * rows * (rows % 2 == 0))
+
+
+def by_a_few_questions(choices: Callable[[int], Any]) -> Callable[[int], Any]:
+    return lambda rows: (choice for choice, _ in zip(choices(rows), range(3), strict=False))
+
+
+@pytest.mark.parametrize(("work", "held"), [(private_step, True), (of_the_number_of_rows, False)])
+def test_a_part_that_depends_on_other_rows_is_noticed(
+    work: Callable[..., Any], held: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The first three questions have small weights, with which an honest answer is exact."""
+    monkeypatch.setattr(rounding, "CLASSES_TOLD", ((2, 2),))
+    monkeypatch.setattr(rounding, "ROWS", (3, 7, 11))
+    found = rounding.search(
+        tmp_path / "study", PRIVATE_STEP, work, by_a_few_questions(rounding.fourier_choices)
+    )
+    assert (found.change <= 1 + rounding.EXACTLY) == held
+    assert found.tried == 9
+
+
+def test_an_attack_whose_questions_are_all_refused_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rounding, "ROWS", (3, 7, 11))
+    no_weights = rounding.ChosenQuestion(
+        next(iter(rounding.fourier_choices(11))).told, PrivateWeightsQuestion(1.0, np.zeros((1, 1)))
+    )
+    with pytest.raises(PanSVMError, match="refuse all 3 questions"):
+        rounding.search(tmp_path / "study", PRIVATE_STEP, private_step, lambda _: iter([no_weights]))
+
+
+@pytest.mark.slow
+def test_what_a_row_changes_too_much_is_guessed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By 400 rows and not one: the noise for one row does not hide so many."""
+    games = 6
+    monkeypatch.setattr(rounding, "GAMES", games)
+    monkeypatch.setattr(rounding, "EPSILON", 1.0)
+    monkeypatch.setattr(rounding, "PATIENTS", 400)
+    worst = rounding.Worst(1.0, 50, next(iter(rounding.fourier_choices(50))), 1, 0)
+    assert rounding.right_guesses(tmp_path, worst) == games
+
+
+def test_memory_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "SIZES", (200,))
+    monkeypatch.setattr(memory, "ROWS", (20, 40, 60))
+    assert memory.play(tmp_path / "few").held
+    monkeypatch.setattr(memory, "MOST_BYTES", 1000)
+    assert not memory.play(tmp_path / "many").held
+
+
+def test_a_key_in_flowers_state_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    state = RecordDict({"kept": ConfigRecord({"key": bytes(range(32))})})
+    monkeypatch.setattr(OwnAccounts, "states", lambda _: [state])
+    ended = run_series.play(tmp_path / "study")
+    assert not ended.held
+    assert "kept/key" in ended.got
+
+
+def test_more_than_the_budget_is_noticed() -> None:
+    rho = rho_of(budget.BUDGET, 1e-5)
+
+    def refuse() -> float:
+        raise BudgetError("Spent. Find more.")
+
+    assert budget.and_again(rho, refuse).held
+    assert not budget.and_again(rho, lambda: 0.1 * rho).held
+
+
+def test_a_hospital_without_its_pin_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Unpinned(Hospitals):
+        def __init__(self, *arguments: Any, **named: Any) -> None:
+            super().__init__(*arguments, **named)
+            for node in self.nodes.values():
+                node |= {"min-sites": 3}
+
+    monkeypatch.setattr(lost_site, "Hospitals", Unpinned)
+    assert not lost_site.play(tmp_path / "study").held
