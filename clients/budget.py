@@ -14,9 +14,9 @@ from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 
 END = (
-    "end this table's budget and begin a new one. The epsilon spent so far and what will be spent anew add up for every "
-    "patient in both: with 1 each, 2 in all. Only the hospital can decide that. It is the way to go on, too, if a ledger "
-    "is lost or behind and there is no backup"
+    "end this table's budget and begin a new one. The epsilon spent so far and what will be spent anew add up for "
+    "every patient in both: with 1 each, 2 in all. Only the hospital can decide that. It is also the way to go on if a "
+    "ledger is lost or behind and there is no backup"
 )
 
 
@@ -63,8 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _begun(folder: Path, test_fraction: float) -> str:
     return (
-        f"A budget begins in {folder}; a table that has one from another folder goes on with that. Keep the folder, and "
-        "pansvm/tables in the account's state folder, as long as the table: a lost ledger is a spent one. "
+        f"A budget begins in {folder}; a table that has one from another folder goes on with that. Keep the folder, "
+        "and pansvm/tables in the account's state folder, as long as the table: a lost ledger is a spent one. "
         f"{test_fraction:.0%} of the rows are kept for evaluation in all runs. Start the SuperNode with epsilon, delta "
         "and this folder as state in its node config."
     )

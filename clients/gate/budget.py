@@ -132,8 +132,7 @@ def link_table(folder: Path, table: Table) -> Ledger:
     BudgetError
         If there is none, it is another table's, or rows would change between training and evaluation.
     """
-    home = tables_home()
-    with _locked(home):
+    with _locked() as home:
         link, known = _read_link(folder), KnownTables(home, table)
         alike = known.alike()
         if link.table and link.table not in alike:
@@ -173,9 +172,8 @@ def change_ledger(folder: Path, change: Callable[[Ledger], Ledger]) -> Ledger:
     link = _read_link(folder)
     if not link.table:
         raise BudgetError("This site's table was not looked at when it joined the run. Start a new run.")
-    own = tables_home() / link.table
-    with _locked(own):
-        ledger = _read(own)
+    with _locked() as home:
+        ledger = _read(own := home / link.table)
         if ledger.missed:
             raise BudgetError(BEHIND)
         _write(own, ledger := change(ledger))
@@ -185,11 +183,11 @@ def change_ledger(folder: Path, change: Callable[[Ledger], Ledger]) -> Ledger:
 def end_ledger(folder: Path) -> None:
     """End the budget of a state folder's table, whatever was spent, and begin a new one: a person's decision."""
     link = _read_link(folder)
-    own = tables_home() / link.table
-    if not link.table or not own.exists():
-        write_checked(folder / LINK, asdict(Link(link.test_fraction)))
-        return
-    with _locked(own):
+    with _locked() as home:
+        own = home / link.table
+        if not link.table or not own.exists():
+            write_checked(folder / LINK, asdict(Link(link.test_fraction)))
+            return
         try:
             ledger = _read(own)
             spent = ledger.spent("train"), ledger.spent("test")
@@ -258,12 +256,14 @@ def _spent(name: str, ledger: Ledger, rows: Side, epsilon: float, delta: float) 
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _locked() -> Iterator[Path]:
+    """Lock the place of the ledgers; the system takes the lock off a process that dies."""
     import fcntl  # noqa: PLC0415 - not on every system that simulates
 
-    with os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)) as file:
+    home = tables_home()
+    with os.fdopen(os.open(home / LOCK, os.O_RDWR | os.O_CREAT, 0o600)) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        yield home
 
 
 def _begin(home: Path, known: KnownTables, test_fraction: float) -> str:

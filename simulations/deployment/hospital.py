@@ -216,8 +216,8 @@ def _check_newer(folder: Path, invitation: Invitation) -> None:
     if before.coordinator != invitation.coordinator:
         raise SettingError(
             "This hospital has accepted another coordinator's invitation: the new one is signed by another key. Ask "
-            "the coordinator by telephone. For its study, make another folder (pansvm hospital init --folder): the table's "
-            "budget is one for all studies."
+            "the coordinator by telephone. For its study, make another folder (pansvm hospital init --folder): the "
+            "table's budget is one for all studies."
         )
     if invitation.number < before.number or (
         invitation.number == before.number and invitation.content != before.content
