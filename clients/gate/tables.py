@@ -1,20 +1,22 @@
 """Which of the account's ledgers belongs to a table: told by its rows, whatever file or folder they come from.
 
-All ledgers are in one place of the account, a folder each: what was spent (:mod:`clients.gate.budget`), and a *sketch*
-of the rows. The digest of a cell is AES-256 of its column's name and of its number in single precision; that of a row
-is the sum over its columns. The columns fall into four groups by a digest of their names, and for each combination of
-groups the sketch has the smallest digests of all rows. So rows may be sorted otherwise, added, removed or corrected;
-and columns may be sorted otherwise, added, or renamed and removed as long as groups are left in which hardly two rows
-are equal. What it does not notice: a table in which nearly all cells are written in another way, less than a hundredth
-of a large table, and a table under another account. Tables with few different rows count as one if they look alike.
+All ledgers are in one place of the account, a folder each: what was spent (:mod:`clients.gate.budget`), and the
+smallest digests of the rows. The digest of a cell is AES-256 of its column's name and of its number in single
+precision. That of a row is the sum over some columns: all; each one, two and three of the seven columns with the most
+values; each one, two and three of four groups of columns. So rows may be sorted otherwise, added, removed or corrected,
+and columns be added, removed, renamed or computed otherwise, as long as some of these are left in which nearly all rows
+differ. What it does not notice: a table in which nearly all columns have other names or cells, less than a fiftieth of
+a large table, and a table under another account. Other patients' tables count as one with it where all rows look alike.
 
-The key is a file beside the ledgers. Without it a digest tells nothing. Whoever has both can try guesses: whether a row
-that they can write down is in the table. So the place is for the account alone, as the table is.
+The key is a file beside the ledgers. Without it a digest tells nothing. Whoever has both can try guesses: whether a few
+cells that they can write down are in a row. So the place is for the account alone, as the table is.
 """
 
 import hmac
 import os
 import secrets
+from collections.abc import Iterable
+from itertools import chain, combinations
 from pathlib import Path
 
 import numpy as np
@@ -26,16 +28,19 @@ from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
 
 Digests = NDArray[np.uint64]
-Sketch = dict[str, Digests]  # of each combination of groups, such as "013": the smallest digests, in order
+Sketch = dict[
+    str, Digests
+]  # of some columns, digests of whose names stand in order: the smallest digests, in order
 
 KEY_FILE, ROWS_FILE = "key", "rows.json"
-GROUPS, SMALLEST, BLOCK_ROWS = 4, 1024, 2**16
+WHOLE, PARTS = "whole", "parts"  # the sketches of all columns that a table has had, and those of some of them
+VARIED, SMALLEST, BLOCK_ROWS = 7, 256, 2**16
 
 SHARE, FEWEST = 0.2, 3
 """How much of the smaller one, and how many digests, two tables have in common at the least to count as one."""
 
-DIFFERENT = 0.98
-"""Share of the rows that must differ in some of the columns, or else rows of other patients would be equal there."""
+ONCE = 0.96
+"""Share of the digests that only one row has, at the least: by fewer, rows of other patients would be found, too."""
 
 
 def tables_home() -> Path:
@@ -58,7 +63,7 @@ def tables_home() -> Path:
 
 
 class KnownTables:
-    """The account's ledgers, to compare one table with. Whoever makes it holds the lock of the place.
+    """The account's ledgers, to compare one table with. Whoever looks at rows holds the lock of the place.
 
     Parameters
     ----------
@@ -75,73 +80,78 @@ class KnownTables:
     Raises
     ------
     BudgetError
-        If the key is lost or damaged; later, if a sketch is: it may be the one of this table.
+        If the key is lost or damaged; later, if the digests of a ledger's rows are: it may be the one of this table.
     """
 
     def __init__(self, home: Path, table: Table) -> None:
-        self.home, self._X = home, table.X
+        self._home, self._X = home, table.X
         file = home / KEY_FILE
         if not file.exists() and not any(home.glob(f"*/{ROWS_FILE}")):
             replace_file(file, secrets.token_hex(32))
         try:
             key = bytes.fromhex(file.read_text(encoding="utf-8"))
-            # Each block is a digest of its own, so that equal cells have to be equal here: no mode hides that.
+            # Equal cells have equal digests, and that is wanted here: each block is for itself.
             self._cipher = Cipher(algorithms.AES256(key), modes.ECB())
         except (OSError, ValueError):
             raise _damaged(file) from None
         self.columns = tuple(hmac.digest(key, name.encode(), "sha256")[:8].hex() for name in table.columns)
-        self._sketches: dict[tuple[str, ...], tuple[Sketch, set[str]]] = {}
+        self._sketch: Sketch = {}
+        self._telling: set[str] = set()
 
     def alike(self) -> list[str]:
         """Return the names of the ledgers whose table has a noticeable share of its rows in common with this one."""
-        folders = sorted(self.home.glob("[0-9a-f]*/"))
-        return [one.name for one in folders if any(self._is_alike(*sketch) for sketch in _read(one).items())]
+        known = {folder.name: _read(folder) for folder in sorted(self._home.glob("[0-9a-f]*/"))}
+        self._look(some for ledger in known.values() for sketches in ledger.values() for some in sketches)
+        return [name for name, ledger in known.items() if self._is_alike(ledger)]
 
     def add(self, folder: Path) -> None:
         """Add the rows to those that a ledger is found by: all that its table ever had."""
-        known = _read(folder) if (folder / ROWS_FILE).exists() else {}
-        own = tuple(sorted(self.columns))
-        now, _ = self._sketch(own)
-        before = known.get(own, now)
-        known[own] = {name: np.union1d(before[name], now[name])[:SMALLEST] for name in now}
-        lists = {
-            " ".join(tags): {name: rows.tolist() for name, rows in one.items()} for tags, one in known.items()
-        }
+        known = _read(folder) if (folder / ROWS_FILE).exists() else {WHOLE: {}, PARTS: {}}
+        whole = " ".join(sorted(self.columns))
+        if whole not in known[WHOLE]:
+            known[WHOLE][whole] = np.empty(0, np.uint64)
+            known[PARTS] = dict.fromkeys(self._parts(), np.empty(0, np.uint64)) | known[PARTS]
+        lists: dict[str, dict[str, list[int]]] = {WHOLE: {}, PARTS: {}}
+        for kind, sketches in known.items():
+            self._look(sketches)
+            for some, before in sketches.items():
+                if kind == WHOLE or some in self._telling or some not in self._sketch:
+                    lists[kind][some] = np.union1d(before, self._sketch.get(some, before))[:SMALLEST].tolist()
         write_checked(folder / ROWS_FILE, lists)
 
-    def _is_alike(self, columns: tuple[str, ...], known: Sketch) -> bool:
-        """Tell whether this table's rows are those of a sketch, in the columns that it was made of."""
-        own, telling = self._sketch(columns)
-        whole = max(known, key=len, default="")
+    def _parts(self) -> list[str]:
+        """Return of which columns there is a sketch besides that of all."""
+        values = [len(np.unique(column)) for column in self._X[:BLOCK_ROWS].T]
+        varied = [[self.columns[index]] for index in np.argsort(values)[::-1][:VARIED]]
+        quarters = [[tag for tag in self.columns if int(tag, 16) % 4 == rest] for rest in range(4)]
+        some = (
+            one for units in (varied, quarters) for size in (1, 2, 3) for one in combinations(units, size)
+        )
+        return [" ".join(sorted(chain(*one))) for one in some if any(one)]
+
+    def _is_alike(self, known: dict[str, Sketch]) -> bool:
+        """Tell whether a ledger is this table's, by all columns or by some in which hardly two rows are equal."""
+        both = known[WHOLE] | {some: one for some, one in known[PARTS].items() if some in self._telling}
         return any(
-            _share(own[name], known[name]) >= SHARE for name in own if name in telling or name == whole
+            _share(self._sketch[some], one) >= SHARE for some, one in both.items() if some in self._sketch
         )
 
-    def _sketch(self, columns: tuple[str, ...]) -> tuple[Sketch, set[str]]:
-        """Return the sketch of the rows, of the groups of these columns that the table has, and the telling names."""
-        if columns not in self._sketches:
-            self._sketches[columns] = self._make_sketch(columns)
-        return self._sketches[columns]
-
-    def _make_sketch(self, columns: tuple[str, ...]) -> tuple[Sketch, set[str]]:
+    def _look(self, wanted: Iterable[str]) -> None:
+        """Make the sketches of some columns each, if the table has them and they are not made yet."""
         place = {tag: index for index, tag in enumerate(self.columns)}
-        groups = {
-            str(group): [tag for tag in columns if int(tag, 16) % GROUPS == group] for group in range(GROUPS)
-        }
-        groups = {group: tags for group, tags in groups.items() if tags and place.keys() >= set(tags)}
-        names = [""]
-        for group in groups:
-            names += [name + group for name in names]
-        found = {name: (np.empty(0, np.uint64), np.empty(0)) for name in names[1:]}
-        for start in range(0, len(self._X), BLOCK_ROWS):
+        new = {some: some.split() for some in wanted if some not in self._sketch}
+        new = {some: tags for some, tags in new.items() if place.keys() >= set(tags)}
+        found = {some: (np.empty(0, np.uint64), np.empty(0)) for some in new}
+        for start in range(0, len(self._X) if new else 0, BLOCK_ROWS):
             block = self._X[start : start + BLOCK_ROWS]
-            rows = {"": np.zeros(len(block), np.uint64)}
-            for group, tags in groups.items():
-                digests = sum(self._digests(tag, block[:, place[tag]]) for tag in tags)
-                rows |= {name + group: one + digests for name, one in rows.items()}
-            found = {name: _smallest(*found[name], rows[name]) for name in found}
-        telling = {name for name, (one, counts) in found.items() if len(one) >= DIFFERENT * counts.sum()}
-        return {name: one for name, (one, _) in found.items()}, telling
+            of = {tag: self._digests(tag, block[:, place[tag]]) for tag in set().union(*new.values())}
+            found = {
+                some: _smallest(*found[some], sum(of[tag] for tag in tags)) for some, tags in new.items()
+            }
+        self._telling |= {
+            some for some, (one, counts) in found.items() if np.count_nonzero(counts == 1) >= ONCE * len(one)
+        }
+        self._sketch |= {some: one for some, (one, _) in found.items()}
 
     def _digests(self, tag: str, cells: NDArray[np.float64]) -> Digests:
         """Return the digests of some cells of a column, shape (rows,)."""
@@ -172,15 +182,15 @@ def _share(own: Digests, known: Digests) -> float:
     return both / fewer if both >= FEWEST else 0.0
 
 
-def _read(folder: Path) -> dict[tuple[str, ...], Sketch]:
-    """Return the sketch of a ledger's rows, for each set of columns that its table has had."""
+def _read(folder: Path) -> dict[str, Sketch]:
+    """Return the sketches of a ledger's rows."""
     try:
         content = read_checked(folder / ROWS_FILE)
     except (OSError, ValueError):
         raise _damaged(folder / ROWS_FILE) from None
     return {
-        tuple(tags.split()): {name: np.array(rows, np.uint64) for name, rows in one.items()}
-        for tags, one in content.items()
+        kind: {some: np.array(one, np.uint64) for some, one in sketches.items()}
+        for kind, sketches in content.items()
     }
 
 
