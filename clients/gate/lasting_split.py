@@ -38,8 +38,8 @@ def lasting_split(site: Site) -> tuple[Rows, Rows]:
     folder = state_folder(site.context)
     if folder is None:
         return site.train(), site.test()
-    table, told = site.table(), site.told(SCHEMA)
     check_joined(site.context, ledger := read_ledger(folder))
+    table, told = site.table(), site.told(SCHEMA)
     if told.test_fraction != ledger.test_fraction:
         raise SettingError(
             f"Site '{site.name}' keeps the same {ledger.test_fraction:g} of its rows for evaluation in all runs. Start "
