@@ -148,6 +148,8 @@ def link_table(folder: Path, table: Table) -> Ledger:
             )
         name = next(iter(alike), "") or _begin(home, known, link.test_fraction)
         ledger = _read(home / name)
+        if ledger.missed:
+            raise BudgetError(BEHIND)
         if link.test_fraction != ledger.test_fraction:
             raise BudgetError(
                 f"The table has a ledger already, which keeps {ledger.test_fraction:g} of the rows for evaluation, and "
@@ -155,12 +157,14 @@ def link_table(folder: Path, table: Table) -> Ledger:
                 f"--new STATE_FOLDER --test-fraction {ledger.test_fraction:g}",
                 detail=f"The state folder is {folder}.",
             )
-        if not set(known.columns) >= set(ledger.columns):
+        lacks = not set(known.columns) >= set(ledger.columns)
+        if lacks and ledger.charges:
             raise BudgetError(
-                "The table lacks columns that it had when its budget was begun, and rows that were kept for "
-                "evaluation would be trained on. Put the columns back; others may be added."
+                "The table lacks columns that it had when it was first asked, and rows that were kept for evaluation "
+                "would be trained on. Put the columns back; others may be added. If that cannot be, its operator can "
+                "end this table's budget: pansvm budget --help"
             )
-        if not ledger.columns:
+        if lacks or not ledger.columns:
             _write(home / name, ledger := replace(ledger, columns=known.columns))
         known.add(home / name)
         write_checked(folder / LINK, asdict(Link(link.test_fraction, name)))
@@ -296,7 +300,8 @@ def _read(own: Path) -> Ledger:
         content = read_checked(own / FILE)
         content["charges"] = tuple(Charge(**one) for one in content["charges"])
         content["ended"] = tuple(Ended(**one) for one in content["ended"])
-        return Ledger(**{key: tuple(one) if isinstance(one, list) else one for key, one in content.items()})
+        lists = {key: tuple(content[key]) for key in ("columns", "epochs", "missed")}
+        return Ledger(**{**content, **lists})
     except FileNotFoundError:
         problem = "missing"
     except (OSError, ValueError, KeyError, TypeError):

@@ -63,7 +63,8 @@ def hear(context: Context, published: Mapping[str, bytes]) -> None:
             octets[start : start + EPOCH_BYTES] for start in range(0, len(octets) or 1, EPOCH_BYTES)
         )
         # A coordinator may hand out what a hospital has published in an older run.
-        if epoch[:NUMBER].hex() > heard.get(roster[site], "")[: 2 * NUMBER]:
+        later = epoch[:NUMBER].hex() > heard.get(roster[site], "")[: 2 * NUMBER]
+        if later and len(epoch) == EPOCH_BYTES:
             heard[roster[site]] = epoch.hex()
         missed |= {one.hex() for one in told if hmac.compare_digest(one[-TAG:], _tag(key, one[:-TAG]))}
     if heard != before:

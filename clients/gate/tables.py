@@ -18,6 +18,7 @@ import secrets
 from collections.abc import Iterable
 from itertools import chain, combinations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -28,6 +29,7 @@ from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
 
 Digests = NDArray[np.uint64]
+Counts = NDArray[Any]  # of rows
 Sketch = dict[
     str, Digests
 ]  # of some columns, digests of whose names stand in order: the smallest digests, in order
@@ -146,7 +148,8 @@ class KnownTables:
             block = self._X[start : start + BLOCK_ROWS]
             of = {tag: self._digests(tag, block[:, place[tag]]) for tag in set().union(*new.values())}
             found = {
-                some: _smallest(*found[some], sum(of[tag] for tag in tags)) for some, tags in new.items()
+                some: _smallest(*found[some], np.add.reduce([of[tag] for tag in tags]))
+                for some, tags in new.items()
             }
         self._telling |= {
             some for some, (one, counts) in found.items() if np.count_nonzero(counts == 1) >= ONCE * len(one)
@@ -163,15 +166,13 @@ class KnownTables:
         return np.frombuffer(self._cipher.encryptor().update(blocks.tobytes()), "<u8")[::2]
 
 
-def _smallest(
-    digests: Digests, counts: NDArray[np.float64], more: Digests
-) -> tuple[Digests, NDArray[np.float64]]:
+def _smallest(digests: Digests, counts: Counts, more: Digests) -> tuple[Digests, Counts]:
     """Return the smallest digests after more rows, in order, and how many rows have each."""
     if len(digests) == SMALLEST:
         more = more[more <= digests[-1]]
     found, place = np.unique(np.concatenate([digests, more]), return_inverse=True)
-    counts = np.bincount(place, np.concatenate([counts, np.ones(len(more))]), len(found))
-    return found[:SMALLEST], counts[:SMALLEST]
+    rows = np.bincount(place, np.concatenate([counts, np.ones(len(more))]), len(found))
+    return found[:SMALLEST], rows[:SMALLEST]
 
 
 def _share(own: Digests, known: Digests) -> float:

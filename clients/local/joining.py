@@ -17,15 +17,15 @@ from flower_pansvm.version import VERSION
 @answers(JOIN)
 def join(site: Site, question: JoinQuestion) -> JoinAnswer:
     """Read the table, make the keys of this run, and say what the columns and classes are called."""
-    table, folder = site.table(), state_folder(site.context)
-    if table.absent_is_zero and question.promise == "charged" and folder is not None:
+    table, epochs = site.table(), b""
+    folder = state_folder(site.context) if question.promise == "charged" else None
+    if folder is not None and table.absent_is_zero:
         raise TableError(
             f"Site '{site.name}' has a table of LIBSVM text, whose rows say how many columns there are, and a private "
             "run does not tell that. Write the table as CSV or Parquet."
         )
     classes = question.classes or disclosed_classes(site.context, site.labels(), question.positive_labels)
-    epochs = b""
-    if folder is not None and question.promise == "charged":
+    if folder is not None:
         link_table(folder, table)
         epochs = enter_run(site.context)
     keys, schema = join_run(site.context, epochs), schema_of(site.context)

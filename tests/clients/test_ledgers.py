@@ -331,6 +331,14 @@ def test_nobody_can_make_up_an_epoch_of_another_hospital(linked: Hospitals) -> N
     assert read_ledger(linked.state).missed == ()
 
 
+def test_a_peer_cannot_spoil_what_a_hospital_has_heard_of_others(linked: Hospitals) -> None:
+    """By an epoch of another length, behind which nothing could be told apart."""
+    own, peer = enter_run(here := context(linked)), enter_run(context(linked, 2))
+    for bad in (b"\xff" * 9, b"\xff" * 31, b""):
+        hear(here, {"hospital0": own, "hospital1": bad, "hospital2": peer})
+    assert enter_run(context(linked))[EPOCH_BYTES:] == own + peer
+
+
 def test_of_two_copies_that_both_went_on_each_learns_of_the_other(linked: Hospitals) -> None:
     """The second one has had more runs, with other hospitals: a count alone would not tell."""
     enter_run(context(linked))

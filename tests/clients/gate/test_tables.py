@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from clients.gate.budget import change_ledger, link_table, new_ledger, read_ledger
+from clients.gate.budget import Charge, change_ledger, end_ledger, link_table, new_ledger, read_ledger
 from clients.gate.state_folder import read_checked
 from clients.gate.tables import KEY_FILE, ROWS_FILE, SMALLEST, KnownTables, tables_home
 from clients.table.table import Table
@@ -98,16 +98,27 @@ def state(tmp_path: Path) -> Path:
 @pytest.mark.parametrize("how", AGAIN)
 def test_a_second_folder_finds_the_ledger_of_a_table_that_was_exported_again(how: str, state: Path) -> None:
     """It shares it, or is refused where rows would change sides; and there is no new budget."""
-    change_ledger(state, lambda ledger: replace(ledger, epochs=("e0",)))
+    spent = Charge("1", "", "private_step", "train", 0.1)
+    change_ledger(state, lambda ledger: replace(ledger, charges=(spent,)))
     table = AGAIN[how](patients())
     new_ledger(state.parent / "second", 0.2)
     if set(table.columns) >= set(NAMES):
-        assert link_table(state.parent / "second", table).epochs == ("e0",)
+        assert link_table(state.parent / "second", table).charges == (spent,)
         assert read_ledger(state.parent / "second") == read_ledger(state)
     else:
         with pytest.raises(BudgetError, match="lacks columns"):
             link_table(state.parent / "second", table)
     assert len(ledgers()) == 1
+
+
+def test_after_a_person_has_ended_the_budget_columns_may_be_missing(state: Path) -> None:
+    spent = Charge("1", "", "private_step", "train", 0.1)
+    change_ledger(state, lambda ledger: replace(ledger, charges=(spent,)))
+    fewer = columns(patients(), "age", "pulse", "sex", "height")
+    with pytest.raises(BudgetError, match="lacks columns"):
+        link_table(state, fewer)
+    end_ledger(state)
+    assert len(link_table(state, fewer).columns) == 4
 
 
 def test_a_table_that_grows_is_the_same_in_all_steps(state: Path) -> None:
