@@ -5,8 +5,8 @@ smallest digests of the rows. The digest of a cell is AES-256 of its column's na
 precision. That of a row is the sum over some columns: all; each one, two and three of the seven columns with the most
 values; each one, two and three of four groups of columns. So rows may be sorted otherwise, added, removed or corrected,
 and columns be added, removed, renamed or computed otherwise, as long as some of these are left in which nearly all rows
-differ. What it does not notice: a table in which nearly all columns have other names or cells, less than a fiftieth of
-a large table, and a table under another account. Other patients' tables count as one with it where all rows look alike.
+differ. What it does not notice: a table in which nearly all columns have other names or cells, less than a thirtieth
+of a large table, and a table under another account. Other patients' tables count as one with it where all rows look alike.
 
 The key is a file beside the ledgers. Without it a digest tells nothing. Whoever has both can try guesses: whether a few
 cells that they can write down are in a row. So the place is for the account alone, as the table is.
@@ -38,10 +38,10 @@ KEY_FILE, ROWS_FILE = "key", "rows.json"
 WHOLE, PARTS = "whole", "parts"  # the sketches of all columns that a table has had, and those of some of them
 VARIED, SMALLEST, BLOCK_ROWS = 7, 256, 2**16
 
-SHARE, FEWEST = 0.2, 3
+SHARE, FEWEST = 0.25, 8
 """How much of the smaller one, and how many digests, two tables have in common at the least to count as one."""
 
-ONCE = 0.96
+ONCE = 0.97
 """Share of the digests that only one row has, at the least: by fewer, rows of other patients would be found, too."""
 
 
