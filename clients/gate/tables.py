@@ -5,8 +5,8 @@ smallest digests of the rows. The digest of a cell is AES-256 of its column's na
 precision. That of a row is the sum over some columns: all; each one, two and three of the seven columns with the most
 values; each one, two and three of four groups of columns. So rows may be sorted otherwise, added, removed or corrected,
 and columns be added, removed, renamed or computed otherwise, as long as some of these are left in which nearly all rows
-differ. What it does not notice: a table in which nearly all columns have other names or cells, less than a thirtieth
-of a large table, and a table under another account. Other patients' tables count as one with it where all rows look alike.
+differ. What it does not notice: a table in which nearly all columns have other names or cells, less than a thirtieth of
+a large table, and a table under another account. Where all rows look alike, other patients' tables count as it.
 
 The key is a file beside the ledgers. Without it a digest tells nothing. Whoever has both can try guesses: whether a few
 cells that they can write down are in a row. So the place is for the account alone, as the table is.
