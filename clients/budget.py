@@ -1,30 +1,39 @@
-"""``python -m clients.budget``, or ``pansvm budget``: begins the budget of a table, and shows what was spent of it.
+"""``python -m clients.budget``, or ``pansvm budget``: begins a table's budget, ends it, and shows what was spent of it.
 
 It is part of what a hospital audits, and needs no package that the hospital does not have.
 """
 
 import argparse
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
-from clients.gate.budget import Ledger, new_ledger, read_ledger
+from clients.gate.budget import Ledger, end_ledger, new_ledger, read_ledger
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
+
+END = (
+    "end this table's budget and begin a new one. The epsilon spent so far and what will be spent anew add up for "
+    "every patient in both: with 1 each, 2 in all. Only the hospital can decide that. It is also the way to go on if a "
+    "ledger is lost or behind and there is no backup"
+)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command; BudgetError if there is no ledger, it is damaged, or one has been begun already."""
     parser = argparse.ArgumentParser(
         prog="pansvm budget",
-        description="Show what was spent by which run, and what is left; or begin a budget.",
+        description="Show what was spent by which run, and what is left; or begin a budget, or end it.",
     )
     parser.add_argument("folder", type=Path, help="the hospital's state folder: 'state' in its node config")
-    parser.add_argument(
+    decision = parser.add_mutually_exclusive_group()
+    decision.add_argument(
         "--new",
         action="store_true",
-        help="begin the budget of a table; once, as what is spent never comes back",
+        help="begin a budget from this folder; a table that has a ledger from another folder goes on with that",
     )
+    decision.add_argument("--end", action="store_true", help=END)
     parser.add_argument(
         "--test-fraction",
         type=float,
@@ -41,6 +50,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if asked.new:
         new_ledger(asked.folder, asked.test_fraction)
         text = _begun(asked.folder, asked.test_fraction)
+    elif asked.end:
+        end_ledger(asked.folder)
+        text = (
+            "This table's budget is ended and a new one begins. Write down who decided that: what was spent before and "
+            "what will be spent add up for every patient in both."
+        )
     else:
         text = _table(read_ledger(asked.folder), asked.epsilon, asked.delta)
     sys.stdout.write(f"{text}\n")
@@ -48,9 +63,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def _begun(folder: Path, test_fraction: float) -> str:
     return (
-        f"The budget of this table begins in {folder}. Keep that folder as long as the table: if it is lost, all of "
-        f"the budget is. {test_fraction:.0%} of the rows are kept for evaluation in all runs. Start the SuperNode with "
-        "epsilon, delta and this folder as state in its node config."
+        f"A budget begins in {folder}; a table that has one from another folder goes on with that. Keep the folder, "
+        "and pansvm/tables in the account's state folder, as long as the table: a lost ledger is a spent one. "
+        f"{test_fraction:.0%} of the rows are kept for evaluation in all runs. Start the SuperNode with epsilon, delta "
+        "and this folder as state in its node config."
     )
 
 
@@ -69,6 +85,13 @@ def _table(ledger: Ledger, epsilon: float, delta: float) -> str:
     lines.append(
         f"of epsilon {epsilon:g} with delta {delta:g}; parts of epsilon do not add up to it, costs (rho) do"
     )
+    if ledger.missed:
+        lines.append("this ledger is behind: it is an older copy, and counts as spent")
+    for one in ledger.ended:
+        before = [
+            "unknown" if math.isnan(rho) else f"{epsilon_of(rho, delta):.4f}" for rho in (one.train, one.test)
+        ]
+        lines.append(f"a budget ended at {one.time}; spent of it, to be added: {before[0]} and {before[1]}")
     return "\n".join(lines)
 
 

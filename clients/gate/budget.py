@@ -1,17 +1,16 @@
-"""What a hospital has spent of its budget for differential privacy: a file that outlives runs and coordinators.
+"""What a hospital has spent of its budget for differential privacy: a ledger that outlives runs and coordinators.
 
-The budget itself is the node config's ``epsilon`` and ``delta``. The file belongs to the hospital's table. A person
-makes it, once, with ``pansvm budget``; a site never does, so that one which is missing is a spent one, and so is one
-which is damaged. It is on the disk before an answer leaves, whole, or as it was before.
+The budget itself is the node config's ``epsilon`` and ``delta``. The ledger belongs to the hospital's table, whose rows
+find it in the account's place for ledgers (:mod:`clients.gate.tables`): all state folders and studies with the same
+table share it. A person lets it begin, in a state folder, with ``pansvm budget``. A site never does, so one that is
+missing is a spent one, and so is one that is damaged. It is on the disk before an answer leaves, whole, or as it was.
 """
 
-import hashlib
-import json
 import math
 import os
 import secrets
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -19,13 +18,19 @@ from typing import Any, Literal
 
 from flwr.app import Context
 
-from clients.gate.state_folder import replace_file, state_folder
+from clients.gate.state_folder import read_checked, state_folder, write_checked
+from clients.gate.tables import KnownTables, tables_home
 from clients.gate.terms import budget_terms, site_name
+from clients.table.table import Table
+from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import admits, epsilon_of, rho_of
 from flower_pansvm.tasks.task import Task
 
-FILE, LOCK, FORMAT = "budget.json", "budget.lock", 1
+FILE, LINK, LOCK = "budget.json", "table.json", "lock"
+EPOCH = (
+    "epoch"  # the mark of a run in the ledger, see :mod:`clients.gate.epochs`: the group of a site's state
+)
 Side = Literal["train", "test"]
 
 
@@ -41,6 +46,15 @@ class Charge:
 
 
 @dataclass(frozen=True)
+class Ended:
+    """What was spent when a person has ended the table's budget and begun a new one; NaN if nobody knows."""
+
+    time: str
+    train: float
+    test: float
+
+
+@dataclass(frozen=True)
 class Ledger:
     """The content of the file.
 
@@ -50,62 +64,142 @@ class Ledger:
         Share of the table's rows that is kept for evaluation, in all runs; they have a budget of their own.
     key : str
         Which rows these are follows from it (:mod:`clients.gate.lasting_split`).
-    columns : str
-        Digest of the table's columns, once it has been used.
+    columns : tuple of str
+        Digests of the names of the columns that the table had first; a row's side follows from its cells there.
     charges : tuple of Charge
         All answers, in order.
+    epochs, missed : tuple of str
+        Marks of the runs that it knows of, and of those that only other hospitals do: then it is an old copy.
+    ended : tuple of Ended
+        What was spent before.
     """
 
     test_fraction: float
     key: str
-    columns: str = ""
+    columns: tuple[str, ...] = ()
     charges: tuple[Charge, ...] = ()
+    epochs: tuple[str, ...] = ()
+    missed: tuple[str, ...] = ()
+    ended: tuple[Ended, ...] = ()
 
     def spent(self, rows: Side, run: str | None = None) -> float:
         """Return what has been spent of the training or the test rows' budget, by one run or by all."""
         return math.fsum(one.rho for one in self.charges if one.rows == rows and run in (None, one.run))
 
 
+@dataclass(frozen=True)
+class Link:
+    """What a state folder has of a budget: the name of the ledger's folder, empty until the table is first used."""
+
+    test_fraction: float
+    table: str = ""
+
+
 def new_ledger(folder: Path, test_fraction: float) -> None:
-    """Begin the budget of a table, in the site's state folder.
+    """Let a budget begin from a state folder: a ledger is made for its table, unless it has one from another folder.
 
     Raises
     ------
     BudgetError
-        If there is one.
+        If the folder belongs to a ledger already.
     """
-    if (folder / FILE).exists():
+    if (folder / LINK).exists() and _read_link(folder).table:
         raise BudgetError(
             f"There is a budget in {folder} already. It belongs to the table for good: what was spent stays spent. For "
             "a table of other patients give the SuperNode another state folder."
         )
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _locked(folder):
-        _write(folder, Ledger(test_fraction, secrets.token_hex(32)))
+    write_checked(folder / LINK, asdict(Link(test_fraction)))
 
 
 def read_ledger(folder: Path) -> Ledger:
-    """Return the ledger in a state folder.
+    """Return the ledger of a state folder, an empty one before its table was used.
 
     Raises
     ------
     BudgetError
         If it is missing or damaged.
     """
-    try:
-        content = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        if content.pop("sha256") != _digest(content) or content.pop("format") != FORMAT:
-            raise ValueError
-        charges = tuple(Charge(**charge) for charge in content.pop("charges"))
-        return Ledger(**content, charges=charges)
-    except FileNotFoundError:
-        problem = "has no budget file. If one has been used on this table, put it back: a lost one is a spent one. Else"
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        problem = "has a damaged budget file, which counts as spent. Put back the file; on a table that was never used"
-    raise BudgetError(
-        f"The state folder {problem} begin one, as its operator, with: pansvm budget --new STATE_FOLDER",
-        detail=f"The state folder is {folder}.",
-    )
+    link = _read_link(folder)
+    return _read(tables_home() / link.table) if link.table else Ledger(link.test_fraction, "")
+
+
+def link_table(folder: Path, table: Table) -> Ledger:
+    """Return the ledger of a state folder after checking that it is this table's; the first time, find or make it.
+
+    Raises
+    ------
+    BudgetError
+        If there is none, it is another table's, or rows would change between training and evaluation.
+    """
+    with _locked() as home:
+        link, known = _read_link(folder), KnownTables(home, table)
+        alike = known.alike()
+        if link.table and link.table not in alike:
+            _read(home / link.table)
+            raise BudgetError(
+                "The rows of the table are not those of the ledger that this state folder belongs to. For a table of "
+                "other patients give the SuperNode another state folder; else put the table back."
+            )
+        if len(alike) > 1:
+            raise BudgetError(
+                "The table has rows of two tables that have a ledger each, and what is asked of it would have to be "
+                "charged to both. Take part with one of these tables at a time."
+            )
+        name = next(iter(alike), "") or _begin(home, known, link.test_fraction)
+        ledger = _read(home / name)
+        if ledger.missed:
+            raise BudgetError(BEHIND)
+        if link.test_fraction != ledger.test_fraction:
+            raise BudgetError(
+                f"The table has a ledger already, which keeps {ledger.test_fraction:g} of the rows for evaluation, and "
+                f"this state folder wants {link.test_fraction:g}. Begin again, as its operator, with: pansvm budget "
+                f"--new STATE_FOLDER --test-fraction {ledger.test_fraction:g}",
+                detail=f"The state folder is {folder}.",
+            )
+        lacks = not set(known.columns) >= set(ledger.columns)
+        if lacks and ledger.charges:
+            raise BudgetError(
+                "The table lacks columns that it had when it was first asked, and rows that were kept for evaluation "
+                "would be trained on. Put the columns back; others may be added. If that cannot be, its operator can "
+                "end this table's budget: pansvm budget --help"
+            )
+        if lacks or not ledger.columns:
+            _write(home / name, ledger := replace(ledger, columns=known.columns))
+        known.add(home / name)
+        write_checked(folder / LINK, asdict(Link(link.test_fraction, name)))
+    return ledger
+
+
+def change_ledger(folder: Path, change: Callable[[Ledger], Ledger]) -> Ledger:
+    """Change the ledger of a state folder while no other process can, and return it; BudgetError if it is spent."""
+    link = _read_link(folder)
+    if not link.table:
+        raise BudgetError("This site's table was not looked at when it joined the run. Start a new run.")
+    with _locked() as home:
+        ledger = _read(own := home / link.table)
+        if ledger.missed:
+            raise BudgetError(BEHIND)
+        _write(own, ledger := change(ledger))
+    return ledger
+
+
+def end_ledger(folder: Path) -> None:
+    """End the budget of a state folder's table, whatever was spent, and begin a new one: a person's decision."""
+    link = _read_link(folder)
+    with _locked() as home:
+        own = home / link.table
+        if not link.table or not own.exists():
+            write_checked(folder / LINK, asdict(Link(link.test_fraction)))
+            return
+        try:
+            ledger = _read(own)
+            spent = ledger.spent("train"), ledger.spent("test")
+        except BudgetError:
+            ledger, spent = Ledger(link.test_fraction, secrets.token_hex(32)), (math.nan, math.nan)
+        ended = (*ledger.ended, Ended(_now(), *spent))
+        epochs = *ledger.epochs, *ledger.missed
+        _write(own, replace(ledger, charges=(), epochs=epochs, missed=(), ended=ended))
 
 
 def charge(context: Context, task: Task[Any, Any], rho: float) -> None:
@@ -120,8 +214,9 @@ def charge(context: Context, task: Task[Any, Any], rho: float) -> None:
     if folder is None:
         return
     rows: Side = "test" if task.category == "evaluate" else "train"
-    with _locked(folder):
-        ledger = read_ledger(folder)
+
+    def charged(ledger: Ledger) -> Ledger:
+        check_joined(context, ledger)
         runs = [one.run for one in ledger.charges]
         if run in runs and runs[-1] != run:
             raise BudgetError(
@@ -132,28 +227,25 @@ def charge(context: Context, task: Task[Any, Any], rho: float) -> None:
         costs = [one.rho for one in ledger.charges if one.rows == rows]
         if not admits(costs, rho, rho_of(epsilon, delta)):
             raise BudgetError(_spent(site_name(context), ledger, rows, epsilon, delta))
-        now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
-        _write(folder, replace(ledger, charges=(*ledger.charges, Charge(run, now, task.name, rows, rho))))
+        return replace(ledger, charges=(*ledger.charges, Charge(run, _now(), task.name, rows, rho)))
+
+    change_ledger(folder, charged)
 
 
-def settle_columns(folder: Path, digest: str) -> Ledger:
-    """Return the ledger after checking that the table has the columns that it had when it was first used.
-
-    Raises
-    ------
-    BudgetError
-        If it has not: which rows are kept for evaluation would change.
-    """
-    with _locked(folder):
-        ledger = read_ledger(folder)
-        if not ledger.columns:
-            _write(folder, ledger := replace(ledger, columns=digest))
-    if ledger.columns != digest:
+def check_joined(context: Context, ledger: Ledger) -> None:
+    """Check that the site has joined the run with this ledger; else BudgetError."""
+    if records.get(context.state, EPOCH).get(EPOCH) not in ledger.epochs:
         raise BudgetError(
-            "The table does not have the columns that it had when its budget was begun, and rows that were kept for "
-            "evaluation would be trained on. Put the columns back."
+            f"Site '{site_name(context)}' has not joined this run with the ledger that it has now: it was exchanged "
+            "since, or the run was not to be private. Start a new run."
         )
-    return ledger
+
+
+BEHIND = (
+    "This site's ledger is behind: another hospital has met this one in a run that the ledger does not know. It is an "
+    "older copy, or another machine uses a copy, so it counts as spent. Put back the latest one, with all of "
+    "pansvm/tables. If it is lost, its operator can end this table's budget: pansvm budget --help"
+)
 
 
 def _spent(name: str, ledger: Ledger, rows: Side, epsilon: float, delta: float) -> str:
@@ -168,18 +260,62 @@ def _spent(name: str, ledger: Ledger, rows: Side, epsilon: float, delta: float) 
 
 
 @contextmanager
-def _locked(folder: Path) -> Iterator[None]:
+def _locked() -> Iterator[Path]:
+    """Lock the place of the ledgers; the system takes the lock off a process that dies."""
     import fcntl  # noqa: PLC0415 - not on every system that simulates
 
-    with os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)) as file:
+    home = tables_home()
+    with os.fdopen(os.open(home / LOCK, os.O_RDWR | os.O_CREAT, 0o600)) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        yield
+        yield home
 
 
-def _write(folder: Path, ledger: Ledger) -> None:
-    content = {"format": FORMAT, **asdict(ledger)}
-    replace_file(folder / FILE, json.dumps({**content, "sha256": _digest(content)}, indent=1))
+def _begin(home: Path, known: KnownTables, test_fraction: float) -> str:
+    """Make the ledger of a table that has none, and return the name of its folder, which gets it when all is there."""
+    name = secrets.token_hex(16)
+    unfinished = home / f".{name}"
+    unfinished.mkdir(mode=0o700)
+    _write(unfinished, Ledger(test_fraction, secrets.token_hex(32)))
+    known.add(unfinished)
+    unfinished.rename(home / name)
+    return name
 
 
-def _digest(content: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+def _read_link(folder: Path) -> Link:
+    try:
+        return Link(**read_checked(folder / LINK))
+    except FileNotFoundError:
+        problem = "belongs to no budget"
+    except (OSError, ValueError, TypeError):
+        problem = f"has a damaged file '{LINK}', to be deleted"
+    raise BudgetError(
+        f"The state folder {problem}. Its operator begins one with: pansvm budget --new STATE_FOLDER. A table that has "
+        "a ledger goes on with what is left there.",
+        detail=f"The state folder is {folder}.",
+    )
+
+
+def _read(own: Path) -> Ledger:
+    try:
+        content = read_checked(own / FILE)
+        content["charges"] = tuple(Charge(**one) for one in content["charges"])
+        content["ended"] = tuple(Ended(**one) for one in content["ended"])
+        lists = {key: tuple(content[key]) for key in ("columns", "epochs", "missed")}
+        return Ledger(**{**content, **lists})
+    except FileNotFoundError:
+        problem = "missing"
+    except (OSError, ValueError, KeyError, TypeError):
+        problem = "damaged"
+    raise BudgetError(
+        f"The ledger of this site's table is {problem}, so it counts as spent. Put it back from a backup, with all of "
+        "pansvm/tables. If it is lost, its operator can end this table's budget: pansvm budget --help",
+        detail=f"It was {own / FILE}.",
+    )
+
+
+def _write(own: Path, ledger: Ledger) -> None:
+    write_checked(own / FILE, asdict(ledger))
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -15,6 +15,8 @@ from flwr.app import Context, RecordDict
 
 from clients.cache import cached
 from clients.gate import broadcasts
+from clients.gate.budget import EPOCH
+from clients.gate.epochs import hear
 from clients.gate.simulated import is_simulated
 from clients.gate.state_folder import check_value_refusals
 from clients.gate.terms import agreed_terms, least_sites, site_name, warn_of_risks
@@ -45,16 +47,16 @@ class Participation:
     memory: Memory  # what the site has to remember once its answer is on its way
 
 
-def join_run(context: Context) -> PublicKeys:
-    """Make this site's keys for a run that it takes part in, and return what it publishes of them."""
+def join_run(context: Context, epochs: bytes) -> PublicKeys:
+    """Make this site's keys for a run that it takes part in, and return what it publishes of them and of its ledger."""
     check_value_refusals(context)
     warn_of_risks(context)
-    public = make_run_keys(context, protocol_of(context))
+    public = make_run_keys(context, protocol_of(context), epochs)
     remember(context, Memory(run=str(context.run_id), settings=agreed_terms(context).digest), b"")
     return public
 
 
-def make_run_keys(context: Context, protocol: SecureSum) -> PublicKeys:
+def make_run_keys(context: Context, protocol: SecureSum, epochs: bytes) -> PublicKeys:
     """Make this site's keys for the run, private halves into its state, and return what it publishes of them.
 
     A second time it refuses: new keys would make it forget which sums it has answered.
@@ -71,8 +73,10 @@ def make_run_keys(context: Context, protocol: SecureSum) -> PublicKeys:
         from flower_pansvm.secure_sum.identities import RunKeys, load_identity, sign  # noqa: PLC0415
 
         identity = load_identity(Path(str(context.node_config["identity"])))
-        signature = sign(identity, RunKeys(str(context.run_id), site_name(context), public_key, published))
-    return PublicKeys(public_key, published, signature)
+        signature = sign(
+            identity, RunKeys(str(context.run_id), site_name(context), public_key, published, epochs)
+        )
+    return PublicKeys(public_key, published, epochs, signature)
 
 
 def member_of(context: Context, public: Mapping[str, PublicKeys]) -> Member:
@@ -86,7 +90,7 @@ def member_of(context: Context, public: Mapping[str, PublicKeys]) -> Member:
 
         trusted = read_roster(Path(str(context.node_config["roster"])))
         for peer, keys in public.items():
-            claimed = RunKeys(str(context.run_id), peer, keys.public_key, keys.published)
+            claimed = RunKeys(str(context.run_id), peer, keys.public_key, keys.published, keys.epochs)
             verify(trusted, claimed, keys.signature)
     return Member(
         name=name,
@@ -142,6 +146,8 @@ def take_part(context: Context, content: RecordDict, task: Task[Any, Any]) -> Pa
             f"asks of all sites, or has another run config. {NOT_FOLLOWED}"
         )
     if records.has(content, "keys"):
+        if records.has(context.state, EPOCH):
+            hear(context, {peer: keys.epochs for peer, keys in public.items()})
         records.write(context.state, OF_ALL, AllKeys.of(public))
     return Participation(protocol_of(context), this, member, terms, bounds, memory)
 

@@ -5,10 +5,14 @@ because of a value is an answer: it tells the coordinator one thing about this h
 site withdraws after the first one; and after some runs that ended so, it takes part in none until a person has looked.
 """
 
+import hashlib
+import json
 import os
 import stat
+from collections.abc import Mapping
 from logging import ERROR
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 from flwr.app import Context
@@ -62,6 +66,20 @@ def replace_file(path: Path, text: str) -> None:
     directory = os.open(path.parent, os.O_RDONLY)
     os.fsync(directory)
     os.close(directory)
+
+
+def write_checked(path: Path, content: Mapping[str, Any]) -> None:
+    """Replace a file by a JSON object that has a checksum."""
+    text = json.dumps(content, sort_keys=True)
+    replace_file(path, f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}")
+
+
+def read_checked(path: Path) -> dict[str, Any]:
+    """Return what :func:`write_checked` wrote; OSError if it cannot be read, ValueError if it is damaged."""
+    checksum, _, text = path.read_text(encoding="utf-8").strip().partition("\n")
+    if checksum != hashlib.sha256(text.encode()).hexdigest():
+        raise ValueError("damaged")
+    return dict(json.loads(text))
 
 
 def note_value_refusal(context: Context) -> None:

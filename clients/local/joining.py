@@ -2,9 +2,11 @@
 
 from clients.gate.answering import answers
 from clients.gate.blur import SECRET, secret_of
+from clients.gate.budget import link_table
 from clients.gate.classes import disclosed_classes
+from clients.gate.epochs import enter_run
 from clients.gate.membership import join_run
-from clients.gate.simulated import is_simulated
+from clients.gate.state_folder import state_folder
 from clients.site import Site
 from clients.table.schema_file import schema_of
 from flower_pansvm.errors import TableError
@@ -15,14 +17,18 @@ from flower_pansvm.version import VERSION
 @answers(JOIN)
 def join(site: Site, question: JoinQuestion) -> JoinAnswer:
     """Read the table, make the keys of this run, and say what the columns and classes are called."""
-    table = site.table()
-    if table.absent_is_zero and question.promise == "charged" and not is_simulated(site.context):
+    table, epochs = site.table(), b""
+    folder = state_folder(site.context) if question.promise == "charged" else None
+    if folder is not None and table.absent_is_zero:
         raise TableError(
             f"Site '{site.name}' has a table of LIBSVM text, whose rows say how many columns there are, and a private "
             "run does not tell that. Write the table as CSV or Parquet."
         )
     classes = question.classes or disclosed_classes(site.context, site.labels(), question.positive_labels)
-    keys, schema = join_run(site.context), schema_of(site.context)
+    if folder is not None:
+        link_table(folder, table)
+        epochs = enter_run(site.context)
+    keys, schema = join_run(site.context, epochs), schema_of(site.context)
     site.first(SECRET, secret_of(site))
     return JoinAnswer(
         name=site.name,

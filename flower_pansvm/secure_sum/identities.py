@@ -32,11 +32,12 @@ class RunKeys:
     site: str
     public_key: bytes  # raw X25519 key of the site
     published: bytes = b""  # the public half of what SecureSum.prepare returned
+    epochs: bytes = b""  # how far its ledger is, and how far it knows the others' to be
 
     def signed_bytes(self) -> bytes:
         """Return the bytes that the site's identity signs."""
         names = self.run.encode(), self.site.encode()
-        return join_fields(tags.RUN_KEYS, *names, self.public_key, self.published)
+        return join_fields(tags.RUN_KEYS, *names, self.public_key, self.published, self.epochs)
 
 
 def load_identity(path: Path) -> Ed25519PrivateKey:

@@ -23,7 +23,8 @@ class JoinAnswer:
     version: str = disclosed()  # of this project
     public_key: bytes = disclosed()  # raw X25519 key of this run
     published: bytes = disclosed()  # the protocol's own public half, empty for most
-    signature: bytes = disclosed()  # of the site's identity on both, empty without one
+    epochs: bytes = disclosed()  # of its ledger, see clients/gate/epochs.py; empty unless the run is private
+    signature: bytes = disclosed()  # of the site's identity on all three, empty without one
     columns: Texts = disclosed()  # names of its columns
     absent_is_zero: bool = disclosed()  # whether a column that it lacks is all zero (LIBSVM text)
     # Of its classes; not how many rows have them. Public ones are those of the question or of the node config.

@@ -12,6 +12,7 @@ from flower_pansvm.records import Octets, Texts
 from flower_pansvm.tasks.task import Nothing, Task
 
 LENGTH_BYTES = 2  # of the length of a part of a site's keys; joining refuses keys that are too long
+EPOCH_BYTES = 32  # of each of a site's epochs
 
 
 @dataclass(frozen=True)
@@ -30,7 +31,8 @@ class PublicKeys:
 
     public_key: bytes  # raw X25519 key
     published: bytes  # the protocol's own public half, empty for most
-    signature: bytes  # of the site's identity on both, empty without one
+    epochs: bytes  # of its ledger, see clients/gate/epochs.py; empty unless the run is private
+    signature: bytes  # of the site's identity on all three, empty without one
 
 
 @dataclass(frozen=True)

@@ -23,9 +23,6 @@ def init(
     data: Annotated[str, typer.Option(help="Its table: a file (docs/tables.md).")],
     label: Annotated[str | None, typer.Option(help="Label column; 'label' if not given.")] = None,
     folder: Folder = FOLDER,
-    min_sites: Annotated[
-        int, typer.Option(help="Fewest hospitals in any sum that this one takes part in.")
-    ] = 3,
     epsilon: Annotated[float, typer.Option(help="What all runs together may spend on the table.")] = 1.0,
     delta: Annotated[float, typer.Option(help="The same, of delta.")] = 1e-5,
     test_fraction: Annotated[
@@ -40,7 +37,6 @@ def init(
         name,
         data,
         label,
-        min_sites=min_sites,
         epsilon=epsilon,
         delta=delta,
         test_fraction=test_fraction,
@@ -82,7 +78,9 @@ def accept(
     accepted = own.accept(folder, invitation, code)
     typer.echo(
         f"Invitation {accepted.number} of the coordinator at {accepted.address} is accepted, with "
-        f"{', '.join(accepted.roster)}.\nNow: pansvm hospital start --folder {shlex.quote(str(folder))}"
+        f"{', '.join(accepted.roster)}.\nIn node.toml, min-sites and k are for so many hospitals: a run that loses one "
+        "of them ends. Lower min-sites there only if the hospital agrees.\n"
+        f"Now: pansvm hospital start --folder {shlex.quote(str(folder))}"
     )
 
 

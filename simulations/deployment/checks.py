@@ -7,7 +7,7 @@ from typing import Any
 
 from flwr.app import Context, RecordDict
 
-from clients.gate.budget import read_ledger
+from clients.gate.budget import link_table
 from clients.gate.classes import rows_with_classes
 from clients.gate.promise import check_promise
 from clients.gate.state_folder import check_value_refusals, state_folder
@@ -59,10 +59,10 @@ def check_hospital(folder: Path) -> Iterator[str]:
     context = context_of(node, invitation.settings)
     _check_agreed(context, invitation)
     yield "agreed settings: " + ", ".join(f"{key}={value}" for key, value in invitation.settings.items())
-    yield _check_budget(context)
     check_value_refusals(context)
     _check_query_file(Path(str(node.get("data", ""))))
     yield _check_table(context)
+    yield _check_budget(context)
 
 
 def context_of(node: Mapping[str, Any], settings: Mapping[str, Any]) -> Context:
@@ -159,7 +159,7 @@ def _check_budget(context: Context) -> str:
     if "epsilon" not in context.node_config:
         return "budget: none, no differentially private answers"
     epsilon, delta = budget_terms(context)
-    ledger = read_ledger(state_folder(context) or Path())
+    ledger = link_table(state_folder(context) or Path(), Site(context).table())
     asked = float(context.run_config.get("epsilon", 0.0))
     if asked > epsilon:
         raise SettingError(

@@ -17,17 +17,20 @@ from cryptography.hazmat.primitives.serialization import (
 )
 
 from clients.gate.budget import new_ledger
+from clients.gate.tables import tables_home
+from clients.gate.terms import LEAST_SITES
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import is_printable
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.secure_sum.identities import load_identity
+from flower_pansvm.secure_sum.mask_graph import FEWEST_ENOUGH
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.version import VERSION
 from simulations.deployment.documents import is_code
 from simulations.deployment.files import PRIVATE, PUBLIC, new_folder, read_private, write_new
 from simulations.deployment.invitation import Invitation
-from simulations.deployment.node_config import NODE_FILE, add_key, node_text, read_node_config
+from simulations.deployment.node_config import NODE_FILE, node_text, read_node_config, set_key
 from simulations.deployment.registration import Registration, check_name
 from simulations.deployment.service_files import container_file, unit
 
@@ -43,7 +46,6 @@ def make_hospital(
     data: str,
     label: str | None = None,
     *,
-    min_sites: int = 3,
     epsilon: float = 1.0,
     delta: float = 1e-5,
     test_fraction: float = 0.2,
@@ -60,8 +62,6 @@ def make_hospital(
         Path of its table.
     label : str or None
         Name of the label column; None for ``label``.
-    min_sites : int
-        Fewest hospitals in any sum that it takes part in.
     epsilon, delta : float
         What all runs together may spend on its table.
     test_fraction : float
@@ -73,10 +73,6 @@ def make_hospital(
         If a value cannot be, there is no such table, or there is something in the folder; nothing has been written.
     """
     check_name(name)
-    if min_sites < 2:
-        raise SettingError(
-            f"min-sites is {min_sites}, and in a sum of one hospital there is nothing to hide in. Usual is 3."
-        )
     if not (0 < epsilon <= LARGEST_EPSILON and 0 < delta <= LARGEST_DELTA and 0 <= test_fraction < 1):
         raise SettingError(
             f"epsilon has to be above 0 and at most {LARGEST_EPSILON:g}, delta above 0 and at most {LARGEST_DELTA:g}, "
@@ -98,9 +94,8 @@ def make_hospital(
     for inner in (STATE_FOLDER, CACHE_FOLDER, FLOWER_FOLDER):
         (folder / inner).mkdir(mode=0o700)
     new_ledger(folder / STATE_FOLDER, test_fraction)
-    write_new(
-        folder / NODE_FILE, node_text(folder, name, str(table), label, min_sites, epsilon, delta), PRIVATE
-    )
+    tables_home()  # systemd lets a SuperNode write into folders only that are there
+    write_new(folder / NODE_FILE, node_text(folder, name, str(table), label, epsilon, delta), PRIVATE)
     write_new(folder / "pansvm-hospital.service", unit(folder, name))
     write_new(folder / "Containerfile", container_file(folder, table))
     registration = Registration.of(name, load_identity(folder / IDENTITY_FILE), _public(key))
@@ -198,11 +193,26 @@ def accept(folder: Path, file: Path, code: str) -> Invitation:
         name = invitation.schema["name"]
         files[name] = invitation.schema["text"]
         if "schema" not in read_node_config(folder):
-            add_key(folder, "schema", folder / name)
+            set_key(folder, "schema", folder / name)
+    before = recommended_pins(accepted(folder)) if (folder / INVITATION_FILE).exists() else {}
+    for key, value in recommended_pins(invitation).items():
+        # What somebody has changed stays.
+        if read_node_config(folder).get(key) in (None, before.get(key)):
+            set_key(folder, key, value)
     # Last the one that says that all are there.
     for name, text in (files | {INVITATION_FILE: invitation.to_json()}).items():
         (folder / name).write_text(text, encoding="utf-8")
     return invitation
+
+
+def recommended_pins(invitation: Invitation) -> dict[str, int]:
+    """Return what a hospital insists on in a study with so many hospitals, unless its operator decides otherwise.
+
+    No sum without one of them: else whoever claims that a hospital is lost gets its part, as the difference of two
+    sums. And masks shared with all of them, or, of many, with enough.
+    """
+    hospitals = len(invitation.hospitals)
+    return {"min-sites": max(hospitals, LEAST_SITES), "k": min(hospitals - 1, FEWEST_ENOUGH)}
 
 
 def accepted(folder: Path) -> Invitation:
@@ -222,7 +232,8 @@ def _check_newer(folder: Path, invitation: Invitation) -> None:
     if before.coordinator != invitation.coordinator:
         raise SettingError(
             "This hospital has accepted another coordinator's invitation: the new one is signed by another key. Ask "
-            "the coordinator by telephone. If it really has begun anew, begin a new folder too: pansvm hospital init"
+            "the coordinator by telephone. For its study, make another folder (pansvm hospital init --folder): the "
+            "table's budget is one for all studies."
         )
     if invitation.number < before.number or (
         invitation.number == before.number and invitation.content != before.content

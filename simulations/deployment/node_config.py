@@ -1,6 +1,7 @@
 """The hospital's node config, ``node.toml``: a file that a person reads and may change, and Flower reads as it is."""
 
 import json
+import re
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -21,16 +22,15 @@ data = {data}
 identity = {identity}
 roster = {roster}
 
-# What must be kept from run to run: the budget and the secrets of the noise. Back it up.
+# What must be kept from run to run: the secrets of the noise, and which of the account's ledgers is this table's. They
+# are in ~/.local/state/pansvm/tables (docs/differential-privacy.md). Back up both.
 state = {state}
 # Copies of large tables, unencrypted. "none" makes none.
 cache = {cache}
 
-# The least it insists on in every run.
-min-sites = {min_sites}
+# The least it insists on in every run. `pansvm hospital accept` adds min-sites and k, by the number of hospitals.
 colluders = 1
 aggregation = "k-secure"
-k = {min_sites}
 
 # What all runs together may tell of this table: differential privacy.
 epsilon = {epsilon!r}
@@ -38,9 +38,7 @@ delta = {delta!r}
 """
 
 
-def node_text(
-    folder: Path, name: str, data: str, label: str | None, min_sites: int, epsilon: float, delta: float
-) -> str:
+def node_text(folder: Path, name: str, data: str, label: str | None, epsilon: float, delta: float) -> str:
     """Return the node config of a new hospital, whose files are in ``folder``, with the pins that are recommended."""
     return TEXT.format(
         name=_written(name),
@@ -50,7 +48,6 @@ def node_text(
         roster=_written(folder / "roster.json"),
         state=_written(folder / "state"),
         cache=_written(folder / "cache"),
-        min_sites=min_sites,
         epsilon=epsilon,
         delta=delta,
     )
@@ -84,12 +81,14 @@ def read_node_config(folder: Path) -> dict[str, Any]:
     return found
 
 
-def add_key(folder: Path, key: str, value: Path | str) -> None:
-    """Write one more key at the end of the node config."""
-    with (folder / NODE_FILE).open("a", encoding="utf-8") as file:
-        file.write(f"\n{key} = {_written(value)}\n")
+def set_key(folder: Path, key: str, value: Path | str | int) -> None:
+    """Write a key of the node config, in its line if there is one, and else at the end."""
+    file, line = folder / NODE_FILE, f"{key} = {_written(value)}"
+    text = file.read_text(encoding="utf-8")
+    found, times = re.subn(rf"^{re.escape(key)}[ \t]*=.*$", lambda _: line, text, count=1, flags=re.MULTILINE)
+    file.write_text(found if times else f"{text}\n{line}\n", encoding="utf-8")
 
 
-def _written(text: str | Path) -> str:
-    """Return a text in quotation marks: what JSON writes of printable texts is TOML."""
-    return json.dumps(str(text), ensure_ascii=False)
+def _written(value: str | Path | int) -> str:
+    """Return a number, or a text in quotation marks: what JSON writes of printable texts is TOML."""
+    return json.dumps(value if isinstance(value, int) else str(value), ensure_ascii=False)

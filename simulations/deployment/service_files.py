@@ -7,6 +7,8 @@ import shlex
 import sys
 from pathlib import Path
 
+from clients.gate.tables import tables_home
+
 UNIT = """\
 # systemd unit of the SuperNode of '{name}'. As root:
 #   cp {file} /etc/systemd/system/pansvm-hospital.service && systemctl enable --now pansvm-hospital
@@ -21,6 +23,7 @@ User={user}
 ExecStart={python} -m simulations hospital start --folder {folder}
 WorkingDirectory={unquoted}
 Environment=PYTHONUNBUFFERED=1
+Environment={state}
 Restart=on-failure
 RestartSec=60
 KillMode=control-group
@@ -28,7 +31,7 @@ UMask=0077
 NoNewPrivileges=yes
 PrivateTmp=yes
 ProtectSystem=strict
-ReadWritePaths={folder}
+ReadWritePaths={folder} {tables}
 
 [Install]
 WantedBy=multi-user.target
@@ -48,6 +51,7 @@ COPY strategies /src/strategies
 COPY simulations /src/simulations
 RUN pip install --no-cache-dir '/src{extras}' && rm -rf /src && useradd --uid {uid} pansvm
 USER pansvm
+ENV XDG_STATE_HOME={state}
 CMD {command}
 """
 
@@ -87,18 +91,22 @@ def unit(folder: Path, name: str) -> str:
         unquoted=str(folder).replace("%", "%%"),  # where systemd knows no quotation marks
         python=_quoted(sys.executable),
         user=getpass.getuser(),
+        tables=_quoted(tables_home()),
+        state=_quoted(f"XDG_STATE_HOME={tables_home().parent.parent}"),
     )
 
 
 def container_file(folder: Path, table: Path) -> str:
     """Return the container file of a hospital."""
-    volumes = (f"{folder}:{folder}", f"{table}:{table}:ro")
+    tables = tables_home()
+    volumes = (f"{folder}:{folder}", f"{tables}:{tables}", f"{table}:{table}:ro")
     version = ".".join(map(str, sys.version_info[:2]))
     return CONTAINER.format(
         file=shlex.quote(str(folder / "Containerfile")),
         volumes=" ".join(f"-v {shlex.quote(one)}" for one in volumes),
         command=json.dumps(["pansvm", "hospital", "start", "--folder", str(folder)], ensure_ascii=False),
         version=version,
+        state=json.dumps(str(tables.parent.parent), ensure_ascii=False),
         uid=max(os.getuid(), 1),
         extras=EXTRAS.get(table.suffix.lower(), ""),
     )

@@ -20,7 +20,7 @@ from simulations.deployment.coordinator import FLOWER_FOLDER, Coordinator
 from simulations.deployment.files import new_folder, write_new
 from simulations.deployment.hospital import accept, make_hospital
 from simulations.deployment.invitation import Invitation
-from simulations.deployment.node_config import add_key
+from simulations.deployment.node_config import set_key
 from simulations.deployment.outcome import FILE, Results
 from simulations.deployment.superlink import checkout, train
 from simulations.deployment.supernode import END_SECONDS, flower_environment
@@ -186,7 +186,7 @@ def agree(folder: Path, invitation: Invitation) -> str:
         promise = "exact"
     word = next((word for word, promises in AGREEMENTS.items() if promise in promises), "")
     if word:
-        add_key(folder, EXACT_SUMS, word)
+        set_key(folder, EXACT_SUMS, word)
     return word
 
 
@@ -195,6 +195,8 @@ def started_command(kind: str, folder: Path, name: str = "coordinator") -> Itera
     """Run ``pansvm hospital start`` or ``pansvm coordinator start``, with a log beside its folder."""
     command = [sys.executable, "-m", "simulations", kind, "start", "--folder", str(folder / name)]
     environment = flower_environment(folder / name / FLOWER_FOLDER)
+    # A trial spends nothing of the account's own tables; and these hospitals have an account each.
+    environment["XDG_STATE_HOME"] = str(folder / name)
     with started_process(command, checkout(), environment, folder / f"{name}.log") as process:
         try:
             yield process

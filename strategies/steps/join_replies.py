@@ -11,6 +11,7 @@ from flower_pansvm.secure_sum.fixed_point import WIDE_LIMIT
 from flower_pansvm.secure_sum.keys import KEY_BYTES
 from flower_pansvm.tasks.joining import JoinAnswer
 from flower_pansvm.tasks.scaling import ExtremesAnswer
+from flower_pansvm.tasks.summing import EPOCH_BYTES
 
 MOST_NAME = 64
 SITE_NAME = re.compile(rf"[^\s/\\](?:[^/\\]{{0,{MOST_NAME - 2}}}[^\s/\\])?")
@@ -53,6 +54,7 @@ def check_join(answer: JoinAnswer, node: int) -> str:
     for part, value, lengths in (
         ("public key", answer.public_key, (KEY_BYTES,)),
         ("published", answer.published, range(MOST_PUBLISHED_BYTES + 1)),
+        ("epochs", answer.epochs, range(0, MOST_PUBLISHED_BYTES, EPOCH_BYTES)),
         ("signature", answer.signature, SIGNATURE_BYTES),
     ):
         if len(value) not in lengths:

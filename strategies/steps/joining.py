@@ -82,7 +82,7 @@ def join(
 def _contact(node: int, answer: JoinAnswer) -> Contact:
     return Contact(
         node,
-        PublicKeys(answer.public_key, answer.published, answer.signature),
+        PublicKeys(answer.public_key, answer.published, answer.epochs, answer.signature),
         answer.version,
         answer.columns,
         answer.classes,

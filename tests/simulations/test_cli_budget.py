@@ -8,10 +8,13 @@ from pathlib import Path
 import pytest
 from flwr.app import Context, RecordDict
 
-from clients.gate.budget import FILE, charge, read_ledger
+from clients.gate.budget import EPOCH, LINK, charge, link_table, read_ledger
+from flower_pansvm import records
+from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.tasks.private_training import PRIVATE_SCORES, PRIVATE_STEP
 from strategies.settings import make_settings
+from tests.clients.gate.test_budget import a_table, begin
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -19,6 +22,7 @@ Run = Callable[..., tuple[int, str, str]]
 def spend(folder: Path, run: int, rho: float) -> None:
     node = {"name": "north", "state": str(folder), "epsilon": 1.0}
     context = Context(run, 7, dict(node), RecordDict(), make_settings().to_config())
+    records.put(context.state, EPOCH, {EPOCH: "e0"})
     charge(context, PRIVATE_STEP, rho)
     charge(context, PRIVATE_SCORES, rho / 2)
 
@@ -29,6 +33,8 @@ def test_begun_spent_and_shown(pansvm: Run, tmp_path: Path) -> None:
     assert (code, err) == (0, "")
     assert "30% of the rows" in out
     assert read_ledger(folder).test_fraction == 0.3
+    assert "left" in pansvm("budget", str(folder))[1]  # before the table is used
+    begin(folder, a_table(), 0.3)
     spend(folder, 11, rho_of(0.5, 1e-5))
     spend(folder, 12, rho_of(0.2, 1e-5))
     code, out, err = pansvm("budget", str(folder))
@@ -56,13 +62,14 @@ def test_a_hospital_starts_it_from_its_own_part(tmp_path: Path) -> None:
         )
         for more in (["--new"], [])
     )
-    assert "The budget of this table begins in" in begun.stdout
+    assert "A budget begins in" in begun.stdout
     assert "left" in shown.stdout
+    (tmp_path / "state" / LINK).unlink()
     again = subprocess.run(
-        [*command, "--new"], cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
+        command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
     )
     assert again.returncode == 1
-    assert again.stderr.startswith("Error: There is a budget in")
+    assert again.stderr.startswith("Error: The state folder belongs to no budget")
 
 
 def test_numbers_that_cannot_be_are_refused(pansvm: Run, tmp_path: Path) -> None:
@@ -74,16 +81,42 @@ def test_numbers_that_cannot_be_are_refused(pansvm: Run, tmp_path: Path) -> None
 
 
 def test_what_is_spent_is_not_begun_anew(pansvm: Run, tmp_path: Path) -> None:
-    pansvm("budget", "--new", str(tmp_path / "state"))
+    begin(tmp_path / "state", a_table())
     code, _, err = pansvm("budget", "--new", str(tmp_path / "state"))
     assert code == 1
     assert "stays spent" in err
 
 
+def test_a_budget_is_ended_by_a_person_who_is_told_what_that_means(pansvm: Run, tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    begin(folder, a_table())
+    spend(folder, 11, rho_of(0.5, 1e-5))
+    assert "add up for every patient in both" in " ".join(pansvm("budget", "--help")[1].split())
+    code, out, err = pansvm("budget", "--end", str(folder))
+    assert (code, err) == (0, "")
+    assert "add up for every patient in both" in out
+    _, out, _ = pansvm("budget", str(folder))
+    assert "spent of it, to be added: 0.5000 and" in out
+    lines = {line.split()[0]: line.split()[-2:] for line in out.splitlines()}
+    assert lines["spent"] == ["0.0000", "0.0000"]
+    assert pansvm("budget", "--new", "--end", str(folder))[0] == 2
+
+
+def test_a_folder_that_wants_another_share_for_evaluation_begins_again_as_it_is_told(
+    pansvm: Run, tmp_path: Path
+) -> None:
+    begin(tmp_path / "state", a_table())
+    pansvm("budget", "--new", str(tmp_path / "second"), "--test-fraction", "0.3")
+    with pytest.raises(BudgetError, match=r"--new STATE_FOLDER --test-fraction 0\.2"):
+        link_table(tmp_path / "second", a_table())
+    pansvm("budget", "--new", str(tmp_path / "second"), "--test-fraction", "0.2")
+    assert link_table(tmp_path / "second", a_table()) == read_ledger(tmp_path / "state")
+
+
 def test_a_damaged_ledger_is_told_without_a_traceback(pansvm: Run, tmp_path: Path) -> None:
     pansvm("budget", "--new", str(tmp_path / "state"))
-    (tmp_path / "state" / FILE).write_text("{")
+    (tmp_path / "state" / LINK).write_text("{")
     code, _, err = pansvm("budget", str(tmp_path / "state"))
     assert code == 1
-    assert err.startswith("Error: The state folder has a damaged budget file")
+    assert err.startswith("Error: The state folder has a damaged file")
     assert str(tmp_path / "state") in err

@@ -128,7 +128,7 @@ def followed(folder: Path) -> str:
 
 
 @pytest.mark.slow(minutes=5)
-def test_the_guide_works_to_its_last_line(tmp_path: Path) -> None:
+def test_the_guide_works_to_its_last_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A private run first, then a refusal, and by agreement PAN-SVM."""
     trial = tmp_path / "trial"
     log = tmp_path / "guide.log"
@@ -142,6 +142,7 @@ def test_the_guide_works_to_its_last_line(tmp_path: Path) -> None:
     assert private["privacy"]["not_covered"] == []
     assert private["privacy"]["epsilon_train"] <= 1.0
     assert {entry["how"] for entry in private["disclosed"] if entry["task"] != "join"} == {"private"}
+    monkeypatch.setenv("XDG_STATE_HOME", str(trial))
     for name in HOSPITALS[:3]:
         ledger = read_ledger(trial / f"state-{name}")
         assert ledger.spent("train") == pytest.approx(rho_of(1.0, 1e-5), rel=1e-6)

@@ -178,7 +178,9 @@ def test_a_note_opens_at_the_site_that_it_is_for_and_at_no_other() -> None:
     joined = [
         records.read(content, "disclosed", JoinAnswer) for kind, content in contents if kind == "query.join"
     ]
-    public = {one.name: PublicKeys(one.public_key, one.published, one.signature) for one in joined}
+    public = {
+        one.name: PublicKeys(one.public_key, one.published, one.epochs, one.signature) for one in joined
+    }
     digest = keys_digest({name: keys.public_key + keys.published for name, keys in public.items()})
     label = SumRound(str(grid.run.run_id), f"{COLUMN_BLOCK} {settings.terms.digest}", 0, 0, (), digest)
     notes = [records.get(content, "notes") for kind, content in contents if kind == "train.cell"]

@@ -61,7 +61,7 @@ def wire() -> dict[str, Any]:
     fields = [[], [b""], [b"ab", b"c"], [b"a", b"bc"], ["é".encode(), bytes(3)]]
     published = {"b": bytes([2] * 32), "a": bytes([1] * 32) + b"more"}
     identity = Ed25519PrivateKey.from_private_bytes(fixed("identity", 32))
-    keys = RunKeys("run-1", "a", published["a"][:32], b"more")
+    keys = RunKeys("run-1", "a", published["a"][:32], b"more", bytes([3] * 32))
     return {
         "tags": {name: tag.decode() for name, tag in vars(tags).items() if isinstance(tag, bytes)},
         "fields": [
@@ -84,6 +84,7 @@ def wire() -> dict[str, Any]:
             "site": keys.site,
             "public_key": keys.public_key.hex(),
             "published": keys.published.hex(),
+            "epochs": keys.epochs.hex(),
             "signed_bytes": keys.signed_bytes().hex(),
             "identity_private": identity.private_bytes_raw().hex(),
             "identity_public": public_identity(identity),

@@ -14,6 +14,7 @@ from typing import Self
 from flower_pansvm.terms import Scalar
 from simulations.deployment.coordinator import FLOWER_FOLDER
 from simulations.deployment.files import new_folder
+from simulations.deployment.node_config import set_key
 from simulations.deployment.superlink import checkout
 from simulations.deployment.supernode import flower_environment
 from simulations.deployment.trial import (
@@ -67,6 +68,10 @@ class Study:
         tables = generated_tables(self.folder, hospitals, rows=80)
         self.names = list(tables.files)
         self.coordinator, _ = set_up(self.folder, tables, settings)
+        for name in self.names:
+            set_key(
+                self.folder / name, "min-sites", 3
+            )  # so that runs go on without a hospital that is killed
         self._running: dict[str, contextlib.ExitStack] = {}
         self._read: dict[str, int] = {}
 

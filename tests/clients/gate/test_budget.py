@@ -1,19 +1,34 @@
 """The hospital's ledger: it never shows less than was sent, and what is lost is spent."""
 
 import json
+import math
 import os
+import shutil
 import stat
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from flwr.app import Context, RecordDict
 
 from clients.gate import budget
-from clients.gate.budget import charge, new_ledger, read_ledger, settle_columns
+from clients.gate.budget import (
+    EPOCH,
+    change_ledger,
+    charge,
+    end_ledger,
+    link_table,
+    new_ledger,
+    read_ledger,
+)
 from clients.gate.promise import check_promise
+from clients.gate.tables import tables_home
+from clients.table.table import Table
+from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.tasks.joining import JOIN, JoinQuestion
@@ -36,12 +51,30 @@ def context(folder: Path, run: int = 1, **node: Scalar) -> Context:
         **KNOWN,
         **node,
     }
-    return Context(run, 7, config, RecordDict(), make_settings().to_config())
+    state = RecordDict()
+    records.put(state, EPOCH, {EPOCH: "e0"})
+    return Context(run, 7, config, state, make_settings().to_config())
+
+
+def a_table(seed: int = 0, rows: int = 60) -> Table:
+    return Table(("age", "dose"), np.random.default_rng(seed).normal(size=(rows, 2)), None)
+
+
+def begin(folder: Path, table: Table, test_fraction: float = 0.2) -> None:
+    """Begin a budget as a person does, and join a run by this table."""
+    new_ledger(folder, test_fraction)
+    link_table(folder, table)
+    change_ledger(folder, lambda ledger: replace(ledger, epochs=("e0",)))
+
+
+def file_of(folder: Path) -> Path:
+    """Return the file of a state folder's ledger."""
+    return tables_home() / budget._read_link(folder).table / budget.FILE
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    new_ledger(tmp_path / "kept", 0.2)
+    begin(tmp_path / "kept", a_table())
     return tmp_path / "kept"
 
 
@@ -92,7 +125,7 @@ def test_an_older_run_ends_when_another_has_begun(folder: Path) -> None:
 
 
 def damage(folder: Path, how: str) -> None:
-    file = folder / budget.FILE
+    file = file_of(folder)
     text = file.read_text()
     if how == "missing":
         file.unlink()
@@ -101,9 +134,10 @@ def damage(folder: Path, how: str) -> None:
     elif how == "cut":
         file.write_text(text[: len(text) // 2])
     elif how == "a charge less":
-        content = json.loads(text)
-        content["charges"].pop()
-        file.write_text(json.dumps(content))
+        checksum, content = text.splitlines()
+        ledger = json.loads(content)
+        ledger["charges"].pop()
+        file.write_text(f"{checksum}\n{json.dumps(ledger, sort_keys=True)}\n")
     else:
         file.write_text(how)
 
@@ -115,16 +149,18 @@ def test_a_lost_or_damaged_ledger_is_a_spent_one(folder: Path, how: str) -> None
     charge(context(folder), PRIVATE_STEP, 0.02)
     damage(folder, how)
     for task in (PRIVATE_STEP, PRIVATE_SCORES):
-        with pytest.raises(BudgetError, match="budget file"):
+        with pytest.raises(BudgetError, match=r"counts as spent.*backup"):
             charge(context(folder), task, 1e-6)
-    with pytest.raises(BudgetError, match="budget file"):
+    with pytest.raises(BudgetError, match="counts as spent"):
         check_promise(context(folder), JOIN, JoinQuestion((), ("0", "1"), "charged"))
 
 
 def test_a_site_never_begins_a_ledger_itself(tmp_path: Path) -> None:
     with pytest.raises(BudgetError, match="pansvm budget --new"):
         charge(context(tmp_path / "fresh"), PRIVATE_STEP, 0.01)
-    assert not (tmp_path / "fresh" / budget.FILE).exists()
+    with pytest.raises(BudgetError, match="pansvm budget --new"):
+        link_table(tmp_path / "fresh", a_table())
+    assert list(tables_home().glob("*/")) == []
 
 
 def test_a_ledger_is_not_begun_twice(folder: Path) -> None:
@@ -135,7 +171,13 @@ def test_a_ledger_is_not_begun_twice(folder: Path) -> None:
 
 
 def test_errors_name_no_folder_but_in_their_detail(folder: Path) -> None:
-    (folder / budget.FILE).unlink()
+    file = file_of(folder)
+    file.unlink()
+    with pytest.raises(BudgetError) as caught:
+        charge(context(folder), PRIVATE_STEP, 0.02)
+    assert str(file.parent) not in str(caught.value)
+    assert str(file) in caught.value.detail
+    (folder / budget.LINK).unlink()
     with pytest.raises(BudgetError) as caught:
         charge(context(folder), PRIVATE_STEP, 0.02)
     assert str(folder) not in str(caught.value)
@@ -144,14 +186,86 @@ def test_errors_name_no_folder_but_in_their_detail(folder: Path) -> None:
 
 def test_only_the_account_reads_it(folder: Path) -> None:
     charge(context(folder), PRIVATE_STEP, 0.02)
-    assert stat.S_IMODE((folder / budget.FILE).stat().st_mode) == 0o600
+    files = [file for file in tables_home().rglob("*") if file.is_file()]
+    assert {file.name for file in files} == {"key", "lock", "budget.json", "rows.json"}
+    assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
+    assert stat.S_IMODE(tables_home().stat().st_mode) == 0o700
 
 
-def test_a_table_with_other_columns_would_be_split_otherwise(folder: Path) -> None:
-    assert settle_columns(folder, "a").columns == "a"
-    assert settle_columns(folder, "a").columns == "a"
-    with pytest.raises(BudgetError, match="does not have the columns"):
-        settle_columns(folder, "b")
+def test_a_place_that_others_can_enter_or_that_cannot_be_made_is_refused(folder: Path) -> None:
+    home = tables_home()
+    home.chmod(0o755)
+    with pytest.raises(BudgetError, match="chmod 700"):
+        charge(context(folder), PRIVATE_STEP, 0.02)
+    home.chmod(0o700)
+    home.rename(home.with_name("elsewhere"))
+    home.write_text("a file in its place")
+    with pytest.raises(BudgetError, match="ReadWritePaths"):
+        charge(context(folder), PRIVATE_STEP, 0.02)
+
+
+def test_a_run_that_was_joined_with_another_ledger_is_not_answered(folder: Path) -> None:
+    """Exchanged in the middle of a run, or a coordinator that has asked to join for another promise."""
+    node = context(folder)
+    records.put(node.state, EPOCH, {EPOCH: "of another run"})
+    with pytest.raises(BudgetError, match="has not joined this run"):
+        charge(node, PRIVATE_STEP, 0.02)
+    node.state = RecordDict()
+    with pytest.raises(BudgetError, match="has not joined this run"):
+        charge(node, PRIVATE_STEP, 0.02)
+    assert spent(folder) == []
+
+
+def test_a_ledger_that_is_behind_is_a_spent_one(folder: Path) -> None:
+    change_ledger(folder, lambda ledger: replace(ledger, missed=("f0",)))
+    for task in (PRIVATE_STEP, PRIVATE_SCORES):
+        with pytest.raises(BudgetError, match=r"older copy.*counts as spent"):
+            charge(context(folder), task, 1e-6)
+
+
+def test_a_person_may_end_a_budget_and_what_was_spent_stays_on_record(folder: Path) -> None:
+    charge(context(folder), PRIVATE_STEP, WHOLE)
+    before = change_ledger(folder, lambda ledger: replace(ledger, missed=("f0",)))
+    end_ledger(folder)
+    ledger = read_ledger(folder)
+    assert (ledger.charges, ledger.missed, ledger.epochs) == ((), (), ("e0", "f0"))
+    assert [(one.train, one.test) for one in ledger.ended] == [(WHOLE, 0.0)]
+    # No row changes between training and evaluation.
+    assert (ledger.key, ledger.columns) == (before.key, before.columns)
+    charge(context(folder), PRIVATE_STEP, WHOLE)
+    # The table finds it as before, from another folder too.
+    begin(folder.parent / "second", a_table())
+    assert spent(folder.parent / "second") == [WHOLE]
+
+
+@pytest.mark.parametrize("how", ["missing", "cut", "all of the place"])
+def test_a_person_may_end_a_budget_whose_ledger_is_lost(how: str, folder: Path) -> None:
+    charge(context(folder), PRIVATE_STEP, WHOLE)
+    if how == "all of the place":
+        shutil.rmtree(tables_home())
+    else:
+        damage(folder, how)
+    with pytest.raises(BudgetError, match=r"counts as spent.*can end this table's budget"):
+        link_table(folder, a_table())
+    with pytest.raises(BudgetError, match="stays spent"):
+        new_ledger(folder, 0.2)
+    end_ledger(folder)
+    link_table(folder, a_table())
+    change_ledger(folder, lambda ledger: replace(ledger, epochs=("e0",)))
+    charge(context(folder), PRIVATE_STEP, WHOLE)
+    if how != "all of the place":
+        assert [(math.isnan(one.train), math.isnan(one.test)) for one in read_ledger(folder).ended] == [
+            (True, True)
+        ]
+
+
+def test_the_lock_of_a_dead_process_is_no_obstacle(folder: Path) -> None:
+    """The system takes it off; the file stays and means nothing."""
+    code = "import os; from clients.gate import budget\nbudget._locked().__enter__(); os.kill(os.getpid(), 9)"
+    done = subprocess.run([sys.executable, "-c", code], cwd=Path(__file__).parents[3], check=False)
+    assert done.returncode == -9
+    link_table(folder, a_table())
+    charge(context(folder), PRIVATE_STEP, 0.02)
 
 
 KILLED = """
@@ -159,7 +273,7 @@ import itertools, json, os, sys
 from pathlib import Path
 from clients.gate import budget
 from flower_pansvm.tasks.private_training import PRIVATE_STEP
-from tests.clients.gate.test_budget import context
+from tests.clients.gate.test_budget import a_table, begin, context
 
 def dying_after(steps):
     left = [steps]
@@ -176,7 +290,7 @@ def dying_after(steps):
 ended = 9
 for steps in itertools.takewhile(lambda _: ended, itertools.count()):
     folder = Path(sys.argv[1]) / str(steps)
-    budget.new_ledger(folder, 0.2)
+    begin(folder, a_table(seed=steps))
     child = os.fork()
     if child == 0:
         dying_after(steps)
@@ -250,7 +364,7 @@ class Disk:
         monkeypatch.setattr(Path, "replace", moved)
 
     def sync(self) -> None:
-        file = self.folder / budget.FILE
+        file = file_of(self.folder)
         self.synced, self.moves = {budget.FILE: file.stat().st_ino}, []
         # The inode of a file that is gone is given to another.
         self.contents = {inode: text for inode, text in self.contents.items() if inode == file.stat().st_ino}
@@ -263,22 +377,20 @@ class Disk:
 
 
 def test_whenever_the_power_fails_the_disk_shows_all_that_was_answered(
-    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    folder: Path,
 ) -> None:
     """Also of what was written and not synced, nothing or all may be there; the ledger is never damaged."""
-    disk = Disk(folder, monkeypatch)
-    for _ in range(3):
-        charge(context(folder), PRIVATE_STEP, 0.001)
-        disk.answers += 1
-        disk.note()
-    monkeypatch.undo()
-    left = tmp_path / "left"
-    left.mkdir()
+    with pytest.MonkeyPatch.context() as patch:
+        disk = Disk(folder, patch)
+        for _ in range(3):
+            charge(context(folder), PRIVATE_STEP, 0.001)
+            disk.answers += 1
+            disk.note()
     shown = set()
     for texts, answers in disk.after_each:
         for text in texts:
-            (left / budget.FILE).write_text(text)
-            charges = len(spent(left))
+            file_of(folder).write_text(text)
+            charges = len(spent(folder))
             assert charges in (answers, answers + 1)
             shown.add((answers, charges))
     # Before and after each of the writes, and between the two names of a file.

@@ -187,7 +187,7 @@ def request_without_inputs(task: Task) -> RecordDict:
     }
     records.put(content, "inputs", {})
     records.put(content, "sum", which)
-    zeros = PublicKeys(bytes(32), b"", b"")
+    zeros = PublicKeys(bytes(32), b"", b"", b"")
     records.write(content, "keys", AllKeys.of(dict.fromkeys(("east", "north", "south"), zeros)))
     return content
 

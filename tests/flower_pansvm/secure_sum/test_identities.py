@@ -12,7 +12,7 @@ from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum.identities import RunKeys, load_identity, read_roster, sign, verify
 from flower_pansvm.secure_sum.new_identity import create_identity, public_identity
 
-KEYS = RunKeys(run="r", site="a", public_key=bytes(range(32)), published=b"paillier key")
+KEYS = RunKeys(run="r", site="a", public_key=bytes(range(32)), published=b"paillier key", epochs=b"epoch")
 
 
 def write(path: Path, content: object) -> Path:
@@ -46,6 +46,8 @@ def test_an_identity_is_private_and_never_overwritten(tmp_path: Path) -> None:
         {"public_key": bytes(32)},
         {"published": b"another"},
         {"published": b""},
+        {"epochs": b"another"},
+        {"published": b"paillier keyepoch", "epochs": b""},
         {"public_key": bytes(range(31)), "published": b"\x1fpaillier key"},
     ],
     ids=str,

@@ -95,8 +95,8 @@ def test_fields_sums_and_words_on_the_wire() -> None:
 def test_the_signature_on_a_sites_keys() -> None:
     case = read("wire.json")["run_keys"]
     parts = (case["run"].encode(), case["site"].encode())
-    keys = (bytes.fromhex(case["public_key"]), bytes.fromhex(case["published"]))
-    signed = joined(b"flower-pansvm/1/run-keys", *parts, *keys)
+    keys = (bytes.fromhex(case[part]) for part in ("public_key", "published", "epochs"))
+    signed = joined(b"flower-pansvm/2/run-keys", *parts, *keys)
     assert signed.hex() == case["signed_bytes"]
     identity = Ed25519PublicKey.from_public_bytes(bytes.fromhex(case["identity_public"]))
     identity.verify(bytes.fromhex(case["signature"]), signed)

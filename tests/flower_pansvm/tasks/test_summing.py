@@ -12,11 +12,11 @@ from flower_pansvm import records
 from flower_pansvm.errors import SumError
 from flower_pansvm.tasks.summing import AllKeys, PublicKeys
 
-PARTS = st.builds(PublicKeys, *[st.binary(max_size=70)] * 3)
+PARTS = st.builds(PublicKeys, *[st.binary(max_size=70)] * 4)
 THREE = {
-    "a": PublicKeys(b"1" * 32, b"", b""),
-    "b": PublicKeys(b"2" * 32, b"p", b"s"),
-    "c": PublicKeys(b"", b"", b""),
+    "a": PublicKeys(b"1" * 32, b"", b"", b""),
+    "b": PublicKeys(b"2" * 32, b"p", b"e", b"s"),
+    "c": PublicKeys(b"", b"", b"", b""),
 }
 
 

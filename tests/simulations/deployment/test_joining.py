@@ -15,6 +15,8 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from clients.gate.budget import charge, read_ledger
+from clients.gate.epochs import enter_run
+from clients.gate.tables import tables_home
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
 from flower_pansvm.privacy.accountant import rho_of
@@ -37,7 +39,6 @@ SECRET = {
     "ca.key",
     "server.key",
     "node.toml",
-    "budget.json",
 }
 
 
@@ -70,11 +71,45 @@ def test_what_is_handed_over_holds_nothing_secret_and_secrets_are_their_owners(j
 def test_a_new_hospital_has_the_pins_that_are_recommended(study: Study) -> None:
     node = tomllib.loads((study.hospitals["north"] / "node.toml").read_text())
     assert node["aggregation"] == "k-secure"
-    assert (node["min-sites"], node["k"], node["colluders"]) == (3, 3, 1)
+    assert node["colluders"] == 1
     assert (node["epsilon"], node["delta"]) == (1.0, 1e-5)
+    assert not {"min-sites", "k"} & node.keys()  # they depend on how many take part
     # Without the key it gives differentially private answers only.
     assert not {"exact-sums", "extremes", "test-rows"} & node.keys()
     assert read_ledger(study.hospitals["north"] / "state").charges == ()
+
+
+@pytest.mark.parametrize(
+    ("hospitals", "min_sites", "k"), [(2, 3, 1), (3, 3, 2), (5, 5, 4), (33, 33, 32), (40, 40, 32)]
+)
+def test_by_accepting_a_hospital_insists_on_all_that_are_invited(
+    hospitals: int, min_sites: int, k: int, study: Study
+) -> None:
+    """Of two it has to be decided by a person: each learns the other's part."""
+    names = ["north", *(f"h{number}" for number in range(1, hospitals))]
+    found = [study.registrations()[0]]
+    for name in names[1:]:
+        folder = study.coordinator.folder.parent / name
+        found.append(make_hospital(folder, name, str(folder.parent / "hospital0.csv"))[1])
+    study.coordinator.invite(found, {"min-sites": 2}, study.schema)
+    study.accept("north")
+    node = tomllib.loads((study.hospitals["north"] / "node.toml").read_text())
+    assert (node["min-sites"], node["k"]) == (min_sites, k)
+
+
+def test_a_renewed_invitation_of_more_hospitals_raises_what_nobody_has_changed(joined: Study) -> None:
+    folders = joined.hospitals["north"], joined.hospitals["south"]
+    edit(folders[1] / "node.toml", "min-sites = 3", "min-sites = 2")
+    made = make_hospital(
+        joined.coordinator.folder.parent / "east", "east", str(folders[0].parent / "hospital0.csv")
+    )
+    joined.files["east"] = made[0]
+    joined.invite(renew=True)
+    for name in ("north", "south"):
+        joined.accept(name)
+    pins = [(node["min-sites"], node["k"]) for node in map(read_node_config, folders)]
+    assert pins == [(4, 3), (2, 3)]
+    assert all((folder / "node.toml").read_text().count("min-sites =") == 1 for folder in folders)
 
 
 def test_names_and_paths_with_odd_signs_reach_the_node_config(
@@ -208,7 +243,7 @@ def test_a_coordinator_that_tells_hospitals_different_rosters_is_found_by_the_co
 def test_another_coordinator_is_refused_once_one_is_known(joined: Study, tmp_path: Path) -> None:
     other = Coordinator.make(tmp_path / "mallory", "localhost:8443", 8443)
     made = other.invite(joined.registrations(), joined.settings, joined.schema)
-    with pytest.raises(SettingError, match="signed by another key"):
+    with pytest.raises(SettingError, match=r"signed by another key.*budget is one for all studies"):
         accept(joined.hospitals["north"], other.folder / "invitation.json", made.code)
 
 
@@ -268,11 +303,13 @@ BAD_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "renamed": (lambda own: edit(own / "node.toml", '"north"', '"nord"'), "'nord' is not among them"),
     "misspelt pin": (lambda own: edit(own / "node.toml", "min-sites", "min-site"), "unknown key 'min-site'.*min-sites"),
-    "no toml": (lambda own: edit(own / "node.toml", "k = 3", "k = "), r"node\.toml cannot be read"),
-    "a list": (lambda own: edit(own / "node.toml", "k = 3", "k = [3]"), "neither a text nor a number"),
+    "no toml": (lambda own: edit(own / "node.toml", "k = 2", "k = "), r"node\.toml cannot be read"),
+    "a list": (lambda own: edit(own / "node.toml", "k = 2", "k = [2]"), "neither a text nor a number"),
     "no node config": (lambda own: (own / "node.toml").unlink(), "is no hospital's folder"),
     "another sum": (lambda own: edit(own / "node.toml", "k-secure", "ring"), "refuses the aggregation 'k-secure'"),
-    "no budget": (lambda own: (own / "state" / "budget.json").unlink(), "budget"),
+    "no budget": (lambda own: (own / "state" / "table.json").unlink(), "belongs to no budget.*pansvm budget --new"),
+    "damaged budget": (lambda own: (own / "state" / "table.json").write_text("{}"), "damaged file 'table.json'"),
+    "open ledgers": (lambda own: tables_home().chmod(0o750), "chmod 700"),
     "no epsilon": (lambda own: edit(own / "node.toml", "epsilon", "# epsilon"), "has no budget"),
     "little epsilon": (lambda own: edit(own / "node.toml", "epsilon = 1.0", "epsilon = 0.5"), "allows 0.5 in all runs"),
     "open state": (lambda own: (own / "state").chmod(0o755), "open to other accounts"),
@@ -293,7 +330,7 @@ def test_rows_with_other_labels_are_counted_before_a_run_leaves_them_out(joined:
     table.write_text("\n".join([names, *relabelled[:3], *rows[3:]]) + "\n")
     assert (
         "; 3 of the rows are left out of every run, for their labels are not among 0, 1"
-        in list(check_hospital(joined.hospitals["north"]))[-1]
+        in list(check_hospital(joined.hospitals["north"]))[-2]
     )
     table.write_text("\n".join([names, *relabelled]) + "\n")
     with pytest.raises(
@@ -321,7 +358,6 @@ BAD_INITS: dict[str, tuple[dict[str, object], str]] = {
     "no table": ({"data": "no/such.csv"}, "There is no table"),
     "a folder": ({"data": "/"}, "There is no table"),
     "control character": ({"label": "a\x1b[2J"}, "holds a control character"),
-    "alone": ({"min_sites": 1}, "nothing to hide in"),
     "epsilon 0": ({"epsilon": 0.0}, "epsilon has to be"),
     "epsilon nan": ({"epsilon": float("nan")}, "epsilon has to be"),
     "epsilon large": ({"epsilon": 1e9}, "epsilon has to be"),
@@ -402,8 +438,26 @@ def test_a_budget_that_is_spent_in_part_is_told_and_no_reason_to_stay_away(joine
     """The machine may have been started again in the middle of a run."""
     folder = joined.hospitals["north"]
     assert not any("have spent" in line for line in check_hospital(folder))
-    charge(context_of(read_node_config(folder), {}), PRIVATE_BINS, rho_of(1.0, 1e-5) / 2)
+    context = context_of(read_node_config(folder), {})
+    enter_run(context)
+    charge(context, PRIVATE_BINS, rho_of(1.0, 1e-5) / 2)
     assert any("runs have spent a part already" in line for line in check_hospital(folder))
+
+
+def test_a_second_folder_is_told_what_is_left_of_its_tables_budget(joined: Study) -> None:
+    """A new study, from `pansvm hospital init` on."""
+    folder = joined.hospitals["north"]
+    list(check_hospital(folder))
+    context = context_of(read_node_config(folder), {})
+    enter_run(context)
+    charge(context, PRIVATE_BINS, rho_of(1.0, 1e-5) / 2)
+    second = folder.parent / "second"
+    joined.files["north"], _ = make_hospital(second, "north", str(folder.parent / "hospital0.csv"))
+    joined.invite(renew=True)
+    joined.hospitals["north"] = second
+    joined.accept("north")
+    assert any("runs have spent a part already" in line for line in check_hospital(second))
+    assert read_ledger(second / "state") == read_ledger(folder / "state")
 
 
 def test_two_hospitals_with_something_in_common_are_named(study: Study, tmp_path: Path) -> None:

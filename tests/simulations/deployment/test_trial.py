@@ -61,7 +61,9 @@ def cells_in(folder: Path, tables: list[Path]) -> set[str]:
 
 
 @pytest.mark.slow(minutes=3)
-def test_a_study_on_one_machine_leaves_a_model_and_a_report_and_no_process(tmp_path: Path) -> None:
+def test_a_study_on_one_machine_leaves_a_model_and_a_report_and_no_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Nine sums would take minutes; with steps=0 there are three."""
     folder = tmp_path / "study"
     command = [sys.executable, "-m", "simulations", "demo", "--out", str(folder), "--set", "steps=0"]
@@ -84,6 +86,7 @@ def test_a_study_on_one_machine_leaves_a_model_and_a_report_and_no_process(tmp_p
     kept = sorted(path for path in (folder / "coordinator").rglob("*") if path.suffix in (".db", ".sqlite"))
     assert kept, "the SuperLink's database was not looked at"
     for number in range(1, 5):
+        monkeypatch.setenv("XDG_STATE_HOME", str(folder / f"hospital-{number}"))
         assert read_ledger(folder / f"hospital-{number}" / "state").spent("train") > 0
         log = (folder / f"hospital-{number}.log").read_text()
         assert "asked for private_moments" in log

@@ -1,0 +1,203 @@
+"""Which of the account's ledgers belongs to a table: told by its rows, whatever file or folder they come from.
+
+All ledgers are in one place of the account, a folder each: what was spent (:mod:`clients.gate.budget`), and the
+smallest digests of the rows. The digest of a cell is AES-256 of its column's name and of its number in single
+precision. That of a row is the sum over some columns: all; each one, two and three of the seven columns with the most
+values; each one, two and three of four groups of columns. So rows may be sorted otherwise, added, removed or corrected,
+and columns be added, removed, renamed or computed otherwise, as long as some of these are left in which nearly all rows
+differ. What it does not notice: a table in which nearly all columns have other names or cells, less than a thirtieth of
+a large table, and a table under another account. Where all rows look alike, other patients' tables count as it.
+
+The key is a file beside the ledgers. Without it a digest tells nothing. Whoever has both can try guesses: whether a few
+cells that they can write down are in a row. So the place is for the account alone, as the table is.
+"""
+
+import hmac
+import os
+import secrets
+from collections.abc import Iterable
+from itertools import chain, combinations
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
+from numpy.typing import NDArray
+
+from clients.gate.state_folder import is_private, read_checked, replace_file, write_checked
+from clients.table.table import Table
+from flower_pansvm.errors import BudgetError
+
+Digests = NDArray[np.uint64]
+Counts = NDArray[Any]  # of rows
+Sketch = dict[
+    str, Digests
+]  # of some columns, digests of whose names stand in order: the smallest digests, in order
+
+KEY_FILE, ROWS_FILE = "key", "rows.json"
+WHOLE, PARTS = "whole", "parts"  # the sketches of all columns that a table has had, and those of some of them
+VARIED, SMALLEST, BLOCK_ROWS = 7, 256, 2**16
+
+SHARE, FEWEST = 0.25, 8
+"""How much of the smaller one, and how many digests, two tables have in common at the least to count as one."""
+
+ONCE = 0.97
+"""Share of the digests that only one row has, at the least: by fewer, rows of other patients would be found, too."""
+
+
+def tables_home() -> Path:
+    """Return the place of this account's ledgers, made if it is not there; BudgetError if it cannot be used."""
+    state = Path(os.path.expanduser(os.environ.get("XDG_STATE_HOME") or "~/.local/state"))
+    home = state / "pansvm" / "tables"
+    try:
+        home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        usable = is_private(home) and os.access(home, os.W_OK)
+    except OSError:
+        usable = False
+    if not usable:
+        raise BudgetError(
+            "The place of the ledgers, pansvm/tables in the account's state folder, cannot be used. It has to belong "
+            "to the SuperNode's account and be closed to others (chmod 700), and the SuperNode has to be allowed to "
+            "write there (systemd: ReadWritePaths).",
+            detail=f"It is {home}.",
+        )
+    return home
+
+
+class KnownTables:
+    """The account's ledgers, to compare one table with. Whoever looks at rows holds the lock of the place.
+
+    Parameters
+    ----------
+    home : Path
+        What :func:`tables_home` returns.
+    table : Table
+        The table.
+
+    Attributes
+    ----------
+    columns : tuple of str
+        Digests of the names of its columns.
+
+    Raises
+    ------
+    BudgetError
+        If the key is lost or damaged; later, if the digests of a ledger's rows are: it may be the one of this table.
+    """
+
+    def __init__(self, home: Path, table: Table) -> None:
+        self._home, self._X = home, table.X
+        file = home / KEY_FILE
+        if not file.exists() and not any(home.glob(f"*/{ROWS_FILE}")):
+            replace_file(file, secrets.token_hex(32))
+        try:
+            key = bytes.fromhex(file.read_text(encoding="utf-8"))
+            # Equal cells have equal digests, and that is wanted here: each block is for itself.
+            self._cipher = Cipher(algorithms.AES256(key), modes.ECB())
+        except (OSError, ValueError):
+            raise _damaged(file) from None
+        self.columns = tuple(hmac.digest(key, name.encode(), "sha256")[:8].hex() for name in table.columns)
+        self._sketch: Sketch = {}
+        self._telling: set[str] = set()
+
+    def alike(self) -> list[str]:
+        """Return the names of the ledgers whose table has a noticeable share of its rows in common with this one."""
+        known = {folder.name: _read(folder) for folder in sorted(self._home.glob("[0-9a-f]*/"))}
+        self._look(some for ledger in known.values() for sketches in ledger.values() for some in sketches)
+        return [name for name, ledger in known.items() if self._is_alike(ledger)]
+
+    def add(self, folder: Path) -> None:
+        """Add the rows to those that a ledger is found by: all that its table ever had."""
+        known = _read(folder) if (folder / ROWS_FILE).exists() else {WHOLE: {}, PARTS: {}}
+        whole = " ".join(sorted(self.columns))
+        if whole not in known[WHOLE]:
+            known[WHOLE][whole] = np.empty(0, np.uint64)
+            known[PARTS] = dict.fromkeys(self._parts(), np.empty(0, np.uint64)) | known[PARTS]
+        lists: dict[str, dict[str, list[int]]] = {WHOLE: {}, PARTS: {}}
+        for kind, sketches in known.items():
+            self._look(sketches)
+            for some, before in sketches.items():
+                if kind == WHOLE or some in self._telling or some not in self._sketch:
+                    lists[kind][some] = np.union1d(before, self._sketch.get(some, before))[:SMALLEST].tolist()
+        write_checked(folder / ROWS_FILE, lists)
+
+    def _parts(self) -> list[str]:
+        """Return of which columns there is a sketch besides that of all."""
+        values = [len(np.unique(column)) for column in self._X[:BLOCK_ROWS].T]
+        varied = [[self.columns[index]] for index in np.argsort(values)[::-1][:VARIED]]
+        quarters = [[tag for tag in self.columns if int(tag, 16) % 4 == rest] for rest in range(4)]
+        some = (
+            one for units in (varied, quarters) for size in (1, 2, 3) for one in combinations(units, size)
+        )
+        return [" ".join(sorted(chain(*one))) for one in some if any(one)]
+
+    def _is_alike(self, known: dict[str, Sketch]) -> bool:
+        """Tell whether a ledger is this table's, by all columns or by some in which hardly two rows are equal."""
+        both = known[WHOLE] | {some: one for some, one in known[PARTS].items() if some in self._telling}
+        return any(
+            _share(self._sketch[some], one) >= SHARE for some, one in both.items() if some in self._sketch
+        )
+
+    def _look(self, wanted: Iterable[str]) -> None:
+        """Make the sketches of some columns each, if the table has them and they are not made yet."""
+        place = {tag: index for index, tag in enumerate(self.columns)}
+        new = {some: some.split() for some in wanted if some not in self._sketch}
+        new = {some: tags for some, tags in new.items() if place.keys() >= set(tags)}
+        found = {some: (np.empty(0, np.uint64), np.empty(0)) for some in new}
+        for start in range(0, len(self._X) if new else 0, BLOCK_ROWS):
+            block = self._X[start : start + BLOCK_ROWS]
+            of = {tag: self._digests(tag, block[:, place[tag]]) for tag in set().union(*new.values())}
+            found = {
+                some: _smallest(*found[some], np.add.reduce([of[tag] for tag in tags]))
+                for some, tags in new.items()
+            }
+        self._telling |= {
+            some for some, (one, counts) in found.items() if np.count_nonzero(counts == 1) >= ONCE * len(one)
+        }
+        self._sketch |= {some: one for some, (one, _) in found.items()}
+
+    def _digests(self, tag: str, cells: NDArray[np.float64]) -> Digests:
+        """Return the digests of some cells of a column, shape (rows,)."""
+        blocks = np.empty((len(cells), 2), "<u8")
+        with np.errstate(over="ignore"):
+            # One way to write a zero, and one for a missing cell.
+            single = np.where(np.isnan(cells), np.nan, cells + 0.0).astype("<f4")
+        blocks[:, 0], blocks[:, 1] = single.view("<u4"), int(tag, 16)
+        return np.frombuffer(self._cipher.encryptor().update(blocks.tobytes()), "<u8")[::2]
+
+
+def _smallest(digests: Digests, counts: Counts, more: Digests) -> tuple[Digests, Counts]:
+    """Return the smallest digests after more rows, in order, and how many rows have each."""
+    if len(digests) == SMALLEST:
+        more = more[more <= digests[-1]]
+    found, place = np.unique(np.concatenate([digests, more]), return_inverse=True)
+    rows = np.bincount(place, np.concatenate([counts, np.ones(len(more))]), len(found))
+    return found[:SMALLEST], rows[:SMALLEST]
+
+
+def _share(own: Digests, known: Digests) -> float:
+    """Return which share of the smaller one of two tables is in the other one, as far as both sketches reach."""
+    limit = min((one[-1] for one in (own, known) if len(one) == SMALLEST), default=np.uint64(2**64 - 1))
+    both = np.count_nonzero(np.isin(own, known))
+    fewer = min(np.count_nonzero(one <= limit) for one in (own, known))
+    return both / fewer if both >= FEWEST else 0.0
+
+
+def _read(folder: Path) -> dict[str, Sketch]:
+    """Return the sketches of a ledger's rows."""
+    try:
+        content = read_checked(folder / ROWS_FILE)
+    except (OSError, ValueError):
+        raise _damaged(folder / ROWS_FILE) from None
+    return {
+        kind: {some: np.array(one, np.uint64) for some, one in sketches.items()}
+        for kind, sketches in content.items()
+    }
+
+
+def _damaged(file: Path) -> BudgetError:
+    return BudgetError(
+        "A file by which the account's ledgers are found is lost or damaged, so that it is not known what was spent of "
+        "this table. Put it back from a backup, with all of pansvm/tables.",
+        detail=f"The file is {file}.",
+    )

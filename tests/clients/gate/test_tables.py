@@ -1,0 +1,239 @@
+"""A table's ledger is found by its rows: by whatever an operator exports again, and by no other patients' rows."""
+
+import json
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from clients.gate.budget import Charge, change_ledger, end_ledger, link_table, new_ledger, read_ledger
+from clients.gate.state_folder import read_checked
+from clients.gate.tables import KEY_FILE, ROWS_FILE, SMALLEST, KnownTables, tables_home
+from clients.table.table import Table
+from flower_pansvm.errors import BudgetError
+
+NAMES = ("age", "dose", "pulse", "sex", "height", "sugar")
+
+
+def patients(seed: int = 0, rows: int = 200) -> Table:
+    """Make a table of plausible cells, with a missing one and a zero."""
+    draw = np.random.default_rng(seed)
+    X = np.column_stack(
+        [
+            draw.integers(20, 90, rows),
+            draw.normal(size=rows).round(2),
+            draw.integers(50, 120, rows),
+            draw.integers(0, 2, rows),
+            draw.normal(170, 10, rows).round(1),
+            draw.gamma(4, 1.5, rows).round(1),
+        ]
+    ).astype(np.float64)
+    X[0, 1], X[1, 1] = np.nan, 0.0
+    return Table(NAMES, X, None)
+
+
+def columns(table: Table, *names: str) -> Table:
+    return Table(names, table.X[:, [table.columns.index(name) for name in names]], None)
+
+
+def with_column(table: Table, name: str, cells: np.ndarray) -> Table:
+    return Table((*table.columns, name), np.column_stack([table.X, cells]), None)
+
+
+def with_cells(table: Table, change: Callable[[np.ndarray], object]) -> Table:
+    X = table.X.copy()
+    change(X)
+    return replace(table, cells=X)
+
+
+def corrected(X: np.ndarray) -> None:
+    X[5, 0] += 1
+
+
+def in_other_units(X: np.ndarray) -> None:
+    X[:, 5] *= 18.0182
+
+
+def nothing_else(X: np.ndarray) -> None:
+    X[1, 1] = -0.0
+
+
+ORDER = np.random.default_rng(9).permutation(200)
+AGAIN: dict[str, Callable[[Table], Table]] = {
+    "as it was": lambda table: table,
+    "rows in another order": lambda table: replace(table, cells=table.X[ORDER]),
+    "rows added": lambda table: replace(table, cells=np.vstack([table.X, patients(7, 40).X])),
+    "three times as many rows": lambda table: replace(table, cells=np.vstack([table.X, patients(7, 400).X])),
+    "rows twice": lambda table: replace(table, cells=np.vstack([table.X, table.X])),
+    "half of the rows": lambda table: replace(table, cells=table.X[ORDER[:100]]),
+    "a cell corrected": lambda table: with_cells(table, corrected),
+    "a minus before a zero": lambda table: with_cells(table, nothing_else),
+    "in single precision": lambda table: replace(table, cells=table.X.astype(np.float32).astype(np.float64)),
+    "a column in other units": lambda table: with_cells(table, in_other_units),
+    "columns in another order": lambda table: columns(table, *reversed(NAMES)),
+    "a column added": lambda table: with_column(table, "bmi", np.arange(200) / 7),
+    "the columns of a study": lambda table: columns(table, "age", "pulse", "sex", "height"),
+    "a column renamed": lambda table: replace(table, columns=("years", *NAMES[1:])),
+}
+
+
+def begin(folder: Path, table: Table) -> None:
+    new_ledger(folder, 0.2)
+    link_table(folder, table)
+
+
+def ledgers() -> list[Path]:
+    return sorted(tables_home().glob("*/"))
+
+
+@pytest.fixture
+def state(tmp_path: Path) -> Path:
+    begin(tmp_path / "state", patients())
+    return tmp_path / "state"
+
+
+@pytest.mark.parametrize("how", AGAIN)
+def test_a_second_folder_finds_the_ledger_of_a_table_that_was_exported_again(how: str, state: Path) -> None:
+    """It shares it, or is refused where rows would change sides; and there is no new budget."""
+    spent = Charge("1", "", "private_step", "train", 0.1)
+    change_ledger(state, lambda ledger: replace(ledger, charges=(spent,)))
+    table = AGAIN[how](patients())
+    new_ledger(state.parent / "second", 0.2)
+    if set(table.columns) >= set(NAMES):
+        assert link_table(state.parent / "second", table).charges == (spent,)
+        assert read_ledger(state.parent / "second") == read_ledger(state)
+    else:
+        with pytest.raises(BudgetError, match="lacks columns"):
+            link_table(state.parent / "second", table)
+    assert len(ledgers()) == 1
+
+
+def test_after_a_person_has_ended_the_budget_columns_may_be_missing(state: Path) -> None:
+    spent = Charge("1", "", "private_step", "train", 0.1)
+    change_ledger(state, lambda ledger: replace(ledger, charges=(spent,)))
+    fewer = columns(patients(), "age", "pulse", "sex", "height")
+    with pytest.raises(BudgetError, match="lacks columns"):
+        link_table(state, fewer)
+    end_ledger(state)
+    assert len(link_table(state, fewer).columns) == 4
+
+
+def test_a_table_that_grows_is_the_same_in_all_steps(state: Path) -> None:
+    """Also when no row of the first export is left."""
+    rows = np.vstack([patients(seed).X for seed in range(4)])
+    for start in range(0, 700, 100):
+        link_table(state, replace(patients(), cells=rows[start : start + 200]))
+    begin(state.parent / "second", patients())
+    begin(state.parent / "third", replace(patients(), cells=rows[-200:]))
+    assert len(ledgers()) == 1
+
+
+@pytest.mark.parametrize("rows", [200, 20 * SMALLEST])
+def test_other_patients_have_a_ledger_of_their_own(rows: int, state: Path) -> None:
+    for seed in range(1, 6):
+        begin(state.parent / str(seed), patients(seed, rows))
+        begin(state.parent / f"{seed} again", columns(patients(seed, rows), *NAMES[1:], NAMES[0]))
+    assert len(ledgers()) == 6
+
+
+def test_of_a_large_table_a_tenth_is_found(tmp_path: Path) -> None:
+    """And more rows than are kept of it take part in the comparison."""
+    table = patients(rows=40 * SMALLEST)
+    begin(tmp_path / "state", table)
+    begin(tmp_path / "part", replace(table, cells=table.X[7::10]))
+    assert len(ledgers()) == 1
+    begin(tmp_path / "other", patients(3, rows=1000))
+    assert len(ledgers()) == 2
+
+
+def test_tables_of_few_different_rows_count_as_one_and_that_is_the_safe_side(tmp_path: Path) -> None:
+    draw = np.random.default_rng(0)
+    for name in ("one", "other"):
+        begin(tmp_path / name, Table(("a", "b", "c"), draw.integers(0, 2, (100, 3)).astype(float), None))
+    assert len(ledgers()) == 1
+
+
+def test_a_table_of_no_rows_is_nobodys(tmp_path: Path) -> None:
+    begin(tmp_path / "one", patients(rows=5))
+    begin(tmp_path / "none", replace(patients(), cells=np.empty((0, 6))))
+    assert len(ledgers()) == 2
+
+
+def test_a_folder_of_one_table_is_not_used_for_another(state: Path) -> None:
+    with pytest.raises(BudgetError, match="another state folder"):
+        link_table(state, patients(1))
+    assert len(ledgers()) == 1
+
+
+def test_a_table_that_joins_two_is_refused(state: Path) -> None:
+    begin(state.parent / "other", patients(1))
+    both = replace(patients(), cells=np.vstack([patients().X, patients(1).X]))
+    for folder in (state, state.parent / "new"):
+        if folder != state:
+            new_ledger(folder, 0.2)
+        with pytest.raises(BudgetError, match="one of these tables at a time"):
+            link_table(folder, both)
+
+
+def test_nothing_of_the_table_can_be_read_in_the_place(state: Path) -> None:
+    """No name and no number; and by another key other digests."""
+    text = " ".join(file.read_text() for file in tables_home().rglob("*") if file.is_file())
+    assert not any(name in text for name in NAMES)
+    own, other = ledgers()[0], tables_home().with_name("other")
+    other.mkdir()
+    found = KnownTables(other, patients())
+    found.add(other)
+    assert set(found.columns).isdisjoint(KnownTables(tables_home(), patients()).columns)
+    here, there = (
+        {
+            digest
+            for kind in read_checked(folder / ROWS_FILE).values()
+            for one in kind.values()
+            for digest in one
+        }
+        for folder in (own, other)
+    )
+    assert len(here) > 200
+    assert not here & there
+
+
+@pytest.mark.parametrize("file", [KEY_FILE, ROWS_FILE])
+@pytest.mark.parametrize("content", [None, "", "{}", "zz", "7b7d\n[]"])
+def test_without_the_digests_no_table_has_a_budget(file: str, content: str | None, state: Path) -> None:
+    """The ledger that cannot be compared may be that of the table, also where the folder is new."""
+    path = tables_home() / file if file == KEY_FILE else ledgers()[0] / file
+    if content is None:
+        path.unlink()
+    else:
+        path.write_text(content)
+    new_ledger(state.parent / "new", 0.2)
+    for folder in (state, state.parent / "new"):
+        with pytest.raises(BudgetError, match="Put it back from a backup"):
+            link_table(folder, patients())
+    assert len(ledgers()) == 1
+
+
+def test_a_bit_that_changed_in_the_digests_is_noticed(state: Path) -> None:
+    path = ledgers()[0] / ROWS_FILE
+    checksum, text = path.read_text().splitlines()
+    content = json.loads(text)
+    content["whole"] = {}
+    path.write_text(f"{checksum}\n{json.dumps(content, sort_keys=True)}\n")
+    with pytest.raises(BudgetError, match="Put it back from a backup"):
+        link_table(state, patients())
+
+
+def test_a_process_that_dies_while_it_begins_leaves_nothing_that_counts(
+    state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    new_ledger(state.parent / "other", 0.2)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(OSError(28, os.strerror(28))))
+        with pytest.raises(OSError, match="No space"):
+            link_table(state.parent / "other", patients(1))
+    assert read_ledger(state.parent / "other").key == ""
+    link_table(state.parent / "other", patients(1))
+    assert len(sorted(tables_home().glob("[0-9a-f]*/"))) == 2

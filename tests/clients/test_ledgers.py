@@ -1,0 +1,375 @@
+"""One table in several folders, studies, machines and backups: one budget, or a refusal that says what to do."""
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from flwr.app import Context, Message, RecordDict
+
+from clients.app import app
+from clients.gate import budget, lasting_split
+from clients.gate.budget import EPOCH, end_ledger, link_table, new_ledger, read_ledger
+from clients.gate.epochs import HEARD_FILE, enter_run, hear
+from clients.gate.tables import tables_home
+from clients.site import Site
+from clients.table.reading import read_table
+from flower_pansvm import records
+from flower_pansvm.errors import BudgetError, SumError
+from flower_pansvm.secure_sum.new_identity import create_identity
+from flower_pansvm.tasks.joining import JoinQuestion
+from flower_pansvm.tasks.summing import EPOCH_BYTES, AllKeys
+from flower_pansvm.terms import Scalar
+from simulations.engines.in_process import InProcessGrid
+from strategies.dp_svm import DpSvm
+from strategies.settings import make_settings
+
+NAMES = ("hospital0", "hospital1", "hospital2")
+
+
+@dataclass
+class Hospitals:
+    """Three hospitals of one machine, with identities, a roster and a budget each."""
+
+    folder: Path
+    nodes: list[dict[str, Scalar]]
+    runs: int = 0
+
+    @property
+    def state(self) -> Path:
+        """State folder of the first one."""
+        return Path(str(self.nodes[0]["state"]))
+
+    def train(self, meddle: Callable[[Message], None] = lambda _: None) -> InProcessGrid:
+        """Have a coordinator spend a tenth of the budget in one run, perhaps after changing what it hands out."""
+        self.runs += 1
+        settings = make_settings(
+            strategy="dp-svm", sites=3, epsilon=0.3, steps=0, schema=str(self.folder / "schema.toml")
+        )
+        grid = InProcessGrid(app, self.nodes, settings.to_config(), self.runs)
+        answer = grid._answer
+
+        def meddled(number: str, message: Message) -> Message:
+            meddle(message)
+            return answer(number, message)
+
+        grid._answer = meddled  # type: ignore[method-assign]
+        self.grid = grid
+        DpSvm(settings).start(grid)
+        return grid
+
+    def second_folder(self) -> None:
+        """Make another state folder and another identity for the first hospital: `pansvm hospital init` once more."""
+        new = self.folder / f"second state {self.runs}"
+        new_ledger(new, 0.2)
+        self.nodes[0] |= {"state": str(new), "identity": str(self.folder / f"second {self.runs}.pem")}
+        public = create_identity(Path(str(self.nodes[0]["identity"])))
+        roster = self.folder / "roster.json"
+        lines = roster.read_text().splitlines()
+        roster.write_text(
+            "\n".join(f'"hospital0": "{public}",' if "hospital0" in one else one for one in lines)
+        )
+
+    def save(self, name: str) -> None:
+        """Copy what the first hospital keeps: its state folder and its table's ledger."""
+        shutil.copytree(self.state, self.folder / name / "state")
+        shutil.copytree(self.ledger, self.folder / name / "ledger")
+
+    def restore(self, name: str, *, state: bool = True) -> None:
+        """Put back a copy: an older backup, or what another machine has."""
+        places = {"ledger": self.ledger, **({"state": self.state} if state else {})}
+        for part, place in places.items():
+            shutil.rmtree(place)
+            shutil.copytree(self.folder / name / part, place)
+
+    @property
+    def ledger(self) -> Path:
+        return tables_home() / budget._read_link(self.state).table
+
+    def private_answers(self) -> int:
+        """Return how many private answers of the first hospital have left in the last run."""
+        return sum(
+            reply.has_content() and "private" in reply.metadata.message_type
+            for reply in self.grid.replies
+            if reply.metadata.src_node_id == 2
+        )
+
+
+@pytest.fixture
+def hospitals(tmp_path: Path) -> Hospitals:
+    draw, lines, nodes = np.random.default_rng(0), [], []
+    (tmp_path / "schema.toml").write_text(
+        "classes = [0, 1]\ncolumns.age.range = [0, 99]\ncolumns.dose.range = [-4, 4]\n"
+    )
+    for name in NAMES:
+        frame = pd.DataFrame({"age": draw.integers(20, 90, 600), "dose": draw.normal(size=600).round(3)})
+        frame.assign(label=(frame["dose"] > 0).astype(int)).to_csv(tmp_path / f"{name}.csv", index=False)
+        lines.append(f'"{name}": "{create_identity(tmp_path / f"{name}.pem")}"')
+        new_ledger(tmp_path / f"state {name}", 0.2)
+        nodes.append(
+            {
+                **{
+                    "name": name,
+                    "data": str(tmp_path / f"{name}.csv"),
+                    "state": str(tmp_path / f"state {name}"),
+                },
+                **{"identity": str(tmp_path / f"{name}.pem"), "roster": str(tmp_path / "roster.json")},
+                **{"epsilon": 1.0, "delta": 1e-5, "min-cluster": 2, "schema": str(tmp_path / "schema.toml")},
+            }
+        )
+    (tmp_path / "roster.json").write_text("{\n" + ",\n".join(lines) + "\n}")
+    return Hospitals(tmp_path, nodes)
+
+
+@pytest.mark.slow
+def test_a_second_folder_on_the_table_shares_budget_and_split(
+    hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kept, real = [], lasting_split._kept
+
+    def spy(*arguments: object) -> object:
+        kept.append(real(*arguments))  # type: ignore[arg-type]
+        return kept[-1]
+
+    monkeypatch.setattr(lasting_split, "_kept", spy)
+    first = hospitals.state
+    hospitals.train()
+    spent = read_ledger(first).spent("train")
+    for _ in range(2):
+        hospitals.second_folder()
+        hospitals.train()
+    assert read_ledger(hospitals.state).spent("train") == pytest.approx(3 * spent)
+    assert read_ledger(first) == read_ledger(hospitals.state)
+    assert len(sorted(tables_home().glob("*/"))) == 3
+    assert all(any(np.array_equal(one, other) for other in kept[:3]) for one in kept)
+    hospitals.nodes[0]["epsilon"] = 0.5
+    hospitals.second_folder()
+    with pytest.raises(BudgetError, match="not enough is left"):
+        hospitals.train()
+    assert hospitals.private_answers() == 0
+
+
+@pytest.mark.slow
+def test_a_second_folder_with_another_share_for_evaluation_is_refused(hospitals: Hospitals) -> None:
+    hospitals.train()
+    hospitals.second_folder()
+    new_ledger(hospitals.state, 0.3)
+    with pytest.raises(BudgetError, match=r"keeps 0\.2 of the rows.*--test-fraction 0\.2"):
+        hospitals.train()
+
+
+def test_a_column_that_is_added_moves_no_row_to_the_other_side(hospitals: Hospitals) -> None:
+    """The columns of the schema decide what a run sees; here the hospital has none of its own."""
+    table = read_table(Path(str(hospitals.nodes[0]["data"])))
+    link_table(hospitals.state, table)
+    ledger = read_ledger(hospitals.state)
+    wider = replace(
+        table,
+        columns=("new", *table.columns),
+        cells=np.column_stack([np.arange(len(table.X)), table.X]),
+    )
+    assert link_table(hospitals.state, wider) == ledger
+    before, after = (lasting_split._kept(one, ledger) for one in (table, wider))
+    assert np.array_equal(before, after)
+    assert 0.1 < before.mean() < 0.3
+
+
+@pytest.mark.parametrize("state", [True, False], ids=["all", "only the ledgers"])
+@pytest.mark.slow
+def test_an_older_backup_counts_as_spent(state: bool, hospitals: Hospitals) -> None:
+    hospitals.train()
+    hospitals.save("backup")
+    hospitals.train()
+    hospitals.save("latest")
+    hospitals.restore("backup", state=state)
+    charges = read_ledger(hospitals.state).charges
+    # Also when it is tried again, and its number of runs has caught up.
+    for _ in range(3):
+        with pytest.raises(BudgetError, match=r"ledger is behind.*Put back the latest one"):
+            hospitals.train()
+        assert hospitals.private_answers() == 0
+    assert read_ledger(hospitals.state).charges == charges
+    hospitals.restore("latest", state=state)
+    hospitals.train()
+    assert hospitals.private_answers() > 0
+
+
+@pytest.mark.slow
+def test_a_person_may_go_on_from_an_older_backup_by_ending_the_budget(hospitals: Hospitals) -> None:
+    hospitals.train()
+    hospitals.save("backup")
+    hospitals.train()
+    hospitals.restore("backup")
+    with pytest.raises(BudgetError, match="can end this table's budget"):
+        hospitals.train()
+    end_ledger(hospitals.state)
+    hospitals.train()
+    assert hospitals.private_answers() > 0
+    assert len(read_ledger(hospitals.state).ended) == 1
+
+
+@pytest.mark.slow
+def test_of_two_machines_with_one_identity_the_one_that_lags_is_refused(hospitals: Hospitals) -> None:
+    hospitals.train()
+    hospitals.save("second machine")
+    hospitals.train()
+    hospitals.save("first machine")
+    hospitals.restore("second machine")
+    with pytest.raises(BudgetError, match="another machine uses a copy"):
+        hospitals.train()
+    assert hospitals.private_answers() == 0
+    hospitals.restore("first machine")
+    hospitals.train()
+    assert hospitals.private_answers() > 0
+
+
+@pytest.mark.slow
+def test_a_copied_folder_without_the_ledgers_counts_as_spent(hospitals: Hospitals) -> None:
+    hospitals.train()
+    shutil.rmtree(tables_home())
+    with pytest.raises(BudgetError, match="is missing, so it counts as spent"):
+        hospitals.train()
+    assert hospitals.private_answers() == 0
+
+
+@pytest.mark.slow
+def test_a_state_folder_is_not_used_for_another_table(hospitals: Hospitals) -> None:
+    hospitals.train()
+    frame = pd.read_csv(str(hospitals.nodes[0]["data"]))
+    frame.assign(dose=np.random.default_rng(5).normal(size=600)).to_csv(
+        hospitals.nodes[0]["data"], index=False
+    )
+    with pytest.raises(BudgetError, match="another state folder"):
+        hospitals.train()
+
+
+@pytest.mark.slow
+def test_a_coordinator_cannot_change_what_hospitals_have_heard(hospitals: Hospitals) -> None:
+    hospitals.train()
+    hospitals.save("backup")
+    hospitals.train()
+    hospitals.restore("backup")
+
+    def strip(message: Message) -> None:
+        if message.metadata.dst_node_id == 2 and records.has(message.content, "keys"):
+            public = records.read(message.content, "keys", AllKeys).by_site()
+            short = {name: replace(keys, epochs=keys.epochs[:EPOCH_BYTES]) for name, keys in public.items()}
+            records.write(message.content, "keys", AllKeys.of(short))
+
+    with pytest.raises(SumError, match="not signed by the identity"):
+        hospitals.train(strip)
+    assert hospitals.private_answers() == 0
+
+
+@pytest.mark.slow
+def test_a_run_that_was_not_to_be_private_has_no_private_answers(hospitals: Hospitals) -> None:
+    """A coordinator that has a hospital join for exact sums would spare it the epochs."""
+    for node in hospitals.nodes:
+        node["exact-sums"] = "agreed"
+
+    def other_promise(message: Message) -> None:
+        if message.metadata.message_type == "query.join":
+            question = records.read(message.content, "inputs", JoinQuestion)
+            records.write(message.content, "inputs", replace(question, promise="defended"))
+
+    with pytest.raises(BudgetError, match="has not joined this run with the ledger"):
+        hospitals.train(other_promise)
+    assert hospitals.private_answers() == 0
+
+
+# What they tell each other
+
+
+def context(hospitals: Hospitals, number: int = 0, run: int = 1) -> Context:
+    return Context(run, 7, dict(hospitals.nodes[number]), RecordDict(), make_settings().to_config())
+
+
+@pytest.fixture
+def linked(hospitals: Hospitals) -> Hospitals:
+    for node in hospitals.nodes:
+        link_table(Path(str(node["state"])), read_table(Path(str(node["data"]))))
+    return hospitals
+
+
+def test_what_is_published_depends_on_no_row(linked: Hospitals) -> None:
+    """The number of runs that a ledger has had is the only thing that it tells."""
+    first = enter_run(context(linked))
+    assert len(first) == EPOCH_BYTES
+    assert int.from_bytes(first[:8], "big") == 1
+    published = {"hospital0": first, "hospital1": enter_run(context(linked, 1)), "hospital2": b""}
+    state = context(linked)
+    records.put(state.state, EPOCH, {EPOCH: first.hex()})
+    hear(state, published)
+    again = enter_run(context(linked))
+    assert int.from_bytes(again[:8], "big") == 2
+    # Its own last one, and that of the one it has met.
+    assert again[EPOCH_BYTES:] == first + published["hospital1"]
+
+
+def test_what_a_coordinator_hands_out_again_is_not_taken_for_the_latest(linked: Hospitals) -> None:
+    old, new = (enter_run(context(linked, 1)) for _ in range(2))
+    own = enter_run(here := context(linked))
+    for published in (new, old):
+        hear(here, {"hospital0": own, "hospital1": published})
+    assert enter_run(context(linked))[2 * EPOCH_BYTES :] == new[:EPOCH_BYTES]
+
+
+def test_nobody_can_make_up_an_epoch_of_another_hospital(linked: Hospitals) -> None:
+    own = enter_run(here := context(linked))
+    made_up = (
+        own[:8] + bytes(24),
+        bytes(32),
+        own[:31] + bytes([own[31] ^ 1]),
+        own[:20],
+        enter_run(context(linked, 2)),
+    )
+    peer = enter_run(context(linked, 1))
+    hear(here, {"hospital0": own, "hospital1": peer + b"".join(made_up)})
+    assert read_ledger(linked.state).missed == ()
+
+
+def test_a_peer_cannot_spoil_what_a_hospital_has_heard_of_others(linked: Hospitals) -> None:
+    """By an epoch of another length, behind which nothing could be told apart."""
+    own, peer = enter_run(here := context(linked)), enter_run(context(linked, 2))
+    for bad in (b"\xff" * 9, b"\xff" * 31, b""):
+        hear(here, {"hospital0": own, "hospital1": bad, "hospital2": peer})
+    assert enter_run(context(linked))[EPOCH_BYTES:] == own + peer
+
+
+def test_of_two_copies_that_both_went_on_each_learns_of_the_other(linked: Hospitals) -> None:
+    """The second one has had more runs, with other hospitals: a count alone would not tell."""
+    enter_run(context(linked))
+    linked.save("second")
+    here, there = context(linked), context(linked, 1)
+    own, peer = enter_run(here), enter_run(there)
+    hear(there, {"hospital0": own, "hospital1": peer})
+    linked.restore("second")
+    for _ in range(3):
+        own = enter_run(here)
+    with pytest.raises(BudgetError, match="another machine uses a copy"):
+        hear(here, {"hospital0": own, "hospital1": enter_run(context(linked, 1))})
+    assert len(read_ledger(linked.state).missed) == 1
+    with pytest.raises(BudgetError, match="counts as spent"):
+        enter_run(context(linked))
+
+
+@pytest.mark.parametrize("content", [None, "", "[]", "{}", "x\n{}"])
+def test_who_has_lost_what_it_heard_hears_it_anew(content: str | None, linked: Hospitals) -> None:
+    own, peer = enter_run(here := context(linked)), enter_run(context(linked, 1))
+    hear(here, {"hospital0": own, "hospital1": peer})
+    file = linked.state / HEARD_FILE
+    if content is None:
+        file.unlink()
+    else:
+        file.write_text(content)
+    assert len(enter_run(context(linked))) == EPOCH_BYTES
+    hear(here, {"hospital0": own, "hospital1": peer})
+    assert len(enter_run(context(linked))) == 3 * EPOCH_BYTES
+
+
+def test_the_split_is_refused_to_a_site_that_has_not_joined(linked: Hospitals) -> None:
+    with pytest.raises(BudgetError, match="has not joined"):
+        lasting_split.lasting_split(Site(context(linked)))
