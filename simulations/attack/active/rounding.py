@@ -56,7 +56,7 @@ SMALL_PRODUCT = 1_000_000
 FREQUENCIES = 300
 USUAL_SIZE = len(COLUMNS) + 2 * FREQUENCIES + 1
 HUGE, FURTHER, STEEP = 1e300, -1e9, (1.0, 8.0, 2.0**40, 2.0**56)
-SCALES = (0, 11, 40, 56)
+SCALES = (0, 11, 56)
 """Of the weights, as powers of 2. All are whole numbers: these are on any grid that weights may have to be on."""
 
 STEP = 2.0**-10
@@ -286,10 +286,9 @@ def fourier_maps(size: int) -> Iterator[FourierMap]:
     ends = np.full(columns, HUGE)
     flat = np.zeros((columns, BINS))
     yield honest
+    yield replace(honest, mean=np.full(columns, FURTHER), ranks=flat, rises=flat)
     for steep in STEEP:
-        changed = replace(honest, frequencies=steep * frequencies)
-        yield replace(changed, low=-ends, high=ends)
-        yield replace(changed, mean=np.full(columns, FURTHER), ranks=flat, rises=flat)
+        yield replace(honest, low=-ends, high=ends, frequencies=steep * frequencies)
 
 
 def one_row(feature_map: FourierMap | RandomFourierMap) -> Floats:
