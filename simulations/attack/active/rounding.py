@@ -286,9 +286,10 @@ def fourier_maps(size: int) -> Iterator[FourierMap]:
     ends = np.full(columns, HUGE)
     flat = np.zeros((columns, BINS))
     yield honest
-    yield replace(honest, mean=np.full(columns, FURTHER), ranks=flat, rises=flat)
+    yield replace(honest, low=-ends, high=ends)
+    one_point = replace(honest, mean=np.full(columns, FURTHER), ranks=flat, rises=flat)
     for steep in STEEP:
-        yield replace(honest, low=-ends, high=ends, frequencies=steep * frequencies)
+        yield replace(one_point, frequencies=steep * frequencies)
 
 
 def one_row(feature_map: FourierMap | RandomFourierMap) -> Floats:
