@@ -55,7 +55,10 @@ SMALL_PRODUCT = 1_000_000
 
 FREQUENCIES = 300
 USUAL_SIZE = len(COLUMNS) + 2 * FREQUENCIES + 1
-HUGE, FURTHER, STEEP = 1e300, -1e9, (1.0, 8.0, 2.0**44, 2.0**56)
+HUGE, FURTHER = 1e300, -1e9
+STEEP = (1.0, 8.0, 2.0**44 / 3, 2.0**56 / 3)
+"""What frequencies are multiplied by: not by powers of 2 only, of which products with short numbers are never rounded."""
+
 SCALES = (0, 11, 56)
 """Of the weights, as powers of 2. All are whole numbers: these are on any grid that weights may have to be on."""
 
