@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 from flwr.app import Context, Message, RecordDict
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from clients.app import app
 from clients.gate import broadcasts
@@ -35,6 +35,9 @@ Told = Mapping[Broadcast[Any], Any]
 
 COLUMNS = tuple(f"x{number}" for number in range(13))
 RANGES = "".join(f"columns.{name}.range = [0, 1]\n" for name in COLUMNS)
+THREADS = ThreadpoolController()
+"""The thread pools of the libraries, which takes long to find out."""
+
 ADDRESS, PORT = "localhost:8443", 8443
 """Nothing listens there: hospitals and coordinator are in this process."""
 
@@ -155,7 +158,7 @@ class Hospitals:
         for broadcast, message in told.items():
             records.write(content, f"broadcast.{broadcast.name}", message)
         # With one thread, as in the grid: the number of threads is one more thing on which rounding depends.
-        with environment(XDG_STATE_HOME=self.homes[name]), threadpool_limits(limits=1):
+        with environment(XDG_STATE_HOME=self.homes[name]), THREADS.limit(limits=1):
             broadcasts.keep(context, content)
             return work(Site(context), question)
 

@@ -55,8 +55,11 @@ SMALL_PRODUCT = 1_000_000
 
 FREQUENCIES = 300
 USUAL_SIZE = len(COLUMNS) + 2 * FREQUENCIES + 1
-HUGE, FURTHER, STEEP = 1e300, -1e9, (1.0, 8.0, 2.0**40, 2.0**56)
-SCALES = (0, 11, 40, 56)
+HUGE, FURTHER = 1e300, -1e9
+STEEP = (1.0, 8.0, 2.0**44 / 3, 2.0**56 / 3)
+"""What frequencies are multiplied by: not by powers of 2 only, of which products with short numbers are never rounded."""
+
+SCALES = (0, 11, 56)
 """Of the weights, as powers of 2. All are whole numbers: these are on any grid that weights may have to be on."""
 
 STEP = 2.0**-10
@@ -286,10 +289,10 @@ def fourier_maps(size: int) -> Iterator[FourierMap]:
     ends = np.full(columns, HUGE)
     flat = np.zeros((columns, BINS))
     yield honest
+    yield replace(honest, low=-ends, high=ends)
+    one_point = replace(honest, mean=np.full(columns, FURTHER), ranks=flat, rises=flat)
     for steep in STEEP:
-        changed = replace(honest, frequencies=steep * frequencies)
-        yield replace(changed, low=-ends, high=ends)
-        yield replace(changed, mean=np.full(columns, FURTHER), ranks=flat, rises=flat)
+        yield replace(one_point, frequencies=steep * frequencies)
 
 
 def one_row(feature_map: FourierMap | RandomFourierMap) -> Floats:
