@@ -12,6 +12,8 @@ from threadpoolctl import ThreadpoolController
 
 from clients.app import app
 from clients.gate import broadcasts
+from clients.gate.budget import link_table
+from clients.gate.epochs import enter_run
 from clients.site import Site
 from clients.table.table import LABEL
 from flower_pansvm import records
@@ -159,8 +161,11 @@ class Hospitals:
             records.write(content, f"broadcast.{broadcast.name}", message)
         # With one thread, as in the grid: the number of threads is one more thing on which rounding depends.
         with environment(XDG_STATE_HOME=self.homes[name]), THREADS.limit(limits=1):
+            site = Site(context)
+            link_table(Path(str(self.nodes[name]["state"])), site.table())
+            enter_run(context)
             broadcasts.keep(context, content)
-            return work(Site(context), question)
+            return work(site, question)
 
 
 class FalseCoordinator:
