@@ -56,8 +56,8 @@ SMALL_PRODUCT = 1_000_000
 FREQUENCIES = 300
 USUAL_SIZE = len(COLUMNS) + 2 * FREQUENCIES + 1
 HUGE, FURTHER = 1e300, -1e9
-STEEP = (1.0, 8.0, 2.0**44 / 3, 2.0**56 / 3)
-"""What frequencies are multiplied by: not by powers of 2 only, of which products with short numbers are never rounded."""
+STEEP = (1.0, 8.0, 2.0**48 / 3, 2.0**56 / 3)
+"""What frequencies are multiplied by. Short numbers have products that are not rounded; so it is not by powers of 2."""
 
 SCALES = (0, 11, 56)
 """Of the weights, as powers of 2. All are whole numbers: these are on any grid that weights may have to be on."""
