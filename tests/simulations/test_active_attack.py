@@ -108,7 +108,7 @@ def test_what_a_row_changes_too_much_is_guessed(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(rounding, "GAMES", games)
     monkeypatch.setattr(rounding, "EPSILON", 1.0)
     monkeypatch.setattr(rounding, "PATIENTS", 400)
-    worst = rounding.Worst(1.0, 50, next(iter(rounding.fourier_choices(50))), 1, 0)
+    worst = rounding.Worst(1.0, 50, next(iter(rounding.fourier_choices(50))), 1, 0, 0)
     assert rounding.right_guesses(tmp_path, worst) == games
 
 

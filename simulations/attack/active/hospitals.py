@@ -75,8 +75,8 @@ class Hospitals:
     ----------
     folder : Path
         Folder to make, for hospitals and coordinator.
-    rows : mapping of str to int
-        Rows of each hospital's table, by its name.
+    rows : mapping of str to int or DataFrame
+        How many rows each hospital's table has, or the table, by the hospital's name.
     settings : mapping
         Settings of the study's runs besides the recommended ones. The hospitals agree to the sums that the runs need.
     classes : int
@@ -103,7 +103,7 @@ class Hospitals:
     def __init__(
         self,
         folder: Path,
-        rows: Mapping[str, int],
+        rows: Mapping[str, int | pd.DataFrame],
         settings: Mapping[str, Scalar] | None = None,
         *,
         classes: int = 2,
@@ -117,17 +117,18 @@ class Hospitals:
         self.homes = {name: folder / f"{name}-account" for name in rows}
         tables = {name: folder / f"{name}.csv" for name in rows}
         for name, count in rows.items():
-            drawn_table(count, name).to_csv(tables[name], index=False)
+            table = drawn_table(count, name) if isinstance(count, int) else count
+            table.to_csv(tables[name], index=False)
         if earlier is not None:
             for name in rows.keys() & earlier.nodes.keys():
                 self.homes[name], tables[name] = earlier.homes[name], Path(str(earlier.nodes[name]["data"]))
         made = []
-        for name, table in tables.items():
+        for name, file in tables.items():
             budget = (epsilon or {}).get(name, 1.0)
             with environment(XDG_STATE_HOME=self.homes[name]):
                 made.append(
                     make_hospital(
-                        folder / name, name, str(table), epsilon=budget, test_fraction=test_fraction
+                        folder / name, name, str(file), epsilon=budget, test_fraction=test_fraction
                     )[1]
                 )
         coordinator = Coordinator.make(folder / "coordinator", ADDRESS, PORT)
