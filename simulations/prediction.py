@@ -18,6 +18,7 @@ from flower_pansvm.labels import misspelt
 from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model import Model, load_model
 from flower_pansvm.models.random_kernel_svc import NEEDS_SITES, RandomKernelSVC
+from flower_pansvm.printable import plain_name
 from flower_pansvm.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.schema import Schema
 from flower_pansvm.table_schema import TableColumn, TableSchema
@@ -84,8 +85,8 @@ def predict_file(
     schema, name = model.schema_, table_path.name
     frame = without_dropped(read_frame(table_path, form), form.drop, name)
     agreed = TableSchema.from_json(schema.table) if schema.table else None
-    if label is None and label_of(agreed) in frame.columns:
-        label = label_of(agreed)
+    if label is not None or label_of(agreed) in frame.columns:
+        label = label_of(agreed, label)
     needed = _needed(schema.columns, agreed)
     if not any(column in needed for column in frame.columns):
         raise TableError(
@@ -93,13 +94,13 @@ def predict_file(
             "or correct the names in its first line."
         )
     used = [column for column in frame.columns if column in needed or column == label]
+    row_id = row_id and plain_name(row_id)
     unused = tuple(column for column in frame.columns if column not in {*used, row_id})
     own = replace(form, drop=(), schema=agreed and replace(agreed, columns=tuple(needed.values())))
     table = table_from_frame(frame[used], label, name, own)
     cells = pd.DataFrame(_in_order(table, schema.columns), columns=list(schema.columns))
     predicted = model.predict(cells)
-    answer = pd.DataFrame() if row_id is None else pd.DataFrame({row_id: _ids(frame, row_id, name)})
-    answer["prediction"] = predicted
+    answer = pd.DataFrame({"prediction": predicted})
     if hasattr(model, "decision_function"):
         decisions = model.decision_function(cells)
         if decisions.ndim == 1:
@@ -108,6 +109,9 @@ def predict_file(
             _add_by_class(answer, "decision", schema.classes, decisions)
     if hasattr(model, "predict_proba"):
         _add_by_class(answer, "probability", schema.classes, model.predict_proba(cells))
+    if row_id is not None:
+        # Its name may be that of another column of the answer.
+        answer.insert(0, row_id, _ids(frame, row_id, name).to_numpy(), allow_duplicates=True)
     if table.labels is None:
         return Predictions(answer, None, unused)
     place = {name: index for index, name in enumerate(schema.classes)}

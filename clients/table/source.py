@@ -19,6 +19,7 @@ from clients.gate.terms import site_name
 from clients.table.schema_file import schema_of
 from clients.table.table import LABEL, Table, digest
 from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.reading_options import READING_KEYS
 
 LARGE = 8_000_000
 """Bytes of a file above which a copy is kept; smaller ones are read faster than Flower starts the process."""
@@ -37,12 +38,12 @@ def table_identity(context: Context) -> Hashable:
             node.get("label"),
             node.get("row-id"),
             status and (status.st_mtime_ns, status.st_size),
-            *(node.get(key) for key in ("separator", "decimal")),
-            schema and schema.digest,
+            *(node.get(key) for key in READING_KEYS),
+            schema and (schema.digest, schema.reading),
         )
     run = context.run_config
-    keys = ("data", "label", "split", "seed", "data-dir", "separator", "decimal", "drop")
-    choice = *(run.get(key) for key in keys), schema and schema.digest
+    keys = ("data", "label", "split", "seed", "data-dir", "drop", *READING_KEYS)
+    choice = *(run.get(key) for key in keys), schema and (schema.digest, schema.reading)
     return node.get("num-partitions"), node.get("partition-id"), choice
 
 
@@ -61,8 +62,7 @@ def open_table(context: Context) -> Table:
 
     Its node config holds ``data``, the path of the table, and optionally ``label``, the name of the label column,
     ``row-id``, that of a column by which rows are matched, ``schema``, the schema file that all sites share,
-    ``separator`` and ``decimal`` of a CSV file, and ``cache``, the folder for a copy of a large table; or
-    ``partition-id`` and ``num-partitions`` of a simulated site.
+    the options of `ReadingOptions`, and ``cache``, the folder for a copy of a large table; or ``partition-id`` and ``num-partitions`` of a simulated site.
     """
     node = context.node_config
     if "data" in node:

@@ -80,7 +80,7 @@ def findings(path: Path, label: str | None, form: TableForm) -> list[Finding]:
         If the file cannot be read at all.
     """
     frame = read_frame(path, form)
-    label = label or label_of(form.schema)
+    label = label_of(form.schema, label)
     found: list[Finding] = []
     labels = cells_of(frame[label]).texts if label in frame.columns else None
     try:

@@ -6,11 +6,13 @@ from typing import Annotated
 
 import typer
 
-from simulations.cli.app import Decimal, Drop, Label, Separator, cli
+from simulations.cli.app import Drop, Label, cli, together
 from simulations.cli.output import Overwrite, check_file
+from simulations.cli.reading import Reading, with_reading_options
 
 
 @cli.command()
+@with_reading_options
 def predict(
     model: Annotated[Path, typer.Argument(help="A model.npz.")],
     file: Annotated[Path, typer.Argument(help="A table with the columns of the training, and any others.")],
@@ -19,8 +21,8 @@ def predict(
         str | None, typer.Option("--id", metavar="COLUMN", help="Column that says who a row is.")
     ] = None,
     drop: Drop = None,
-    separator: Separator = "",
-    decimal: Decimal = ".",
+    *,
+    reading: Reading,
     out: Annotated[
         Path | None, typer.Option(help="CSV file for the predictions.", show_default="print them")
     ] = None,
@@ -33,7 +35,7 @@ def predict(
 
     if out is not None:
         check_file(out, overwrite)
-    form = TableForm.of({"separator": separator, "decimal": decimal, "drop": ",".join(drop or [])}, None)
+    form = TableForm.of({**reading, "drop": together(drop)}, None)
     predictions = predict_file(model, file, label, row_id, form)
     if out is None:
         sys.stdout.write(predictions.frame.to_csv(index=False))

@@ -15,6 +15,7 @@ from clients.gate.terms import allowed_classes, budget_terms, least_rows, least_
 from clients.site import Site
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.labels import canonical_label
+from flower_pansvm.reading_options import listed
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.tasks.joining import JOIN, JoinQuestion
@@ -123,8 +124,7 @@ def _check_table(context: Context) -> str:
     table = Site(context).table()
     if table.labels is None:
         raise SettingError("The table has no labels. Name its label column in node.toml as label.")
-    named = str(context.run_config.get("positive", "")).split(",")
-    positive = [canonical_label(label) for label in named if label.strip()]
+    positive = list(map(canonical_label, listed(str(context.run_config.get("positive", "")))))
     rows, left = len(table.labels), int(rows_with_classes(context, table.labels, positive).sum())
     said = f"table: {rows} rows and {len(table.columns)} columns can be read"
     if 0 < left < least_rows(context):
