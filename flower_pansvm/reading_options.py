@@ -63,8 +63,11 @@ def _character(must_be: str, *only: str) -> Kind:
 
 def _text(must_be: str, check: Callable[[str], object]) -> Kind:
     def found(value: object) -> str:
-        if value != "":
-            check(str(value))
+        try:
+            if value != "":
+                check(str(value))
+        except SettingError:
+            raise ValueError from None
         return str(value)
 
     return Kind(must_be, found)
@@ -114,9 +117,13 @@ class ReadingOptions:
     skip_rows: str = setting(
         "", _text("a whole number", _count), "Rows of CSV and Excel above the column names."
     )
-    skip_footer: str = setting("", _text("a whole number", _count), "Last rows of CSV and Excel to leave out.")
+    skip_footer: str = setting(
+        "", _text("a whole number", _count), "Last rows of CSV and Excel to leave out."
+    )
     comment: str = setting("", _text("a text", str), "What rows of CSV and Excel to leave out begin with.")
-    missing: str = setting("", _text("a list by commas", listed), "What else means a missing cell, by commas.")
+    missing: str = setting(
+        "", _text("a list by commas", listed), "What else means a missing cell, by commas."
+    )
 
     def __post_init__(self) -> None:
         parse(self)

@@ -3,17 +3,18 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clients.table.file import read_frame
+from clients.table.file import OTHER_SUFFIXES, SUFFIXES, read_frame, suffix_of
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import label_of, table_from_frame, without_dropped
 from clients.table.table import Table, align, columns_text, nearest_text
-from flower_pansvm.errors import TableError
+from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.labels import misspelt
 from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model import Model, load_model
@@ -118,6 +119,31 @@ def predict_file(
     said = np.array([place[str(name)] for name in predicted])
     truth = _classes(table.labels, schema, f"column '{label}' of '{name}'")
     return Predictions(answer, float((truth == said).mean()), unused)
+
+
+def check_can_write(path: Path) -> None:
+    """Check that predictions can be written to a file of such a name; SettingError if not."""
+    suffix = suffix_of(path.name)
+    if path.name.lower().endswith(".gz") or suffix in {*SUFFIXES, *OTHER_SUFFIXES} - {
+        ".csv",
+        ".xlsx",
+        ".txt",
+    }:
+        raise SettingError(
+            f"{path.name} would be CSV under another name. Name a file that ends in .csv or .xlsx."
+        )
+    if suffix == ".xlsx" and find_spec("openpyxl") is None:
+        raise SettingError(
+            f"To write {path.name}, the package openpyxl is needed: pip install 'flower-pansvm[excel]'."
+        )
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write predictions as Excel if the file's name ends so, else as CSV."""
+    if suffix_of(path.name) == ".xlsx":
+        frame.to_excel(path, index=False)
+    else:
+        frame.to_csv(path, index=False)
 
 
 def _needed(columns: Sequence[str], agreed: TableSchema | None) -> dict[str, TableColumn]:

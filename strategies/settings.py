@@ -14,7 +14,7 @@ from flower_pansvm.reading_options import ReadingOptions, listed
 from flower_pansvm.secure_sum import options_class, protocol_names, protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.protocols.ring import Ring
-from flower_pansvm.setting_values import key_of, near_matches, one_of, parse, read, setting, text, whole
+from flower_pansvm.setting_values import key_of, near_matches, parse, read, setting, text, whole
 from flower_pansvm.tasks.consents import Promise
 from flower_pansvm.terms import Scalar, Terms
 from strategies.registry import all_strategies

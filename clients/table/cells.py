@@ -52,9 +52,7 @@ def written(cell: object) -> str:
     return unicodedata.normalize("NFC", str(cell).strip())
 
 
-def numbers(
-    frame: pd.DataFrame, columns: Sequence[str], name: str, form: TableForm
-) -> NDArray[np.float64]:
+def numbers(frame: pd.DataFrame, columns: Sequence[str], name: str, form: TableForm) -> NDArray[np.float64]:
     """Return the cells as numbers, shape (rows, columns), NaN for a missing one; true and false are 1 and 0.
 
     Parameters
@@ -73,16 +71,7 @@ def numbers(
     TableError
         If a cell is text, infinite, or larger than `LARGEST`.
     """
-    numeric = np.array([pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes], dtype=np.bool_)
-    X, is_text = np.empty(frame.shape), np.zeros(frame.shape, dtype=bool)
-    X[:, numeric] = frame.loc[:, numeric].to_numpy(dtype=np.float64, na_value=np.nan)
-    # Many columns at once, for tables of genes have thousands and few rows; but not all rows: each step of the way
-    # from text to number makes a copy that is several times as large as the numbers.
-    texts = frame.loc[:, ~numeric]
-    step = max(1, CELLS_AT_ONCE // max(1, texts.shape[1]))
-    for start in range(0, len(texts), step):
-        rows = slice(start, start + step)
-        X[rows, ~numeric], is_text[rows, ~numeric] = parse(texts.iloc[rows].to_numpy(dtype=object), form)
+    X, is_text = as_numbers(frame, form)
     if is_text.any():
         raise TableError(
             f"'{name}' holds text or a date where a number is needed. 'pansvm check' tells for each column what would "
@@ -105,6 +94,21 @@ def numbers(
     return X
 
 
+def as_numbers(frame: pd.DataFrame, form: TableForm) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the cells as numbers, NaN for a missing one, and which are text, each of shape (rows, columns)."""
+    numeric = np.array([pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes], dtype=np.bool_)
+    X, is_text = np.empty(frame.shape), np.zeros(frame.shape, dtype=bool)
+    X[:, numeric] = frame.loc[:, numeric].to_numpy(dtype=np.float64, na_value=np.nan)
+    # Many columns at once, for tables of genes have thousands and few rows; but not all rows: each step of the way
+    # from text to number makes a copy that is several times as large as the numbers.
+    texts = frame.loc[:, ~numeric]
+    step = max(1, CELLS_AT_ONCE // max(1, texts.shape[1]))
+    for start in range(0, len(texts), step):
+        rows = slice(start, start + step)
+        X[rows, ~numeric], is_text[rows, ~numeric] = parse(texts.iloc[rows].to_numpy(dtype=object), form)
+    return X, is_text
+
+
 def first_row(wrong: NDArray[np.bool_]) -> int:
     """Return the number of the first of some rows, counted from 1."""
     return int(np.argmax(wrong)) + 1
@@ -121,9 +125,7 @@ def parse(texts: NDArray[np.object_], form: TableForm) -> tuple[NDArray[np.float
     return parsed.reshape(texts.shape), is_text.reshape(texts.shape)
 
 
-def _parse_odd(
-    texts: NDArray[np.object_], form: TableForm
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _parse_odd(texts: NDArray[np.object_], form: TableForm) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the same of cells that may be anything, shape (cells,)."""
     cells = pd.Series(texts, dtype=object)
     absent = cells.isna()
@@ -132,7 +134,9 @@ def _parse_odd(
     absent |= cells.isin((*MISSING, *NO_NUMBER))
     if form.thousands not in ("", NO_THOUSANDS):
         mark = r"[ \u00a0\u202f]" if form.thousands == " " else re.escape(form.thousands)
-        grouped = cells.str.fullmatch(rf"[+-]?[0-9]{{1,3}}({mark}[0-9]{{3}})+([.,][0-9]*)?").to_numpy(dtype=bool)
+        grouped = cells.str.fullmatch(rf"[+-]?[0-9]{{1,3}}({mark}[0-9]{{3}})+([.,][0-9]*)?").to_numpy(
+            dtype=bool
+        )
         cells = cells.mask(is_written & grouped, cells.str.replace(mark, "", regex=True))
     ambiguous = np.zeros(len(cells), dtype=np.bool_)
     if form.decimal == ",":

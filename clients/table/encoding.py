@@ -14,6 +14,9 @@ from flower_pansvm.errors import TableError
 from flower_pansvm.labels import canonical_label
 from flower_pansvm.table_schema import CATEGORY, HALF, NUMBER, TableColumn, TableSchema, find, place_of
 
+LIMIT = r"^\s*([<>≤≥])=?\s*(.*)$"
+"""What is below or above what a laboratory can measure: the sign, and the number."""
+
 
 def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, form: TableForm) -> Floats:
     """Return a table's features, shape (rows, features), in the order of the schema.
@@ -42,12 +45,8 @@ def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, form: TableForm
             detail=nearest_text(lacking[0], frame.columns),
         )
     measured = [column for column in schema.columns if column.kind == NUMBER]
-    texts = pd.DataFrame(
-        {column.name: without_codes(frame[column.name], column, form) for column in measured}
-    )
-    X = numbers(texts, [column.name for column in measured], name, form)
-    for column, cells in zip(measured, X.T, strict=True):
-        cells[np.isin(cells, _as_numbers(column.missing))] = np.nan
+    texts = without_texts(frame, measured, form)
+    X = without_codes(numbers(texts, list(texts.columns), name, form), measured)
     of_number = {column.name: X[:, [place]] for place, column in enumerate(measured)}
     parts = [
         of_number[column.name] if column.kind == NUMBER else _sides(frame[column.name], column, name)
@@ -97,22 +96,36 @@ def category_places(texts: Iterable[str], names: Sequence[str], missing: Sequenc
     return np.array([found(text) for text in texts], dtype=np.float64)
 
 
-def without_codes(cells: "pd.Series[str]", column: TableColumn, form: TableForm) -> "pd.Series[str]":
-    """Return a column of numbers without the texts that stand for missing cells, and numbers for ``<5``."""
+def without_texts(frame: pd.DataFrame, columns: Sequence[TableColumn], form: TableForm) -> pd.DataFrame:
+    """Return columns of numbers without the texts that stand for missing cells, and with a number for ``<5``."""
+    return pd.DataFrame({column.name: _without_texts(frame[column.name], column, form) for column in columns})
+
+
+def without_codes(X: Floats, columns: Sequence[TableColumn]) -> Floats:
+    """Return columns of numbers with NaN for each number that stands for a missing cell; ``X`` is changed."""
+    for column, cells in zip(columns, X.T, strict=True):
+        if column.missing:
+            cells[np.isin(cells, _as_numbers(column.missing))] = np.nan
+    return X
+
+
+def _without_texts(cells: "pd.Series[str]", column: TableColumn, form: TableForm) -> "pd.Series[str]":
     texts = [code.lower() for code in column.missing if not len(_as_numbers([code]))]
     if not (texts or column.below_limit) or pd.api.types.is_numeric_dtype(cells.dtype):
         return cells
+    cells = cells.astype(object)
     cells = cells.mask(cells.astype(str).str.strip().str.lower().isin(texts), None)
-    if not column.below_limit:
-        return cells
-    limits = cells.astype(str).str.extract(r"^\s*([<>≤≥])=?\s*(.*)$")
+    limits = cells.astype(str).str.extract(LIMIT)
     there = limits[0].notna().to_numpy(dtype=bool)
+    if not column.below_limit or not there.any():
+        return cells
     values, _ = parse(limits[1][there].to_numpy(dtype=object), form)
-    below = limits[0][there].isin(("<", "≤")).to_numpy(dtype=bool) & (column.below_limit == HALF)
+    below = limits[0][there].isin(("<", "≤")).to_numpy(dtype=bool)
+    values = np.where(below & (column.below_limit == HALF), values / 2, values)
     known = ~np.isnan(values)
-    where = cells.index[there][known]
     # As text, since cells that are all text are the quicker to read.
-    cells.loc[where] = [str(value).replace(".", form.decimal or ".") for value in np.where(below, values / 2, values)[known]]
+    texts = [repr(float(value)).replace(".", form.decimal or ".") for value in values[known]]
+    cells.iloc[np.flatnonzero(there)[known]] = texts
     return cells
 
 

@@ -47,6 +47,7 @@ OTHER_SUFFIXES = {
 }
 """What files are that cannot be read, and what to do."""
 
+
 def read_frame(path: Path, form: TableForm = AS_IT_IS) -> pd.DataFrame:
     """Read a file's cells as they are: text from CSV, typed columns from Parquet, numbers from LIBSVM text.
 
@@ -142,8 +143,7 @@ def _checked(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFrame:
     frame = frame.set_axis(columns, axis=1)
     missing = {canonical_label(text).lower() for text in listed(form.missing)}
     for place, dtype in enumerate(frame.dtypes):
-        kind = pd.api.types.infer_dtype(frame.iloc[:, place], skipna=True) if dtype == object else ""
-        if kind == "mixed":
+        if pd.api.types.is_object_dtype(dtype) and pd.api.types.infer_dtype(frame.iloc[:, place]) == "mixed":
             frame.isetitem(place, frame.iloc[:, place].map(_hashable))
         if missing:
             cells = frame.iloc[:, place].astype(object)

@@ -62,7 +62,8 @@ def open_table(context: Context) -> Table:
 
     Its node config holds ``data``, the path of the table, and optionally ``label``, the name of the label column,
     ``row-id``, that of a column by which rows are matched, ``schema``, the schema file that all sites share,
-    the options of `ReadingOptions`, and ``cache``, the folder for a copy of a large table; or ``partition-id`` and ``num-partitions`` of a simulated site.
+    the options of `ReadingOptions`, and ``cache``, the folder for a copy of a large table; or ``partition-id`` and
+    ``num-partitions`` of a simulated site.
     """
     node = context.node_config
     if "data" in node:

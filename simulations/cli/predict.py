@@ -24,23 +24,24 @@ def predict(
     *,
     reading: Reading,
     out: Annotated[
-        Path | None, typer.Option(help="CSV file for the predictions.", show_default="print them")
+        Path | None, typer.Option(help="CSV or Excel file for the predictions.", show_default="print them")
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
     """Predict the rows of a file; with a label column also the accuracy."""
     from clients.table.form import TableForm  # noqa: PLC0415
     from clients.table.table import columns_text  # noqa: PLC0415
-    from simulations.prediction import predict_file  # noqa: PLC0415
+    from simulations.prediction import check_can_write, predict_file, write_table  # noqa: PLC0415
 
     if out is not None:
         check_file(out, overwrite)
+        check_can_write(out)
     form = TableForm.of({**reading, "drop": together(drop)}, None)
     predictions = predict_file(model, file, label, row_id, form)
     if out is None:
         sys.stdout.write(predictions.frame.to_csv(index=False))
     else:
-        predictions.frame.to_csv(out, index=False)
+        write_table(predictions.frame, out)
     if predictions.unused:
         unused = columns_text(predictions.unused)
         typer.echo(f"The model does not need {unused} of the file.", err=True)

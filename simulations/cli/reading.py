@@ -21,7 +21,8 @@ def with_reading_options(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def with_options(**given: Any) -> None:
-        command(**given, reading={key_of(name): given.pop(name) for name in names})
+        reading = {key_of(name): given.pop(name) for name in names}
+        command(**given, reading=reading)
 
     parameters: list[inspect.Parameter] = []
     for parameter in inspect.signature(command).parameters.values():

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -176,6 +176,7 @@ def run(
         settings = settings_from(options | assigned)
         settings = running.with_sites_of_data(settings)
         running.check(settings)
+        _warn(running.doubts_of(settings))
     _check_command(settings, tunes, selects)
     engine_option = "" if engine == DEFAULT_ENGINE else f" --engine {engine}"
     progress = RunDisplay.of(settings, quiet=quiet, brief=tunes or selects, stderr=as_json)
@@ -197,6 +198,11 @@ def run(
     if selects:
         print_selection(folder)
     _print_figures(folder)
+
+
+def _warn(doubts: Iterable[str]) -> None:
+    for text in doubts:
+        typer.echo(f"Warning: {text}", err=True)
 
 
 def _is_given(context: typer.Context, name: str) -> bool:

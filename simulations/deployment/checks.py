@@ -13,12 +13,15 @@ from clients.gate.promise import check_promise
 from clients.gate.state_folder import check_value_refusals, state_folder
 from clients.gate.terms import allowed_classes, budget_terms, least_rows, least_sites
 from clients.site import Site
+from clients.table.form import TableForm
+from clients.table.schema_file import schema_of
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.labels import canonical_label
-from flower_pansvm.reading_options import listed
+from flower_pansvm.reading_options import as_list, listed
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.tasks.joining import JOIN, JoinQuestion
+from simulations.checking.findings import WARNING, doubts
 from simulations.deployment.files import read_private
 from simulations.deployment.hospital import accepted, check_invited, own_registration, roster_text
 from simulations.deployment.invitation import Invitation
@@ -33,7 +36,7 @@ def check_hospital(folder: Path) -> Iterator[str]:
     Yields
     ------
     str
-        What is in order.
+        What is in order; of the table, also what is doubtful, which begins with the word warning.
 
     Raises
     ------
@@ -56,6 +59,12 @@ def check_hospital(folder: Path) -> Iterator[str]:
     check_value_refusals(context)
     _check_query_file(Path(str(node.get("data", ""))))
     yield _check_table(context)
+    path = Path(str(node["data"]))
+    label = str(node.get("label") or "") or None
+    form = TableForm.of(
+        {**node, "drop": as_list(filter(None, [str(node.get("row-id", ""))]))}, schema_of(context)
+    )
+    yield from (f"{WARNING}: {text}" for text in doubts(path, label, form))
 
 
 def context_of(node: Mapping[str, Any], settings: Mapping[str, Any]) -> Context:

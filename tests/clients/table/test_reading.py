@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.table.cells import parse
+from clients.table.form import TableForm
 from clients.table.reading import read_table, table_from_frame
 from clients.table.table import Table, align
 from flower_pansvm.errors import TableError
