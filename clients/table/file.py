@@ -143,8 +143,9 @@ def _checked(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFrame:
     frame = frame.set_axis(columns, axis=1)
     missing = {canonical_label(text).lower() for text in listed(form.missing)}
     for place, dtype in enumerate(frame.dtypes):
-        if pd.api.types.is_object_dtype(dtype) and pd.api.types.infer_dtype(frame.iloc[:, place]) == "mixed":
-            frame.isetitem(place, frame.iloc[:, place].map(_hashable))
+        cells = frame.iloc[:, place]
+        if pd.api.types.is_object_dtype(dtype) and pd.api.types.infer_dtype(cells) in ("mixed", "bytes"):
+            frame.isetitem(place, cells.map(_plain))
         if missing:
             cells = frame.iloc[:, place].astype(object)
             absent = cells.map(lambda cell: canonical_label(str(cell)).lower() in missing)
@@ -153,8 +154,10 @@ def _checked(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFrame:
     return frame
 
 
-def _hashable(cell: object) -> object:
-    """Return a cell that can be compared with others: lists and the like as text."""
+def _plain(cell: object) -> object:
+    """Return a cell that can be compared with others: lists and the like, and bytes, as text."""
+    if isinstance(cell, bytes):
+        return cell.decode(errors="backslashreplace")
     try:
         hash(cell)
     except TypeError:

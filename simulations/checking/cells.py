@@ -44,6 +44,14 @@ HINTS = re.compile(
 )
 """Words in the name of a column that tells who a patient is."""
 
+COMMAS, PERCENT, UNIT = "other points, commas or blanks than are said", "a percent sign", "a unit"
+OTHER_FORMS = {
+    COMMAS: r"[+-]?[0-9]+[.,][0-9]+|"
+    r"[+-]?[0-9]{1,3}([., '\u00a0\u202f][0-9]{3})+([.,][0-9]+)?",
+    PERCENT: r"[+-]?[0-9.,]+ ?%",
+    UNIT: r"[+-]?[0-9.,]+ ?[^\W\d_][^0-9]*",
+}
+
 GROUPED = r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}"
 """A number of which nobody knows whether its point or comma is for decimals or for thousands."""
 
@@ -123,6 +131,8 @@ class Cells:
         """Whether the column tells who a patient is: by its name, or as nearly all its cells differ."""
         words = re.sub("([a-z])([A-Z])", r"\1 \2", self.name).replace("_", " ").casefold()
         hinted = bool(HINTS.search(words))
+        if self.another_form and not self.is_date:
+            return False
         if not self.is_measurement:
             rows, different = int(self.there.sum()), len(self.distinct)
             return self.is_date or hinted or (rows >= FEW and different > rows / 2)
@@ -165,6 +175,20 @@ class Cells:
     def words(self) -> Counter[str]:
         """How many cells have each text that is no number, in small letters."""
         return Counter(written(cell).lower() for cell in self.raw[self.is_text])
+
+    @cached_property
+    def another_form(self) -> str:
+        """In what other form all numbers are that are text: with another comma, a sign or a unit; empty if in none."""
+        if not self.words or pd.api.types.is_datetime64_any_dtype(self.raw.dtype):
+            return ""
+        return next(
+            (
+                form
+                for form, pattern in OTHER_FORMS.items()
+                if all(re.fullmatch(pattern, text) for text in self.words)
+            ),
+            "",
+        )
 
     @property
     def limits(self) -> int:

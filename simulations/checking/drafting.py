@@ -13,14 +13,14 @@ import numpy as np
 
 from clients.table.file import read_frame
 from clients.table.form import TableForm
-from clients.table.table import nearest_text
+from clients.table.table import columns_text, nearest_text
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import can_be_class, is_number
 from flower_pansvm.printable import plain_name
 from flower_pansvm.reading_options import READING_KEYS
 from flower_pansvm.table_schema import CATEGORY, HALF, YES_NO, TableColumn
 from flower_pansvm.terms import MIN_CLUSTER
-from simulations.checking.cells import COMMON, FEW, Cells, cells_of
+from simulations.checking.cells import COMMAS, COMMON, FEW, Cells, cells_of
 from simulations.checking.sentinels import sentinels
 
 MOST_CATEGORIES = 20
@@ -68,6 +68,14 @@ def draft(path: Path, label: str, form: TableForm) -> str:
         )
     named = [TableColumn(name) for name in frame.columns if name not in (label, *form.drop)]
     columns = cells_of(frame, named, form)
+    commas = [cells.name for cells in columns if cells.another_form == COMMAS and not cells.is_measurement]
+    if commas:
+        raise TableError(
+            f"'{path.name}' holds numbers with {COMMAS}, which a schema file would leave out as text. For a comma "
+            "before the decimals, say decimal=comma (pansvm: --decimal comma); for one between groups of three digits "
+            "thousands=comma (or point, blank, apostrophe). If they are codes, --drop the column, and describe it.",
+            detail=f"Look at {columns_text(commas)}.",
+        )
     left_out = [(name, "as asked for") for name in form.drop]
     left_out += [(cells.name, reason) for cells in columns if (reason := _why_left_out(cells))]
     lines = [HEAD, f"label = {_text(label)}"]
@@ -98,6 +106,8 @@ def _why_left_out(cells: Cells) -> str:
     """Return why a column is no feature; empty if it is one."""
     if not cells.there.any() or cells.is_yes_no:
         return ""
+    if cells.another_form and not cells.is_measurement:
+        return f"numbers with {cells.another_form}: write the numbers only, and describe it"
     if cells.identifies:
         return (
             "dates" if cells.is_date else "says who a patient is, by its name or as nearly all cells differ"

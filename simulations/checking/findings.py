@@ -18,6 +18,7 @@ from sklearn.tree import DecisionTreeClassifier
 
 from clients.gate.classes import check_labels
 from clients.table.cells import NO_NUMBER, canonical_labels, written
+from clients.table.encoding import LIMIT
 from clients.table.file import read_frame, read_in_parts
 from clients.table.form import TableForm
 from clients.table.reading import label_of, table_from_frame
@@ -26,7 +27,7 @@ from flower_pansvm.errors import TableError
 from flower_pansvm.labels import spelling
 from flower_pansvm.table_schema import CATEGORY, NUMBER, TableColumn
 from flower_pansvm.terms import MIN_CLUSTER
-from simulations.checking.cells import FEW, Cells, cells_of
+from simulations.checking.cells import COMMAS, FEW, PERCENT, UNIT, Cells, cells_of
 from simulations.checking.sentinels import sentinels
 
 ERROR, WARNING, NOTE = "error", "warning", "note"
@@ -61,6 +62,14 @@ FACTORS = (
 )
 """By what numbers in one unit are larger than in another, and the names of columns of which that is known."""
 
+
+REMEDIES = {
+    COMMAS: "For a comma before the decimals, say decimal=comma (or point); for one between groups of three digits "
+    "thousands=comma (or point, blank, apostrophe).",
+    PERCENT: "Write the numbers without the sign, at all sites alike.",
+    UNIT: "Write the numbers only, all in the unit that the schema file names.",
+}
+"""What to do about numbers in another form."""
 
 MOST_ALIKE = 3
 """Columns of which the same is said one by one; of more, it is said once."""
@@ -234,28 +243,8 @@ def _of_text(cells: Cells) -> tuple[str, str, str]:
     """Return what is said of text in a column of numbers: what, remedy, and how much."""
     count, there = int(cells.is_text.sum()), int(cells.there.sum())
     how_much = f", in {count} of {there} cells, the first in data row {int(np.argmax(cells.is_text)) + 1}"
-    texts = list(cells.words)
-
-    def all_are(pattern: str) -> bool:
-        return all(re.fullmatch(pattern, text) for text in texts)
-
-    if all_are(r"[+-]?[0-9]+,[0-9]+") or all_are(
-        r"[+-]?[0-9]{1,3}([., '\u00a0\u202f][0-9]{3})+([.,][0-9]+)?"
-    ):
-        return (
-            "holds numbers with other points, commas or blanks than are said",
-            "For a comma before the decimals, say decimal=comma; for one between groups of three digits "
-            "thousands=comma (or point, blank, apostrophe).",
-            how_much,
-        )
-    if all_are(r"[+-]?[0-9.,]+ ?%"):
-        return "holds percentages", "Write the numbers without the sign, at all sites alike.", how_much
-    if all_are(r"[+-]?[0-9.,]+ ?[^\W\d_][^0-9]*"):
-        return (
-            "holds numbers with a unit",
-            "Write the numbers only, all in the unit that the schema file names.",
-            how_much,
-        )
+    if cells.another_form:
+        return f"holds numbers with {cells.another_form}", REMEDIES[cells.another_form], how_much
     if not cells.is_measurement:
         return (
             "holds text",
@@ -263,6 +252,7 @@ def _of_text(cells: Cells) -> tuple[str, str, str]:
             "leave it out.",
             how_much,
         )
+    known = "|".join(f"{re.escape(word)}$" for word in cells.common_words) or "$"
     remedies, others = [], count - cells.limits - sum(cells.words[word] for word in cells.common_words)
     if cells.limits:
         remedies.append(
@@ -274,7 +264,7 @@ def _of_text(cells: Cells) -> tuple[str, str, str]:
             f"missing = [{', '.join(map(json.dumps, cells.common_words))}] takes words for no value"
         )
     if others:
-        wrong = [written(cell).lower() not in cells.common_words for cell in cells.raw[cells.is_text]]
+        wrong = [not re.match(f"{LIMIT}|{known}", written(cell).lower()) for cell in cells.raw[cells.is_text]]
         first = int(np.flatnonzero(cells.is_text)[wrong][0]) + 1
         remedies.append(
             f"{others} are something else, the first in data row {first}: correct what is a typing error, and add what "
