@@ -22,8 +22,9 @@ from flower_pansvm.models.random_kernel_svc import NEEDS_SITES, RandomKernelSVC
 from flower_pansvm.printable import plain_name
 from flower_pansvm.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.schema import Schema
-from flower_pansvm.table_schema import TableColumn, TableSchema
+from flower_pansvm.table_schema import NUMBER, TableColumn, TableSchema
 from simulations.audit.sites import simulated_secrets
+from simulations.checking.cells import cells_of
 from strategies.results import RESULT_FILE
 from strategies.settings import settings_from
 
@@ -42,11 +43,14 @@ class Predictions:
         Share of rows predicted right; None if the file has no label column.
     unused : tuple of str
         Columns of the file that the model does not need, such as features that a selection has removed.
+    ambiguous : tuple of str
+        Columns of which nobody knows whether their points or commas are for decimals, as they were read, or thousands.
     """
 
     frame: pd.DataFrame
     accuracy: float | None
     unused: tuple[str, ...]
+    ambiguous: tuple[str, ...] = ()
 
 
 def predict_file(
@@ -99,6 +103,8 @@ def predict_file(
     unused = tuple(column for column in frame.columns if column not in {*used, row_id})
     own = replace(form, drop=(), schema=agreed and replace(agreed, columns=tuple(needed.values())))
     table = table_from_frame(frame[used], label, name, own)
+    numbers = [column for column in needed.values() if column.kind == NUMBER and column.name in frame.columns]
+    ambiguous = tuple(one.name for one in cells_of(frame, numbers, form) if one.may_be_grouped(form))
     cells = pd.DataFrame(_in_order(table, schema.columns), columns=list(schema.columns))
     predicted = model.predict(cells)
     answer = pd.DataFrame({"prediction": predicted})
@@ -114,11 +120,11 @@ def predict_file(
         # Its name may be that of another column of the answer.
         answer.insert(0, row_id, _ids(frame, row_id, name).to_numpy(), allow_duplicates=True)
     if table.labels is None:
-        return Predictions(answer, None, unused)
+        return Predictions(answer, None, unused, ambiguous)
     place = {name: index for index, name in enumerate(schema.classes)}
     said = np.array([place[str(name)] for name in predicted])
     truth = _classes(table.labels, schema, f"column '{label}' of '{name}'")
-    return Predictions(answer, float((truth == said).mean()), unused)
+    return Predictions(answer, float((truth == said).mean()), unused, ambiguous)
 
 
 def check_can_write(path: Path) -> None:

@@ -113,8 +113,7 @@ def _without_texts(cells: "pd.Series[str]", column: TableColumn, form: TableForm
     texts = [code.lower() for code in column.missing if not len(_as_numbers([code]))]
     if not (texts or column.below_limit) or pd.api.types.is_numeric_dtype(cells.dtype):
         return cells
-    cells = cells.astype(object)
-    cells = cells.mask(cells.astype(str).str.strip().str.lower().isin(texts), None)
+    cells = cells.astype(object).mask(cells.astype(str).str.strip().str.lower().isin(texts), None)
     limits = cells.astype(str).str.extract(LIMIT)
     there = limits[0].notna().to_numpy(dtype=bool)
     if not column.below_limit or not there.any():
@@ -122,11 +121,12 @@ def _without_texts(cells: "pd.Series[str]", column: TableColumn, form: TableForm
     values, _ = parse(limits[1][there].to_numpy(dtype=object), form)
     below = limits[0][there].isin(("<", "≤")).to_numpy(dtype=bool)
     values = np.where(below & (column.below_limit == HALF), values / 2, values)
-    known = ~np.isnan(values)
+    filled, known = cells.to_numpy(dtype=object, copy=True), ~np.isnan(values)
     # As text, since cells that are all text are the quicker to read.
-    texts = [repr(float(value)).replace(".", form.decimal or ".") for value in values[known]]
-    cells.iloc[np.flatnonzero(there)[known]] = texts
-    return cells
+    filled[np.flatnonzero(there)[known]] = [
+        repr(float(value)).replace(".", form.decimal or ".") for value in values[known]
+    ]
+    return pd.Series(filled, index=cells.index)
 
 
 def _as_numbers(codes: Sequence[str]) -> NDArray[np.float64]:

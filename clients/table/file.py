@@ -145,12 +145,12 @@ def _checked(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFrame:
     for place, dtype in enumerate(frame.dtypes):
         cells = frame.iloc[:, place]
         if pd.api.types.is_object_dtype(dtype) and pd.api.types.infer_dtype(cells) in ("mixed", "bytes"):
-            frame.isetitem(place, cells.map(_plain))
+            frame.isetitem(place, cells.map(_plain).to_numpy(dtype=object))
         if missing:
             cells = frame.iloc[:, place].astype(object)
             absent = cells.map(lambda cell: canonical_label(str(cell)).lower() in missing)
             if absent.any():
-                frame.isetitem(place, cells.mask(absent.to_numpy(dtype=bool), None))
+                frame.isetitem(place, cells.mask(absent.to_numpy(dtype=bool), None).to_numpy(dtype=object))
     return frame
 
 

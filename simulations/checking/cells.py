@@ -108,7 +108,7 @@ class Cells:
     def is_measurement(self) -> bool:
         """Whether nearly all cells that are not missing are numbers."""
         numbers = np.count_nonzero(~np.isnan(self.values))
-        return numbers > 0 and numbers >= MEASURED * (numbers + np.count_nonzero(self.is_text))
+        return bool(numbers and numbers >= MEASURED * (numbers + np.count_nonzero(self.is_text)))
 
     @cached_property
     def is_yes_no(self) -> bool:
@@ -178,17 +178,16 @@ class Cells:
 
     @cached_property
     def another_form(self) -> str:
-        """In what other form all numbers are that are text: with another comma, a sign or a unit; empty if in none."""
-        if not self.words or pd.api.types.is_datetime64_any_dtype(self.raw.dtype):
-            return ""
-        return next(
-            (
-                form
-                for form, pattern in OTHER_FORMS.items()
-                if all(re.fullmatch(pattern, text) for text in self.words)
-            ),
-            "",
-        )
+        """In what other form nearly all texts are numbers: with another comma, a sign, a unit; empty if in none."""
+        for form, pattern in OTHER_FORMS.items():
+            alike = sum(
+                count
+                for text, count in self.words.items()
+                if re.fullmatch(pattern, re.sub(LIMIT, r"\2", text))
+            )
+            if alike and alike >= MEASURED * self.words.total():
+                return form
+        return ""
 
     @property
     def limits(self) -> int:

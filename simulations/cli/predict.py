@@ -45,5 +45,11 @@ def predict(
     if predictions.unused:
         unused = columns_text(predictions.unused)
         typer.echo(f"The model does not need {unused} of the file.", err=True)
+    if predictions.ambiguous:
+        typer.echo(
+            f"Warning: Of {columns_text(predictions.ambiguous)} nobody knows whether points or commas are for decimals, "
+            "as they were read, or for thousands. Say it: --thousands, or --thousands none.",
+            err=True,
+        )
     if predictions.accuracy is not None:
         typer.echo(f"accuracy {predictions.accuracy:.4f} over {len(predictions.frame)} rows", err=out is None)

@@ -843,3 +843,79 @@ def test_codes_are_categories_in_a_first_schema_file(tmp_path: Path) -> None:
     )
     (column,) = (one for one in schema.columns if one.name == "code")
     assert (column.kind, column.categories) == ("category", codes)
+
+
+def an_export(folder: Path) -> None:
+    """Write a table as REDCap and a hospital's Excel make it, with all that is odd about it."""
+    generator = np.random.default_rng(3)
+    rows = 420
+    sick = generator.random(rows) < 0.45
+    crp = np.exp(generator.normal(1.2 + 1.3 * sick, 0.8))
+    frame = pd.DataFrame(
+        {
+            "record_id": [f"{number:04d}" for number in range(1, rows + 1)],
+            "Geburtsdatum": [
+                f"{number % 28 + 1:02d}.{number % 12 + 1:02d}.{1930 + number % 60}" for number in range(rows)
+            ],
+            "age": (generator.normal(60, 11, rows) + 7 * sick).round().astype(int),
+            "crp": [f"{one:.1f}".replace(".", ",") if one >= 1.5 else "<1,5" for one in crp],
+            "sodium": [f"{one:.1f}".replace(".", ",") for one in generator.normal(139, 3, rows)],
+            "sex": generator.choice(["1", "2", ""], rows, p=[0.48, 0.48, 0.04]),
+            "stage_code": generator.choice(["01", "02", "10"], rows),
+            "smoker": np.where(generator.random(rows) < 0.3 + 0.3 * sick, "Yes", "No"),
+            "notes": [f"seen by Dr. A; follow-up {number}" for number in range(rows)],
+            "outcome": np.where(sick, "case", "control"),
+        }
+    )
+    frame.loc[generator.random(rows) < 0.05, "sodium"] = "NULL"
+    frame.loc[generator.random(rows) < 0.05, "sodium"] = "-999"
+    frame.loc[[5, 77], "sodium"] = "hemolyzed"
+    lines = as_csv(frame, sep=";", lineterminator="\r\n").split("\r\n")
+    lines.insert(100, ";" * 9)
+    lines[-1] = "Exported 2024-03-01" + ";" * 9
+    (folder / "export.csv").write_bytes("\r\n".join([*lines, ""]).encode("utf-8-sig"))
+
+
+@pytest.mark.slow
+def test_an_afternoon_with_an_export_by_what_is_said_alone(pansvm: Run, tmp_path: Path) -> None:
+    """Each step types what the one before has said; nothing else is known."""
+    an_export(tmp_path)
+    code, _, err = pansvm("check", "export.csv")
+    assert code == 1
+    options = re.findall("--separator [a-z]+", err)[0].split()
+    code, out, _ = pansvm("check", "export.csv", *options)
+    assert code == 1
+    assert "The last column is 'outcome'" in out
+    options += ["--label", "outcome"]
+    code, _, err = pansvm("schema", "export.csv", *options)
+    assert code == 1
+    options += re.findall("--decimal [a-z]+", err)[0].split()
+    code, out, _ = pansvm("schema", "export.csv", *options, "--out", "ours.toml")
+    assert code == 0
+    command = out.split("pansvm ")[-1].split()
+    code, out, _ = pansvm(*command)
+    assert code == 1
+    footer = re.findall("skip-footer=([0-9])", out)[0]
+    missing = re.findall(r"missing = \[(.*?)\]", out)[0]
+    text = (tmp_path / "ours.toml").read_text()
+    text = text.replace("[reading]", f'[reading]\nskip-footer = "{footer}"')
+    text = text.replace("missing = [-999]", f"missing = [-999, {missing}]")
+    (tmp_path / "ours.toml").write_text(text)
+    code, out, _ = pansvm(*command)
+    assert (code, out) == (0, "export.csv fits.\n")
+    schema = TableSchema.read(tmp_path / "ours.toml")
+    assert {one.name: one.kind for one in schema.columns} == {
+        **{"age": "number", "crp": "number", "sodium": "number", "sex": "number"},
+        **{"stage_code": "category", "smoker": "yes/no"},
+    }
+    table = read_table(tmp_path / "export.csv", form=TableForm.of({}, schema))
+    assert table.X.shape == (420, 8)
+    assert 0.75 in table.X[:, 1]
+    code, _, err = pansvm(
+        *("run", "--engine", "in-process", "--data", "export.csv", "--schema", "ours.toml"),
+        *("--sites", 3, "--set", "landmarks=20", "--out", "out"),
+    )
+    assert (code, err) == (0, "")
+    code, out, _ = pansvm("report", "out")
+    assert code == 0
+    assert (tmp_path / "out" / "report.html").is_file()
