@@ -23,7 +23,7 @@ NO_THOUSANDS = "none"
 
 
 def listed(text: str) -> tuple[str, ...]:
-    """Return the parts of a list in one text: by commas, a part that holds one in double quotes.
+    """Return the parts of a list in one text, which may be empty: by commas, one that holds a comma in double quotes.
 
     Raises
     ------
@@ -42,7 +42,7 @@ def listed(text: str) -> tuple[str, ...]:
             f"The list {text} is not written right. Put commas between its parts, and a part that holds a comma in "
             "double quotes."
         ) from None
-    return tuple(part.strip() for row in rows for part in row if part.strip())
+    return tuple(part.strip() for row in rows for part in row)
 
 
 def as_list(parts: Iterable[str]) -> str:

@@ -125,7 +125,7 @@ class Settings:
     @property
     def positive_labels(self) -> tuple[str, ...]:
         """The labels named in ``positive``; empty if the classes are the labels themselves."""
-        return tuple(canonical_label(label) for label in listed(self.positive))
+        return tuple(canonical_label(label) for label in listed(self.positive) if label)
 
     @property
     def tunes(self) -> bool:

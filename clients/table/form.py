@@ -32,7 +32,7 @@ class TableForm(ReadingOptions):
 
         SettingError if an option cannot work.
         """
-        drop = tuple(map(plain_name, listed(str(said.get("drop") or ""))))
+        drop = tuple(filter(None, map(plain_name, listed(str(said.get("drop") or "")))))
         usual = dict(schema.reading) if schema else {}
         return cls(**{**usual, **said_of_reading(said)}, drop=drop, schema=schema)
 

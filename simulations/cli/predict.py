@@ -47,8 +47,8 @@ def predict(
         typer.echo(f"The model does not need {unused} of the file.", err=True)
     if predictions.ambiguous:
         typer.echo(
-            f"Warning: Of {columns_text(predictions.ambiguous)} nobody knows whether points or commas are for decimals, "
-            "as they were read, or for thousands. Say it: --thousands, or --thousands none.",
+            f"Warning: Of {columns_text(predictions.ambiguous)} nobody knows whether points or commas are for "
+            "decimals, as they were read, or for thousands. Say it: --thousands, or --thousands none.",
             err=True,
         )
     if predictions.accuracy is not None:

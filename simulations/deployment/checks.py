@@ -133,7 +133,8 @@ def _check_table(context: Context) -> str:
     table = Site(context).table()
     if table.labels is None:
         raise SettingError("The table has no labels. Name its label column in node.toml as label.")
-    positive = list(map(canonical_label, listed(str(context.run_config.get("positive", "")))))
+    named = listed(str(context.run_config.get("positive", "")))
+    positive = [canonical_label(label) for label in named if label]
     rows, left = len(table.labels), int(rows_with_classes(context, table.labels, positive).sum())
     said = f"table: {rows} rows and {len(table.columns)} columns can be read"
     if 0 < left < least_rows(context):
