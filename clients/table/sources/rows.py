@@ -12,7 +12,8 @@ def table_rows(rows: Iterable[Sequence[object]], form: TableForm) -> list[int]:
         number
         for number, row in enumerate(rows)
         if number >= skipped
-        and any(cell not in (None, "") for cell in row)
+        # An empty field is a row of a table of one column.
+        and (any(cell not in (None, "") for cell in row) or list(row) == [""])
         and not (form.comment and str(row[0]).startswith(form.comment))
     ]
     return wanted[: len(wanted) - int(form.skip_footer or 0)]
