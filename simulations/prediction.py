@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from clients.table.file import OTHER_SUFFIXES, SUFFIXES, read_frame, suffix_of
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import label_of, table_from_frame, without_dropped
+from clients.table.sources.rows import EMPTY_ROWS
 from clients.table.table import Table, align, columns_text, nearest_text
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.labels import misspelt
@@ -43,6 +44,8 @@ class Predictions:
         Share of rows predicted right; None if the file has no label column.
     unused : tuple of str
         Columns of the file that the model does not need, such as features that a selection has removed.
+    empty : int
+        Rows without any cell between the others, which have no prediction.
     ambiguous : tuple of str
         Columns of which nobody knows whether their points or commas are for decimals, as they were read, or thousands.
     """
@@ -51,6 +54,7 @@ class Predictions:
     accuracy: float | None
     unused: tuple[str, ...]
     ambiguous: tuple[str, ...] = ()
+    empty: int = 0
 
 
 def predict_file(
@@ -119,12 +123,13 @@ def predict_file(
     if row_id is not None:
         # Its name may be that of another column of the answer.
         answer.insert(0, row_id, _ids(frame, row_id, name).to_numpy(), allow_duplicates=True)
+    empty = frame.attrs.get(EMPTY_ROWS, 0)
     if table.labels is None:
-        return Predictions(answer, None, unused, ambiguous)
+        return Predictions(answer, None, unused, ambiguous, empty)
     place = {name: index for index, name in enumerate(schema.classes)}
     said = np.array([place[str(name)] for name in predicted])
     truth = _classes(table.labels, schema, f"column '{label}' of '{name}'")
-    return Predictions(answer, float((truth == said).mean()), unused, ambiguous)
+    return Predictions(answer, float((truth == said).mean()), unused, ambiguous, empty)
 
 
 def check_can_write(path: Path) -> None:

@@ -15,13 +15,7 @@ from flower_pansvm.version import VERSION
 @answers(JOIN)
 def join(site: Site, question: JoinQuestion) -> JoinAnswer:
     """Read the table, make the keys of this run, and say what the columns and classes are called."""
-    table = site.table()
-    if table.absent_is_zero and question.promise == "charged" and not is_simulated(site.context):
-        raise TableError(
-            f"Site '{site.name}' has a table of LIBSVM text, whose rows say how many columns there are, and a private "
-            "run does not tell that. Write the table as CSV or Parquet."
-        )
-    classes = question.classes or disclosed_classes(site.context, site.labels(), question.positive_labels)
+    table, classes = site.table(), classes_to_tell(site, question)
     keys, schema = join_run(site.context), schema_of(site.context)
     site.first(SECRET, secret_of(site))
     return JoinAnswer(
@@ -30,6 +24,17 @@ def join(site: Site, question: JoinQuestion) -> JoinAnswer:
         **vars(keys),
         columns=table.columns,
         absent_is_zero=table.absent_is_zero,
-        classes=tuple(map(str, classes)),
+        classes=classes,
         schema=schema.digest if schema else "",
     )
+
+
+def classes_to_tell(site: Site, question: JoinQuestion) -> tuple[str, ...]:
+    """Return the classes that a site names on joining; TableError if its table cannot take part in such a run."""
+    if site.table().absent_is_zero and question.promise == "charged" and not is_simulated(site.context):
+        raise TableError(
+            f"Site '{site.name}' has a table of LIBSVM text, whose rows say how many columns there are, and a private "
+            "run does not tell that. Write the table as CSV or Parquet."
+        )
+    named = question.classes or disclosed_classes(site.context, site.labels(), question.positive_labels)
+    return tuple(map(str, named))

@@ -22,6 +22,7 @@ from clients.table.encoding import LIMIT
 from clients.table.file import read_frame, read_in_parts
 from clients.table.form import TableForm
 from clients.table.reading import label_of, table_from_frame
+from clients.table.sources.rows import EMPTY_ROWS
 from clients.table.table import columns_text
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import spelling
@@ -156,6 +157,11 @@ def _of_frame(frame: pd.DataFrame, label: str, name: str, form: TableForm) -> li
         found += _of_labels(labels, classes, f"column '{label}' of '{name}'")
         found += _giving_away(cells, labels)
     found += _unknown(frame, label, form)
+    empty = frame.attrs.get(EMPTY_ROWS, 0)
+    if empty:
+        found.append(
+            Finding(NOTE, f"Between the rows of '{name}' are {empty} without any cell, which do not count.")
+        )
     return sorted(found, key=lambda one: (ERROR, WARNING, NOTE).index(one.level))
 
 

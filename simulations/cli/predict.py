@@ -45,6 +45,8 @@ def predict(
     if predictions.unused:
         unused = columns_text(predictions.unused)
         typer.echo(f"The model does not need {unused} of the file.", err=True)
+    if predictions.empty:
+        typer.echo(f"{predictions.empty} rows without any cell have no prediction.", err=True)
     if predictions.ambiguous:
         typer.echo(
             f"Warning: Of {columns_text(predictions.ambiguous)} nobody knows whether points or commas are for "

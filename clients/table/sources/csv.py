@@ -10,7 +10,7 @@ from dataclasses import replace
 import pandas as pd
 
 from clients.table.form import TableForm
-from clients.table.sources.rows import table_rows
+from clients.table.sources.rows import EMPTY_ROWS, table_rows
 from flower_pansvm.errors import TableError
 
 ZIP, PARQUET = b"PK\x03\x04", b"PAR1"
@@ -38,7 +38,7 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
         text = text[said.end() :]
     separator = form.separator or (said and said[1]) or ("\t" if ".tsv" in name.lower() else ",")
     try:
-        header, text = _table_of(text, name, replace(form, separator=separator), bool(form.separator))
+        header, text, empty = _table_of(text, name, replace(form, separator=separator), bool(form.separator))
         # As text: guessing types, pandas would read the labels of one site as 01 and of another as 1.0. Of Python's
         # own kind, as that is what the cells are parsed from.
         frame = pd.read_csv(
@@ -49,6 +49,7 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
             f"'{name}' is not proper CSV: a double quote is never closed or stands inside a field, or a field is "
             "extremely long. Export the file again."
         ) from None
+    frame.attrs[EMPTY_ROWS] = empty
     return frame.set_axis(header, axis=1)
 
 
@@ -85,8 +86,8 @@ def _rows(text: str, separator: str) -> Iterator[tuple[list[str], int]]:
         length = 0
 
 
-def _table_of(text: str, name: str, form: TableForm, is_said: bool) -> tuple[list[str], str]:
-    """Return the row of names, and the text without rows that are none of the table's.
+def _table_of(text: str, name: str, form: TableForm, is_said: bool) -> tuple[list[str], str, int]:
+    """Return the row of names, the text without rows that are none of the table's, and how many of them are empty.
 
     Raises a TableError unless all its rows are as long; pandas fills short ones up.
     """
@@ -98,7 +99,7 @@ def _table_of(text: str, name: str, form: TableForm, is_said: bool) -> tuple[lis
             fields.append(len(row))
             yield row
 
-    wanted = table_rows(cells(), form)
+    wanted, empty = table_rows(cells(), form)
     if not wanted:
         raise TableError(f"'{name}' has no row of column names. Is it the right file?")
     if len(wanted) < len(fields):
@@ -113,7 +114,7 @@ def _table_of(text: str, name: str, form: TableForm, is_said: bool) -> tuple[lis
                 "missing cell empty. Titles, remarks and footers are left out by skip-rows, comment and skip-footer.",
                 detail=f"Data row {number} has {fields[row]} fields, and there are {len(header)} column names.",
             )
-    return header, text
+    return header, text, empty
 
 
 def _check_separator(header: Sequence[str], name: str, separator: str, is_said: bool) -> None:

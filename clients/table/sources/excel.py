@@ -7,7 +7,7 @@ from zipfile import BadZipFile
 import pandas as pd
 
 from clients.table.form import TableForm
-from clients.table.sources.rows import table_rows
+from clients.table.sources.rows import EMPTY_ROWS, table_rows
 from flower_pansvm.errors import TableError
 
 Cells = list[tuple[Any, ...]]
@@ -32,13 +32,16 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
                 "it. Open it in Excel or LibreOffice, save it, and try again.",
                 detail=f"They are {len(lacking)}; the first is in data row {lacking[0][0]}.",
             )
-    rows = [cells[number] for number in table_rows(cells, form)]
+    wanted, empty = table_rows(cells, form)
+    rows = [cells[number] for number in wanted]
     if not rows:
         raise TableError(f"'{name}' has no row of column names. Is it the right sheet?")
     width = max(place + 1 for row in rows for place, cell in enumerate(row) if cell is not None)
     rows = [row[:width] for row in rows]
     header = ["" if cell is None else str(cell) for cell in rows[0]]
-    return pd.DataFrame(rows[1:], columns=header, dtype=object)
+    frame = pd.DataFrame(rows[1:], columns=header, dtype=object)
+    frame.attrs[EMPTY_ROWS] = empty
+    return frame
 
 
 def _filled_sheet(
