@@ -174,7 +174,8 @@ class Cells:
     @cached_property
     def words(self) -> Counter[str]:
         """How many cells have each text that is no number, in small letters."""
-        return Counter(written(cell).lower() for cell in self.raw[self.is_text])
+        texts = self.raw[self.is_text] if self.is_text.any() else ()
+        return Counter(written(cell).lower() for cell in texts)
 
     @cached_property
     def another_form(self) -> str:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from flower_pansvm.reading_options import listed
 from flower_pansvm.terms import Scalar
 from simulations.cli.app import DataDir, Drop, Label, Positive, SchemaFile, Sites, TestFraction, cli, together
 from simulations.cli.assignments import assignments
@@ -113,7 +114,7 @@ def compare(
 
 
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
+    return tuple(filter(None, listed(text)))
 
 
 def _command(folder: Path) -> str:

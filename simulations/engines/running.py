@@ -125,9 +125,10 @@ def _check_positive(positive: Sequence[str], labels: Iterable[str]) -> None:
     known = list(map(str, labels))
     missing = [label for label in positive if label not in known]
     if missing and len(known) <= MOST_CLASSES:
+        quoted = " A label that holds a comma stands in double quotes." * any("," in label for label in known)
         raise SettingError(
             f"No row of any site has the label '{missing[0]}', which is to count as positive. "
-            f"{near_matches(missing[0], known)}"
+            f"{near_matches(missing[0], known)}{quoted}"
         )
 
 

@@ -203,6 +203,28 @@ INPUTS: dict[str, tuple[str | bytes | dict[str, str | bytes], str, str, str]] = 
     "a column that the model needs": (RAW.replace("sex", "gender"), f"{PREDICT} ward.csv", ERROR, "no column 'sex'"),
     "text in a column that it needs": (changed(RAW, ",47,", ",old,"), f"{PREDICT} ward.csv", ERROR, "data row 2"),
     "a category that it does not know": (changed(RAW, ",m,", ",x,"), f"{PREDICT} ward.csv", ERROR, "column 'sex'"),
+    "predictions as Excel": (RAW, f"{PREDICT} ward.csv --out p.xlsx", HANDLED, "accuracy|openpyxl is needed"),
+    "predictions as Parquet": (RAW, f"{PREDICT} ward.csv --out p.parquet", ERROR, "ends in .csv or .xlsx"),
+    "predictions as packed CSV": (RAW, f"{PREDICT} ward.csv --out p.csv.gz", ERROR, "ends in .csv or .xlsx"),
+    "ids called prediction": (
+        changed(RAW, "mrn", "prediction"), f"{PREDICT} ward.csv --id prediction", HANDLED,
+        "^prediction,prediction,decision\nP0,",
+    ),
+    "ids called decision": (
+        changed(RAW, "mrn", "decision"), f"{PREDICT} ward.csv --id decision", HANDLED,
+        "^decision,prediction,decision\nP0,",
+    ),
+    "ids called in another form": (
+        changed(RAW, "mrn", "Fall\u00a0\u00fc"), f"{PREDICT} ward.csv --id 'Fall u\u0308'", HANDLED,
+        "Fall \u00fc,prediction",
+    ),
+    "thousands of new patients": (
+        changed(changed(RAW, ",47,", ",1.047,"), ",54,", ",1.054,"), f"{PREDICT} ward.csv", HANDLED,
+        "Of column 'age' nobody knows",
+    ),
+    "rows without a cell among new patients": (
+        changed(RAW, "P3,", ",,,\nP3,"), f"{PREDICT} ward.csv", HANDLED, "1 rows without any cell have no prediction",
+    ),
     "a table as model": (RAW, "predict ward.csv ward.csv", ERROR, "ward.csv cannot be read as a model"),
     "no model": (RAW, "predict none.npz ward.csv", ERROR, "no model file"),
 }  # fmt: skip

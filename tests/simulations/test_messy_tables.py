@@ -3,9 +3,11 @@
 `READ` has the right numbers and labels of each file, `TOLD` what ``pansvm`` says of it, with the exit code.
 """
 
+import io
 import re
 import shlex
 import sqlite3
+import sys
 import tomllib
 from collections.abc import Callable
 from decimal import Decimal
@@ -813,6 +815,19 @@ def test_a_person_is_told(name: str, pansvm: Run, tmp_path: Path) -> None:
     assert found == code, out + err
     assert re.search(told, err + out, re.DOTALL), out + err
     assert "4711" not in out + err
+
+
+def test_a_terminal_that_cannot_show_a_character(
+    tmp_path: Path, pansvm: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ward(größe=[7] * ROWS).to_csv(tmp_path / "ward.csv", index=False)
+    shown = io.BytesIO()
+    with monkeypatch.context() as patched:
+        terminal = io.TextIOWrapper(shown, encoding="ascii", write_through=True)
+        patched.setattr(sys, "stdout", terminal)
+        code, _, _ = pansvm("check", "ward.csv")
+        assert code == 3
+    assert rb"gr\xf6\xdfe" in shown.getvalue()
 
 
 def test_a_measurement_with_some_text_stays_one_in_a_first_schema_file(tmp_path: Path) -> None:
