@@ -267,8 +267,8 @@ BAD_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
         "something else than semicolon",
     ),
     "an option that cannot be": (
-        lambda own: edit(own / "node.toml", 'data = "', 'thousands = "x"\ndata = "'), "thousands is 'x',
-        but it must be",
+        lambda own: edit(own / "node.toml", 'data = "', 'thousands = "x"\ndata = "'),
+        "thousands is 'x', but it must be",
     ),
     "wrong label": (lambda own: edit(own / "node.toml", 'data = "', 'label = "lable"\ndata = "'), "lable"),
     "invitation edited": (lambda own: edit(own / "invitation.json", ":8443", ":9443"), "was changed after"),
