@@ -2,25 +2,29 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clients.table.file import read_frame
+from clients.table.file import OTHER_SUFFIXES, SUFFIXES, read_frame, suffix_of
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import label_of, table_from_frame, without_dropped
+from clients.table.sources.rows import EMPTY_ROWS
 from clients.table.table import Table, align, columns_text, nearest_text
-from flower_pansvm.errors import TableError
+from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.labels import misspelt
 from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model import Model, load_model
 from flower_pansvm.models.random_kernel_svc import NEEDS_SITES, RandomKernelSVC
+from flower_pansvm.printable import plain_name
 from flower_pansvm.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.schema import Schema
-from flower_pansvm.table_schema import TableColumn, TableSchema
+from flower_pansvm.table_schema import NUMBER, TableColumn, TableSchema
 from simulations.audit.sites import simulated_secrets
+from simulations.checking.cells import cells_of
 from strategies.results import ONCE_MORE, RESULT_FILE, read_result
 from strategies.settings import settings_from
 
@@ -39,11 +43,17 @@ class Predictions:
         Share of rows predicted right; None if the file has no label column.
     unused : tuple of str
         Columns of the file that the model does not need, such as features that a selection has removed.
+    empty : int
+        Rows without any cell between the others, which have no prediction.
+    ambiguous : tuple of str
+        Columns of which nobody knows whether their points or commas are for decimals, as they were read, or thousands.
     """
 
     frame: pd.DataFrame
     accuracy: float | None
     unused: tuple[str, ...]
+    ambiguous: tuple[str, ...] = ()
+    empty: int = 0
 
 
 def predict_file(
@@ -83,8 +93,8 @@ def predict_file(
     schema, name = model.schema_, table_path.name
     frame = without_dropped(read_frame(table_path, form), form.drop, name)
     agreed = TableSchema.from_json(schema.table) if schema.table else None
-    if label is None and label_of(agreed) in frame.columns:
-        label = label_of(agreed)
+    if label is not None or label_of(agreed) in frame.columns:
+        label = label_of(agreed, label)
     needed = _needed(schema.columns, agreed)
     if not any(column in needed for column in frame.columns):
         raise TableError(
@@ -92,13 +102,15 @@ def predict_file(
             "or correct the names in its first line."
         )
     used = [column for column in frame.columns if column in needed or column == label]
+    row_id = row_id and plain_name(row_id)
     unused = tuple(column for column in frame.columns if column not in {*used, row_id})
     own = replace(form, drop=(), schema=agreed and replace(agreed, columns=tuple(needed.values())))
     table = table_from_frame(frame[used], label, name, own)
+    numbers = [column for column in needed.values() if column.kind == NUMBER and column.name in frame.columns]
+    ambiguous = tuple(one.name for one in cells_of(frame, numbers, form) if one.may_be_grouped(form))
     cells = pd.DataFrame(_in_order(table, schema.columns), columns=list(schema.columns))
     predicted = model.predict(cells)
-    answer = pd.DataFrame() if row_id is None else pd.DataFrame({row_id: _ids(frame, row_id, name)})
-    answer["prediction"] = predicted
+    answer = pd.DataFrame({"prediction": predicted})
     if hasattr(model, "decision_function"):
         decisions = model.decision_function(cells)
         if decisions.ndim == 1:
@@ -107,12 +119,41 @@ def predict_file(
             _add_by_class(answer, "decision", schema.classes, decisions)
     if hasattr(model, "predict_proba"):
         _add_by_class(answer, "probability", schema.classes, model.predict_proba(cells))
+    if row_id is not None:
+        # Its name may be that of another column of the answer.
+        answer.insert(0, row_id, _ids(frame, row_id, name).to_numpy(), allow_duplicates=True)
+    empty = frame.attrs.get(EMPTY_ROWS, 0)
     if table.labels is None:
-        return Predictions(answer, None, unused)
+        return Predictions(answer, None, unused, ambiguous, empty)
     place = {name: index for index, name in enumerate(schema.classes)}
     said = np.array([place[str(name)] for name in predicted])
     truth = _classes(table.labels, schema, f"column '{label}' of '{name}'")
-    return Predictions(answer, float((truth == said).mean()), unused)
+    return Predictions(answer, float((truth == said).mean()), unused, ambiguous, empty)
+
+
+def check_can_write(path: Path) -> None:
+    """Check that predictions can be written to a file of such a name; SettingError if not."""
+    suffix = suffix_of(path.name)
+    if path.name.lower().endswith(".gz") or suffix in {*SUFFIXES, *OTHER_SUFFIXES} - {
+        ".csv",
+        ".xlsx",
+        ".txt",
+    }:
+        raise SettingError(
+            f"{path.name} would be CSV under another name. Name a file that ends in .csv or .xlsx."
+        )
+    if suffix == ".xlsx" and find_spec("openpyxl") is None:
+        raise SettingError(
+            f"To write {path.name}, the package openpyxl is needed: pip install 'flower-pansvm[excel]'."
+        )
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write predictions as Excel if the file's name ends so, else as CSV."""
+    if suffix_of(path.name) == ".xlsx":
+        frame.to_excel(path, index=False)
+    else:
+        frame.to_csv(path, index=False)
 
 
 def _needed(columns: Sequence[str], agreed: TableSchema | None) -> dict[str, TableColumn]:

@@ -8,16 +8,19 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from flower_pansvm.reading_options import listed
 from flower_pansvm.terms import Scalar
-from simulations.cli.app import DataDir, Drop, Label, Positive, SchemaFile, Sites, TestFraction, cli
+from simulations.cli.app import DataDir, Drop, Label, Positive, SchemaFile, Sites, TestFraction, cli, together
 from simulations.cli.assignments import assignments
 from simulations.cli.output import check_can_be_folder
+from simulations.cli.reading import Reading, with_reading_options
 from strategies.settings import Settings
 
 DEFAULTS = Settings()
 
 
 @cli.command("compare")
+@with_reading_options
 def compare(
     data: Annotated[
         list[str] | None,
@@ -47,7 +50,9 @@ def compare(
     label: Label = None,
     schema: SchemaFile = None,
     drop: Drop = None,
-    positive: Positive = "",
+    *,
+    reading: Reading,
+    positive: Positive = None,
     sites: Sites = DEFAULTS.sites,
     test_fraction: TestFraction = DEFAULTS.test_fraction,
     seed: Annotated[int, typer.Option(help="Seed of the first repeat; the others follow.")] = DEFAULTS.seed,
@@ -75,8 +80,9 @@ def compare(
     common: dict[str, Scalar] = {
         "label": label or "",
         "schema": str(schema.absolute()) if schema else "",
-        "drop": ",".join(drop or []),
-        "positive": positive,
+        **reading,
+        "drop": together(drop),
+        "positive": together(positive),
         "sites": sites,
         "test-fraction": test_fraction,
         "data-dir": str(Path(data_dir).absolute()) if data_dir else "",
@@ -108,7 +114,7 @@ def compare(
 
 
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
+    return tuple(filter(None, listed(text)))
 
 
 def _command(folder: Path) -> str:

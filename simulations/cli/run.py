@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -19,19 +19,19 @@ from simulations import selecting
 from simulations.cli.app import (
     STOPPED_BY_CTRL_C,
     DataDir,
-    Decimal,
     Drop,
     Label,
     Positive,
     SchemaFile,
-    Separator,
     Sites,
     TestFraction,
     cli,
+    together,
 )
 from simulations.cli.assignments import single_assignments
 from simulations.cli.display import RunDisplay
 from simulations.cli.output import Overwrite, check_folder
+from simulations.cli.reading import Reading, with_reading_options
 from simulations.cli.select import print_selection
 from simulations.cli.tune import print_choice
 from strategies.registry import all_strategies
@@ -62,6 +62,7 @@ NOT_OF_THE_RUN = ("resume", "engine", "set_", "audit", "attack_minutes", "as_jso
     "that is given by --set is kept.",
 )
 @cli.command("run", help="Train and evaluate a model with simulated sites.")
+@with_reading_options
 def run(
     context: typer.Context,
     data: Annotated[
@@ -72,10 +73,10 @@ def run(
     ] = None,
     label: Label = None,
     schema: SchemaFile = None,
-    separator: Separator = DEFAULTS.separator,
-    decimal: Decimal = DEFAULTS.decimal,
     drop: Drop = None,
-    positive: Positive = "",
+    *,
+    reading: Reading,
+    positive: Positive = None,
     sites: Sites = DEFAULTS.sites,
     split: Annotated[
         str, typer.Option(help="iid, dirichlet:A, feature:COLUMN, by:COLUMN or checkerboard:RxS.")
@@ -140,7 +141,7 @@ def run(
         raise SettingError("--attack-minutes says how long --audit=attack tries. Give both, or neither.")
     assigned = single_assignments(set_ or [])
     _check_options_are_given_once(context, assigned)
-    if positive and not positive.strip(", "):
+    if positive and not together(positive).strip(", "):
         raise SettingError(
             "--positive names no label. Write the labels that count as positive by commas: --positive 1,2."
         )
@@ -157,10 +158,9 @@ def run(
             "data": join_data(data or [DEFAULTS.data], data_dir),
             "label": label or "",
             "schema": str(schema.absolute()) if schema else "",
-            "separator": separator,
-            "decimal": decimal,
-            "drop": ",".join(drop or []),
-            "positive": positive,
+            **reading,
+            "drop": together(drop),
+            "positive": together(positive),
             "sites": sites,
             "split": split,
             "strategy": strategy or (selecting.DEFAULT_STRATEGY if selects else DEFAULTS.strategy),
@@ -176,6 +176,7 @@ def run(
         settings = settings_from(options | assigned)
         settings = running.with_sites_of_data(settings)
         running.check(settings)
+        _warn(running.doubts_of(settings))
     _check_command(settings, tunes, selects)
     engine_option = "" if engine == DEFAULT_ENGINE else f" --engine {engine}"
     progress = RunDisplay.of(settings, quiet=quiet, brief=tunes or selects, stderr=as_json)
@@ -197,6 +198,11 @@ def run(
     if selects:
         print_selection(folder)
     _print_figures(folder)
+
+
+def _warn(doubts: Iterable[str]) -> None:
+    for text in doubts:
+        typer.echo(f"Warning: {text}", err=True)
 
 
 def _is_given(context: typer.Context, name: str) -> bool:

@@ -6,18 +6,20 @@ from typing import Annotated
 import typer
 
 from flower_pansvm.errors import SettingError
-from simulations.cli.app import Decimal, Drop, Label, Separator, cli
+from simulations.cli.app import Drop, Label, cli, together
+from simulations.cli.reading import Reading, with_reading_options
 
 
 @cli.command()
+@with_reading_options
 def schema(
     table: Annotated[
         Path, typer.Argument(help="CSV, Excel, Parquet, LIBSVM text, or .sql with a URL and a query.")
     ],
     label: Label = None,
     drop: Drop = None,
-    separator: Separator = "",
-    decimal: Decimal = ".",
+    *,
+    reading: Reading,
     out: Annotated[
         Path | None, typer.Option(help="File to write, which must not exist yet.", show_default="print it")
     ] = None,
@@ -29,7 +31,7 @@ def schema(
 
     if out is not None and out.exists():
         raise SettingError(f"There is a file {out} already. Give another name, or remove it.")
-    said = {"separator": separator, "decimal": decimal, "drop": ",".join(drop or [])}
+    said = {**reading, "drop": together(drop)}
     text = draft(table, label or LABEL, TableForm.of(said, None))
     if out is None:
         typer.echo(text, nl=False)

@@ -132,7 +132,8 @@ def test_drop_leaves_a_column_out_of_a_run(pansvm: Run, tmp_path: Path) -> None:
     ward()[["mrn", "note", "age", "chol", "outcome"]].to_csv("ward.csv", index=False)
     options = ("run", "--engine", "in-process", "--data", "ward.csv", "--label", "outcome", "--sites", 3)
     code, _, err = pansvm(*options, "--out", "out", "--drop", "mrn", "--drop", "note")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err.startswith("Warning: ward.csv: Column 'chol' holds 0 in 5 rows")
     assert load_model(tmp_path / "out" / "model.npz").schema_.columns == ("age", "chol")
     code, _, err = pansvm(*options, "--drop", "MRN")
     assert code == 1
