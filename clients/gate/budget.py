@@ -8,24 +8,21 @@ which is damaged. It is on the disk before an answer leaves, whole, or as it was
 import hashlib
 import json
 import math
-import os
 import secrets
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from flwr.app import Context
 
-from clients.gate.state_folder import replace_file, state_folder
+from clients.gate.state_folder import locked, replace_file, state_folder
 from clients.gate.terms import budget_terms, site_name
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import admits, epsilon_of, rho_of
 from flower_pansvm.tasks.task import Task
 
-FILE, LOCK, FORMAT = "budget.json", "budget.lock", 1
+FILE, FORMAT = "budget.json", 1
 Side = Literal["train", "test"]
 
 
@@ -74,13 +71,13 @@ def new_ledger(folder: Path, test_fraction: float) -> None:
     BudgetError
         If there is one.
     """
-    if (folder / FILE).exists():
-        raise BudgetError(
-            f"There is a budget in {folder} already. It belongs to the table for good: what was spent stays spent. For "
-            "a table of other patients give the SuperNode another state folder."
-        )
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    with _locked(folder):
+    with locked(folder):
+        if (folder / FILE).exists():
+            raise BudgetError(
+                f"There is a budget in {folder} already. It belongs to the table for good: what was spent stays "
+                "spent. For a table of other patients give the SuperNode another state folder."
+            )
         _write(folder, Ledger(test_fraction, secrets.token_hex(32)))
 
 
@@ -120,7 +117,7 @@ def charge(context: Context, task: Task[Any, Any], rho: float) -> None:
     if folder is None:
         return
     rows: Side = "test" if task.category == "evaluate" else "train"
-    with _locked(folder):
+    with locked(folder):
         ledger = read_ledger(folder)
         runs = [one.run for one in ledger.charges]
         if run in runs and runs[-1] != run:
@@ -144,7 +141,7 @@ def settle_columns(folder: Path, digest: str) -> Ledger:
     BudgetError
         If it has not: which rows are kept for evaluation would change.
     """
-    with _locked(folder):
+    with locked(folder):
         ledger = read_ledger(folder)
         if not ledger.columns:
             _write(folder, ledger := replace(ledger, columns=digest))
@@ -165,15 +162,6 @@ def _spent(name: str, ledger: Ledger, rows: Side, epsilon: float, delta: float) 
         f"enough is left. Spent: {by or 'nothing'} (together they cost less than the sum). Start a run with a smaller "
         "epsilon, if that is enough; what is spent does not come back."
     )
-
-
-@contextmanager
-def _locked(folder: Path) -> Iterator[None]:
-    import fcntl  # noqa: PLC0415 - not on every system that simulates
-
-    with os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
-        yield
 
 
 def _write(folder: Path, ledger: Ledger) -> None:

@@ -7,6 +7,8 @@ site withdraws after the first one; and after some runs that ended so, it takes 
 
 import os
 import stat
+from collections.abc import Iterator
+from contextlib import contextmanager
 from logging import ERROR
 from pathlib import Path
 from urllib.parse import quote
@@ -17,7 +19,7 @@ from flwr.common.logger import log
 from clients.gate.terms import is_simulated, site_name
 from flower_pansvm.errors import SettingError, SumError
 
-FILE = "value-refusals"
+FILE, LOCK = "value-refusals", "state.lock"
 MOST = 3  # refusals after which a hospital takes part in no run
 
 
@@ -63,10 +65,22 @@ def replace_file(path: Path, text: str) -> None:
     os.close(directory)
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time read and replace files of the folder: two runs may ask a site in the same second."""
+    import fcntl  # noqa: PLC0415 - not on every system that simulates
+
+    with os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def note_value_refusal(context: Context) -> None:
     """Count one more refusal; nothing is counted at a simulated site."""
     folder = state_folder(context)
-    if folder is not None:
+    if folder is None:
+        return
+    with locked(folder):
         replace_file(folder / FILE, str(_count(folder / FILE) + 1))
 
 

@@ -12,6 +12,7 @@ from flower_pansvm.terms import Scalar
 from simulations.cli.app import DataDir, Drop, Label, Positive, SchemaFile, Sites, TestFraction, cli
 from simulations.cli.assignments import assignments
 from simulations.cli.output import check_can_be_folder
+from simulations.files import made_folder
 from strategies.settings import Settings
 
 DEFAULTS = Settings()
@@ -70,7 +71,6 @@ def compare(
     from simulations.comparison.comparing import compare as run_comparison  # noqa: PLC0415
     from simulations.comparison.plan import Plan  # noqa: PLC0415
     from simulations.engines.processes import exit_on_signals  # noqa: PLC0415
-    from simulations.engines.running import default_folder  # noqa: PLC0415
 
     common: dict[str, Scalar] = {
         "label": label or "",
@@ -94,15 +94,15 @@ def compare(
         common=common,
         varied=varied,
     )
-    folder = (out or default_folder()).absolute()
-    check_can_be_folder(folder)
+    if out is not None:
+        check_can_be_folder(out.absolute())
     console = Console(highlight=False, markup=False)
-    try:
-        with exit_on_signals():
+    with exit_on_signals(), made_folder(out) as folder:
+        try:
             failed = run_comparison(plan, folder, jobs or cpu_count(), console)
-    except (KeyboardInterrupt, SystemExit):
-        typer.echo(f"Stopped. Go on with: {_command(folder)}", err=True)
-        raise
+        except (KeyboardInterrupt, SystemExit):
+            typer.echo(f"Stopped. Go on with: {_command(folder)}", err=True)
+            raise
     if failed:
         sys.exit(1)
 

@@ -8,6 +8,7 @@ import typer
 
 from simulations.cli.app import Decimal, Drop, Label, Separator, cli
 from simulations.cli.output import Overwrite, check_file
+from simulations.files import complete_file
 
 
 @cli.command()
@@ -38,7 +39,8 @@ def predict(
     if out is None:
         sys.stdout.write(predictions.frame.to_csv(index=False))
     else:
-        predictions.frame.to_csv(out, index=False)
+        with complete_file(out, overwrite) as unfinished:
+            predictions.frame.to_csv(unfinished, index=False)
     if predictions.unused:
         unused = columns_text(predictions.unused)
         typer.echo(f"The model does not need {unused} of the file.", err=True)
