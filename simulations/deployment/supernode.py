@@ -11,11 +11,12 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from flower_pansvm.errors import SettingError
+from simulations.deployment.connection import proxy_variables
 from simulations.deployment.hospital import AUTHORITY_FILE, FLOWER_FOLDER, KEY_FILE
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.log_lines import plain_lines
 from simulations.deployment.node_config import NODE_FILE
-from simulations.engines.processes import exit_on_signals, free_port, not_by_proxy, started_process
+from simulations.engines.processes import exit_on_signals, free_port, started_process, without_proxies
 
 NOT_LET_IN = "Exit Code: 305"
 """In Flower's log if the SuperLink does not let a SuperNode in; its process ends with 1 whatever the cause."""
@@ -42,14 +43,14 @@ def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], No
     command += ["--node-config", str(folder / NODE_FILE)]
     with exit_on_signals(), running_alone(folder) as was_cut_off:
         deadline = time.monotonic() + (FORGOTTEN_SECONDS if was_cut_off else 0)
-        code, let_in = _run(command, folder, show)
+        code, let_in = _run(command, folder, invitation, show)
         while not let_in and time.monotonic() < deadline:
             show(
                 "This SuperNode, or the machine, was ended by force before, and the coordinator's server takes it for "
                 f"connected for a minute more. The next attempt is in {AGAIN_SECONDS:g} s"
             )
             time.sleep(AGAIN_SECONDS)
-            code, let_in = _run(command, folder, show)
+            code, let_in = _run(command, folder, invitation, show)
     if let_in and code == 0:
         raise SettingError(
             "The SuperNode ended in order: somebody has ended it on this machine, or the coordinator's server was "
@@ -90,7 +91,9 @@ def running_alone(folder: Path) -> Iterator[bool]:
         yield bool(file.read())
 
 
-def _run(command: list[str], folder: Path, show: Callable[[str], None]) -> tuple[int, bool]:
+def _run(
+    command: list[str], folder: Path, invitation: Invitation, show: Callable[[str], None]
+) -> tuple[int, bool]:
     """Run a SuperNode until it ends, and return its exit code and whether the SuperLink had let it in."""
     lines: list[str] = []
 
@@ -100,7 +103,9 @@ def _run(command: list[str], folder: Path, show: Callable[[str], None]) -> tuple
 
     running = folder / RUNNING_FILE
     running.write_text("It runs, or was ended by force.\n")
-    with started_process(command, folder, flower_environment(folder / FLOWER_FOLDER)) as node:
+    # A web proxy of the hospital's is used for the connection to the coordinator and for nothing else.
+    environment = flower_environment(folder / FLOWER_FOLDER) | proxy_variables(invitation.address)
+    with started_process(command, folder, environment) as node:
         try:
             code = follow(node, show_and_keep)
         finally:
@@ -111,12 +116,9 @@ def _run(command: list[str], folder: Path, show: Callable[[str], None]) -> tuple
 
 
 def flower_environment(home: Path) -> dict[str, str]:
-    """Return the environment of Flower's programs: a home of their own, and no connection but to the coordinator.
-
-    A web proxy of the hospital's, named by ``HTTPS_PROXY``, is used for that connection and for nothing else.
-    """
+    """Return the environment of Flower's programs: a home of their own, and connections on this machine only."""
     return {
-        **not_by_proxy(os.environ),
+        **without_proxies(os.environ),
         "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")]),
         "FLWR_HOME": str(home),
         "FLWR_TELEMETRY_ENABLED": "0",
