@@ -31,6 +31,14 @@ def check_file(path: Path, overwrite: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
 
 
+def cautions_of(folder: Path) -> list[str]:
+    """Return what the report of a run cautions of, for the terminal."""
+    from simulations.report.cautions import cautions  # noqa: PLC0415 - takes seconds to import
+    from simulations.report.page import read_result  # noqa: PLC0415
+
+    return [f"Caution: {text}" for text in cautions(read_result(folder))]
+
+
 @contextmanager
 def run_folder(path: Path | None, overwrite: bool | None, resume: str = "", *, new: bool) -> Iterator[Path]:
     """Make the folder of a run, and keep other commands out of it, in a ``with`` block.

@@ -31,7 +31,7 @@ from simulations.cli.app import (
 )
 from simulations.cli.assignments import single_assignments
 from simulations.cli.display import RunDisplay
-from simulations.cli.output import Overwrite, check_folder, run_folder
+from simulations.cli.output import Overwrite, cautions_of, check_folder, run_folder
 from simulations.cli.select import print_selection
 from simulations.cli.tune import print_choice
 from strategies.registry import all_strategies
@@ -273,6 +273,8 @@ def _print_figures(folder: Path) -> None:
         table.add_row(name, value)
     console = Console(highlight=False, soft_wrap=True, markup=False)
     console.print(table)
+    for text in cautions_of(folder):
+        console.print(text)
     files = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
     what = "Model, figures and report" if MODEL_FILE in files else "Figures and report"
     console.print(f"{what} are in {folder}: {', '.join(files)}")
