@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clients.table.cells import canonical_labels
 from clients.table.file import read_frame
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import label_of, table_from_frame, without_dropped
@@ -22,8 +23,15 @@ from flower_pansvm.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.schema import Schema
 from flower_pansvm.table_schema import TableColumn, TableSchema
 from simulations.audit.sites import simulated_secrets
+from simulations.unknown_cells import known_cells
 from strategies.results import RESULT_FILE
 from strategies.settings import settings_from
+from strategies.shares import Share, share
+
+MISSING, REFUSE = UNKNOWN = ("missing", "refuse")
+"""What becomes of a row with a cell that the model does not know."""
+
+NO_LABEL, NO_CLASS = -1, -2
 
 
 @dataclass(frozen=True)
@@ -35,16 +43,32 @@ class Predictions:
     frame : DataFrame
         One line per row: its id if a column of ids is named, ``prediction``, then ``decision`` or, with several
         classes, ``decision_CLASS`` if the model has decision values, then ``probability_CLASS`` if it gives
-        probabilities.
-    accuracy : float or None
-        Share of rows predicted right; None if the file has no label column.
+        probabilities; then ``unknown``, the columns whose cells the model does not know, if any row has such cells. A
+        row that is not predicted has empty cells.
+    right : Share or None
+        Rows predicted right, of those that are predicted and have a label that is a class; None if no row is.
     unused : tuple of str
         Columns of the file that the model does not need, such as features that a selection has removed.
+    unknown : dict of str to tuple of int
+        By column, the data rows, counted from 1, whose cell the model does not know.
+    not_predicted : tuple of int
+        The data rows that are not predicted.
+    unlabelled, no_class : int
+        Rows without a label, and rows whose label is no class of the model, where the file has a label column.
     """
 
     frame: pd.DataFrame
-    accuracy: float | None
+    right: Share | None
     unused: tuple[str, ...]
+    unknown: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    not_predicted: tuple[int, ...] = ()
+    unlabelled: int = 0
+    no_class: int = 0
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share of the rows predicted right; None if it is not known of any row."""
+        return None if self.right is None else self.right.value
 
 
 def predict_file(
@@ -53,6 +77,7 @@ def predict_file(
     label: str | None,
     row_id: str | None = None,
     form: TableForm = AS_IT_IS,
+    unknown: str = MISSING,
 ) -> Predictions:
     """Predict the rows of a file.
 
@@ -69,13 +94,16 @@ def predict_file(
         Column that says who a row is, which comes first in the result.
     form : TableForm
         How a CSV file is written.
+    unknown : {MISSING, REFUSE}
+        What becomes of a row with a cell that the model does not know: the cell counts as missing, or the row is not
+        predicted. A row without any other cell is never predicted.
 
     Raises
     ------
     ModelFileError
         If the model cannot be read, or the run has made none.
     TableError
-        If the rows cannot be read, a column is missing, or a label is no class of the model's.
+        If the rows cannot be read, a column is missing, or most cells of a column are unknown.
     """
     _check_model_was_made(model_path)
     model = load_model(model_path)
@@ -92,14 +120,14 @@ def predict_file(
             f"'{name}' has none of the columns that the model needs: {columns_text(tuple(needed))}. Name another file, "
             "or correct the names in its first line."
         )
-    used = [column for column in frame.columns if column in needed or column == label]
-    unused = tuple(column for column in frame.columns if column not in {*used, row_id})
+    frame = frame.reset_index(drop=True)
+    features = frame[[column for column in frame.columns if column in needed and column != label]]
+    unused = tuple(column for column in frame.columns if column not in {*features.columns, label, row_id})
     own = replace(form, drop=(), schema=agreed and replace(agreed, columns=tuple(needed.values())))
-    table = table_from_frame(frame[used], label, name, own)
+    table, cells_unknown = known_cells(features, own, name)
     cells = pd.DataFrame(_in_order(table, schema.columns), columns=list(schema.columns))
-    predicted = model.predict(cells)
     answer = pd.DataFrame() if row_id is None else pd.DataFrame({row_id: _ids(frame, row_id, name)})
-    answer["prediction"] = predicted
+    answer["prediction"] = predicted = model.predict(cells)
     if hasattr(model, "decision_function"):
         decisions = model.decision_function(cells)
         if decisions.ndim == 1:
@@ -108,12 +136,31 @@ def predict_file(
             _add_by_class(answer, "decision", schema.classes, decisions)
     if hasattr(model, "predict_proba"):
         _add_by_class(answer, "probability", schema.classes, model.predict_proba(cells))
-    if table.labels is None:
-        return Predictions(answer, None, unused)
-    place = {name: index for index, name in enumerate(schema.classes)}
-    said = np.array([place[str(name)] for name in predicted])
-    truth = _classes(table.labels, schema, f"column '{label}' of '{name}'")
-    return Predictions(answer, float((truth == said).mean()), unused)
+    some = cells_unknown.any(axis=1).to_numpy()
+    skipped = some & (cells.isna().all(axis=1).to_numpy() | (unknown == REFUSE))
+    if some.any():
+        for column in answer.columns[row_id is not None :]:
+            answer[column] = answer[column].astype(object).where(~skipped, None)
+        answer["unknown"] = ["; ".join(cells_unknown.columns[row]) for row in cells_unknown.to_numpy()]
+    found = Predictions(
+        answer,
+        None,
+        unused,
+        {column: _rows(marked.to_numpy()) for column, marked in cells_unknown.items() if marked.any()},
+        _rows(skipped),
+    )
+    if label is None:
+        return found
+    truth = _classes(frame, label, name, own, schema)
+    said = np.array([schema.classes.index(str(one)) for one in predicted])
+    judged = (truth >= 0) & ~skipped
+    right = int(np.count_nonzero(judged & (truth == said)))
+    return replace(
+        found,
+        right=share(right, np.count_nonzero(judged) - right),
+        unlabelled=int(np.count_nonzero(truth == NO_LABEL)),
+        no_class=int(np.count_nonzero(truth == NO_CLASS)),
+    )
 
 
 def _needed(columns: Sequence[str], agreed: TableSchema | None) -> dict[str, TableColumn]:
@@ -137,19 +184,31 @@ def _ids(frame: pd.DataFrame, row_id: str, name: str) -> "pd.Series[str]":
     return frame[row_id]
 
 
-def _classes(labels: NDArray[np.str_], schema: Schema, place: str) -> NDArray[np.int64]:
-    """Return the class of each label; TableError if one is no class, or would be one if it were spelt so."""
-    known = (*schema.classes, *schema.positive_labels)
-    classes = schema.indices(labels)
-    wrong = (classes < 0) | np.isin(labels, misspelt(np.unique(labels), schema.positive_labels or known))
-    if wrong.any():
-        raise TableError(
-            f"The {place} holds labels that are no classes of the model, or are spelt otherwise, so that nobody can "
-            f"say how often it is right. Its classes are {', '.join(known)}. Correct the labels, name the right column "
-            "with --label, or --drop this one.",
-            detail=f"They are in {np.count_nonzero(wrong)} rows; look at data row {int(np.argmax(wrong)) + 1}.",
-        )
+def _classes(
+    frame: pd.DataFrame, label: str, name: str, form: TableForm, schema: Schema
+) -> NDArray[np.int64]:
+    """Return the class of each row, `NO_LABEL` or `NO_CLASS`, which is also a label that is spelt otherwise."""
+    if label not in frame.columns:
+        raise TableError(f"'{name}' has no column '{label}'.", nearest_text(label, frame.columns))
+    classes = np.full(len(frame), NO_LABEL)
+    there = np.array([text is not None for text in canonical_labels(frame[label])], dtype=np.bool_)
+    if there.any():
+        # Beside a column of nothing, as labels are read together with features.
+        beside = TableColumn("beside" if label != "beside" else "beside it")
+        alone = pd.DataFrame({label: frame[label][there], beside.name: 0.0})
+        own = replace(form, schema=form.schema and replace(form.schema, columns=(beside,)))
+        labels = table_from_frame(alone, label, name, own).labels
+        assert labels is not None
+        known = (*schema.classes, *schema.positive_labels)
+        wrong = np.isin(labels, misspelt(np.unique(labels), schema.positive_labels or known))
+        found = schema.indices(labels)
+        classes[there] = np.where(wrong | (found < 0), NO_CLASS, found)
     return classes
+
+
+def _rows(marked: NDArray[np.bool_]) -> tuple[int, ...]:
+    """Return the data rows that are marked, counted from 1."""
+    return tuple((np.flatnonzero(marked) + 1).tolist())
 
 
 def with_simulated_matrices(model: RandomKernelSVC, result: Path) -> Model:

@@ -1,14 +1,24 @@
 """``pansvm predict``: the rows of a file by a model."""
 
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from simulations.cli.app import Decimal, Drop, Label, Separator, cli
 from simulations.cli.output import Overwrite, check_file
 from simulations.files import complete_file
+
+if TYPE_CHECKING:
+    from simulations.prediction import Predictions
+    from strategies.shares import Share
+
+NOTHING, DOUBTFUL = 1, 3
+"""Exit codes, besides 0 if nothing was unknown and 2 if the command is not written right."""
+
+MOST_ROWS, MOST_COLUMNS = 5, 10
 
 
 @cli.command()
@@ -22,20 +32,33 @@ def predict(
     drop: Drop = None,
     separator: Separator = "",
     decimal: Decimal = ".",
+    unknown: Annotated[
+        str,
+        typer.Option(
+            metavar="[missing|refuse]",
+            help="A cell that the model does not know, such as a new category: takes it for missing, or predicts "
+            "nothing for the row.",
+        ),
+    ] = "missing",
     out: Annotated[
         Path | None, typer.Option(help="CSV file for the predictions.", show_default="print them")
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Predict the rows of a file; with a label column also the accuracy."""
+    """Predict the rows of a file; with a label column also the accuracy.
+
+    Exit code 0: all rows are predicted. 1: nothing is. 3: something was unknown, and the text says in which rows.
+    """
     from clients.table.form import TableForm  # noqa: PLC0415
     from clients.table.table import columns_text  # noqa: PLC0415
-    from simulations.prediction import predict_file  # noqa: PLC0415
+    from flower_pansvm.setting_values import check_choice  # noqa: PLC0415
+    from simulations.prediction import UNKNOWN, predict_file  # noqa: PLC0415
 
+    check_choice("unknown", unknown, UNKNOWN)
     if out is not None:
         check_file(out, overwrite)
     form = TableForm.of({"separator": separator, "decimal": decimal, "drop": ",".join(drop or [])}, None)
-    predictions = predict_file(model, file, label, row_id, form)
+    predictions = predict_file(model, file, label, row_id, form, unknown)
     if out is None:
         sys.stdout.write(predictions.frame.to_csv(index=False))
     else:
@@ -44,5 +67,49 @@ def predict(
     if predictions.unused:
         unused = columns_text(predictions.unused)
         typer.echo(f"The model does not need {unused} of the file.", err=True)
-    if predictions.accuracy is not None:
-        typer.echo(f"accuracy {predictions.accuracy:.4f} over {len(predictions.frame)} rows", err=out is None)
+    if predictions.right is not None:
+        typer.echo(_accuracy(predictions.right, predictions.unlabelled), err=out is None)
+    doubts = list(_doubts(predictions))
+    for text in doubts:
+        typer.echo(text, err=True)
+    if doubts:
+        raise typer.Exit(NOTHING if len(predictions.not_predicted) == len(predictions.frame) else DOUBTFUL)
+
+
+def _accuracy(right: "Share", unlabelled: int) -> str:
+    without = f"; {_count(unlabelled, 'more row')} without a label" if unlabelled else ""
+    return (
+        f"accuracy {right.value:.4f} over {_count(int(right.of), 'row')} (95% interval {100 * right.low:.0f}% to "
+        f"{100 * right.high:.0f}%{without})"
+    )
+
+
+def _doubts(predictions: "Predictions") -> Iterator[str]:
+    """Yield what was unknown, in which rows, and what was done."""
+    rows = len(predictions.frame)
+    for column, where in list(predictions.unknown.items())[:MOST_COLUMNS]:
+        yield f"Column '{column}': the model does not know the cell of {_some(where, rows)}."
+    if len(predictions.unknown) > MOST_COLUMNS:
+        yield f"So it is with {_count(len(predictions.unknown) - MOST_COLUMNS, 'more column')}."
+    if predictions.unknown:
+        kept = len(
+            {row for where in predictions.unknown.values() for row in where} - {*predictions.not_predicted}
+        )
+        if kept:
+            yield f"{_count(kept, 'row')} with such cells: predicted as if these were missing."
+    if predictions.not_predicted:
+        yield f"Not predicted: {_some(predictions.not_predicted, rows)}."
+    if predictions.no_class:
+        yield (
+            f"The label of {_count(predictions.no_class, 'row')} is no class of the model, or spelt otherwise, and "
+            "does not count for the accuracy."
+        )
+
+
+def _some(where: Sequence[int], rows: int) -> str:
+    more = f" and {len(where) - MOST_ROWS} more" if len(where) > MOST_ROWS else ""
+    return f"{len(where)} of {rows} rows, data row {', '.join(map(str, where[:MOST_ROWS]))}{more}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
