@@ -62,11 +62,11 @@ def complete_file(path: Path, overwrite: bool = False) -> Iterator[Path]:
     SettingError
         If it exists and is not to be written over; also if another process has made it since the block began.
     """
-    path = path.resolve()
     if path.exists() and not path.is_file():
         yield path  # A device or a pipe, which is written to and not replaced.
         return
-    unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    path = path.resolve()
+    unfinished = path.with_name(f".{secrets.token_hex(4)}.{path.name}")
     try:
         yield unfinished
         if not overwrite:

@@ -96,7 +96,7 @@ def predict_file(
         How a CSV file is written.
     unknown : {MISSING, REFUSE}
         What becomes of a row with a cell that the model does not know: the cell counts as missing, or the row is not
-        predicted. A row without any other cell is never predicted.
+        predicted. A row without any cell that is known is never predicted.
 
     Raises
     ------
@@ -126,8 +126,8 @@ def predict_file(
     own = replace(form, drop=(), schema=agreed and replace(agreed, columns=tuple(needed.values())))
     table, cells_unknown = known_cells(features, own, name)
     cells = pd.DataFrame(_in_order(table, schema.columns), columns=list(schema.columns))
-    answer = pd.DataFrame() if row_id is None else pd.DataFrame({row_id: _ids(frame, row_id, name)})
-    answer["prediction"] = predicted = model.predict(cells)
+    predicted = model.predict(cells)
+    answer = pd.DataFrame({"prediction": predicted})
     if hasattr(model, "decision_function"):
         decisions = model.decision_function(cells)
         if decisions.ndim == 1:
@@ -137,11 +137,14 @@ def predict_file(
     if hasattr(model, "predict_proba"):
         _add_by_class(answer, "probability", schema.classes, model.predict_proba(cells))
     some = cells_unknown.any(axis=1).to_numpy()
-    skipped = some & (cells.isna().all(axis=1).to_numpy() | (unknown == REFUSE))
+    skipped = cells.isna().all(axis=1).to_numpy() | (some & (unknown == REFUSE))
+    if skipped.any():
+        answer = answer.astype(object).where(~pd.Series(skipped), None)
     if some.any():
-        for column in answer.columns[row_id is not None :]:
-            answer[column] = answer[column].astype(object).where(~skipped, None)
         answer["unknown"] = ["; ".join(cells_unknown.columns[row]) for row in cells_unknown.to_numpy()]
+    if row_id is not None:
+        # Its name may be that of another column of the answer.
+        answer.insert(0, row_id, _ids(frame, row_id, name).to_numpy(), allow_duplicates=True)
     found = Predictions(
         answer,
         None,

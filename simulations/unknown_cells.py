@@ -45,6 +45,8 @@ def known_cells(frame: pd.DataFrame, form: TableForm, name: str) -> tuple[Table,
     TableError
         If the table cannot be read, or most cells of a column are unknown.
     """
+    if len(frame) == 0:
+        raise TableError(f"'{name}' has no rows to predict. Is it the right file?")
     unknown = pd.DataFrame(np.zeros(frame.shape, dtype=np.bool_), columns=frame.columns)
     columns = {column.name: column for column in form.schema.columns} if form.schema else {}
     # All that a column can hold but its range, which is looked at below.

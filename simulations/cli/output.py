@@ -104,6 +104,8 @@ def check_can_be_folder(path: Path) -> None:
     """Check that a path is a folder that can be written to, or can become one; SettingError if not."""
     if path.exists() and not path.is_dir():
         raise SettingError(f"--out {path} is a file. Name a folder, which need not exist.")
+    if path.is_symlink() and not path.exists():
+        raise SettingError(f"--out {path} is a link to nothing. Remove it, or choose another --out.")
     _check_writable(path, [path, *path.absolute().parents])
 
 

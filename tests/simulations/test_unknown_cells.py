@@ -138,6 +138,22 @@ def test_a_row_of_which_nothing_is_known_is_not_predicted(
     assert found.not_predicted == (3,)
 
 
+def test_a_row_of_empty_cells_is_not_predicted(models: dict[str, Path], tmp_path: Path) -> None:
+    found = predicted(
+        models["numbers"], ward(20)[["age", "dose"]], tmp_path, {(4, "age"): "", (4, "dose"): ""}
+    )
+    assert (found.unknown, found.not_predicted) == ({}, (5,))
+    assert found.frame["prediction"].isna().tolist() == [row == 4 for row in range(20)]
+
+
+@pytest.mark.parametrize("name", ["prediction", "unknown", "decision"])
+def test_the_ids_may_have_any_name(name: str, models: dict[str, Path], tmp_path: Path) -> None:
+    table = ward(20).drop(columns="outcome").assign(**{name: range(20)})  # type: ignore[arg-type]
+    found = predicted(models["schema"], table, tmp_path, {(2, "ward"): "D"}, row_id=name, unknown=REFUSE)
+    assert list(found.frame) == [name, "prediction", "decision", "unknown"]
+    assert found.frame.iloc[:, 0].tolist() == list(map(str, range(20)))
+
+
 @pytest.mark.parametrize("rows", [1, 2, 9])
 def test_a_few_patients_out_of_range_are_predicted(
     rows: int, models: dict[str, Path], tmp_path: Path

@@ -220,6 +220,13 @@ def test_a_pipe_is_written_to_and_a_link_stays_one(tmp_path: Path) -> None:
     with complete_file(Path(os.devnull), overwrite=True) as unfinished:
         unfinished.write_text("gone")
     assert not Path(os.devnull).is_file()
+    inside, outside = os.pipe()
+    (tmp_path / "pipe").symlink_to(f"/dev/fd/{outside}")
+    with complete_file(tmp_path / "pipe", overwrite=True) as unfinished:
+        unfinished.write_text("through")
+    assert os.read(inside, 100) == b"through"
+    for end in (inside, outside):
+        os.close(end)
 
 
 @pytest.mark.parametrize("command", ["predict", "schema"])
