@@ -84,7 +84,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | str = 1.0,
         kernel: str = "rbf",
         gamma: float | str = "scale",
         landmarks: float | str = "auto",

@@ -149,7 +149,7 @@ def predict_file(
         answer,
         None,
         unused,
-        {column: _rows(marked.to_numpy()) for column, marked in cells_unknown.items() if marked.any()},
+        {str(column): _rows(marked.to_numpy()) for column, marked in cells_unknown.items() if marked.any()},
         _rows(skipped),
     )
     if label is None:
@@ -160,7 +160,7 @@ def predict_file(
     right = int(np.count_nonzero(judged & (truth == said)))
     return replace(
         found,
-        right=share(right, np.count_nonzero(judged) - right),
+        right=share(right, int(np.count_nonzero(judged)) - right),
         unlabelled=int(np.count_nonzero(truth == NO_LABEL)),
         no_class=int(np.count_nonzero(truth == NO_CLASS)),
     )

@@ -79,10 +79,23 @@ def works(pansvm: Path, folder: Path, *arguments: object) -> str:
     return done.stdout
 
 
+SAME_TO_THE_BIT = """
+import numpy as np, pandas as pd
+from pathlib import Path
+from clients.table.reading import read_table
+frame = pd.DataFrame({"a": np.random.default_rng(0).normal(size=2000), "label": 1})
+frame.to_csv("a.csv", index=False)
+frame.to_parquet("a.parquet")
+assert np.array_equal(read_table(Path("a.csv")).X, read_table(Path("a.parquet")).X)
+"""
+"""A table is the same however it is written, with each version of the library that reads it."""
+
+
 @pytest.mark.slow(minutes=4)
 def test_the_lowest_versions_train_report_predict_and_export(pansvm: Path, tmp_path: Path) -> None:
     for command in COMMANDS:
         assert "Usage" in works(pansvm, tmp_path, *command.split(), "--help")
+    works(pansvm.with_name("python"), tmp_path, "-c", SAME_TO_THE_BIT)
     data = load_breast_cancer(as_frame=True).frame.iloc[:, [0, 1, 2, 3, -1]]
     data.to_parquet(tmp_path / "data.parquet")
     data.head(20).to_excel(tmp_path / "rows.xlsx", index=False)

@@ -78,7 +78,7 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
     if names := classes_not_tested(result):
         without = f"no test row has {some(names)}"
     return {
-        "test accuracy": _share(result["accuracy"], overall and (overall.low, overall.high)),
+        "test accuracy": _share(result["accuracy"], (overall.low, overall.high) if overall else None),
         "balanced accuracy": _share(result["balanced_accuracy"], balanced_interval(result), without),
         "area under ROC curve": _share(result["auc"], None, without),
         "rows trained on / tested on": f"{_known(result['rows_train'])} / {result['rows_test']}",

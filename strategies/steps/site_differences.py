@@ -98,7 +98,7 @@ def range_differences(columns: Sequence[str], extremes: Mapping[str, tuple[Float
             f"all numbers of {name} in column '{columns[column]}' are {where} those of all other sites: are they in "
             "another unit?"
             for where, apart in (("above", above), ("below", below))
-            for column in np.flatnonzero(apart & known)
+            for column in np.flatnonzero(apart & known).tolist()
         ]
     return found
 
