@@ -176,8 +176,11 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             own = {"class_weight": "balanced", "class_weights": tuple(map(float, weights))}
             if len(self.classes_) > 2:
                 own["multi_class"] = "ovo"
-        if unit != 1.0 and isinstance(self.C, str):
-            raise ValueError("Weights that are no whole numbers need a number as C.")
+        C = self.C
+        if unit != 1.0:
+            if isinstance(C, str):
+                raise ValueError("Weights that are no whole numbers need a number as C.")
+            C *= unit
         seed = check_random_state(self.random_state).randint(LARGEST_SEED)
         return with_sites_of_data(
             make_settings(
@@ -185,7 +188,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     "strategy": "pan-svm",
                     "data": join_data(files),
                     "sites": self.sites,
-                    "C": self.C if unit == 1.0 else self.C * unit,
+                    "C": C,
                     "kernel": self.kernel,
                     "gamma": self.gamma,
                     "landmarks": self.landmarks,

@@ -69,7 +69,7 @@ def predict(
         typer.echo(f"The model does not need {unused} of the file.", err=True)
     if predictions.right is not None:
         typer.echo(_accuracy(predictions.right, predictions.unlabelled), err=out is None)
-    doubts = list(_doubts(predictions))
+    doubts = list(_doubts(predictions, unknown))
     for text in doubts:
         typer.echo(text, err=True)
     if doubts:
@@ -84,7 +84,7 @@ def _accuracy(right: "Share", unlabelled: int) -> str:
     )
 
 
-def _doubts(predictions: "Predictions") -> Iterator[str]:
+def _doubts(predictions: "Predictions", unknown: str) -> Iterator[str]:
     """Yield what was unknown, in which rows, and what was done."""
     rows = len(predictions.frame)
     for column, where in list(predictions.unknown.items())[:MOST_COLUMNS]:
@@ -98,7 +98,8 @@ def _doubts(predictions: "Predictions") -> Iterator[str]:
         if kept:
             yield f"{_count(kept, 'row')} with such cells: predicted as if these were missing."
     if predictions.not_predicted:
-        yield f"Not predicted: {_some(predictions.not_predicted, rows)}."
+        why = "with no cell that is known" if unknown == "missing" else "with such cells, or with none at all"
+        yield f"Not predicted: {_some(predictions.not_predicted, rows)}, {why}."
     if predictions.no_class:
         yield (
             f"The label of {_count(predictions.no_class, 'row')} is no class of the model, or spelt otherwise, and "
