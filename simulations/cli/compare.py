@@ -14,6 +14,7 @@ from simulations.cli.app import DataDir, Drop, Label, Positive, SchemaFile, Site
 from simulations.cli.assignments import assignments
 from simulations.cli.output import check_can_be_folder
 from simulations.cli.reading import Reading, with_reading_options
+from simulations.files import made_folder
 from strategies.settings import Settings
 
 DEFAULTS = Settings()
@@ -75,7 +76,6 @@ def compare(
     from simulations.comparison.comparing import compare as run_comparison  # noqa: PLC0415
     from simulations.comparison.plan import Plan  # noqa: PLC0415
     from simulations.engines.processes import exit_on_signals  # noqa: PLC0415
-    from simulations.engines.running import default_folder  # noqa: PLC0415
 
     common: dict[str, Scalar] = {
         "label": label or "",
@@ -100,15 +100,15 @@ def compare(
         common=common,
         varied=varied,
     )
-    folder = (out or default_folder()).absolute()
-    check_can_be_folder(folder)
+    if out is not None:
+        check_can_be_folder(out.absolute())
     console = Console(highlight=False, markup=False)
-    try:
-        with exit_on_signals():
+    with exit_on_signals(), made_folder(out) as folder:
+        try:
             failed = run_comparison(plan, folder, jobs or cpu_count(), console)
-    except (KeyboardInterrupt, SystemExit):
-        typer.echo(f"Stopped. Go on with: {_command(folder)}", err=True)
-        raise
+        except (KeyboardInterrupt, SystemExit):
+            typer.echo(f"Stopped. Go on with: {_command(folder)}", err=True)
+            raise
     if failed:
         sys.exit(1)
 

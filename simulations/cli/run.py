@@ -30,7 +30,7 @@ from simulations.cli.app import (
 )
 from simulations.cli.assignments import single_assignments
 from simulations.cli.display import RunDisplay
-from simulations.cli.output import Overwrite, check_folder
+from simulations.cli.output import Overwrite, cautions_of, check_folder, run_folder
 from simulations.cli.reading import Reading, with_reading_options
 from simulations.cli.select import print_selection
 from simulations.cli.tune import print_choice
@@ -151,8 +151,7 @@ def run(
         settings = running.resumed(resume, assigned)
         settings = replace(settings, audit=bool(audit) or settings.audit)
     else:
-        folder = (out or running.default_folder()).absolute()
-        check_folder(folder, overwrite)
+        check_folder(out and out.absolute(), overwrite)
         data_dir = assigned.pop("data-dir", data_dir)  # data are looked for in it at once
         options: dict[str, Scalar] = {
             "data": join_data(data or [DEFAULTS.data], data_dir),
@@ -168,7 +167,6 @@ def run(
             "test-fraction": test_fraction,
             "seed": seed,
             "data-dir": str(Path(data_dir).absolute()) if data_dir else "",
-            "out": str(folder),
             "audit": bool(audit),
         }
         if tunes:
@@ -180,9 +178,11 @@ def run(
     _check_command(settings, tunes, selects)
     engine_option = "" if engine == DEFAULT_ENGINE else f" --engine {engine}"
     progress = RunDisplay.of(settings, quiet=quiet, brief=tunes or selects, stderr=as_json)
-    with progress as display, exit_on_signals():
+    place = run_folder(resume or out, overwrite, new=resume is None)
+    with exit_on_signals(), place as folder, progress as display:
+        settings = replace(settings, out=str(folder))
         try:
-            folder = running.run(settings, engine, display.show, attack_minutes if audit == "attack" else 0.0)
+            running.run(settings, engine, display.show, attack_minutes if audit == "attack" else 0.0)
         except KeyboardInterrupt:
             _say_how_to_go_on(settings, f"pansvm {context.info_name}", engine_option)
             raise typer.Exit(STOPPED_BY_CTRL_C) from None
@@ -192,7 +192,14 @@ def run(
             raise
     if as_json:
         _print_json(folder)
-        return
+    else:
+        _print_result(folder, context, engine_option, tunes, selects)
+
+
+def _print_result(
+    folder: Path, context: typer.Context, engine_option: str, tunes: bool, selects: bool
+) -> None:
+    """Print what ``tune`` has chosen or ``select`` selected, and the figures of the run."""
     if tunes:
         print_choice(folder, context, engine_option)
     if selects:
@@ -279,6 +286,8 @@ def _print_figures(folder: Path) -> None:
         table.add_row(name, value)
     console = Console(highlight=False, soft_wrap=True, markup=False)
     console.print(table)
-    files = sorted(path.name for path in folder.iterdir() if path.is_file())
+    for text in cautions_of(folder):
+        console.print(text)
+    files = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
     what = "Model, figures and report" if MODEL_FILE in files else "Figures and report"
     console.print(f"{what} are in {folder}: {', '.join(files)}")

@@ -8,6 +8,7 @@ import typer
 from flower_pansvm.errors import SettingError
 from simulations.cli.app import Drop, Label, cli, together
 from simulations.cli.reading import Reading, with_reading_options
+from simulations.files import complete_file
 
 
 @cli.command()
@@ -37,7 +38,8 @@ def schema(
         typer.echo(text, nl=False)
         return
     try:
-        out.write_text(text, encoding="utf-8")
+        with complete_file(out) as unfinished:
+            unfinished.write_text(text, encoding="utf-8")
     except OSError as error:
         raise SettingError(f"{out} cannot be written ({type(error).__name__}). Name another file.") from None
     typer.echo(

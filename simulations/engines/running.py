@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 
@@ -39,13 +38,6 @@ from strategies.strategy import PhasedStrategy
 ENGINES = ("simulation", "in-process")
 RESUMED_WITH = ("timeout", "min-sites")
 """Settings that may be others in a run that goes on than in what it goes on with."""
-
-
-def default_folder() -> Path:
-    """Return a folder below ``runs`` that does not exist yet, named after the time of day."""
-    name = datetime.now().strftime("%Y-%m-%d_%H%M%S")
-    names = (name, *(f"{name}-{number}" for number in range(2, 1000)))
-    return next(folder for one in names if not (folder := Path("runs") / one).exists())
 
 
 def resumed(folder: Path, changed: Mapping[str, Scalar] = MappingProxyType({})) -> Settings:

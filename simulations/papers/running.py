@@ -10,6 +10,7 @@ from simulations.comparison.workers import DIED, run_each
 from simulations.papers.data import check
 from simulations.papers.reproduction import all_reproductions
 from simulations.papers.run import Result, Run, execute
+from strategies.locking import COMMAND, locked
 
 RUNS_FILE = "runs.jsonl"
 """A line a run: its settings and what it has found."""
@@ -28,7 +29,7 @@ def read_runs(folder: Path) -> dict[Run, Result]:
     """
     file = folder / RUNS_FILE
     if not file.exists():
-        if folder.is_dir() and any(folder.iterdir()):
+        if folder.is_dir() and any(path.name != COMMAND for path in folder.iterdir()):
             raise SettingError(
                 f"'{folder}' holds something else than reproductions: it has no {RUNS_FILE}. Name a new folder, or one "
                 "of an earlier 'pansvm reproduce', whose runs are then not done again."
@@ -66,10 +67,16 @@ def do_runs(
         If a data set is missing, before anything is run, or the folder holds something else.
     """
     wanted = list(dict.fromkeys(runs))
-    done = {run: result for run, result in read_runs(folder).items() if "error" not in result}
     for data in sorted({str(run.config["data"]) for run in wanted}):
         check(data, data_dir)
-    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):
+        return _do_missing(wanted, data_dir, folder, processes, show)
+
+
+def _do_missing(
+    wanted: list[Run], data_dir: Path, folder: Path, processes: int, show: Show
+) -> Mapping[Run, Result]:
+    done = {run: result for run, result in read_runs(folder).items() if "error" not in result}
     missing = [run for run in wanted if run not in done]
     do = Execute(data_dir, folder)
     each = map(do, missing) if processes == 1 else run_each(missing, processes, do, _died)

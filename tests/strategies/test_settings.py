@@ -48,6 +48,7 @@ BAD: list[tuple[str, Scalar]] = [
     ("preset", "fast"),
     ("multi-class", "ova"),
     ("class-weight", "even"),
+    ("class-weights", "1,0"),
     ("landmark-method", "kmeans"),
     ("guarantee", "global"),
     ("order", "first"),
