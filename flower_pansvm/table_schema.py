@@ -313,6 +313,8 @@ class _Reading:
                 f"has categories{place} that differ only in how they are spelt, or more than {MOST_CATEGORIES}."
             )
         missing = self.texts(said.get("missing", []), f"missing{place}")
+        if set(categories) & set(missing):
+            raise self.error(f"has a text{place} as category and as missing. Take one of them out.")
         below = self.text(said.get("below-limit", ""), f"below-limit{place}")
         if below and (below not in LIMIT_WORDS or kind != NUMBER):
             raise self.error(

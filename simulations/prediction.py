@@ -183,11 +183,8 @@ def predict_file(
 def check_can_write(path: Path) -> None:
     """Check that predictions can be written to a file of such a name; SettingError if not."""
     suffix = suffix_of(path.name)
-    if path.name.lower().endswith(".gz") or suffix in {*SUFFIXES, *OTHER_SUFFIXES} - {
-        ".csv",
-        ".xlsx",
-        ".txt",
-    }:
+    known = {*SUFFIXES, *OTHER_SUFFIXES} - {".csv", ".xlsx", ".txt"}
+    if suffix in known or path.name.lower().endswith(".xlsx.gz"):
         raise SettingError(
             f"{path.name} would be CSV under another name. Name a file that ends in .csv or .xlsx."
         )

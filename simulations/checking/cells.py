@@ -14,7 +14,7 @@ from clients.table.encoding import LIMIT, without_codes, without_texts
 from clients.table.form import TableForm
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.labels import DATE, can_be_class, spelling
-from flower_pansvm.table_schema import TableColumn
+from flower_pansvm.table_schema import NUMBER, TableColumn
 
 FEW = 20
 """Rows below which nothing is said of how many cells differ: by chance all may."""
@@ -48,8 +48,8 @@ COMMAS, PERCENT, UNIT = "other points, commas or blanks than are said", "a perce
 OTHER_FORMS = {
     COMMAS: r"[+-]?[0-9]+[.,][0-9]+|"
     r"[+-]?[0-9]{1,3}([., '\u00a0\u202f][0-9]{3})+([.,][0-9]+)?",
-    PERCENT: r"[+-]?[0-9.,]+ ?%",
-    UNIT: r"[+-]?[0-9.,]+ ?[^\W\d_][^0-9]*",
+    PERCENT: r"[+-]?[0-9][0-9.,]* ?%",
+    UNIT: r"[+-]?[0-9][0-9.,]* ?[^\W\d_][^0-9]*",
 }
 
 GROUPED = r"[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}"
@@ -140,6 +140,10 @@ class Cells:
         if not (numbers == np.round(numbers)).all():
             return False
         rows, different = len(numbers), len(np.unique(numbers))
+        day, month = numbers % 100, numbers // 100 % 100
+        within = (numbers >= 1900_00_00) & (numbers < 2100_00_00) & (month >= 1) & (month <= 12)
+        if (within & (day >= 1) & (day <= 31)).all():
+            return True
         in_a_row = different == rows and np.ptp(numbers) == rows - 1
         long = different > 0.95 * rows and np.abs(numbers).min() >= 10_000
         return (rows >= FEW and (in_a_row or long)) or (hinted and different > FEW)
@@ -209,6 +213,12 @@ def cells_of(frame: pd.DataFrame, columns: Sequence[TableColumn], form: TableFor
     """Return some of a raw table's columns, read as joining does."""
     values, is_text = as_numbers(without_texts(frame, columns, form), form)
     values = without_codes(values, columns)
+    # What is no number is looked at as text, however it is written.
+    codes = np.array([column.kind != NUMBER for column in columns], dtype=np.bool_)
+    values[:, codes], is_text[:, codes] = (
+        np.nan,
+        frame[[column.name for column in columns]].notna().to_numpy()[:, codes],
+    )
     return [
         Cells(column, frame[column.name], values[:, place], is_text[:, place])
         for place, column in enumerate(columns)

@@ -205,7 +205,7 @@ INPUTS: dict[str, tuple[str | bytes | dict[str, str | bytes], str, str, str]] = 
     "a category that it does not know": (changed(RAW, ",m,", ",x,"), f"{PREDICT} ward.csv", ERROR, "column 'sex'"),
     "predictions as Excel": (RAW, f"{PREDICT} ward.csv --out p.xlsx", HANDLED, "accuracy|openpyxl is needed"),
     "predictions as Parquet": (RAW, f"{PREDICT} ward.csv --out p.parquet", ERROR, "ends in .csv or .xlsx"),
-    "predictions as packed CSV": (RAW, f"{PREDICT} ward.csv --out p.csv.gz", ERROR, "ends in .csv or .xlsx"),
+    "predictions as packed CSV": (RAW, f"{PREDICT} ward.csv --out p.csv.gz", HANDLED, "accuracy"),
     "ids called prediction": (
         changed(RAW, "mrn", "prediction"), f"{PREDICT} ward.csv --id prediction", HANDLED,
         "^prediction,prediction,decision\nP0,",

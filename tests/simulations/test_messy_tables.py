@@ -785,6 +785,48 @@ TOLD: dict[str, tuple[str | bytes | dict[str, str] | Callable[[Path], None], str
         1,
         "longer than 500",
     ),
+    "a category that is missing": (
+        {
+            "ward.csv": as_csv(ward()),
+            "s.toml": "[columns.x]\nkind = 'category'\ncategories = ['a', 'b']\nmissing = ['b']\n",
+        },
+        "check ward.csv --schema s.toml",
+        1,
+        "as category and as missing",
+    ),
+    "codes of a schema that are one number": (
+        {
+            "ward.csv": as_csv(ward(x=[("01", "1")[n % 2] for n in range(ROWS)])),
+            "s.toml": "[columns.age]\n[columns.x]\nkind = 'category'\ncategories = ['01', '1']\n",
+        },
+        "check ward.csv --schema s.toml",
+        0,
+        "fits",
+    ),
+    "a longer footer than the table": (
+        as_csv(ward()),
+        "check ward.csv --skip-footer 99",
+        1,
+        "no row of column names",
+    ),
+    "a column called sep=": (
+        csv("sep=x,label", *(f"{n % 9},{n // 3 % 2}" for n in range(ROWS))),
+        "check ward.csv",
+        0,
+        "fits",
+    ),
+    "days as whole numbers": (
+        as_csv(ward(seen=[20240300 + n % 28 + 1 for n in range(ROWS)])),
+        "check ward.csv",
+        3,
+        "'seen' looks like",
+    ),
+    "missing codes of SAS": (
+        as_csv(ward(crp=with_cells(".A", ".B"))),
+        "check ward.csv",
+        1,
+        "2 are something else",
+    ),
     "missing by the command line": (
         as_csv(ward(crp=with_cells("lost", "gone"))),
         "check ward.csv --missing lost,gone",

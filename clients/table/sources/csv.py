@@ -20,7 +20,7 @@ UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 
 SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "'|'"}
 
-EXCELS_LINE = re.compile('\ufeff?"?sep=(.)"?\r?\n?', re.IGNORECASE)
+EXCELS_LINE = re.compile(r'"?sep=(.)"?(?:\r\n|\r|\n|$)', re.IGNORECASE)
 """A first line by which Excel says what the separator is."""
 
 

@@ -20,5 +20,5 @@ def table_rows(rows: Iterable[Sequence[object]], form: TableForm) -> tuple[list[
             empty.append(number)
         elif not (form.comment and str(row[0]).startswith(form.comment)):
             wanted.append(number)
-    wanted = wanted[: len(wanted) - int(form.skip_footer or 0)]
+    wanted = wanted[: max(0, len(wanted) - int(form.skip_footer or 0))]
     return wanted, sum(number < wanted[-1] for number in empty) if wanted else 0
