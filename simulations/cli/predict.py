@@ -1,6 +1,5 @@
 """``pansvm predict``: the rows of a file by a model."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -60,7 +59,7 @@ def predict(
     form = TableForm.of({"separator": separator, "decimal": decimal, "drop": ",".join(drop or [])}, None)
     predictions = predict_file(model, file, label, row_id, form, unknown)
     if out is None:
-        sys.stdout.write(predictions.frame.to_csv(index=False))
+        typer.echo(predictions.frame.to_csv(index=False), nl=False)
     else:
         with complete_file(out, overwrite) as unfinished:
             predictions.frame.to_csv(unfinished, index=False)
