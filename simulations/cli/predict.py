@@ -1,6 +1,5 @@
 """``pansvm predict``: the rows of a file by a model."""
 
-import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -67,7 +66,7 @@ def predict(
     predictions = predict_file(model, file, label, row_id, form, unknown)
     frame = predictions.frame.rename(columns=harmless).map(harmless)
     if out is None:
-        sys.stdout.write(frame.to_csv(index=False))
+        typer.echo(frame.to_csv(index=False), nl=False)
     else:
         with complete_file(out, overwrite) as unfinished:
             write_table(frame, unfinished)

@@ -17,6 +17,7 @@ from simulations.comparison.run import Case, settings_of
 from simulations.data.pooling import pooled
 from simulations.data.sites import SEPARATOR, join_data, whole_rows_of
 from simulations.engines import running
+from simulations.report.cautions import FEW
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import all_strategies
 from strategies.settings import Settings, all_settings, owners, setting_fields
@@ -72,6 +73,7 @@ class Plan:
         self._check_names()
         self._check_settings()
         single: dict[str, dict[str, None]] = {}
+        fewest: dict[str, int] = {}
         checked: set[tuple[str, str, str, int]] = set()
         for case in self._cases():
             settings = settings_of(case)
@@ -81,13 +83,18 @@ class Plan:
             place = (case.data, case.split, case.settings, case.seed)
             if place not in checked:
                 checked.add(place)
-                found = self._check_sites(case, settings)
+                found, rows = self._check_sites(case, settings)
+                fewest[case.data] = min(rows, fewest.get(case.data, rows))
                 if found:
                     where = f"{', '.join(found)} with seed {case.seed}"
                     single.setdefault(f"{case.data}, split {case.split}", {})[where] = None
         return [
             f"{place}: all training rows are of one class at {'; '.join(where)}"
             for place, where in single.items()
+        ] + [
+            f"{data}: of a class a test has as few as {rows} row{'' if rows == 1 else 's'}: figures can be far off"
+            for data, rows in fewest.items()
+            if rows < FEW
         ]
 
     def _cases(self) -> Iterator[Case]:
@@ -117,8 +124,14 @@ class Plan:
             found.append((text, chosen))
         return found
 
-    def _check_sites(self, case: Case, settings: Settings) -> list[str]:
-        """Check that every site has rows to train on; return the sites that have rows of one class only."""
+    def _check_sites(self, case: Case, settings: Settings) -> tuple[list[str], int]:
+        """Check that every site has rows to train on.
+
+        Returns
+        -------
+        list of str, int
+            The sites that have rows of one class only; the fewest test rows of a class.
+        """
         where = f"{case.data}, split {case.split}, seed {case.seed}"
         try:
             running.check(settings)
@@ -136,7 +149,9 @@ class Plan:
                 f"{where}: {', '.join(empty)} would have no row to train on. Lower test-fraction or the number of "
                 "sites, choose another split, or begin with another --seed."
             )
-        return [simulated_name(site) for site, found in enumerate(classes) if len(found) == 1]
+        tested = np.bincount(pool.test.classes, minlength=len(pool.schema.classes))
+        single = [simulated_name(site) for site, found in enumerate(classes) if len(found) == 1]
+        return single, int(tested.min())
 
     def _check_names(self) -> None:
         known = [*all_strategies(), *all_baselines()]

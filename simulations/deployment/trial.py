@@ -26,7 +26,8 @@ from simulations.deployment.superlink import checkout, train
 from simulations.deployment.supernode import END_SECONDS, flower_environment
 from simulations.deployment.time_spent import TimeSpent
 from simulations.engines.processes import exit_on_signals, free_port, started_process
-from simulations.report.page import write_report
+from simulations.report.cautions import cautions
+from simulations.report.page import read_result, write_report
 from strategies.locking import locked
 from strategies.results import MODEL_FILE
 
@@ -160,6 +161,8 @@ def _run_trial(
     for name in made:
         write_report(Results.receive(folder / name, results / FILE).keep(folder / name / "results"))
     report = write_report(results)
+    for text in cautions(read_result(results)):
+        show(f"Caution: {text}")
     show(str(TimeSpent.of(results, [folder / f"{name}.log" for name in made])))
     show(
         f"all took {time.monotonic() - began:.0f} s and is ended; model: {results / MODEL_FILE}, report: {report}"

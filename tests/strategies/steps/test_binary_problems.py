@@ -11,12 +11,15 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
 
+from flower_pansvm.cutting_planes.problem import Problem
+from flower_pansvm.errors import SettingError
 from flower_pansvm.models.errors import TrainingError
-from flower_pansvm.multiclass import signs
+from flower_pansvm.multiclass import REST, Pair, signs
 from simulations.data.sites import join_data
 from simulations.engines.running import train_in_process
 from strategies.master.progress import Progress
 from strategies.settings import make_settings
+from strategies.steps.binary_problems import with_rows
 
 Pool = Callable[..., Any]
 Matrix = NDArray[np.float64]
@@ -188,3 +191,38 @@ def test_a_very_large_C_ends_at_a_usable_model_and_says_what_is_missing(
     assert state.lower <= state.upper
     assert strategy.evaluation.accuracy is not None
     assert strategy.evaluation.accuracy >= 0.65
+
+
+# Weights of one's own
+
+
+@pytest.mark.parametrize(
+    ("pair", "given", "told"),
+    [
+        (Pair(1, REST), (1.0, 5.0), (1.0, (5.0, 1.0))),
+        (Pair(1, REST), (0.5, 0.25), (0.25, (1.0, 2.0))),
+        (Pair(2, REST), (3.0, 3.0, 1.0), (1.0, (1.0, 3.0))),
+        (Pair(2, 0), (3.0, 9.0, 1.0), (1.0, (1.0, 3.0))),
+        (Pair(2, REST), (3.0, 9.0, 1.0), "multi-class=ovo"),
+        (Pair(1, REST), (1.0, 5.0, 2.0, 1.0), "different weights"),
+        (Pair(1, REST), (1.0, 1001.0), "1000 times"),
+    ],
+)
+def test_class_weights_are_told_so_that_the_smallest_is_one(
+    pair: Pair, given: tuple[float, ...], told: tuple[float, tuple[float, float]] | str
+) -> None:
+    settings = make_settings(class_weight="balanced", class_weights=given)
+    problem, rows = Problem("class b", 1, 0.0, 2.0, pair), np.full((1, len(given)), 10.0)
+    if isinstance(told, str):
+        with pytest.raises(SettingError, match=told):
+            with_rows(problem, settings, rows)  # type: ignore[arg-type]
+        return
+    found = with_rows(problem, settings, rows)  # type: ignore[arg-type]
+    assert (found.C, found.weights) == (2.0 * told[0], told[1])
+    with pytest.raises(SettingError, match="Give one for each"):
+        with_rows(problem, settings, np.ones((1, len(given) + 1)))  # type: ignore[arg-type]
+
+
+def test_class_weights_need_sites_that_accept_weights() -> None:
+    with pytest.raises(SettingError, match="class-weight=balanced"):
+        make_settings(class_weights="1,5")
