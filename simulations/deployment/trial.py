@@ -27,9 +27,9 @@ from simulations.deployment.supernode import END_SECONDS, flower_environment
 from simulations.deployment.time_spent import TimeSpent
 from simulations.engines.processes import exit_on_signals, free_port, started_process
 from simulations.report.cautions import cautions
-from simulations.report.page import read_result, write_report
+from simulations.report.page import write_report
 from strategies.locking import locked
-from strategies.results import MODEL_FILE
+from strategies.results import MODEL_FILE, read_result
 
 START_SECONDS = 300.0
 """Longest wait for SuperLink and SuperNodes; on a machine that does other work they take a minute."""
