@@ -1,7 +1,6 @@
 """The experiments behind the figures of Luo et al. 2009, each on the simulated sites of one run's settings."""
 
 from collections.abc import Callable, Mapping
-from typing import Any
 
 import numpy as np
 from sklearn.linear_model import LogisticRegression
@@ -157,14 +156,13 @@ def dishonest(settings: MixtureSettings) -> Numbers:
     return found
 
 
-KINDS: Mapping[str, Callable[[MixtureSettings], Mapping[str, float]]] = {
-    one.__name__: one for one in (combined, selected, risks, dishonest)
+EXPERIMENTS: Mapping[str, Callable[[MixtureSettings], Numbers]] = {
+    "combined": combined,
+    "selected": selected,
+    "risks": risks,
+    "dishonest": dishonest,
 }
-
-
-def do(kind: str, settings: MixtureSettings) -> dict[str, Any]:
-    """Return what an experiment finds."""
-    return dict(KINDS[kind](settings))
+"""By the name that runs use."""
 
 
 def _standardised(settings: MixtureSettings) -> tuple[Floats, Floats, Pooled]:

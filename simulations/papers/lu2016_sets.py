@@ -1,13 +1,14 @@
-"""The data sets of Lu 2016 with their parameters: Tables 3.1, 4.1 and 5.1."""
+"""The data sets of Lu 2016 with their parameters: Tables 3.1, 4.1 and 5.1.
+
+Y. Lu, Privacy Preserving Data Mining for Horizontally Distributed Medical Data Analysis, Georgia State University 2016.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 
-from flower_pansvm.terms import Scalar
-from simulations.papers.data import PREPARED, Prepared
-from simulations.papers.run import Run, make_run
+from simulations.papers.reproduction import Prepared
 
 
 @dataclass(frozen=True)
@@ -79,39 +80,6 @@ SIX = (DIA, IONOSPHERE, COLON, LEUKEMIA, WBC, DLBCL)
 GENES = (COLON, LEUKEMIA, DLBCL)
 """Those with thousands of columns, of which nearly all rows have to be landmarks."""
 
-PAPER: dict[str, Scalar] = {
-    "preset": "paper",
-    "scaling": "minmax",
-    "min_cluster": 1,
-    "landmarks": 0.25,
-    "sites": 5,
-    "test_fraction": 0.2,
-}
-"""The algorithms of chapter 3 as published, rows dealt out as there; features in [-1, 1] fit its figures best."""
-
-FIFTHS = (
-    "5-fold cross-validation: a random fifth of each class at each site is left out, by seed, so that each run is one "
-    "that 'pansvm run' makes; sites and landmarks change with the seed."
-)
-"""What all tables of chapter 3 have in place of the paper's folds."""
-
-STOP = (
-    "The step size of the line search (not stated): 0.5. The stop rule, which read literally ends training after two "
-    "rounds: a gap of 1e-3 between the bounds."
-)
-
-
-ADMM: dict[str, Scalar] = {"rho": 1.0, "adaptive_rho": False, "abs_tol": 1e-4, "rel_tol": 1e-2}
-"""ADMM as in the linear SVM example of Boyd et al. (2011), which the paper seems to have run."""
-
-BOYD = "ADMM (settings not stated): Boyd's example, rho = 1 and fixed, tolerances 1e-4 absolute and 1e-2 relative."
-
-
-def chapter_3(one: ThesisSet, seed: int, strategy: str = "pan-svm", **more: Scalar) -> Run:
-    """Return a run of chapter 3."""
-    values = {**PAPER, **ADMM, "C": one.C, "gamma": one.gamma, "seed": seed, **more}
-    return make_run(strategy, one.data, **values)
-
 
 def logarithms(table: pd.DataFrame, lowest: float = 0.0, highest: float = np.inf) -> pd.DataFrame:
     """Return raw intensities as logarithms, cut off before."""
@@ -132,8 +100,11 @@ def leukemia_by(label: str) -> Prepared:
     )
 
 
-PREPARED.register("colon-log2")(Prepared(("colon",), logarithms))
-PREPARED.register("leukemia-log2")(Prepared(("leukemia",), leukemia))
-PREPARED.register("leukemia-3c")(leukemia_by("label3"))
-PREPARED.register("leukemia-4c")(leukemia_by("label4"))
-PREPARED.register("letter-tenth")(Prepared(("letter",), lambda table: table.iloc[::10]))
+PREPARED = {
+    "colon-log2": Prepared(("colon",), logarithms),
+    "leukemia-log2": Prepared(("leukemia",), leukemia),
+    "leukemia-3c": leukemia_by("label3"),
+    "leukemia-4c": leukemia_by("label4"),
+    "letter-tenth": Prepared(("letter",), lambda table: table.iloc[::10]),
+}
+"""Sets that are made from files of the folder."""
