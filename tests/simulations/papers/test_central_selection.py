@@ -10,9 +10,9 @@ from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from simulations.central_selection import select
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
+from simulations.papers.central_selection import select
 from strategies.elimination import Elimination
 from strategies.settings import Settings, make_settings
 
