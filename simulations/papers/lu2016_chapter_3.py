@@ -222,7 +222,7 @@ def plot_by_size(title: str, cells: Sequence[Cell]) -> Figure:  # noqa: ARG001
     figure = Figure(figsize=(12, 4.6), layout="constrained")
     known = {(cell.row, cell.column): cell.ours for cell in cells if cell.ours is not None}
     for axes, size in zip(figure.subplots(1, 2), ("rows", "features"), strict=True):
-        names = sorted({row for row, _ in known}, key=lambda row: known[row, size])
+        names = sorted(dict.fromkeys(row for row, _ in known), key=lambda row: known[row, size])
         axes.bar(names, [known[name, "seconds"] for name in names], color="C0", label="seconds")
         axes.set(yscale="log", ylabel="seconds of training", title=f"by {size}")
         labels = [f"{name}--{known[name, size]:.0f}" for name in names]
