@@ -60,7 +60,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
             f"Error: the SuperNode at {asked.address} gives no task ({type(error).__name__}: {error}). Does it run, "
             "and with these files as --superexec-auth-secret-file and --ssl-ca-certfile?"
         )
-    answer_task(asked.address, authority, token)
+    try:
+        answer_task(asked.address, authority, token)
+    except KeyboardInterrupt:
+        sys.exit(
+            "Error: the SuperNode has given this message up: the process, or the machine, stood still too long."
+        )
 
 
 def wait_for_task(address: str, authority: bytes, secret: bytes) -> str:
@@ -118,10 +123,8 @@ def answer(message: Message, context: Context, run: Run, bundle: bytes) -> Messa
     except PanSVMError as error:
         code, text = error.code, str(error)
     except Exception as error:  # its text may hold anything; with this code the run goes on without the site
-        code, text = (
-            ErrorCode.CLIENT_APP_RAISED_EXCEPTION,
-            f"The ClientApp failed with {type(error).__name__}.",
-        )
+        code = ErrorCode.CLIENT_APP_RAISED_EXCEPTION
+        text = f"The ClientApp failed with {type(error).__name__}."
     log(logging.ERROR, "%s", text)
     return Message(Error(code, f"Site '{site_name(context)}': {text}"), reply_to=message)
 

@@ -52,7 +52,7 @@ def hash_of(files: Mapping[str, bytes]) -> str:
 
 
 def check_bundle(content: bytes, version: str) -> None:
-    """Check that a bundle has the files that are installed, byte for byte, and no others.
+    """Check that a bundle has the files that are installed, byte for byte, and no others; none is unpacked or run.
 
     Parameters
     ----------
@@ -94,6 +94,6 @@ def _differing(content: bytes, own: Mapping[str, bytes]) -> list[str]:
             or sent[name].file_size != len(expected)
             or bundle.read(sent[name]) != expected
         ]
-    return found + (
-        ["files that are not installed here"] if len(entries) > len(sent.keys() & own.keys()) else []
-    )
+    if len(entries) > len(sent.keys() & own.keys()):
+        found.append("files that are not installed here")
+    return found

@@ -4,7 +4,9 @@ import re
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)")
+NUMBER = re.compile(r"([+-]?)([0-9]+\.?[0-9]*|\.[0-9]+)")
+WRITTEN_BY_PROGRAMS = re.compile(r"([+-]?)(0|[1-9][0-9]*)(?:\.0*)?")
+"""Whole numbers as programs write them: 1, +1, 1.0. What begins with another 0, or has decimals, is a code."""
 
 MOST_CLASSES = 30
 """A label column with more different labels is most likely the wrong one: ages, names, numbers of patients."""
@@ -24,7 +26,10 @@ MOST_DIGITS = 4
 SAME = {"0": ("no", "n", "false", "neg", "negative"), "1": ("yes", "y", "true", "pos", "positive")}
 """Words that two hospitals may write for the same class as 0 or 1."""
 
-SPELLING = "in upper and lower case, in blanks, or as yes, true or positive differ from 1 (no, false, negative from 0)"
+SPELLING = (
+    "in upper and lower case, in blanks, as 01 or 1.0 differ from 1, or as yes, true or positive do (no, false, "
+    "negative from 0)"
+)
 """In what two labels of the same :func:`spelling` may differ, for errors."""
 
 
@@ -32,19 +37,27 @@ def canonical_label(text: str) -> str:
     """Return the one way to write a label, so that sites agree whatever type their column has.
 
     A column of whole numbers becomes 1.0, 2.0, … once a cell is missing, and truth values are written in many ways.
+    Codes stay as they are, such as 007, 250.50 and numbers of 17 digits.
 
     Examples
     --------
     >>> canonical_label(" 1.0 "), canonical_label("+1"), canonical_label("TRUE"), canonical_label("benign")
     ('1', '1', '1', 'benign')
+    >>> canonical_label("01"), canonical_label("1.10")
+    ('01', '1.10')
     """
-    text = text.strip()
+    text = unicodedata.normalize("NFC", text.strip())
     if text.lower() in ("true", "false"):
         return str(int(text.lower() == "true"))
-    if NUMBER.fullmatch(text):
-        number = float(text)
-        return str(int(number)) if number.is_integer() else str(number)
-    return text
+    whole = WRITTEN_BY_PROGRAMS.fullmatch(text)
+    if whole is None:
+        return text
+    return whole[2] if whole[1] != "-" or whole[2] == "0" else f"-{whole[2]}"
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a decimal number: digits, at most one point, and a sign."""
+    return NUMBER.fullmatch(text) is not None
 
 
 def can_be_class(label: str) -> bool:
@@ -67,7 +80,7 @@ def can_be_class(label: str) -> bool:
 
 
 def spelling(label: str) -> str:
-    """Return what is the same for labels that differ only in case, in blanks, or as yes differs from 1.
+    """Return what is the same for labels that differ only in case, in blanks, or as yes or 01 differ from 1.
 
     Case is what a program or a habit changes: ``yes``, ``Yes``, ``YES``. A capital among small letters is written on
     purpose and stays, as in names of vowels.
@@ -78,9 +91,16 @@ def spelling(label: str) -> str:
     (False, True)
     >>> spelling("Type 2") == spelling("type2"), spelling("Yes") == spelling("1"), spelling("neg") == spelling("0")
     (True, True, True)
+    >>> spelling("01") == spelling("1"), spelling("250.0") == spelling("250.00"), spelling("10") == spelling("1")
+    (True, True, False)
     """
     words = LETTERS.sub(lambda word: _in_small_letters(word.group()), unicodedata.normalize("NFKC", label))
     plain = "".join(words.split())
+    number = NUMBER.fullmatch(plain)
+    if number:
+        whole, _, decimals = number[2].partition(".")
+        size = f"{whole.lstrip('0') or '0'}.{decimals.rstrip('0')}".removesuffix(".")
+        return f"-{size}" if number[1] == "-" and size != "0" else size
     return next((digit for digit, words in SAME.items() if plain in words), plain)
 
 

@@ -62,9 +62,10 @@ class Evaluation:
     accuracy : float or None
         Share of rows predicted right.
     balanced_accuracy : float or None
-        Mean over classes of the share of their rows predicted right.
+        Mean over the classes that occur of the share of their rows predicted right; None if one class occurs.
     f1 : float or None
-        F1 of the positive class; with more than two classes the mean over those that occur, as in scikit-learn.
+        F1 of the positive class; with more than two classes the mean over those that occur, as in scikit-learn. None if
+        the rows are of one class.
     auc : float or None
         Area under the ROC curve; with more than two classes the mean over classes, each against all others.
     confusion : tuple of tuple of float, or None
@@ -120,11 +121,14 @@ class Evaluation:
         occurs = truth + said > 0
         f1 = 2 * right / np.maximum(truth + said, 1)
         areas = [area for area in map(area_under_curve, histograms) if area is not None]
+        several = (
+            np.count_nonzero(seen) > 1
+        )  # Rows of one class do not tell whether a model tells classes apart.
         return cls(
             rows=rows,
             accuracy=float(right.sum() / rows),
-            balanced_accuracy=float(np.mean(right[seen] / truth[seen])),
-            f1=float(f1[1] if len(f1) == 2 else f1[occurs].mean()),
+            balanced_accuracy=float(np.mean(right[seen] / truth[seen])) if several else None,
+            f1=float(f1[1] if len(f1) == 2 else f1[occurs].mean()) if several else None,
             auc=float(np.mean(areas)) if areas else None,
             confusion=tuple(map(tuple, confusion.tolist())),
             groups=tuple(decision_groups(histogram, probabilities) for histogram in histograms),

@@ -19,7 +19,14 @@ It is TOML, which people can read and comment, and which Python reads without a 
     kind = "category"
     categories = ["typical", "atypical", "none"]
 
-Everything in it is public: it comes from what is known of the measurements, and not from rows.
+    [columns.crp]
+    below-limit = "half"
+
+    [reading]
+    separator = "semicolon"
+
+Everything in it is public: it comes from what is known of the measurements, and not from rows. How a file is written
+(``reading``) may differ from site to site.
 """
 
 import hashlib
@@ -27,23 +34,37 @@ import json
 import math
 import re
 import tomllib
+import unicodedata
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label, spelling
-from flower_pansvm.printable import is_printable
-from flower_pansvm.setting_values import near_matches
+from flower_pansvm.labels import (
+    LABEL_RULE,
+    MOST_CLASSES,
+    SPELLING,
+    can_be_class,
+    canonical_label,
+    is_number,
+    spelling,
+)
+from flower_pansvm.printable import is_printable, name_problem, plain_name
+from flower_pansvm.reading_options import ReadingOptions, as_list, said_of_reading
+from flower_pansvm.setting_values import key_of, near_matches
 
 NUMBER, CATEGORY, YES_NO = KINDS = ("number", "category", "yes/no")
 
 MOST_CATEGORIES = 100
 
-KEYS = ("label", "classes", "patient-id", "leave-out", "columns")
-COLUMN_KEYS = ("kind", "unit", "range", "categories", "missing")
+KEYS = ("label", "classes", "patient-id", "leave-out", "reading", "columns")
+COLUMN_KEYS = ("kind", "unit", "range", "categories", "missing", "below-limit")
+
+HALF, LIMIT = LIMIT_WORDS = ("half", "limit")
+"""What ``<5`` counts as: 2.5 or 5. Above a limit, ``>200``, it is 200 either way."""
 
 
 @dataclass(frozen=True)
@@ -61,9 +82,11 @@ class TableColumn:
     ends : tuple of float or None
         Lowest and highest number that can be, as far as anybody may know; None if the file does not say.
     categories : tuple of str
-        Of a category: what a cell may be, as `canonical_label` writes it.
+        Of a category: what a cell may be.
     missing : tuple of str
-        What stands for a missing cell besides an empty one, as `canonical_label` writes it.
+        What stands for a missing cell besides an empty one.
+    below_limit : {'', 'half', 'limit'}
+        What a number counts as that is only known to be below a limit; empty if there is no such cell.
     """
 
     name: str
@@ -72,6 +95,7 @@ class TableColumn:
     ends: tuple[float, float] | None = None
     categories: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    below_limit: str = ""
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -93,6 +117,7 @@ class TableColumn:
             "range": self.ends and list(self.ends),
             "categories": list(self.categories),
             "missing": list(self.missing),
+            "below-limit": self.below_limit,
         }
         return {key: value for key, value in said.items() if value}
 
@@ -113,6 +138,8 @@ class TableSchema:
         Name of the column that says who a row is; it is no feature. Empty without one.
     leave_out : tuple of str
         Further columns that are no features, and known to be none.
+    reading : tuple of (str, str)
+        Options of `ReadingOptions`, by name, where a site does not say otherwise. No part of :attr:`text`.
     name : str
         Of the file, for errors.
     """
@@ -122,6 +149,7 @@ class TableSchema:
     classes: tuple[str, ...] = ()
     patient_id: str = ""
     leave_out: tuple[str, ...] = ()
+    reading: tuple[tuple[str, str], ...] = ()
     name: str = field(default="schema", compare=False)
 
     @classmethod
@@ -158,10 +186,11 @@ class TableSchema:
         columns = reading.mapping(said.get("columns", {}), "columns")
         found = cls(
             tuple(reading.column(key, value) for key, value in columns.items()),
-            reading.text(said.get("label", ""), "label"),
-            tuple(map(canonical_label, reading.texts(said.get("classes", []), "classes"))),
-            reading.text(said.get("patient-id", ""), "patient-id"),
-            reading.texts(said.get("leave-out", []), "leave-out"),
+            reading.name_of(said.get("label", ""), "label"),
+            reading.canonical(said.get("classes", []), "classes"),
+            reading.name_of(said.get("patient-id", ""), "patient-id"),
+            tuple(map(plain_name, reading.texts(said.get("leave-out", []), "leave-out"))),
+            reading.options(said.get("reading", {})),
             name,
         )
         reading.check_whole(found)
@@ -187,7 +216,7 @@ class TableSchema:
     @property
     def changes_cells(self) -> bool:
         """Whether a table read by it is another than without: columns of numbers only, and no codes, are not."""
-        return any(one.kind != NUMBER or one.missing for one in self.columns)
+        return any(one.kind != NUMBER or one.missing or one.below_limit for one in self.columns)
 
     @property
     def features(self) -> tuple[str, ...]:
@@ -202,9 +231,16 @@ class TableSchema:
 
 
 def place_of(names: Sequence[str]) -> dict[str, int]:
-    """Return the place of each name, and of whatever is spelt alike: see `flower_pansvm.labels.spelling`."""
-    spelt = {spelling(name): place for place, name in enumerate(names)}
+    """Return the place of each name, and of whatever is spelt as just one: see `flower_pansvm.labels.spelling`."""
+    spellings = [spelling(name) for name in names]
+    times = Counter(spellings)
+    spelt = {text: place for place, text in enumerate(spellings) if times[text] == 1}
     return spelt | {name: place for place, name in enumerate(names)}
+
+
+def find(text: str, places: Mapping[str, int]) -> int | None:
+    """Return the place of a text as it is written, else by its spelling; None if it has none, or may have several."""
+    return places.get(text, places.get(spelling(text)))
 
 
 @dataclass(frozen=True)
@@ -235,35 +271,64 @@ class _Reading:
 
     def texts(self, value: Any, key: str) -> tuple[str, ...]:
         sound = isinstance(value, list) and all(isinstance(one, str | int | float) for one in value)
-        found = tuple(str(one).strip() for one in value) if sound else ()
+        found = tuple(unicodedata.normalize("NFC", str(one).strip()) for one in value) if sound else ()
         if not sound or not all(map(is_printable, found)) or len(set(found)) < len(found):
             raise self.error(
-                f'has something else than a list of different texts for {key}. Write {key} = ["…", "…"].'
+                f"has something else than a list of different texts for {key}. Write them in quotation marks, codes "
+                'such as "1.10" too: ["…", "…"].'
             )
         return found
 
+    def name_of(self, value: Any, key: str) -> str:
+        return plain_name(self.text(value, key))
+
+    def options(self, said: Any) -> tuple[tuple[str, str], ...]:
+        known = [key_of(one.name) for one in fields(ReadingOptions)]
+        self.check_keys(said, known, " for reading")
+        lists = {key: as_list(map(str, value)) for key, value in said.items() if isinstance(value, list)}
+        found = said_of_reading({**said, **lists})
+        try:
+            ReadingOptions(**found)
+        except SettingError as error:
+            raise self.error(f"has options of reading that cannot work: {error}") from None
+        return tuple(found.items())
+
     def column(self, name: str, said: Any) -> TableColumn:
+        name = plain_name(name)
         place = f" for column '{name}'"
-        if not name.strip() or not is_printable(name):
-            raise self.error("has a column without a name, or with one that cannot be printed.")
         self.check_keys(said, COLUMN_KEYS, place)
         kind = said.get("kind", NUMBER)
         if kind not in KINDS:
             raise self.error(f"has an unknown kind{place}. It is one of {', '.join(KINDS)}.")
-        categories = self._canonical(said.get("categories", []), f"categories{place}")
+        categories = self.texts(said.get("categories", []), f"categories{place}")
         if (kind == CATEGORY) != bool(categories):
             raise self.error(
                 f'names categories{place} or none: a column has them if its kind is "{CATEGORY}".'
             )
-        if len(categories) > MOST_CATEGORIES or len(set(map(spelling, categories))) < len(categories):
+        # Numbers may be codes, of which 1.1 and 1.10 are two.
+        words = [spelling(text) for text in categories if not is_number(text)]
+        codes = {spelling(text) for text in categories if is_number(text)}
+        if len(categories) > MOST_CATEGORIES or len({*words, *codes}) < len(words) + len(codes):
             raise self.error(
                 f"has categories{place} that differ only in how they are spelt, or more than {MOST_CATEGORIES}."
             )
-        missing = self._canonical(said.get("missing", []), f"missing{place}")
+        missing = self.texts(said.get("missing", []), f"missing{place}")
+        if set(categories) & set(missing):
+            raise self.error(f"has a text{place} as category and as missing. Take one of them out.")
+        below = self.text(said.get("below-limit", ""), f"below-limit{place}")
+        if below and (below not in LIMIT_WORDS or kind != NUMBER):
+            raise self.error(
+                f"has a below-limit{place} that cannot be: it is one of {', '.join(LIMIT_WORDS)}, for numbers only."
+            )
         unit = self.text(said.get("unit", ""), f"unit{place}")
-        return TableColumn(name.strip(), kind, unit, self._ends(said, kind, place), categories, missing)
+        ends = self._ends(said, kind, place)
+        found = TableColumn(name, kind, unit, ends, categories, missing, below)
+        problem = next(filter(None, map(name_problem, found.features)), "")
+        if problem:
+            raise self.error(f"has a column, or a column with a category, whose name {problem}.")
+        return found
 
-    def _canonical(self, value: Any, key: str) -> tuple[str, ...]:
+    def canonical(self, value: Any, key: str) -> tuple[str, ...]:
         return tuple(dict.fromkeys(map(canonical_label, self.texts(value, key))))
 
     def _ends(self, said: Mapping[str, Any], kind: str, place: str) -> tuple[float, float] | None:
@@ -285,7 +350,7 @@ class _Reading:
         if classes and not (2 <= len(classes) <= MOST_CLASSES and sound):
             raise self.error(
                 f"has classes that cannot be. Write their names, each once: from 2 to {MOST_CLASSES}. They are "
-                f"{LABEL_RULE}."
+                f"{LABEL_RULE}; no two may differ only {SPELLING}."
             )
         if not found.columns:
             raise self.error("names no column. Write [columns.NAME] for each feature.")

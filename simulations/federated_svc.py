@@ -3,6 +3,7 @@
 import logging
 import tempfile
 from pathlib import Path
+from threading import Lock
 from typing import Any, Self
 
 import numpy as np
@@ -10,9 +11,10 @@ import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state, column_or_1d
+from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from clients.table.table import LABEL
 from flower_pansvm.labels import MOST_CLASSES
@@ -23,6 +25,10 @@ from simulations.engines.running import check, train_in_process, with_sites_of_d
 from strategies.settings import Settings, make_settings
 
 LARGEST_SEED = 2**31 - 1
+MOST_PARTS, MOST_TIMES = 100, 1000
+"""Of weights of rows: most parts that 1 is divided into to make them whole, and most times that a row counts."""
+
+_ONE_AT_A_TIME = Lock()
 
 
 class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
@@ -38,8 +44,9 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Of the kernel; 'scale' as in ``SVC``, 'auto' is chosen by cross-validation.
     landmarks : float, int or 'auto'
         A share of all rows, or how many.
-    class_weight : {'balanced', None}
-        'balanced': both sides of each binary problem weigh as much.
+    class_weight : {'balanced', None} or dict
+        'balanced': both sides of each binary problem weigh as much; or the weight of each label, 1 if it is not there.
+        With more than two labels and weights for them, binary problems have two classes each, as in ``SVC``.
     probability : bool
         Whether there is ``predict_proba``.
     aggregation : str
@@ -77,11 +84,11 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         *,
-        C: float = 1.0,
+        C: float | str = 1.0,
         kernel: str = "rbf",
         gamma: float | str = "scale",
         landmarks: float | str = "auto",
-        class_weight: str | None = None,
+        class_weight: str | dict[Any, float] | None = None,
         probability: bool = False,
         aggregation: str = "ring",
         preset: str = "private",
@@ -103,8 +110,14 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
         self.settings = settings
 
-    def fit(self, X: ArrayLike, y: ArrayLike, sites: ArrayLike | None = None) -> Self:
-        """Train.
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sites: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
+        """Train; several fits in threads of one process take turns.
 
         Parameters
         ----------
@@ -114,14 +127,26 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             The labels.
         sites : array-like of shape (rows,), optional
             Whose each row is: equal values are one site's. By default rows are dealt to ``self.sites``.
+        sample_weight : array-like of shape (rows,), optional
+            How often each row counts, in whole multiples of one number: a row of weight 2 counts as two rows in all
+            sums, as in those of landmarks and columns, and so tells about itself twice as clearly; one of weight 0 has
+            no part. With weights 0.5 and 1.5 it is once and three times, and C is half as large.
 
         Raises
         ------
         PanSVMError
             If a setting cannot be, a site has too few rows, or the training fails.
+        ValueError
+            If rows, labels, sites or weights do not fit together.
         """
         cells, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(labels)
+        whose = _whose(sites, len(cells))
+        unit = 1.0
+        if sample_weight is not None:
+            times, unit = _times(_check_sample_weight(sample_weight, cells, dtype=np.float64))
+            cells, labels = np.repeat(cells, times, axis=0), np.repeat(labels, times)
+            whose = None if whose is None else np.repeat(whose, times)
         self.classes_, places = np.unique(labels, return_inverse=True)
         if not 2 <= len(self.classes_) <= MOST_CLASSES:
             raise ValueError(
@@ -130,33 +155,32 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         frame = _frame(cells)
         frame[LABEL] = places.astype(str)
-        with tempfile.TemporaryDirectory() as folder, quieter(logging.WARNING):
-            files = self._write(frame, sites, Path(folder))
-            settings = self._settings(files)
+        # The level of the log, warnings and threads of the libraries are the process's.
+        with _ONE_AT_A_TIME, tempfile.TemporaryDirectory() as folder, quieter(logging.WARNING):
+            files = _write(frame, whose, Path(folder))
+            settings = self._settings(files, unit, labels)
             check(settings)
             strategy = train_in_process(settings)
         self.model_: PanSVC = strategy.outcome.model  # type: ignore[assignment]
         self.round_trips_ = strategy.federation.costs.round_trips
         return self
 
-    def _write(self, frame: pd.DataFrame, sites: ArrayLike | None, folder: Path) -> list[str]:
-        """Write a file for each site, or one that is dealt out; names of sites are no names of files."""
-        whose = np.zeros(len(frame)) if sites is None else column_or_1d(sites)
-        if len(whose) != len(frame):
-            raise ValueError(
-                f"sites says of {len(whose)} rows whose they are, and X has {len(frame)}. Give one value for each row."
-            )
-        if sites is not None and len(np.unique(whose)) < 2:
-            raise ValueError(
-                "All rows are one site's. Leave sites out, and rows are dealt to simulated sites."
-            )
-        files = []
-        for number, site in enumerate(np.unique(whose)):
-            files.append(str(folder / f"site-{number:04d}.parquet"))
-            frame[whose == site].to_parquet(files[-1], index=False)
-        return files
-
-    def _settings(self, files: list[str]) -> Settings:
+    def _settings(self, files: list[str], unit: float, labels: NDArray[Any]) -> Settings:
+        own: dict[str, Any] = {"class_weight": self.class_weight or "none"}
+        if isinstance(self.class_weight, dict):
+            weights = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
+            if not (weights > 0).all():
+                raise ValueError(
+                    "class_weight has a weight that is not above 0. Leave rows of that label out."
+                )
+            own = {"class_weight": "balanced", "class_weights": tuple(map(float, weights))}
+            if len(self.classes_) > 2:
+                own["multi_class"] = "ovo"
+        C = self.C
+        if unit != 1.0:
+            if isinstance(C, str):
+                raise ValueError("Weights that are no whole numbers need a number as C.")
+            C *= unit
         seed = check_random_state(self.random_state).randint(LARGEST_SEED)
         return with_sites_of_data(
             make_settings(
@@ -164,17 +188,17 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     "strategy": "pan-svm",
                     "data": join_data(files),
                     "sites": self.sites,
-                    "C": self.C,
+                    "C": C,
                     "kernel": self.kernel,
                     "gamma": self.gamma,
                     "landmarks": self.landmarks,
-                    "class_weight": self.class_weight or "none",
                     "probability": self.probability,
                     "aggregation": self.aggregation,
                     "preset": self.preset,
                     "min_cluster": self.min_cluster,
                     "seed": int(seed),
                     "test_fraction": 0.0,
+                    **own,
                     **(self.settings or {}),
                 }
             )
@@ -212,3 +236,53 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 def _frame(cells: NDArray[np.float64]) -> pd.DataFrame:
     """Return rows as a table whose columns are called after their places."""
     return pd.DataFrame(cells, columns=[f"x{number}" for number in range(cells.shape[1])])
+
+
+def _whose(sites: ArrayLike | None, rows: int) -> NDArray[Any] | None:
+    """Return whose each row is, after checks; None if nobody says it."""
+    if sites is None:
+        return None
+    whose = column_or_1d(sites)
+    if len(whose) != rows:
+        raise ValueError(
+            f"sites says of {len(whose)} rows whose they are, and X has {rows}. Give one value for each row."
+        )
+    missing = pd.isna(whose)
+    if missing.any():
+        raise ValueError(
+            f"sites does not say of {np.count_nonzero(missing)} rows whose they are, the first at index "
+            f"{int(missing.argmax())}: they are None or NaN. Fill them in, or leave these rows out."
+        )
+    codes: NDArray[Any] = pd.factorize(whose, sort=True)[0]
+    if codes.max(initial=0) == 0:
+        raise ValueError("All rows are one site's. Leave sites out, and rows are dealt to simulated sites.")
+    return codes
+
+
+def _times(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
+    """Return how often each row counts, and the weight of once."""
+    if (weights < 0).any():
+        raise ValueError("sample_weight has a weight below 0. A row that is to have no part weighs 0.")
+    if not weights.any():
+        raise ValueError("sample_weight is 0 for every row, so that there is nothing to learn from.")
+    for parts in range(1, MOST_PARTS + 1):
+        times = np.rint(weights * parts)
+        if np.allclose(times, weights * parts, rtol=0, atol=1e-9 * parts):
+            whole: NDArray[np.int64] = times.astype(np.int64)
+            whole //= (common := int(np.gcd.reduce(whole)))
+            if whole.max() <= MOST_TIMES:
+                return whole, common / parts
+    raise ValueError(
+        "sample_weight has weights that are no whole multiples of one number, or a row that weighs more than "
+        f"{MOST_TIMES} times another. Round them, such as to halves or to tenths."
+    )
+
+
+def _write(frame: pd.DataFrame, whose: NDArray[Any] | None, folder: Path) -> list[str]:
+    """Write a file for each site, or one that is dealt out; names of sites are no names of files."""
+    codes = np.zeros(len(frame), dtype=np.int64) if whose is None else whose
+    files = []
+    for number in np.unique(codes):
+        files.append(str(folder / f"site-{number:04d}.parquet"))
+        frame[codes == number].to_parquet(files[-1], index=False)
+    return files

@@ -1,28 +1,40 @@
 """Predictions of a saved model of any kind for the rows of a file."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clients.table.file import read_frame
+from clients.table.cells import canonical_labels
+from clients.table.file import OTHER_SUFFIXES, SUFFIXES, read_frame, suffix_of
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import label_of, table_from_frame, without_dropped
+from clients.table.sources.rows import EMPTY_ROWS
 from clients.table.table import Table, align, columns_text, nearest_text
-from flower_pansvm.errors import TableError
+from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.labels import misspelt
 from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model import Model, load_model
 from flower_pansvm.models.random_kernel_svc import NEEDS_SITES, RandomKernelSVC
+from flower_pansvm.printable import plain_name
 from flower_pansvm.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.schema import Schema
-from flower_pansvm.table_schema import TableColumn, TableSchema
+from flower_pansvm.table_schema import NUMBER, TableColumn, TableSchema
 from simulations.audit.sites import simulated_secrets
+from simulations.checking.cells import cells_of
+from simulations.unknown_cells import known_cells
 from strategies.results import ONCE_MORE, RESULT_FILE, read_result
 from strategies.settings import settings_from
+from strategies.shares import Share, share
+
+MISSING, REFUSE = UNKNOWN = ("missing", "refuse")
+"""What becomes of a row with a cell that the model does not know."""
+
+NO_LABEL, NO_CLASS = -1, -2
 
 
 @dataclass(frozen=True)
@@ -34,16 +46,38 @@ class Predictions:
     frame : DataFrame
         One line per row: its id if a column of ids is named, ``prediction``, then ``decision`` or, with several
         classes, ``decision_CLASS`` if the model has decision values, then ``probability_CLASS`` if it gives
-        probabilities.
-    accuracy : float or None
-        Share of rows predicted right; None if the file has no label column.
+        probabilities; then ``unknown``, the columns whose cells the model does not know, if any row has such cells. A
+        row that is not predicted has empty cells.
+    right : Share or None
+        Rows predicted right, of those that are predicted and have a label that is a class; None if no row is.
     unused : tuple of str
         Columns of the file that the model does not need, such as features that a selection has removed.
+    unknown : dict of str to tuple of int
+        By column, the data rows, counted from 1, whose cell the model does not know.
+    not_predicted : tuple of int
+        The data rows that are not predicted.
+    unlabelled, no_class : int
+        Rows without a label, and rows whose label is no class of the model, where the file has a label column.
+    empty : int
+        Rows without any cell between the others, which have no prediction.
+    ambiguous : tuple of str
+        Columns of which nobody knows whether their points or commas are for decimals, as they were read, or thousands.
     """
 
     frame: pd.DataFrame
-    accuracy: float | None
+    right: Share | None
     unused: tuple[str, ...]
+    unknown: dict[str, tuple[int, ...]] = field(default_factory=dict)
+    not_predicted: tuple[int, ...] = ()
+    unlabelled: int = 0
+    no_class: int = 0
+    ambiguous: tuple[str, ...] = ()
+    empty: int = 0
+
+    @property
+    def accuracy(self) -> float | None:
+        """Share of the rows predicted right; None if it is not known of any row."""
+        return None if self.right is None else self.right.value
 
 
 def predict_file(
@@ -52,6 +86,7 @@ def predict_file(
     label: str | None,
     row_id: str | None = None,
     form: TableForm = AS_IT_IS,
+    unknown: str = MISSING,
 ) -> Predictions:
     """Predict the rows of a file.
 
@@ -68,13 +103,16 @@ def predict_file(
         Column that says who a row is, which comes first in the result.
     form : TableForm
         How a CSV file is written.
+    unknown : {MISSING, REFUSE}
+        What becomes of a row with a cell that the model does not know: the cell counts as missing, or the row is not
+        predicted. A row without any cell that is known is never predicted.
 
     Raises
     ------
     ModelFileError
         If the model cannot be read, or the run has made none.
     TableError
-        If the rows cannot be read, a column is missing, or a label is no class of the model's.
+        If the rows cannot be read, a column is missing, or most cells of a column are unknown.
     """
     _check_model_was_made(model_path)
     model = load_model(model_path)
@@ -83,22 +121,25 @@ def predict_file(
     schema, name = model.schema_, table_path.name
     frame = without_dropped(read_frame(table_path, form), form.drop, name)
     agreed = TableSchema.from_json(schema.table) if schema.table else None
-    if label is None and label_of(agreed) in frame.columns:
-        label = label_of(agreed)
+    if label is not None or label_of(agreed) in frame.columns:
+        label = label_of(agreed, label)
     needed = _needed(schema.columns, agreed)
     if not any(column in needed for column in frame.columns):
         raise TableError(
             f"'{name}' has none of the columns that the model needs: {columns_text(tuple(needed))}. Name another file, "
             "or correct the names in its first line."
         )
-    used = [column for column in frame.columns if column in needed or column == label]
-    unused = tuple(column for column in frame.columns if column not in {*used, row_id})
+    row_id = row_id and plain_name(row_id)
+    frame, empty = frame.reset_index(drop=True), frame.attrs.get(EMPTY_ROWS, 0)
+    features = frame[[column for column in frame.columns if column in needed and column != label]]
+    unused = tuple(column for column in frame.columns if column not in {*features.columns, label, row_id})
     own = replace(form, drop=(), schema=agreed and replace(agreed, columns=tuple(needed.values())))
-    table = table_from_frame(frame[used], label, name, own)
+    table, cells_unknown = known_cells(features, own, name)
+    numbers = [column for column in needed.values() if column.kind == NUMBER and column.name in frame.columns]
+    ambiguous = tuple(one.name for one in cells_of(frame, numbers, form) if one.may_be_grouped(form))
     cells = pd.DataFrame(_in_order(table, schema.columns), columns=list(schema.columns))
     predicted = model.predict(cells)
-    answer = pd.DataFrame() if row_id is None else pd.DataFrame({row_id: _ids(frame, row_id, name)})
-    answer["prediction"] = predicted
+    answer = pd.DataFrame({"prediction": predicted})
     if hasattr(model, "decision_function"):
         decisions = model.decision_function(cells)
         if decisions.ndim == 1:
@@ -107,12 +148,58 @@ def predict_file(
             _add_by_class(answer, "decision", schema.classes, decisions)
     if hasattr(model, "predict_proba"):
         _add_by_class(answer, "probability", schema.classes, model.predict_proba(cells))
-    if table.labels is None:
-        return Predictions(answer, None, unused)
-    place = {name: index for index, name in enumerate(schema.classes)}
-    said = np.array([place[str(name)] for name in predicted])
-    truth = _classes(table.labels, schema, f"column '{label}' of '{name}'")
-    return Predictions(answer, float((truth == said).mean()), unused)
+    some = cells_unknown.any(axis=1).to_numpy()
+    skipped = cells.isna().all(axis=1).to_numpy() | (some & (unknown == REFUSE))
+    if skipped.any():
+        answer = answer.astype(object).where(~pd.Series(skipped), None)
+    if some.any():
+        answer["unknown"] = ["; ".join(cells_unknown.columns[row]) for row in cells_unknown.to_numpy()]
+    if row_id is not None:
+        # Its name may be that of another column of the answer.
+        answer.insert(0, row_id, _ids(frame, row_id, name).to_numpy(), allow_duplicates=True)
+    found = Predictions(
+        answer,
+        None,
+        unused,
+        {str(column): _rows(marked.to_numpy()) for column, marked in cells_unknown.items() if marked.any()},
+        _rows(skipped),
+        ambiguous=ambiguous,
+        empty=empty,
+    )
+    if label is None:
+        return found
+    truth = _classes(frame, label, name, own, schema)
+    said = np.array([schema.classes.index(str(one)) for one in predicted])
+    judged = (truth >= 0) & ~skipped
+    right = int(np.count_nonzero(judged & (truth == said)))
+    return replace(
+        found,
+        right=share(right, int(np.count_nonzero(judged)) - right),
+        unlabelled=int(np.count_nonzero(truth == NO_LABEL)),
+        no_class=int(np.count_nonzero(truth == NO_CLASS)),
+    )
+
+
+def check_can_write(path: Path) -> None:
+    """Check that predictions can be written to a file of such a name; SettingError if not."""
+    suffix = suffix_of(path.name)
+    known = {*SUFFIXES, *OTHER_SUFFIXES} - {".csv", ".xlsx", ".txt"}
+    if suffix in known or path.name.lower().endswith(".xlsx.gz"):
+        raise SettingError(
+            f"{path.name} would be CSV under another name. Name a file that ends in .csv or .xlsx."
+        )
+    if suffix == ".xlsx" and find_spec("openpyxl") is None:
+        raise SettingError(
+            f"To write {path.name}, the package openpyxl is needed: pip install 'flower-pansvm[excel]'."
+        )
+
+
+def write_table(frame: pd.DataFrame, path: Path) -> None:
+    """Write predictions as Excel if the file's name ends so, else as CSV."""
+    if suffix_of(path.name) == ".xlsx":
+        frame.to_excel(path, index=False)
+    else:
+        frame.to_csv(path, index=False)
 
 
 def _needed(columns: Sequence[str], agreed: TableSchema | None) -> dict[str, TableColumn]:
@@ -136,19 +223,31 @@ def _ids(frame: pd.DataFrame, row_id: str, name: str) -> "pd.Series[str]":
     return frame[row_id]
 
 
-def _classes(labels: NDArray[np.str_], schema: Schema, place: str) -> NDArray[np.int64]:
-    """Return the class of each label; TableError if one is no class, or would be one if it were spelt so."""
-    known = (*schema.classes, *schema.positive_labels)
-    classes = schema.indices(labels)
-    wrong = (classes < 0) | np.isin(labels, misspelt(np.unique(labels), schema.positive_labels or known))
-    if wrong.any():
-        raise TableError(
-            f"The {place} holds labels that are no classes of the model, or are spelt otherwise, so that nobody can "
-            f"say how often it is right. Its classes are {', '.join(known)}. Correct the labels, name the right column "
-            "with --label, or --drop this one.",
-            detail=f"They are in {np.count_nonzero(wrong)} rows; look at data row {int(np.argmax(wrong)) + 1}.",
-        )
+def _classes(
+    frame: pd.DataFrame, label: str, name: str, form: TableForm, schema: Schema
+) -> NDArray[np.int64]:
+    """Return the class of each row, `NO_LABEL` or `NO_CLASS`, which is also a label that is spelt otherwise."""
+    if label not in frame.columns:
+        raise TableError(f"'{name}' has no column '{label}'.", nearest_text(label, frame.columns))
+    classes = np.full(len(frame), NO_LABEL)
+    there = np.array([text is not None for text in canonical_labels(frame[label])], dtype=np.bool_)
+    if there.any():
+        # Beside a column of nothing, as labels are read together with features.
+        beside = TableColumn("beside" if label != "beside" else "beside it")
+        alone = pd.DataFrame({label: frame[label][there], beside.name: 0.0})
+        own = replace(form, schema=form.schema and replace(form.schema, columns=(beside,)))
+        labels = table_from_frame(alone, label, name, own).labels
+        assert labels is not None
+        known = (*schema.classes, *schema.positive_labels)
+        wrong = np.isin(labels, misspelt(np.unique(labels), schema.positive_labels or known))
+        found = schema.indices(labels)
+        classes[there] = np.where(wrong | (found < 0), NO_CLASS, found)
     return classes
+
+
+def _rows(marked: NDArray[np.bool_]) -> tuple[int, ...]:
+    """Return the data rows that are marked, counted from 1."""
+    return tuple((np.flatnonzero(marked) + 1).tolist())
 
 
 def with_simulated_matrices(model: RandomKernelSVC, result: Path) -> Model:

@@ -13,6 +13,7 @@ from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.transcript import Transcript
 from strategies.going_on import how_to_go_on
 from strategies.left_running import left_running
+from strategies.locking import RUN, locked
 from strategies.registry import all_strategies
 from strategies.results import write
 from strategies.settings import Settings, settings_from
@@ -55,6 +56,11 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
     PanSVMError
         If the run fails; its checkpoint stays in the folder.
     """
+    with locked(folder, RUN):
+        return _run(grid, settings, folder)
+
+
+def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
     checkpoint = Checkpoint(folder, settings)
     strategy = all_strategies()[settings.strategy](
         settings, checkpoint, Transcript(folder) if settings.audit else None

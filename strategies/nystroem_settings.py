@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from flower_pansvm import terms
 from flower_pansvm.errors import SettingError
 from flower_pansvm.setting_values import one_of, setting, whole
-from strategies.setting_kinds import or_word, share_or_count
+from strategies.setting_kinds import amounts, or_word, share_or_count
 from strategies.settings import term
 from strategies.svm_settings import SvmSettings
 
@@ -28,6 +28,21 @@ class NystroemSettings(SvmSettings):
         "k-means at each site, as the paper; over all sites, ten round trips more; or random points.",
     )
     preset: str = term("preset")
+    class_weights: tuple[float, ...] | None = setting(
+        None,
+        or_word("auto", amounts()),
+        "What a row of each class weighs, by commas in the order of the classes; needs class-weight=balanced, with "
+        "which sites accept weights. auto: as class-weight says.",
+    )
+
+    def __post_init__(self) -> None:
+        """Check that sites will accept the weights."""
+        super().__post_init__()
+        if self.class_weights is not None and self.class_weight != "balanced":
+            raise SettingError(
+                "class-weights says what the classes' rows weigh, and sites accept weights in runs with "
+                "class-weight=balanced only. Set both."
+            )
 
     def gamma_values(self, scale: float) -> tuple[float, ...]:
         """Return the values of gamma to try, given what ``scale`` stands for: the one of the settings."""

@@ -12,6 +12,7 @@ from typing import Any
 from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from strategies.settings import Settings
+from strategies.shares import all_right, balanced_interval, classes_not_tested
 from strategies.strategy import PhasedStrategy
 
 MODEL_FILE = "model.npz"
@@ -35,7 +36,7 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
     model, costs = outcome.model, federation.costs
     schema = federation.schema if model is None else model.schema_
     tried = outcome.evaluation or Evaluation(0, None, None, None, None)
-    return {
+    result = {
         "strategy": settings.strategy,
         "aggregation": settings.aggregation,
         "sites": len(federation.sites),
@@ -61,12 +62,20 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         "disclosed": costs.disclosed(),
         "site_names": list(federation.sites),
         "sites_with_one_class": federation.sites_with_one_class,
+        "site_differences": federation.differences,
         "dropped_sites": costs.dropped,
         "model_sha256": None if model is None else model.sha256(),
         "model_kind": None if model is None else model.kind,
         "versions": {"python": platform.python_version(), **versions()},
         "config": settings.to_config(),
         "finished": datetime.now(UTC).isoformat(timespec="seconds"),
+    }
+    overall = all_right(result)
+    return {
+        **result,
+        "accuracy_interval": overall and (overall.low, overall.high),
+        "balanced_accuracy_interval": balanced_interval(result),
+        "classes_not_tested": classes_not_tested(result),
     }
 
 

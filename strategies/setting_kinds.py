@@ -43,6 +43,18 @@ def positives() -> Kind:
     )
 
 
+def amounts() -> Kind:
+    """Return the kind of several numbers above 0, kept as a tuple in their order."""
+
+    def found(value: Any) -> tuple[float, ...]:
+        parts = value if isinstance(value, tuple) else str(value).split(",")
+        return tuple(number(above=0).read(part) for part in parts)
+
+    return Kind(
+        "numbers above 0, separated by commas", found, lambda values: ",".join(map(number_text, values))
+    )
+
+
 def share_or_count() -> Kind:
     """Return the kind of a share below 1, or a whole number."""
 

@@ -10,10 +10,11 @@ from typing import Any, Self
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
+from flower_pansvm.reading_options import ReadingOptions, listed
 from flower_pansvm.secure_sum import options_class, protocol_names, protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.protocols.ring import Ring
-from flower_pansvm.setting_values import key_of, near_matches, one_of, parse, read, setting, text, whole
+from flower_pansvm.setting_values import key_of, near_matches, parse, read, setting, text, whole
 from flower_pansvm.tasks.consents import Promise
 from flower_pansvm.terms import Scalar, Terms
 from strategies.registry import all_strategies
@@ -54,10 +55,15 @@ class Settings:
         text(),
         "Schema file: what all sites have agreed on of their columns, and the public ranges; an absolute path.",
     )
-    separator: str = setting(
-        "", text(), "Of the simulated sites' CSV files: a character, semicolon or tab; by default a comma."
-    )
-    decimal: str = setting(".", one_of(".", ","), "Before the decimals in the simulated sites' CSV files.")
+    separator: str = term("separator", ReadingOptions)
+    decimal: str = term("decimal", ReadingOptions)
+    thousands: str = term("thousands", ReadingOptions)
+    encoding: str = term("encoding", ReadingOptions)
+    sheet: str = term("sheet", ReadingOptions)
+    skip_rows: str = term("skip_rows", ReadingOptions)
+    skip_footer: str = term("skip_footer", ReadingOptions)
+    comment: str = term("comment", ReadingOptions)
+    missing: str = term("missing", ReadingOptions)
     drop: str = setting("", text(), "Columns of the simulated sites' tables to leave out, by commas.")
     positive: str = setting("", text(), "Labels that count as positive, by commas.")
     split: str = setting(
@@ -119,7 +125,7 @@ class Settings:
     @property
     def positive_labels(self) -> tuple[str, ...]:
         """The labels named in ``positive``; empty if the classes are the labels themselves."""
-        return tuple(canonical_label(label) for label in self.positive.split(",") if label.strip())
+        return tuple(canonical_label(label) for label in listed(self.positive) if label)
 
     @property
     def tunes(self) -> bool:

@@ -7,7 +7,6 @@ missing is a spent one, and so is one that is damaged. It is on the disk before 
 """
 
 import math
-import os
 import secrets
 import time
 from collections.abc import Callable, Iterator
@@ -18,7 +17,7 @@ from typing import Any, Literal
 
 from flwr.app import Context
 
-from clients.gate.state_folder import read_checked, state_folder, write_checked
+from clients.gate.state_folder import locked, read_checked, state_folder, write_checked
 from clients.gate.tables import KnownTables, tables_home
 from clients.gate.terms import budget_terms, site_name
 from clients.table.table import Table
@@ -27,7 +26,7 @@ from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import admits, epsilon_of, rho_of
 from flower_pansvm.tasks.task import Task
 
-FILE, LINK, LOCK = "budget.json", "table.json", "lock"
+FILE, LINK = "budget.json", "table.json"
 EPOCH = (
     "epoch"  # the mark of a run in the ledger, see :mod:`clients.gate.epochs`: the group of a site's state
 )
@@ -261,12 +260,9 @@ def _spent(name: str, ledger: Ledger, rows: Side, epsilon: float, delta: float) 
 
 @contextmanager
 def _locked() -> Iterator[Path]:
-    """Lock the place of the ledgers; the system takes the lock off a process that dies."""
-    import fcntl  # noqa: PLC0415 - not on every system that simulates
-
+    """Lock the place of the ledgers, and return it."""
     home = tables_home()
-    with os.fdopen(os.open(home / LOCK, os.O_RDWR | os.O_CREAT, 0o600)) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    with locked(home):
         yield home
 
 

@@ -35,17 +35,18 @@ def check_labels(labels: Labels, positive: Sequence[str], place: str, least: int
     if positive:
         _check_positive(names[counts >= least], positive, place)
         return
-    if len(names) > MOST_CLASSES or not all(map(can_be_class, names)):
+    few, spellings = len(names) <= MOST_CLASSES, set(map(spelling, names))
+    if few and len(spellings) < len(names):
+        raise TableError(
+            f"The {place} has two labels that differ only {SPELLING}. Most likely they mean the same: write them the "
+            "same way; or name both in the setting 'positive', which makes one class of them."
+        )
+    if not few or not all(map(can_be_class, names)):
         raise TableError(
             f"The {place} does not hold classes. Labels are {LABEL_RULE}, and at most {MOST_CLASSES} different ones; "
             "dates, decimals and long numbers are none. Name the right column as label column; if it is the right one, "
             "name the labels that count as positive in the setting 'positive', which makes two classes of all; or list "
             "the labels to train on as 'classes' in the hospital's node config."
-        )
-    if len(set(map(spelling, names))) < len(names):
-        raise TableError(
-            f"The {place} has two labels that differ only {SPELLING}. Most likely they mean the same: write them the "
-            "same way; or name both in the setting 'positive', which makes one class of them."
         )
 
 

@@ -9,7 +9,8 @@ import hashlib
 import json
 import os
 import stat
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from logging import ERROR
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from clients.gate.simulated import is_simulated
 from clients.gate.terms import site_name
 from flower_pansvm.errors import SettingError, SumError
 
-FILE = "value-refusals"
+FILE, LOCK = "value-refusals", "state.lock"
 MOST = 3  # refusals after which a hospital takes part in no run
 
 
@@ -82,10 +83,22 @@ def read_checked(path: Path) -> dict[str, Any]:
     return dict(json.loads(text))
 
 
+@contextmanager
+def locked(folder: Path) -> Iterator[None]:
+    """Let one process at a time read and replace files of the folder: two runs may ask a site in the same second."""
+    import fcntl  # noqa: PLC0415 - not on every system that simulates
+
+    with os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)) as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
 def note_value_refusal(context: Context) -> None:
     """Count one more refusal; nothing is counted at a simulated site."""
     folder = state_folder(context)
-    if folder is not None:
+    if folder is None:
+        return
+    with locked(folder):
         replace_file(folder / FILE, str(_count(folder / FILE) + 1))
 
 

@@ -15,6 +15,7 @@ from clients.table.schema_file import schema_of
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
+from flower_pansvm.reading_options import READING_KEYS, listed
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.mask_graph import FEWEST_ENOUGH
 from flower_pansvm.setting_values import near_matches
@@ -27,8 +28,7 @@ KEYS = (
         "label",
         "row-id",
         "schema",
-        "separator",
-        "decimal",
+        *READING_KEYS,
         "classes",
         "cache",
         "state",
@@ -189,8 +189,8 @@ def allowed_classes(context: Context) -> tuple[str, ...]:
     if "classes" not in context.node_config:
         schema = schema_of(context)
         return schema.classes if schema else ()
-    labels = tuple(canonical_label(label) for label in str(context.node_config["classes"]).split(","))
-    if len(set(labels)) > MOST_CLASSES or not all(map(can_be_class, labels)):
+    labels = tuple(canonical_label(label) for label in listed(str(context.node_config["classes"])))
+    if not labels or len(set(labels)) > MOST_CLASSES or not all(map(can_be_class, labels)):
         raise SettingError(
             f"The 'classes' in the node config of site '{site_name(context)}' are no list of labels. Write them with "
             f"commas between them, such as classes='0,1'. Labels are {LABEL_RULE}, and at most {MOST_CLASSES}."

@@ -6,6 +6,7 @@ from clients.gate.budget import link_table
 from clients.gate.classes import disclosed_classes
 from clients.gate.epochs import enter_run
 from clients.gate.membership import join_run
+from clients.gate.simulated import is_simulated
 from clients.gate.state_folder import state_folder
 from clients.site import Site
 from clients.table.schema_file import schema_of
@@ -18,13 +19,8 @@ from flower_pansvm.version import VERSION
 def join(site: Site, question: JoinQuestion) -> JoinAnswer:
     """Read the table, make the keys of this run, and say what the columns and classes are called."""
     table, epochs = site.table(), b""
+    classes = classes_to_tell(site, question)
     folder = state_folder(site.context) if question.promise == "charged" else None
-    if folder is not None and table.absent_is_zero:
-        raise TableError(
-            f"Site '{site.name}' has a table of LIBSVM text, whose rows say how many columns there are, and a private "
-            "run does not tell that. Write the table as CSV or Parquet."
-        )
-    classes = question.classes or disclosed_classes(site.context, site.labels(), question.positive_labels)
     if folder is not None:
         link_table(folder, table)
         epochs = enter_run(site.context)
@@ -36,6 +32,17 @@ def join(site: Site, question: JoinQuestion) -> JoinAnswer:
         **vars(keys),
         columns=table.columns,
         absent_is_zero=table.absent_is_zero,
-        classes=tuple(map(str, classes)),
+        classes=classes,
         schema=schema.digest if schema else "",
     )
+
+
+def classes_to_tell(site: Site, question: JoinQuestion) -> tuple[str, ...]:
+    """Return the classes that a site names on joining; TableError if its table cannot take part in such a run."""
+    if site.table().absent_is_zero and question.promise == "charged" and not is_simulated(site.context):
+        raise TableError(
+            f"Site '{site.name}' has a table of LIBSVM text, whose rows say how many columns there are, and a private "
+            "run does not tell that. Write the table as CSV or Parquet."
+        )
+    named = question.classes or disclosed_classes(site.context, site.labels(), question.positive_labels)
+    return tuple(map(str, named))

@@ -25,7 +25,7 @@ from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table
 
-VERSION = 3
+VERSION = 4
 """Part of every key. Raise it when the copies' format changes, or what `read_table` makes of a file."""
 
 
@@ -65,7 +65,7 @@ def _key(path: Path, label: str | None, form: TableForm) -> str | None:
     except OSError:
         return None
     place, schema = str(path.absolute()), form.schema.digest if form.schema else None
-    written = form.separator, form.decimal, schema
+    written = *form.options, schema
     return f"{_digest(place)}-{_digest(place, status.st_mtime_ns, status.st_size, label, *written, VERSION)}"
 
 

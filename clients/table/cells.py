@@ -1,14 +1,24 @@
 """Cells as labels and as numbers. What is neither is an error, which names columns and rows and shows no cell."""
 
+import re
+import unicodedata
 from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clients.table.file import MISSING
+from clients.table.form import TableForm
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import canonical_label
+from flower_pansvm.reading_options import NO_THOUSANDS
+from flower_pansvm.table_schema import find, place_of
+
+MISSING = ("", "na", "nan", "nat", "?", "n/a", "#n/a", "<na>", "null")
+"""Texts that mean a missing cell, in lower case."""
+
+NO_NUMBER = ("none", ".", "-")
+"""What is missing among numbers. Elsewhere it may be a category or a class."""
 
 CELLS_AT_ONCE = 1_000_000
 """Cells of text that are turned into numbers at a time."""
@@ -17,18 +27,32 @@ LARGEST = 1e12
 """Largest number of a table: sums of squares of larger ones would not fit, and nothing that is measured is larger."""
 
 
-def canonical_labels(column: "pd.Series[str]") -> list[str | None]:
-    """Return each cell of a column of labels in canonical form, None for a missing one."""
+def canonical_labels(column: "pd.Series[str]", classes: Sequence[str] = ()) -> list[str | None]:
+    """Return each cell of a column of labels in canonical form, None for a missing one.
+
+    What is one of the known ``classes``, or spelt so, is that class. Where two texts have the same canonical form, such
+    as 250 and 250.0, the column holds codes, which stay as they are.
+    """
     # Each different cell once: a table of a million rows has few labels. Missing ones are in the last place.
-    places, different = pd.factorize(column)
-    texts = pd.Series(different).astype(str)
-    found = [None if text.strip().lower() in MISSING else canonical_label(text) for text in texts]
-    return [*map([*found, None].__getitem__, places.tolist())]
+    codes, different = pd.factorize(column)
+    texts = [written(cell) for cell in different]
+    labels = [canonical_label(text) for text in texts]
+    kept = labels if len(set(labels)) == len(set(texts)) else texts
+    places = place_of(classes)
+    known = [find(text, places) for text in texts]
+    found = [
+        classes[place] if place is not None else None if text.lower() in MISSING else text
+        for place, text in zip(known, kept, strict=True)
+    ]
+    return [*map([*found, None].__getitem__, codes.tolist())]
 
 
-def numbers(
-    frame: pd.DataFrame, columns: Sequence[str], name: str, decimal: str = "."
-) -> NDArray[np.float64]:
+def written(cell: object) -> str:
+    """Return a cell as text, without blanks around it and in Unicode's composed form."""
+    return unicodedata.normalize("NFC", str(cell).strip())
+
+
+def numbers(frame: pd.DataFrame, columns: Sequence[str], name: str, form: TableForm) -> NDArray[np.float64]:
     """Return the cells as numbers, shape (rows, columns), NaN for a missing one; true and false are 1 and 0.
 
     Parameters
@@ -39,31 +63,20 @@ def numbers(
         Their names.
     name : str
         What the frame was read from, for errors.
-    decimal : str
-        A point or a comma: what a number has before its decimals where it is text.
+    form : TableForm
+        How numbers are written where they are text.
 
     Raises
     ------
     TableError
         If a cell is text, infinite, or larger than `LARGEST`.
     """
-    numeric = np.array([pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes], dtype=np.bool_)
-    X, is_text = np.empty(frame.shape), np.zeros(frame.shape, dtype=bool)
-    X[:, numeric] = frame.loc[:, numeric].to_numpy(dtype=np.float64, na_value=np.nan)
-    # Many columns at once, for tables of genes have thousands and few rows; but not all rows: each step of the way
-    # from text to number makes a copy that is several times as large as the numbers.
-    texts = frame.loc[:, ~numeric]
-    step = max(1, CELLS_AT_ONCE // max(1, texts.shape[1]))
-    for start in range(0, len(texts), step):
-        rows = slice(start, start + step)
-        X[rows, ~numeric], is_text[rows, ~numeric] = parse(texts.iloc[rows].to_numpy(dtype=object), decimal)
+    X, is_text = as_numbers(frame, form)
     if is_text.any():
-        mark, other = ("comma", "point") if decimal == "," else ("point", "comma")
         raise TableError(
-            f"'{name}' holds text or a date where a number is needed. Leave missing cells empty, write a decimal "
-            f"{mark} (where the file has a decimal {other}, say so: decimal='{'.' if decimal == ',' else ','}'), leave "
-            "out columns that are no features, and describe categories in a schema file ('pansvm schema' writes a "
-            "first one); if it is the label column, name it as such.",
+            f"'{name}' holds text or a date where a number is needed. 'pansvm check' tells for each column what would "
+            "settle it: a missing or below-limit in the schema file, another decimal or thousands, or leaving the "
+            "column out. If it is the label column, name it as such.",
             detail=_where(is_text, columns),
         )
     if np.isinf(X).any():
@@ -81,34 +94,55 @@ def numbers(
     return X
 
 
+def as_numbers(frame: pd.DataFrame, form: TableForm) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the cells as numbers, NaN for a missing one, and which are text, each of shape (rows, columns)."""
+    numeric = np.array([pd.api.types.is_numeric_dtype(dtype) for dtype in frame.dtypes], dtype=np.bool_)
+    X, is_text = np.empty(frame.shape), np.zeros(frame.shape, dtype=bool)
+    X[:, numeric] = frame.loc[:, numeric].to_numpy(dtype=np.float64, na_value=np.nan)
+    # Many columns at once, for tables of genes have thousands and few rows; but not all rows: each step of the way
+    # from text to number makes a copy that is several times as large as the numbers.
+    texts = frame.loc[:, ~numeric]
+    step = max(1, CELLS_AT_ONCE // max(1, texts.shape[1]))
+    for start in range(0, len(texts), step):
+        rows = slice(start, start + step)
+        X[rows, ~numeric], is_text[rows, ~numeric] = parse(texts.iloc[rows].to_numpy(dtype=object), form)
+    return X, is_text
+
+
 def first_row(wrong: NDArray[np.bool_]) -> int:
     """Return the number of the first of some rows, counted from 1."""
     return int(np.argmax(wrong)) + 1
 
 
-def parse(texts: NDArray[np.object_], decimal: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def parse(texts: NDArray[np.object_], form: TableForm) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return texts as numbers, a missing one as NaN, and which are neither."""
     cells, parsed = texts.ravel(), np.full(texts.size, np.nan)
     # Nearly all cells of nearly all tables are numbers as they stand; only the others are looked at one by one.
-    if decimal == "." and pd.api.types.infer_dtype(cells, skipna=False) == "string":
+    if form.decimal != "," and pd.api.types.infer_dtype(cells, skipna=False) == "string":
         parsed = np.asarray(pd.to_numeric(cells, errors="coerce"), dtype=np.float64)
     odd, is_text = np.isnan(parsed), np.zeros(texts.size, dtype=np.bool_)
-    parsed[odd], is_text[odd] = _parse_odd(cells[odd], decimal)
+    parsed[odd], is_text[odd] = _parse_odd(cells[odd], form)
     return parsed.reshape(texts.shape), is_text.reshape(texts.shape)
 
 
-def _parse_odd(texts: NDArray[np.object_], decimal: str) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+def _parse_odd(texts: NDArray[np.object_], form: TableForm) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Return the same of cells that may be anything, shape (cells,)."""
     cells = pd.Series(texts, dtype=object)
     absent = cells.isna()
-    raw, cells = cells, cells.astype(str).str.strip().str.lower().replace({"true": "1", "false": "0"})
-    absent |= cells.isin(MISSING)
+    is_written = cells.map(lambda cell: isinstance(cell, str)).to_numpy(dtype=np.bool_)
+    cells = cells.astype(str).str.strip().str.lower().replace({"true": "1", "false": "0"})
+    absent |= cells.isin((*MISSING, *NO_NUMBER))
+    if form.thousands not in ("", NO_THOUSANDS):
+        mark = r"[ \u00a0\u202f]" if form.thousands == " " else re.escape(form.thousands)
+        grouped = cells.str.fullmatch(rf"[+-]?[0-9]{{1,3}}({mark}[0-9]{{3}})+([.,][0-9]*)?").to_numpy(
+            dtype=bool
+        )
+        cells = cells.mask(is_written & grouped, cells.str.replace(mark, "", regex=True))
     ambiguous = np.zeros(len(cells), dtype=np.bool_)
-    if decimal == ",":
+    if form.decimal == ",":
         # 1.234 may be a thousand or one: it is taken for neither.
-        written = raw.map(lambda cell: isinstance(cell, str)).to_numpy(dtype=np.bool_)
-        ambiguous = written & cells.str.contains(".", regex=False).to_numpy(dtype=np.bool_)
-        cells = cells.mask(written, cells.str.replace(",", ".", regex=False))
+        ambiguous = is_written & cells.str.contains(".", regex=False).to_numpy(dtype=np.bool_)
+        cells = cells.mask(is_written, cells.str.replace(",", ".", regex=False))
     parsed = pd.to_numeric(cells.mask(absent), errors="coerce").to_numpy(dtype=np.float64)
     return parsed, (np.isnan(parsed) | ambiguous) & ~absent.to_numpy()
 
@@ -117,8 +151,11 @@ def _where(wrong: NDArray[np.bool_], columns: Sequence[str]) -> str:
     """Return where the first wrong cell of the first affected column is, and how many columns have one."""
     affected = np.flatnonzero(wrong.any(axis=0))
     more = f" (and {len(affected) - 1} more columns)" if len(affected) > 1 else ""
-    row = first_row(wrong[:, affected[0]])
-    return f"Look at column '{columns[affected[0]]}', data row {row}{more}."
+    first = wrong[:, affected[0]]
+    return (
+        f"Look at column '{columns[affected[0]]}', data row {first_row(first)}{more}. It has {np.count_nonzero(first)} "
+        f"such cells in {len(first)} rows."
+    )
 
 
 def _first_column(wrong: NDArray[np.bool_]) -> int:

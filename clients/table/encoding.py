@@ -1,22 +1,24 @@
 """A table's columns as a schema file describes them: numbers, and a column of 0 and 1 for each category."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from clients.table.cells import canonical_labels, first_row, numbers
+from clients.table.cells import MISSING, first_row, numbers, parse, written
+from clients.table.form import TableForm
 from clients.table.table import columns_text, nearest_text
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
-from flower_pansvm.labels import spelling
-from flower_pansvm.table_schema import CATEGORY, NUMBER, TableColumn, TableSchema, place_of
+from flower_pansvm.labels import canonical_label
+from flower_pansvm.table_schema import CATEGORY, HALF, NUMBER, TableColumn, TableSchema, find, place_of
 
-YES_NO_PLACES = place_of(("no", "yes"))
+LIMIT = r"^\s*([<>≤≥])=?\s*(.*)$"
+"""What is below or above what a laboratory can measure: the sign, and the number."""
 
 
-def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, decimal: str) -> Floats:
+def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, form: TableForm) -> Floats:
     """Return a table's features, shape (rows, features), in the order of the schema.
 
     Parameters
@@ -27,8 +29,8 @@ def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, decimal: str) -
         The columns.
     name : str
         What the frame was read from, for errors.
-    decimal : str
-        What a number has before its decimals where it is text.
+    form : TableForm
+        How numbers are written where they are text.
 
     Raises
     ------
@@ -43,10 +45,8 @@ def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, decimal: str) -
             detail=nearest_text(lacking[0], frame.columns),
         )
     measured = [column for column in schema.columns if column.kind == NUMBER]
-    texts = pd.DataFrame({column.name: _without_codes(frame[column.name], column) for column in measured})
-    X = numbers(texts, [column.name for column in measured], name, decimal)
-    for column, cells in zip(measured, X.T, strict=True):
-        cells[np.isin(cells, _as_numbers(column.missing))] = np.nan
+    texts = without_texts(frame, measured, form)
+    X = without_codes(numbers(texts, list(texts.columns), name, form), measured)
     of_number = {column.name: X[:, [place]] for place, column in enumerate(measured)}
     parts = [
         of_number[column.name] if column.kind == NUMBER else _sides(frame[column.name], column, name)
@@ -57,9 +57,9 @@ def encoded(frame: pd.DataFrame, schema: TableSchema, name: str, decimal: str) -
 
 def _sides(cells: "pd.Series[str]", column: TableColumn, name: str) -> Floats:
     """Return a yes/no column as 0 and 1, or a category as one such column each; NaN where the cell is missing."""
-    places = YES_NO_PLACES if column.kind != CATEGORY else place_of(column.categories)
+    names = column.categories if column.kind == CATEGORY else ("no", "yes")
     codes, different = pd.factorize(cells.astype(object))
-    found = _places(canonical_labels(pd.Series(different, dtype=object)), places, column.missing)
+    found = category_places(map(written, different), names, column.missing)
     # The last is for cells that pandas takes for missing, which have code -1.
     place = np.append(found, np.nan)[codes]
     wrong = np.isinf(place)
@@ -77,24 +77,56 @@ def _sides(cells: "pd.Series[str]", column: TableColumn, name: str) -> Floats:
     return sides
 
 
-def _places(texts: Sequence[str | None], places: dict[str, int], missing: Sequence[str]) -> Floats:
-    """Return the place of each text, NaN for one that is missing, infinity for one that has none."""
-    known = [None if text is None else places.get(text, places.get(spelling(text))) for text in texts]
-    return np.array(
-        [
-            np.nan if text is None or text in missing else np.inf if place is None else place
-            for text, place in zip(texts, known, strict=True)
-        ],
-        dtype=np.float64,
-    )
+def category_places(texts: Iterable[str], names: Sequence[str], missing: Sequence[str]) -> Floats:
+    """Return the place of each text among names, NaN for one that is missing, infinity for one that has none.
+
+    What is written as a name is that, whatever else is missing; then come the codes for missing cells, then the names
+    by their spelling.
+    """
+    places, codes = place_of(names), {canonical_label(code).lower() for code in missing}
+
+    def found(text: str) -> float:
+        if text not in names and canonical_label(text).lower() in codes:
+            return np.nan
+        place = find(text, places)
+        if place is None:
+            return np.nan if text.lower() in MISSING else np.inf
+        return place
+
+    return np.array([found(text) for text in texts], dtype=np.float64)
 
 
-def _without_codes(cells: "pd.Series[str]", column: TableColumn) -> "pd.Series[str]":
-    """Return a column of numbers without the texts that stand for missing cells."""
+def without_texts(frame: pd.DataFrame, columns: Sequence[TableColumn], form: TableForm) -> pd.DataFrame:
+    """Return columns of numbers without the texts that stand for missing cells, and with a number for ``<5``."""
+    return pd.DataFrame({column.name: _without_texts(frame[column.name], column, form) for column in columns})
+
+
+def without_codes(X: Floats, columns: Sequence[TableColumn]) -> Floats:
+    """Return columns of numbers with NaN for each number that stands for a missing cell; ``X`` is changed."""
+    for column, cells in zip(columns, X.T, strict=True):
+        if column.missing:
+            cells[np.isin(cells, _as_numbers(column.missing))] = np.nan
+    return X
+
+
+def _without_texts(cells: "pd.Series[str]", column: TableColumn, form: TableForm) -> "pd.Series[str]":
     texts = [code.lower() for code in column.missing if not len(_as_numbers([code]))]
-    if not texts or pd.api.types.is_numeric_dtype(cells.dtype):
+    if not (texts or column.below_limit) or pd.api.types.is_numeric_dtype(cells.dtype):
         return cells
-    return cells.mask(cells.astype(str).str.strip().str.lower().isin(texts), None)
+    cells = cells.astype(object).mask(cells.astype(str).str.strip().str.lower().isin(texts), None)
+    limits = cells.astype(str).str.extract(LIMIT)
+    there = limits[0].notna().to_numpy(dtype=bool)
+    if not column.below_limit or not there.any():
+        return cells
+    values, _ = parse(limits[1][there].to_numpy(dtype=object), form)
+    below = limits[0][there].isin(("<", "≤")).to_numpy(dtype=bool)
+    values = np.where(below & (column.below_limit == HALF), values / 2, values)
+    filled, known = cells.to_numpy(dtype=object, copy=True), ~np.isnan(values)
+    # As text, since cells that are all text are the quicker to read.
+    filled[np.flatnonzero(there)[known]] = [
+        repr(float(value)).replace(".", form.decimal or ".") for value in values[known]
+    ]
+    return pd.Series(filled, index=cells.index)
 
 
 def _as_numbers(codes: Sequence[str]) -> NDArray[np.float64]:
@@ -107,10 +139,11 @@ def check_units(X: Floats, schema: TableSchema, name: str) -> None:
 
     ``X``, shape (rows, features), are all of a table's features, in the order of the schema.
     """
+    places = {name: place for place, name in enumerate(schema.features)}
     for column in schema.columns:
         if column.kind != NUMBER or column.ends is None:
             continue
-        cells = X[:, schema.features.index(column.name)]
+        cells = X[:, places[column.name]]
         outside = np.count_nonzero((cells < column.ends[0]) | (cells > column.ends[1]))
         if outside > np.count_nonzero(~np.isnan(cells)) / 2:
             unit = f" in {column.unit}" if column.unit else ""

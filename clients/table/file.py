@@ -1,10 +1,9 @@
-"""Files of a site's table, read without changing a cell; which source reads which is listed here.
+"""Files of a site's table, read cell by cell as they are; which source reads which is listed here.
 
 Errors may travel to the coordinator. They hold the name of the file (not its folder), names of columns, row
 numbers and counts, and never the content of a cell. *Data row 1* is the first row below the column names.
 """
 
-import codecs
 import gzip
 import zlib
 from collections import Counter
@@ -17,7 +16,9 @@ from clients.table.form import AS_IT_IS, TableForm
 from clients.table.sources import csv, excel, libsvm, parquet, sql
 from clients.table.table import columns_text
 from flower_pansvm.errors import TableError
-from flower_pansvm.labels import NUMBER
+from flower_pansvm.labels import canonical_label, is_number
+from flower_pansvm.printable import MOST_COLUMNS, name_problem, plain_name, printable
+from flower_pansvm.reading_options import listed
 
 LIBSVM_SUFFIXES = (".libsvm", ".svm")
 
@@ -46,12 +47,11 @@ OTHER_SUFFIXES = {
 }
 """What files are that cannot be read, and what to do."""
 
-MISSING = ("", "na", "nan", "?")
-"""Texts that mean a missing cell, in lower case."""
-
 
 def read_frame(path: Path, form: TableForm = AS_IT_IS) -> pd.DataFrame:
     """Read a file's cells as they are: text from CSV, typed columns from Parquet, numbers from LIBSVM text.
+
+    What ``form.missing`` lists becomes None, and lists or the like within a cell become text.
 
     Raises
     ------
@@ -65,10 +65,10 @@ def read_frame(path: Path, form: TableForm = AS_IT_IS) -> pd.DataFrame:
             f"'{path.name}' is of an unknown kind{kind}. Save the table as CSV, Excel or Parquet; the file name must "
             f"end in {', '.join(SUFFIXES)}, or in one of them with .gz."
         )
-    return _with_checked_columns(SOURCES[suffix](_content(path), path.name, form), path.name)
+    return _checked(SOURCES[suffix](_content(path), path.name, form), path.name, form)
 
 
-def read_in_parts(path: Path) -> tuple[int, Iterator[pd.DataFrame]] | None:
+def read_in_parts(path: Path, form: TableForm = AS_IT_IS) -> tuple[int, Iterator[pd.DataFrame]] | None:
     """Return the number of rows of a large file and its cells, a block of rows at a time; errors as in `read_frame`.
 
     None for a file that has to be read as a whole: a small one, or of a kind that cannot be read otherwise.
@@ -76,7 +76,7 @@ def read_in_parts(path: Path) -> tuple[int, Iterator[pd.DataFrame]] | None:
     if path.suffix.lower() != ".parquet":
         return None
     found = parquet.read_in_parts(path)
-    return found and (found[0], (_with_checked_columns(frame, path.name) for frame in found[1]))
+    return found and (found[0], (_checked(frame, path.name, form) for frame in found[1]))
 
 
 def suffix_of(name: str) -> str:
@@ -106,23 +106,29 @@ def _content(path: Path) -> bytes:
             f"'{path.name}' cannot be read ({type(error).__name__}). Is it a file, may this process read it, and "
             "was it copied completely?"
         ) from None
-    if not content.removeprefix(codecs.BOM_UTF8).strip():
+    if not content.strip(b"\xef\xbb\xbf\xff\xfe\x00 \t\r\n"):
         raise TableError(f"'{path.name}' is empty. Is it the right file, and was it copied completely?")
     return content
 
 
-def _with_checked_columns(frame: pd.DataFrame, name: str) -> pd.DataFrame:
-    """Return the frame with stripped column names, after a check that they are names and differ.
+def _checked(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFrame:
+    """Return the frame with names in their one form and missing cells as None, after a check that names are names.
 
     Column names are sent to the coordinator. In a file without a header row they would be a patient's row.
     """
-    columns = [str(column).strip() for column in frame.columns]
+    columns = list(map(plain_name, frame.columns))
     for number, column in enumerate(columns, start=1):
-        if NUMBER.fullmatch(column) or column.lower() in MISSING:
+        if not column or is_number(column) or column.lower() in ("nan", "?"):
             raise TableError(
                 f"In '{name}', the name of column {number} is empty or a number. Is the row with the column names "
-                "missing? If the column holds row numbers, remove it (pandas: index=False), else give it a name "
-                "with a letter."
+                "missing, or are there rows above it (skip-rows)? If the column holds row numbers, remove it (pandas: "
+                "index=False), else give it a name with a letter."
+            )
+        problem = name_problem(column)
+        if problem:
+            raise TableError(
+                f"In '{name}', the name of column {number} {problem}. Rename it.",
+                detail=f"It begins: {printable(column, 40)}",
             )
     repeated = [column for column, count in Counter(columns).items() if count > 1]
     if repeated:
@@ -130,4 +136,30 @@ def _with_checked_columns(frame: pd.DataFrame, name: str) -> pd.DataFrame:
             f"'{name}' has columns of the same name, which cannot be told apart. Rename or remove the copies.",
             detail=f"There is more than one {columns_text(repeated)}.",
         )
-    return frame.set_axis(columns, axis=1)
+    if len(columns) > MOST_COLUMNS:
+        raise TableError(
+            f"'{name}' has {len(columns)} columns, and at most {MOST_COLUMNS} can be used. Is it transposed?"
+        )
+    frame = frame.set_axis(columns, axis=1)
+    missing = {canonical_label(text).lower() for text in listed(form.missing)}
+    for place, dtype in enumerate(frame.dtypes):
+        cells = frame.iloc[:, place]
+        if pd.api.types.is_object_dtype(dtype) and pd.api.types.infer_dtype(cells) in ("mixed", "bytes"):
+            frame.isetitem(place, cells.map(_plain).to_numpy(dtype=object))
+        if missing:
+            cells = frame.iloc[:, place].astype(object)
+            absent = cells.map(lambda cell: canonical_label(str(cell)).lower() in missing)
+            if absent.any():
+                frame.isetitem(place, cells.mask(absent.to_numpy(dtype=bool), None).to_numpy(dtype=object))
+    return frame
+
+
+def _plain(cell: object) -> object:
+    """Return a cell that can be compared with others: lists and the like, and bytes, as text."""
+    if isinstance(cell, bytes):
+        return cell.decode(errors="backslashreplace")
+    try:
+        hash(cell)
+    except TypeError:
+        return str(cell)
+    return cell

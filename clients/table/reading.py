@@ -20,8 +20,11 @@ from clients.table.form import AS_IT_IS, TableForm
 from clients.table.table import LABEL, Table, nearest_text
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
-from flower_pansvm.labels import spelling
-from flower_pansvm.table_schema import TableSchema, place_of
+from flower_pansvm.printable import plain_name
+from flower_pansvm.table_schema import TableSchema
+
+MOST_FOOTER = 5
+"""Last rows without a label that may be a footer."""
 
 
 def read_table(
@@ -52,13 +55,14 @@ def read_table(
     TableError
         If the file cannot be read, or its content cannot be used for training.
     """
-    label = label or label_of(form.schema)
-    large = None if row_id is not None else read_in_parts(path)
+    label = label_of(form.schema, label)
+    large = None if row_id is not None else read_in_parts(path, form)
     if large is not None:
         return _from_parts(*large, label, path.name, form, folder)
     frame = read_frame(path, form)
     if row_id is None:
         return table_from_frame(frame, label, path.name, form)
+    row_id = plain_name(row_id)
     ids = _row_ids(frame, row_id, path.name)
     order = np.argsort(ids, kind="stable")
     table = table_from_frame(frame.iloc[order].drop(columns=row_id), label, path.name, form)
@@ -70,19 +74,20 @@ def without_dropped(frame: pd.DataFrame, drop: Sequence[str], name: str) -> pd.D
     for column in drop:
         if column not in frame.columns:
             raise TableError(
-                f"'{name}' has no column '{column}' to drop. Correct the name, or do not drop it.",
+                f"'{name}' has no column '{column}' to drop. Correct the name, or do not drop it. A name that holds a "
+                "comma stands in double quotes.",
                 detail=nearest_text(column, frame.columns),
             )
     return frame.drop(columns=list(drop))
 
 
-def label_of(schema: TableSchema | None) -> str:
-    """Return the name of the label column where nobody names another."""
-    return (schema.label if schema else "") or LABEL
+def label_of(schema: TableSchema | None, named: str | None = None) -> str:
+    """Return the name of the label column: the one that is named, else the schema's, else ``label``."""
+    return plain_name(named or (schema.label if schema else "") or LABEL)
 
 
 def _row_ids(frame: pd.DataFrame, row_id: str, name: str) -> NDArray[np.str_]:
-    """Return the id of each row, a number the same however it is written, after a check that they differ."""
+    """Return the id of each row as canonical label, after a check that they differ."""
     if row_id not in frame.columns:
         raise TableError(
             f"'{name}' has no column '{row_id}'. Name the column of row ids in the node config as row-id."
@@ -168,29 +173,28 @@ def _from_frame(frame: pd.DataFrame, label: str | None, name: str, form: TableFo
         frame = frame.drop(columns=label)
         columns.remove(label)
     if form.schema is not None:
-        return Table(form.schema.features, encoded(frame, form.schema, name, form.decimal), labels)
+        return Table(form.schema.features, encoded(frame, form.schema, name, form), labels)
     if not columns:
         raise TableError(f"'{name}' has no feature columns. Add the columns to learn from.")
-    X = numbers(frame, columns, name, form.decimal)
+    X = numbers(frame, columns, name, form)
     return Table(tuple(columns), X, labels, absent_is_zero=suffix_of(name) in LIBSVM_SUFFIXES)
 
 
 def _labels(column: "pd.Series[str]", label: str, name: str, classes: Sequence[str]) -> NDArray[np.str_]:
     """Return the labels in canonical form, and where the classes are known as they are written there."""
-    texts = canonical_labels(column)
+    texts = canonical_labels(column, classes)
     missing = np.array([text is None for text in texts])
     if missing.any():
+        count, first = np.count_nonzero(missing), first_row(missing)
+        at_end = count <= MOST_FOOTER and first == len(missing) - count + 1
+        footer = f" They are the last: a footer? Then say skip-footer={count}." if at_end else ""
         raise TableError(
             f"In '{name}', there are rows without a label in column '{label}'. Fill the labels in, or leave these rows "
-            "out. To predict rows that have no labels, leave the column out.",
-            detail=f"They are {np.count_nonzero(missing)} of {len(texts)} rows, the first is data row "
-            f"{first_row(missing)}.",
+            "out. To predict rows that have no labels, leave the column out. If a class is called NA or the like, list "
+            "the classes in a schema file.",
+            detail=f"They are {count} of {len(texts)} rows, the first is data row {first}.{footer}",
         )
-    places, found = place_of(classes), np.array(texts, dtype=np.str_)
-    for text in np.unique(found):
-        if spelling(text) in places:
-            found = np.where(found == text, classes[places.get(text, places[spelling(text)])], found)
-    return found
+    return np.array(texts, dtype=np.str_)
 
 
 def _no_label_column(label: str, columns: Sequence[str], name: str) -> TableError:

@@ -20,6 +20,7 @@ from clients.gate.terms import site_name
 from clients.table.schema_file import schema_of
 from clients.table.table import LABEL, Table, digest
 from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.reading_options import READING_KEYS
 
 LARGE = 8_000_000
 """Bytes of a file above which a copy is kept; smaller ones are read faster than Flower starts the process."""
@@ -32,8 +33,8 @@ def table_identity(context: Context) -> Hashable:
     node, schema = context.node_config, schema_of(context)
     if is_simulated(context):
         run = context.run_config
-        keys = ("data", "label", "split", "seed", "data-dir", "separator", "decimal", "drop")
-        choice = *(run.get(key) for key in keys), schema and schema.digest
+        keys = ("data", "label", "split", "seed", "data-dir", "drop", *READING_KEYS)
+        choice = *(run.get(key) for key in keys), schema and (schema.digest, schema.reading)
         return node["num-partitions"], node["partition-id"], choice
     data = str(node.get("data", ""))
     status = Path(data).stat() if Path(data).is_file() else None
@@ -42,8 +43,8 @@ def table_identity(context: Context) -> Hashable:
         node.get("label"),
         node.get("row-id"),
         status and (status.st_mtime_ns, status.st_size),
-        *(node.get(key) for key in ("separator", "decimal")),
-        schema and schema.digest,
+        *(node.get(key) for key in READING_KEYS),
+        schema and (schema.digest, schema.reading),
     )
 
 
@@ -62,8 +63,8 @@ def open_table(context: Context) -> Table:
 
     Its node config holds ``data``, the path of the table, and optionally ``label``, the name of the label column,
     ``row-id``, that of a column by which rows are matched, ``schema``, the schema file that all sites share,
-    ``separator`` and ``decimal`` of a CSV file, and ``cache``, the folder for a copy of a large table; or
-    ``partition-id`` and ``num-partitions`` of a simulated site.
+    the options of `ReadingOptions`, and ``cache``, the folder for a copy of a large table; or ``partition-id`` and
+    ``num-partitions`` of a simulated site.
     """
     node = context.node_config
     if is_simulated(context):

@@ -37,8 +37,12 @@ def create_identity(path: Path) -> str:
         ) from error
     except OSError as error:
         raise SettingError(f"The identity file {path} cannot be written: {error.strerror}.") from error
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(pem)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(pem)
+    except OSError as error:
+        path.unlink()  # A part of it would be in the way of the next attempt.
+        raise SettingError(f"The identity file {path} cannot be written: {error.strerror}.") from error
     return public_identity(identity)
 
 

@@ -17,7 +17,11 @@ from strategies.pan_svm_settings import PanSvmSettings
 
 
 def check_given(settings: PanSvmSettings) -> None:
-    """Raise a SettingError if C or gamma is ``auto``."""
+    """Raise a SettingError if C or gamma is ``auto``, or classes have weights of their own."""
+    if settings.class_weights is not None:
+        raise SettingError(
+            "A central baseline knows class-weight=balanced and none, and no class-weights. Leave these out."
+        )
     if settings.tunes:
         raise SettingError(
             "C or gamma is 'auto', but a central baseline does not choose them. Give numbers, or gamma='scale'; "

@@ -13,19 +13,21 @@ import numpy as np
 
 from clients.table.file import read_frame
 from clients.table.form import TableForm
-from clients.table.table import nearest_text
+from clients.table.table import columns_text, nearest_text
 from flower_pansvm.errors import TableError
-from flower_pansvm.labels import can_be_class
-from flower_pansvm.table_schema import CATEGORY, YES_NO
+from flower_pansvm.labels import can_be_class, is_number
+from flower_pansvm.printable import plain_name
+from flower_pansvm.reading_options import READING_KEYS
+from flower_pansvm.table_schema import CATEGORY, HALF, YES_NO, TableColumn
 from flower_pansvm.terms import MIN_CLUSTER
-from simulations.checking.cells import FEW, Cells, cells_of
+from simulations.checking.cells import COMMAS, COMMON, FEW, Cells, cells_of
 from simulations.checking.sentinels import sentinels
-
-COMMON = 10
-"""Rows that have to have a category, a class or a code for it to be written."""
 
 MOST_CATEGORIES = 20
 """A text column with more common texts is left out."""
+
+LONGEST_CODE = 7
+"""Characters of a number that may be a category, such as 250.00."""
 
 GRID = (1.0, 1.5, 2.0, 3.0, 5.0, 7.5, 10.0)
 """What ends are rounded to, times a power of ten."""
@@ -58,42 +60,72 @@ def draft(path: Path, label: str, form: TableForm) -> str:
     TableError
         If the file cannot be read, or has no such label column or no rows.
     """
-    frame = read_frame(path, form)
+    frame, label = read_frame(path, form), plain_name(label)
     if label not in frame.columns:
         raise TableError(
             f"'{path.name}' has no label column '{label}'. Name it with --label.",
             nearest_text(label, frame.columns),
         )
-    columns = [
-        cells_of(frame[name], form.decimal) for name in frame.columns if name not in (label, *form.drop)
-    ]
-    left_out = [cells.name for cells in columns if not _described(cells)]
-    described = [cells for cells in columns if _described(cells)]
+    named = [TableColumn(name) for name in frame.columns if name not in (label, *form.drop)]
+    columns = cells_of(frame, named, form)
+    commas = [cells.name for cells in columns if cells.another_form == COMMAS and not cells.is_measurement]
+    if commas:
+        raise TableError(
+            f"'{path.name}' holds numbers with {COMMAS}, which a schema file would leave out as text. For a comma "
+            "before the decimals, say decimal=comma (pansvm: --decimal comma); for one between groups of three digits "
+            "thousands=comma (or point, blank, apostrophe). If they are codes, --drop the column, and describe it.",
+            detail=f"Look at {columns_text(commas)}.",
+        )
+    left_out = [(name, "as asked for") for name in form.drop]
+    left_out += [(cells.name, reason) for cells in columns if (reason := _why_left_out(cells))]
     lines = [HEAD, f"label = {_text(label)}"]
-    classes = _common(cells_of(frame[label], form.decimal))
+    classes = _common(cells_of(frame, [TableColumn(label)], form)[0])
     if len(classes) >= 2:
         lines.append(f"classes = [{', '.join(map(_text, classes))}]")
     else:
         lines.append("# classes = []  # too few rows have one: write all that there can be")
-    if left_out or form.drop:
+    if left_out:
+        lines.append("# No features. The one that says who a row is may be the patient-id.\nleave-out = [")
+        lines += [f"    {_text(name)},  # {reason}" for name, reason in left_out]
+        lines.append("]")
+    said = [(key, value) for key, value in zip(READING_KEYS, form.options, strict=True) if value]
+    if said:
         lines.append(
-            "# They look like ids, names, dates or free text. The one that says who a row is may be the patient-id.\n"
-            f"leave-out = [{', '.join(map(_text, [*form.drop, *left_out]))}]"
+            "\n# How the file is written; a site whose file is another says so in its node config.\n[reading]"
         )
+        lines += [f"{key} = {_text(value)}" for key, value in said]
+    described = [cells for cells in columns if not _why_left_out(cells)]
     return "\n".join([*lines, *map(_column, described)]) + "\n"
 
 
-def _described(cells: Cells) -> bool:
-    return not cells.there.any() or (
-        not cells.identifies and (cells.is_number or cells.is_yes_no or len(_common(cells)) >= 2)
-    )
+def _is_category(cells: Cells) -> bool:
+    return cells.is_code or not cells.is_measurement
+
+
+def _why_left_out(cells: Cells) -> str:
+    """Return why a column is no feature; empty if it is one."""
+    if not cells.there.any() or cells.is_yes_no:
+        return ""
+    if cells.another_form and not cells.is_measurement:
+        return f"numbers with {cells.another_form}: write the numbers only, and describe it"
+    if cells.identifies:
+        return (
+            "dates" if cells.is_date else "says who a patient is, by its name or as nearly all cells differ"
+        )
+    if not _is_category(cells) or len(_common(cells)) >= 2:
+        return ""
+    if np.count_nonzero(~np.isnan(cells.values)) > np.count_nonzero(cells.is_text):
+        return "numbers, and text in more than a tenth of the cells: 'missing' can list what means nothing"
+    return f"text: no two are in {COMMON} rows each, or more than {MOST_CATEGORIES} are"
 
 
 def _common(cells: Cells) -> list[str]:
     """Return the texts of a column that many rows have and that look like categories; none if there are many."""
-    names, counts = np.unique(cells.texts[cells.there].astype(str), return_counts=True)
+    names, counts = np.unique([text for text in cells.texts if text is not None], return_counts=True)
     found = [
-        str(name) for name, count in zip(names, counts, strict=True) if count >= COMMON and can_be_class(name)
+        str(name)
+        for name, count in zip(names, counts, strict=True)
+        if count >= COMMON and (can_be_class(name) or (is_number(name) and len(name) <= LONGEST_CODE))
     ]
     return found if len(found) <= MOST_CATEGORIES else []
 
@@ -102,7 +134,7 @@ def _column(cells: Cells) -> str:
     lines = [f"\n[columns.{_text(cells.name)}]"]
     if cells.is_yes_no:
         lines.append(f'kind = "{YES_NO}"')
-    elif not cells.is_number and cells.there.any():
+    elif _is_category(cells) and cells.there.any():
         lines.append(f'kind = "{CATEGORY}"')
         lines.append(f"categories = [{', '.join(map(_text, _common(cells)))}]")
         lines.append("# Texts of few rows are not written here: add what else there can be.")
@@ -113,10 +145,14 @@ def _column(cells: Cells) -> str:
 
 
 def _of_numbers(cells: Cells) -> list[str]:
-    values = cells.values[cells.there]
+    values = cells.values[~np.isnan(cells.values)]
     codes = [code for code in sentinels(values) if np.count_nonzero(values == code) >= COMMON]
     values = np.sort(values[~np.isin(values, sentinels(values))])
-    lines = [f"missing = [{', '.join(f'{code:g}' for code in codes)}]"] if codes else []
+    missing = [f"{code:g}" for code in codes]
+    missing += [_text(word) for word in cells.common_words if cells.words[word] >= COMMON]
+    lines = [f"missing = [{', '.join(missing)}]"] if missing else []
+    if cells.limits >= COMMON:
+        lines.append(f'below-limit = "{HALF}"  # <5 counts as 2.5; "limit": as 5')
     if len(values) < FEW or values[MIN_CLUSTER] == values[-MIN_CLUSTER - 1]:
         return [*lines, "# range = [LOW, HIGH]  # too few rows, or too few that differ, to guess one"]
     low, high = values[MIN_CLUSTER - 1], values[-MIN_CLUSTER]

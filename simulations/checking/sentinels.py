@@ -37,9 +37,10 @@ def sentinels(values: Floats) -> list[float]:
     there = values[~np.isnan(values)]
     found: list[float] = []
     for code in (*UNLIKELY, *LIKELY):
+        if np.count_nonzero(there == code) < LEAST:
+            continue
         rest = there[(there != code) & ~np.isin(there, found)]
-        enough = len(np.unique(rest)) >= (2 if code in UNLIKELY else 5)
-        if np.count_nonzero(there == code) < LEAST or not enough:
+        if len(np.unique(rest)) < (2 if code in UNLIKELY else 5):
             continue
         low, high = np.quantile(rest, [0.25, 0.75])
         reach = FENCE * (high - low)

@@ -1,5 +1,6 @@
 """The console script ``pansvm``: what its commands share, and how it ends."""
 
+import io
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -22,17 +23,24 @@ Label = Annotated[str | None, typer.Option(help="Label column; the schema's, or 
 SchemaFile = Annotated[
     Path | None, typer.Option("--schema", help="Schema file of the columns, which all sites share.")
 ]
-Separator = Annotated[
-    str, typer.Option(help="Between the fields of CSV files: a character, semicolon or tab.")
-]
-Decimal = Annotated[str, typer.Option(help="Before the decimals in CSV files: a point or a comma.")]
 Drop = Annotated[
-    list[str] | None, typer.Option(metavar="COLUMN", help="Column to leave out; may be given several times.")
+    list[str] | None,
+    typer.Option(metavar="COLUMN", help="Column to leave out; may be given several times, or by commas."),
 ]
-Positive = Annotated[str, typer.Option(help="Comma-separated labels that count as positive.")]
+Positive = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="LABEL", help="Label that counts as positive; may be given several times, or by commas."
+    ),
+]
 Sites = Annotated[int, typer.Option(help="Number of sites the rows are dealt to.")]
 TestFraction = Annotated[float, typer.Option(help="Share of each site's rows kept for evaluation.")]
 DataDir = Annotated[str, typer.Option(help="Folder of data sets.", show_default="$PANSVM_DATA")]
+
+
+def together(given: list[str] | None) -> str:
+    """Return what an option has listed, which may be given several times, as one list."""
+    return ",".join(given or [])
 
 
 def _show_version(wanted: bool) -> None:
@@ -52,6 +60,10 @@ def _group(
 
 def main() -> None:
     """Run the command line; an error of the user's or of a site's ends it without a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that does not know a character shows its number.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     # An option with a value that may be left out, which typer does not know.
     arguments = ["--audit=sums" if argument == "--audit" else argument for argument in sys.argv[1:]]
     try:

@@ -7,13 +7,15 @@ from typing import Annotated
 
 import typer
 
-from simulations.cli.app import Decimal, Drop, Label, SchemaFile, Separator, cli
+from simulations.cli.app import Drop, Label, SchemaFile, cli, together
+from simulations.cli.reading import Reading, with_reading_options
 
 DOES_NOT_FIT, DOUBTFUL = 1, 3
 """Exit codes; 0 if there is nothing to say, 2 if the command is not written right."""
 
 
 @cli.command()
+@with_reading_options
 def check(
     table: Annotated[
         Path, typer.Argument(help="CSV, Excel, Parquet, LIBSVM text, or .sql with a URL and a query.")
@@ -21,8 +23,8 @@ def check(
     label: Label = None,
     schema: SchemaFile = None,
     drop: Drop = None,
-    separator: Separator = "",
-    decimal: Decimal = ".",
+    *,
+    reading: Reading,
     as_json: Annotated[bool, typer.Option("--json", help="Print the findings as JSON.")] = False,
 ) -> None:
     """Tell whether a table fits, and what may be wrong with it; no cell is shown, and nothing is sent.
@@ -33,7 +35,7 @@ def check(
     from flower_pansvm.table_schema import TableSchema  # noqa: PLC0415
     from simulations.checking.findings import ERROR, NOTE, findings  # noqa: PLC0415
 
-    said = {"separator": separator, "decimal": decimal, "drop": ",".join(drop or [])}
+    said = {**reading, "drop": together(drop)}
     form = TableForm.of(said, TableSchema.read(schema) if schema else None)
     found = findings(table, label, form)
     if as_json:

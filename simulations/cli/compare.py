@@ -8,16 +8,20 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from flower_pansvm.reading_options import listed
 from flower_pansvm.terms import Scalar
-from simulations.cli.app import DataDir, Drop, Label, Positive, SchemaFile, Sites, TestFraction, cli
+from simulations.cli.app import DataDir, Drop, Label, Positive, SchemaFile, Sites, TestFraction, cli, together
 from simulations.cli.assignments import assignments
 from simulations.cli.output import check_can_be_folder
+from simulations.cli.reading import Reading, with_reading_options
+from simulations.files import made_folder
 from strategies.settings import Settings
 
 DEFAULTS = Settings()
 
 
 @cli.command("compare")
+@with_reading_options
 def compare(
     data: Annotated[
         list[str] | None,
@@ -47,7 +51,9 @@ def compare(
     label: Label = None,
     schema: SchemaFile = None,
     drop: Drop = None,
-    positive: Positive = "",
+    *,
+    reading: Reading,
+    positive: Positive = None,
     sites: Sites = DEFAULTS.sites,
     test_fraction: TestFraction = DEFAULTS.test_fraction,
     seed: Annotated[int, typer.Option(help="Seed of the first repeat; the others follow.")] = DEFAULTS.seed,
@@ -70,13 +76,13 @@ def compare(
     from simulations.comparison.comparing import compare as run_comparison  # noqa: PLC0415
     from simulations.comparison.plan import Plan  # noqa: PLC0415
     from simulations.engines.processes import exit_on_signals  # noqa: PLC0415
-    from simulations.engines.running import default_folder  # noqa: PLC0415
 
     common: dict[str, Scalar] = {
         "label": label or "",
         "schema": str(schema.absolute()) if schema else "",
-        "drop": ",".join(drop or []),
-        "positive": positive,
+        **reading,
+        "drop": together(drop),
+        "positive": together(positive),
         "sites": sites,
         "test-fraction": test_fraction,
         "data-dir": str(Path(data_dir).absolute()) if data_dir else "",
@@ -94,21 +100,21 @@ def compare(
         common=common,
         varied=varied,
     )
-    folder = (out or default_folder()).absolute()
-    check_can_be_folder(folder)
+    if out is not None:
+        check_can_be_folder(out.absolute())
     console = Console(highlight=False, markup=False)
-    try:
-        with exit_on_signals():
+    with exit_on_signals(), made_folder(out) as folder:
+        try:
             failed = run_comparison(plan, folder, jobs or cpu_count(), console)
-    except (KeyboardInterrupt, SystemExit):
-        typer.echo(f"Stopped. Go on with: {_command(folder)}", err=True)
-        raise
+        except (KeyboardInterrupt, SystemExit):
+            typer.echo(f"Stopped. Go on with: {_command(folder)}", err=True)
+            raise
     if failed:
         sys.exit(1)
 
 
 def _words(text: str) -> tuple[str, ...]:
-    return tuple(word.strip() for word in text.split(",") if word.strip())
+    return tuple(filter(None, listed(text)))
 
 
 def _command(folder: Path) -> str:

@@ -9,7 +9,7 @@ import typer
 from simulations.cli.app import STOPPED_BY_CTRL_C, cli
 from simulations.cli.assignments import assignments
 from simulations.cli.display import RunDisplay
-from simulations.cli.output import check_folder
+from simulations.cli.output import cautions_of, check_can_be_folder, run_folder
 
 coordinator = typer.Typer(help="Run a study: init, invite, start, train.", no_args_is_help=True)
 cli.add_typer(coordinator, name="coordinator")
@@ -101,17 +101,20 @@ def train(
     from strategies.settings import settings_from  # noqa: PLC0415
 
     out, own = out.expanduser().absolute(), Coordinator.load(folder)
+    check_can_be_folder(out)
     if resume:
         config_before(out)
-    else:
-        check_folder(out, None, "the same command with --resume")
-    with RunDisplay.of(settings_from(own.invitation().settings)) as display:
-        try:
-            train(own, (app or checkout()).absolute(), out, display.show, resume=resume)
-        except KeyboardInterrupt:
-            raise typer.Exit(STOPPED_BY_CTRL_C) from None
-    Results.of(out).hand_out(own, out / FILE)
+    with run_folder(out, None, "the same command with --resume", new=not resume):
+        with RunDisplay.of(settings_from(own.invitation().settings)) as display:
+            try:
+                train(own, (app or checkout()).absolute(), out, display.show, resume=resume)
+            except KeyboardInterrupt:
+                raise typer.Exit(STOPPED_BY_CTRL_C) from None
+        Results.of(out).hand_out(own, out / FILE)
+        report = write_report(out)
+    for text in cautions_of(out):
+        typer.echo(text)
     typer.echo(
-        f"Model, figures and report are in {out}; the report is {write_report(out)}\n"
+        f"Model, figures and report are in {out}; the report is {report}\n"
         f"Send to the hospitals: {out / FILE}; there: pansvm hospital results {FILE} --out DIR"
     )

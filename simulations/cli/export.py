@@ -33,7 +33,7 @@ def export(
     check_choice("format", to, exporting.FORMATS)
     check_file(out, overwrite)
     found = load_model(model)
-    difference = exporting.export(found, to, out)
+    difference = exporting.export(found, to, out, overwrite)
     typer.echo(
         f"{out} has the model. On {exporting.TRIED_ROWS} generated rows its decision values differ from the model's "
         f"by at most {difference:.0e}. {HOW[to].format(path=str(out), trusted=exporting.TRUSTED)}"

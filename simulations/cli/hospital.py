@@ -107,7 +107,7 @@ def check(folder: Folder = FOLDER) -> None:
     from simulations.deployment.checks import check_hospital  # noqa: PLC0415
 
     for line in check_hospital(folder.expanduser().absolute()):
-        typer.echo(f"ok  {line}")
+        typer.echo(line if line.startswith("warning: ") else f"ok  {line}")
 
 
 @hospital.command()

@@ -2,13 +2,15 @@
 
 import os
 import shlex
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from flower_pansvm.errors import SettingError
+from simulations.files import made_folder
 
 Overwrite = Annotated[bool, typer.Option("--overwrite", help="Write over what is at --out.")]
 
@@ -29,13 +31,47 @@ def check_file(path: Path, overwrite: bool) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
 
 
-def check_folder(path: Path, overwrite: bool | None, resume: str = "") -> None:
+def cautions_of(folder: Path) -> list[str]:
+    """Return what the report of a run cautions of, for the terminal."""
+    from simulations.report.cautions import cautions  # noqa: PLC0415 - takes seconds to import
+    from strategies.results import read_result  # noqa: PLC0415
+
+    return [f"Caution: {text}" for text in cautions(read_result(folder))]
+
+
+@contextmanager
+def run_folder(path: Path | None, overwrite: bool | None, resume: str = "", *, new: bool) -> Iterator[Path]:
+    """Make the folder of a run, and keep other commands out of it, in a ``with`` block.
+
+    Parameters
+    ----------
+    path : Path or None
+        The folder; None for one below ``runs``, named after the time of day.
+    overwrite, resume
+        As in `check_folder`.
+    new : bool
+        Whether a new run begins in it.
+
+    Raises
+    ------
+    SettingError
+        If another command works in it, or a new run has to leave alone what it holds.
+    """
+    from strategies.locking import locked  # noqa: PLC0415 - takes seconds to import
+
+    with made_folder(path) as folder, locked(folder):
+        if new:
+            check_folder(folder, overwrite, resume)
+        yield folder
+
+
+def check_folder(path: Path | None, overwrite: bool | None, resume: str = "") -> None:
     """Check that a folder can hold the results of a new run.
 
     Parameters
     ----------
-    path : Path
-        The folder.
+    path : Path or None
+        The folder; None for one that is yet to be made.
     overwrite : bool or None
         Whether it may have results, which are written over; None for a command that never does.
     resume : str
@@ -49,6 +85,8 @@ def check_folder(path: Path, overwrite: bool | None, resume: str = "") -> None:
     from strategies.federation.checkpoint import sums_in  # noqa: PLC0415 - takes seconds to import
     from strategies.results import MODEL_FILE, RESULT_FILE  # noqa: PLC0415
 
+    if path is None:
+        return
     check_can_be_folder(path)
     if overwrite:
         return
@@ -66,6 +104,8 @@ def check_can_be_folder(path: Path) -> None:
     """Check that a path is a folder that can be written to, or can become one; SettingError if not."""
     if path.exists() and not path.is_dir():
         raise SettingError(f"--out {path} is a file. Name a folder, which need not exist.")
+    if path.is_symlink() and not path.exists():
+        raise SettingError(f"--out {path} is a link to nothing. Remove it, or choose another --out.")
     _check_writable(path, [path, *path.absolute().parents])
 
 

@@ -1,19 +1,32 @@
 """``pansvm predict``: the rows of a file by a model."""
 
 import sys
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from simulations.cli.app import Decimal, Drop, Label, Separator, cli
+from simulations.cli.app import Drop, Label, cli, together
 from simulations.cli.output import Overwrite, check_file
+from simulations.cli.reading import Reading, with_reading_options
+from simulations.files import complete_file
+
+if TYPE_CHECKING:
+    from simulations.prediction import Predictions
+    from strategies.shares import Share
+
+NOTHING, DOUBTFUL = 1, 3
+"""Exit codes, besides 0 if nothing was unknown and 2 if the command is not written right."""
+
+MOST_ROWS, MOST_COLUMNS = 5, 10
 
 FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """How a text begins that a spreadsheet takes for a formula, or for one after a character that it leaves out."""
 
 
 @cli.command()
+@with_reading_options
 def predict(
     model: Annotated[Path, typer.Argument(help="A model.npz.")],
     file: Annotated[Path, typer.Argument(help="A table with the columns of the training, and any others.")],
@@ -22,32 +35,100 @@ def predict(
         str | None, typer.Option("--id", metavar="COLUMN", help="Column that says who a row is.")
     ] = None,
     drop: Drop = None,
-    separator: Separator = "",
-    decimal: Decimal = ".",
+    unknown: Annotated[
+        str,
+        typer.Option(
+            metavar="[missing|refuse]",
+            help="A cell that the model does not know, such as a new category: takes it for missing, or predicts "
+            "nothing for the row.",
+        ),
+    ] = "missing",
+    *,
+    reading: Reading,
     out: Annotated[
-        Path | None, typer.Option(help="CSV file for the predictions.", show_default="print them")
+        Path | None, typer.Option(help="CSV or Excel file for the predictions.", show_default="print them")
     ] = None,
     overwrite: Overwrite = False,
 ) -> None:
-    """Predict the rows of a file; with a label column also the accuracy."""
+    """Predict the rows of a file; with a label column also the accuracy.
+
+    Exit code 0: all rows are predicted. 1: nothing is. 3: something was unknown, and the text says in which rows.
+    """
     from clients.table.form import TableForm  # noqa: PLC0415
     from clients.table.table import columns_text  # noqa: PLC0415
-    from simulations.prediction import predict_file  # noqa: PLC0415
+    from flower_pansvm.setting_values import check_choice  # noqa: PLC0415
+    from simulations.prediction import UNKNOWN, check_can_write, predict_file, write_table  # noqa: PLC0415
 
+    check_choice("unknown", unknown, UNKNOWN)
     if out is not None:
         check_file(out, overwrite)
-    form = TableForm.of({"separator": separator, "decimal": decimal, "drop": ",".join(drop or [])}, None)
-    predictions = predict_file(model, file, label, row_id, form)
+        check_can_write(out)
+    form = TableForm.of({**reading, "drop": together(drop)}, None)
+    predictions = predict_file(model, file, label, row_id, form, unknown)
     frame = predictions.frame.rename(columns=harmless).map(harmless)
     if out is None:
         sys.stdout.write(frame.to_csv(index=False))
     else:
-        frame.to_csv(out, index=False)
+        with complete_file(out, overwrite) as unfinished:
+            write_table(frame, unfinished)
     if predictions.unused:
         unused = columns_text(predictions.unused)
         typer.echo(f"The model does not need {unused} of the file.", err=True)
-    if predictions.accuracy is not None:
-        typer.echo(f"accuracy {predictions.accuracy:.4f} over {len(predictions.frame)} rows", err=out is None)
+    if predictions.empty:
+        typer.echo(f"{predictions.empty} rows without any cell have no prediction.", err=True)
+    if predictions.ambiguous:
+        typer.echo(
+            f"Warning: Of {columns_text(predictions.ambiguous)} nobody knows whether points or commas are for "
+            "decimals, as they were read, or for thousands. Say it: --thousands, or --thousands none.",
+            err=True,
+        )
+    if predictions.right is not None:
+        typer.echo(_accuracy(predictions.right, predictions.unlabelled), err=out is None)
+    doubts = list(_doubts(predictions, unknown))
+    for text in doubts:
+        typer.echo(text, err=True)
+    if doubts:
+        raise typer.Exit(NOTHING if len(predictions.not_predicted) == len(predictions.frame) else DOUBTFUL)
+
+
+def _accuracy(right: "Share", unlabelled: int) -> str:
+    without = f"; {_count(unlabelled, 'more row')} without a label" if unlabelled else ""
+    return (
+        f"accuracy {right.value:.4f} over {_count(int(right.of), 'row')} (95% interval {100 * right.low:.0f}% to "
+        f"{100 * right.high:.0f}%{without})"
+    )
+
+
+def _doubts(predictions: "Predictions", unknown: str) -> Iterator[str]:
+    """Yield what was unknown, in which rows, and what was done."""
+    rows = len(predictions.frame)
+    for column, where in list(predictions.unknown.items())[:MOST_COLUMNS]:
+        yield f"Column '{column}': the model does not know the cell of {_some(where, rows)}."
+    if len(predictions.unknown) > MOST_COLUMNS:
+        yield f"So it is with {_count(len(predictions.unknown) - MOST_COLUMNS, 'more column')}."
+    if predictions.unknown:
+        kept = len(
+            {row for where in predictions.unknown.values() for row in where} - {*predictions.not_predicted}
+        )
+        if kept:
+            yield f"{_count(kept, 'row')} with such cells: predicted as if these were missing."
+    if predictions.not_predicted:
+        why = "with no cell that is known" if unknown == "missing" else "with such cells, or with none at all"
+        yield f"Not predicted: {_some(predictions.not_predicted, rows)}, {why}."
+    if predictions.no_class:
+        yield (
+            f"The label of {_count(predictions.no_class, 'row')} is no class of the model, or spelt otherwise, and "
+            "does not count for the accuracy."
+        )
+
+
+def _some(where: Sequence[int], rows: int) -> str:
+    more = f" and {len(where) - MOST_ROWS} more" if len(where) > MOST_ROWS else ""
+    return f"{len(where)} of {rows} rows, data row {', '.join(map(str, where[:MOST_ROWS]))}{more}"
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
 
 
 def harmless(cell: object) -> object:

@@ -2,7 +2,7 @@
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
@@ -19,19 +19,19 @@ from simulations import selecting
 from simulations.cli.app import (
     STOPPED_BY_CTRL_C,
     DataDir,
-    Decimal,
     Drop,
     Label,
     Positive,
     SchemaFile,
-    Separator,
     Sites,
     TestFraction,
     cli,
+    together,
 )
 from simulations.cli.assignments import single_assignments
 from simulations.cli.display import RunDisplay
-from simulations.cli.output import Overwrite, check_folder
+from simulations.cli.output import Overwrite, cautions_of, check_folder, run_folder
+from simulations.cli.reading import Reading, with_reading_options
 from simulations.cli.select import print_selection
 from simulations.cli.tune import print_choice
 from strategies.registry import all_strategies
@@ -62,6 +62,7 @@ NOT_OF_THE_RUN = ("resume", "engine", "set_", "audit", "attack_minutes", "as_jso
     "that is given by --set is kept.",
 )
 @cli.command("run", help="Train and evaluate a model with simulated sites.")
+@with_reading_options
 def run(
     context: typer.Context,
     data: Annotated[
@@ -72,10 +73,10 @@ def run(
     ] = None,
     label: Label = None,
     schema: SchemaFile = None,
-    separator: Separator = DEFAULTS.separator,
-    decimal: Decimal = DEFAULTS.decimal,
     drop: Drop = None,
-    positive: Positive = "",
+    *,
+    reading: Reading,
+    positive: Positive = None,
     sites: Sites = DEFAULTS.sites,
     split: Annotated[
         str, typer.Option(help="iid, dirichlet:A, feature:COLUMN, by:COLUMN or checkerboard:RxS.")
@@ -140,7 +141,7 @@ def run(
         raise SettingError("--attack-minutes says how long --audit=attack tries. Give both, or neither.")
     assigned = single_assignments(set_ or [])
     _check_options_are_given_once(context, assigned)
-    if positive and not positive.strip(", "):
+    if positive and not together(positive).strip(", "):
         raise SettingError(
             "--positive names no label. Write the labels that count as positive by commas: --positive 1,2."
         )
@@ -150,17 +151,15 @@ def run(
         settings = running.resumed(resume, assigned)
         settings = replace(settings, audit=bool(audit) or settings.audit)
     else:
-        folder = (out or running.default_folder()).absolute()
-        check_folder(folder, overwrite)
+        check_folder(out and out.absolute(), overwrite)
         data_dir = assigned.pop("data-dir", data_dir)  # data are looked for in it at once
         options: dict[str, Scalar] = {
             "data": join_data(data or [DEFAULTS.data], data_dir),
             "label": label or "",
             "schema": str(schema.absolute()) if schema else "",
-            "separator": separator,
-            "decimal": decimal,
-            "drop": ",".join(drop or []),
-            "positive": positive,
+            **reading,
+            "drop": together(drop),
+            "positive": together(positive),
             "sites": sites,
             "split": split,
             "strategy": strategy or (selecting.DEFAULT_STRATEGY if selects else DEFAULTS.strategy),
@@ -168,7 +167,6 @@ def run(
             "test-fraction": test_fraction,
             "seed": seed,
             "data-dir": str(Path(data_dir).absolute()) if data_dir else "",
-            "out": str(folder),
             "audit": bool(audit),
         }
         if tunes:
@@ -176,12 +174,15 @@ def run(
         settings = settings_from(options | assigned)
         settings = running.with_sites_of_data(settings)
         running.check(settings)
+        _warn(running.doubts_of(settings))
     _check_command(settings, tunes, selects)
     engine_option = "" if engine == DEFAULT_ENGINE else f" --engine {engine}"
     progress = RunDisplay.of(settings, quiet=quiet, brief=tunes or selects, stderr=as_json)
-    with progress as display, exit_on_signals():
+    place = run_folder(resume or out, overwrite, new=resume is None)
+    with exit_on_signals(), place as folder, progress as display:
+        settings = replace(settings, out=str(folder))
         try:
-            folder = running.run(settings, engine, display.show, attack_minutes if audit == "attack" else 0.0)
+            running.run(settings, engine, display.show, attack_minutes if audit == "attack" else 0.0)
         except KeyboardInterrupt:
             _say_how_to_go_on(settings, f"pansvm {context.info_name}", engine_option)
             raise typer.Exit(STOPPED_BY_CTRL_C) from None
@@ -191,12 +192,24 @@ def run(
             raise
     if as_json:
         _print_json(folder)
-        return
+    else:
+        _print_result(folder, context, engine_option, tunes, selects)
+
+
+def _print_result(
+    folder: Path, context: typer.Context, engine_option: str, tunes: bool, selects: bool
+) -> None:
+    """Print what ``tune`` has chosen or ``select`` selected, and the figures of the run."""
     if tunes:
         print_choice(folder, context, engine_option)
     if selects:
         print_selection(folder)
     _print_figures(folder)
+
+
+def _warn(doubts: Iterable[str]) -> None:
+    for text in doubts:
+        typer.echo(f"Warning: {text}", err=True)
 
 
 def _is_given(context: typer.Context, name: str) -> bool:
@@ -273,6 +286,8 @@ def _print_figures(folder: Path) -> None:
         table.add_row(name, value)
     console = Console(highlight=False, soft_wrap=True, markup=False)
     console.print(table)
-    files = sorted(path.name for path in folder.iterdir() if path.is_file())
+    for text in cautions_of(folder):
+        console.print(text)
+    files = sorted(path.name for path in folder.iterdir() if path.is_file() and path.name[0] != ".")
     what = "Model, figures and report" if MODEL_FILE in files else "Figures and report"
     console.print(f"{what} are in {folder}: {', '.join(files)}")

@@ -4,7 +4,6 @@ A line is written as soon as its run is over, so that a comparison that was stop
 """
 
 import csv
-import fcntl
 import hashlib
 import json
 import os
@@ -19,6 +18,7 @@ from simulations.comparison.plan import Plan
 from simulations.comparison.run import Case, Finished
 from simulations.data.datasets import locate
 from simulations.data.sites import SEPARATOR
+from strategies.locking import COMMAND, locked
 from strategies.results import versions
 
 PLAN_FILE = "comparison.json"
@@ -88,22 +88,15 @@ def opened(folder: Path, plan: Plan) -> Iterator[None]:
     """
     here = description(plan)
     file = folder / PLAN_FILE
-    if not file.exists():
-        if folder.exists() and any(folder.iterdir()):
-            raise SettingError(
-                f"'{folder}' is not empty and holds no comparison ({PLAN_FILE}). Name another folder by --out."
-            )
-        folder.mkdir(parents=True, exist_ok=True)
-        file.write_text(json.dumps(here, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    with file.open("r+", encoding="utf-8") as stream:
+    with locked(folder):
+        if not file.exists():
+            if any(path.name != COMMAND for path in folder.iterdir()):
+                raise SettingError(
+                    f"'{folder}' is not empty and holds no comparison ({PLAN_FILE}). Name another folder by --out."
+                )
+            file.write_text(json.dumps(here, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         try:
-            fcntl.flock(stream, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            raise SettingError(
-                f"Another process is comparing in '{folder}'. Wait for its end, or name another folder by --out."
-            ) from None
-        try:
-            there = json.load(stream)
+            there = json.loads(file.read_text(encoding="utf-8"))
         except ValueError:
             raise SettingError(
                 f"'{file}' is damaged. Name another folder by --out, or remove this one."

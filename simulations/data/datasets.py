@@ -15,6 +15,7 @@ from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import label_of, read_table, table_from_frame
 from clients.table.table import LABEL, Table
 from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.printable import plain_name
 from flower_pansvm.setting_values import near_matches
 from simulations.data.partition import column_place
 
@@ -65,7 +66,7 @@ def load_dataset(
     TableError
         If the table cannot be used, as in `clients.table.table.read_table`.
     """
-    label = label or label_of(form.schema)
+    label = label_of(form.schema, label)
     path = locate(name, data_dir)
     if path is not None and site_column is None:
         table = read_table(path, label, form=form, folder=Path(tempfile.gettempdir()))
@@ -78,6 +79,7 @@ def load_dataset(
     else:
         frame = _openml_frame(name)
     if site_column is not None:
+        site_column = plain_name(site_column)
         column_place([column for column in frame.columns if column != label], site_column)
         texts = canonical_labels(frame[site_column])
         places = {

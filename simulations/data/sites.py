@@ -15,6 +15,7 @@ from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import label_of
 from clients.table.table import Table
 from flower_pansvm.errors import SettingError
+from flower_pansvm.setting_values import key_of
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
 from simulations.data.datasets import load_dataset, locate
@@ -126,7 +127,7 @@ def table_of(settings: Settings, site: int) -> Table:
 def form_of(settings: Settings) -> TableForm:
     """Return how the tables of a run are written; SettingError if its schema file cannot be used."""
     schema = TableSchema.read(Path(settings.schema)) if settings.schema else None
-    return TableForm.of(vars(settings), schema)
+    return TableForm.of({key_of(name): value for name, value in vars(settings).items()}, schema)
 
 
 def whole_rows_of(settings: Settings) -> list[Table]:
@@ -158,7 +159,7 @@ def label_place(settings: Settings, site: int) -> str:
     sources = settings.data.split(SEPARATOR)
     source = sources[site] if len(sources) > 1 else sources[0]
     path = locate(source, _folder(settings.data_dir))
-    label = settings.label or label_of(form_of(settings).schema)
+    label = label_of(form_of(settings).schema, settings.label)
     return f"column '{label}' of '{source if path is None else path.name}'"
 
 

@@ -12,13 +12,18 @@ from clients.gate.classes import rows_with_classes
 from clients.gate.promise import check_promise
 from clients.gate.state_folder import check_value_refusals, state_folder
 from clients.gate.terms import allowed_classes, budget_terms, least_rows, least_sites
+from clients.local.joining import classes_to_tell
 from clients.site import Site
+from clients.table.form import TableForm
+from clients.table.schema_file import schema_of
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.labels import canonical_label
+from flower_pansvm.reading_options import as_list, listed
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.tasks.joining import JOIN, JoinQuestion
 from flower_pansvm.version import VERSION
+from simulations.checking.findings import WARNING, doubts
 from simulations.deployment.files import read_private
 from simulations.deployment.hospital import (
     accepted,
@@ -39,7 +44,7 @@ def check_hospital(folder: Path) -> Iterator[str]:
     Yields
     ------
     str
-        What is in order.
+        What is in order; of the table, also what is doubtful, which begins with the word warning.
 
     Raises
     ------
@@ -61,7 +66,13 @@ def check_hospital(folder: Path) -> Iterator[str]:
     yield "agreed settings: " + ", ".join(f"{key}={value}" for key, value in invitation.settings.items())
     check_value_refusals(context)
     _check_query_file(Path(str(node.get("data", ""))))
-    yield _check_table(context)
+    yield _check_table(context, invitation)
+    path = Path(str(node["data"]))
+    label = str(node.get("label") or "") or None
+    form = TableForm.of(
+        {**node, "drop": as_list(filter(None, [str(node.get("row-id", ""))]))}, schema_of(context)
+    )
+    yield from (f"{WARNING}: {text}" for text in doubts(path, label, form))
     yield _check_budget(context)
 
 
@@ -126,13 +137,16 @@ def _check_agreed(context: Context, invitation: Invitation) -> None:
         ) from None
 
 
-def _check_table(context: Context) -> str:
-    """Say how many rows of the table can take part; an error if it cannot be read or none can."""
-    table = Site(context).table()
+def _check_table(context: Context, invitation: Invitation) -> str:
+    """Say how many rows of the table can take part; an error if it cannot be read or none can, as in the run."""
+    site = Site(context)
+    table = site.table()
     if table.labels is None:
         raise SettingError("The table has no labels. Name its label column in node.toml as label.")
-    named = str(context.run_config.get("positive", "")).split(",")
-    positive = [canonical_label(label) for label in named if label.strip()]
+    named = listed(str(context.run_config.get("positive", "")))
+    positive = [canonical_label(label) for label in named if label]
+    public = allowed_classes(context) if invitation.promise == "charged" else ()
+    classes_to_tell(site, JoinQuestion(tuple(positive), public, invitation.promise))
     rows, left = len(table.labels), int(rows_with_classes(context, table.labels, positive).sum())
     said = f"table: {rows} rows and {len(table.columns)} columns can be read"
     if 0 < left < least_rows(context):

@@ -1,6 +1,7 @@
 """Whether a hospital reaches its coordinator, and over a connection that nobody else can answer."""
 
 import base64
+import os
 import socket
 import ssl
 import time
@@ -100,6 +101,15 @@ def _connected(host: str, port: int, seconds: float) -> socket.socket:
     return plain
 
 
+def proxy_variables(address: str) -> dict[str, str]:
+    """Return the environment variables by which a SuperNode goes the way that `check_server` goes; none without proxy.
+
+    All others stay away from it: it ends at a proxy of a kind that it does not know, also at one that it does not need.
+    """
+    proxy = _proxy_for(check_address(address)[0])
+    return {} if proxy is None else {"HTTPS_PROXY": proxy.geturl(), "NO_PROXY": ",".join(LOCAL)}
+
+
 def _proxy_for(host: str) -> SplitResult | None:
     """Return the URL of the web proxy by which a host is to be reached, if there is one, as httpx finds it."""
     proxies = getproxies()
@@ -113,10 +123,17 @@ def _proxy_for(host: str) -> SplitResult | None:
         usable = False
     if not usable:
         raise SettingError(
-            "HTTPS_PROXY names no web proxy that pansvm knows: write http:// in front of its name, and a colon and its "
-            "port behind it, such as http://proxy.example.org:3128."
+            f"{_who_names_the_proxy()} names no web proxy that pansvm knows, such as http://proxy.example.org:3128. "
+            "Write a web proxy of this hospital's into HTTPS_PROXY: http:// in front of its name, a colon and its port "
+            f"behind it. Or, if {host} is reached without one, put {host} into NO_PROXY."
         )
     return found
+
+
+def _who_names_the_proxy() -> str:
+    """Return the environment variable that names the proxy, as it is written; there may be a setting of the system."""
+    names = ("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY")
+    return next((name for name in names if os.environ.get(name)), "A setting of this system")
 
 
 def _not_there(host: str, address: str, error: Exception) -> NotThereError:
@@ -125,8 +142,8 @@ def _not_there(host: str, address: str, error: Exception) -> NotThereError:
     if proxy is not None:
         way = f"{proxy.hostname}:{proxy.port or 80}"
         return NotThereError(
-            f"The web proxy {way}, which HTTPS_PROXY names, does not connect to {address} ({error}). Ask this "
-            "hospital's network people whether connections to that address and port may go through it; if none is "
+            f"The web proxy {way}, which {_who_names_the_proxy()} names, does not connect to {address} ({error}). Ask "
+            "this hospital's network people whether connections to that address and port may go through it; if none is "
             "needed, put the address's name into NO_PROXY. Or the coordinator has not started its server."
         )
     if isinstance(error, socket.gaierror):

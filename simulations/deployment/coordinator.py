@@ -14,11 +14,12 @@ from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
 from flower_pansvm.version import VERSION
 from simulations.deployment.certificates import make_certificates
-from simulations.deployment.files import PRIVATE, PUBLIC, new_folder, read_private, write_new
+from simulations.deployment.files import PRIVATE, PUBLIC, new_folder, read_private, replace, write_new
 from simulations.deployment.hospital import INVITATION_FILE
 from simulations.deployment.invitation import SCHEMA_NAME, Invitation, check_address, check_hospitals
 from simulations.deployment.registration import Registration
 from simulations.deployment.service_files import nginx
+from strategies.locking import locked
 from strategies.settings import settings_from
 
 KEY_FILE, FLOWER_FOLDER, COORDINATOR_FILE = "coordinator.pem", "flower", "coordinator.json"
@@ -128,6 +129,12 @@ class Coordinator:
         hospitals = tuple(registrations)
         check_hospitals(hospitals)
         agreed = agreed_settings(settings, len(hospitals), schema)
+        with locked(self.folder):
+            return self._invite(hospitals, agreed, schema, renew)
+
+    def _invite(
+        self, hospitals: tuple[Registration, ...], agreed: dict[str, Scalar], schema: Path | None, renew: bool
+    ) -> Invitation:
         number, path = 1, self.folder / INVITATION_FILE
         if path.exists():
             if not renew:
@@ -146,8 +153,8 @@ class Coordinator:
         )
         made = blank.signed_by(load_identity(self.folder / KEY_FILE))
         if path.exists():
-            path.rename(self.folder / f"invitation-{number - 1}.json")
-        write_new(path, made.to_json())
+            replace(self.folder / f"invitation-{number - 1}.json", path.read_text(encoding="utf-8"))
+        replace(path, made.to_json())
         return made
 
 

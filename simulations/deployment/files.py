@@ -1,6 +1,7 @@
 """Writing files of which none is overwritten, and private ones that only their owner can read."""
 
 import os
+import secrets
 import stat
 from pathlib import Path
 
@@ -31,14 +32,26 @@ def write_new(path: Path, content: bytes | str, mode: int = PUBLIC) -> None:
     """Write a file that must not exist yet; else SettingError."""
     data = content if isinstance(content, bytes) else content.encode()
     try:
-        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb") as file:
-            file.write(data)
+        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode), "wb")
     except FileExistsError:
         raise SettingError(
             f"{path} exists already, and nothing is overwritten. Move it away first."
         ) from None
     except OSError as error:
         raise SettingError(f"{path} cannot be written: {error.strerror}.") from None
+    try:
+        with file:
+            file.write(data)
+    except OSError as error:
+        path.unlink()  # A part of it would be in the way of the next attempt.
+        raise SettingError(f"{path} cannot be written: {error.strerror}.") from None
+
+
+def replace(path: Path, text: str, mode: int = PUBLIC) -> None:
+    """Write a file at once: whoever reads finds the old or the new one, and no part of either."""
+    unfinished = path.with_name(f"{path.name}.{secrets.token_hex(4)}.part")
+    write_new(unfinished, text, mode)
+    unfinished.replace(path)
 
 
 def read_private(path: Path, owner: str) -> bytes:

@@ -28,11 +28,12 @@ from flower_pansvm.secure_sum.mask_graph import FEWEST_ENOUGH
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.version import VERSION
 from simulations.deployment.documents import is_code
-from simulations.deployment.files import PRIVATE, PUBLIC, new_folder, read_private, write_new
+from simulations.deployment.files import PRIVATE, PUBLIC, new_folder, read_private, replace, write_new
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.node_config import NODE_FILE, node_text, read_node_config, set_key
 from simulations.deployment.registration import Registration, check_name
 from simulations.deployment.service_files import container_file, unit
+from strategies.locking import locked
 
 IDENTITY_FILE, KEY_FILE = "identity.pem", "supernode.key"
 INVITATION_FILE, ROSTER_FILE, AUTHORITY_FILE = "invitation.json", "roster.json", "ca.crt"
@@ -181,6 +182,11 @@ def accept(folder: Path, file: Path, code: str) -> Invitation:
     own, invitation = own_registration(folder), Invitation.read(file)
     check_invited(invitation, own)
     check_software(invitation)
+    with locked(folder):
+        return _accept(folder, file, code, invitation)
+
+
+def _accept(folder: Path, file: Path, code: str, invitation: Invitation) -> Invitation:
     _check_newer(folder, invitation)
     if not is_code(code, invitation.code):
         raise SettingError(
@@ -201,7 +207,7 @@ def accept(folder: Path, file: Path, code: str) -> Invitation:
             set_key(folder, key, value)
     # Last the one that says that all are there.
     for name, text in (files | {INVITATION_FILE: invitation.to_json()}).items():
-        (folder / name).write_text(text, encoding="utf-8")
+        replace(folder / name, text)
     return invitation
 
 

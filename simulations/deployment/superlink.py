@@ -3,6 +3,7 @@
 import contextlib
 import json
 import re
+import secrets
 import shlex
 import subprocess
 import threading
@@ -17,7 +18,7 @@ from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.terms import Scalar
 from simulations.deployment.connection import NotThereError, check_server
 from simulations.deployment.coordinator import FLOWER_FOLDER, OWN, Coordinator
-from simulations.deployment.files import read_private
+from simulations.deployment.files import read_private, write_new
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.log_lines import plain_lines
 from simulations.deployment.supernode import end, flower_environment, follow
@@ -117,8 +118,9 @@ def train(
         )
     config: dict[str, Scalar] = {**invitation.settings, "out": str(out), "resume": resume}
     lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in config.items()]
-    file = coordinator.folder / FLOWER_FOLDER / "run.toml"
-    file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    # Of its own: another training may be started before Flower has read it.
+    file = coordinator.folder / FLOWER_FOLDER / f"run-{secrets.token_hex(4)}.toml"
+    write_new(file, "\n".join(lines) + "\n")
     command = ["flwr", "run", str(app), CONNECTION, "--stream", "--run-config", str(file)]
     run, environment = "", flower_environment(coordinator.folder / FLOWER_FOLDER)
     try:
@@ -137,6 +139,8 @@ def train(
             _flwr(coordinator, "stop", run, CONNECTION, "--format", "json")
         show(f"Stopped. {_how_to_go_on(coordinator, out)}")
         raise
+    finally:
+        file.unlink()
     if status != "finished:completed" or not (out / RESULT_FILE).is_file():
         reason = reason_of(with_names(details.strip(), names))
         raise RunFailedError(f"The training ended as '{status}'. {reason}\n{_how_to_go_on(coordinator, out)}")

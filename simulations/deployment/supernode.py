@@ -15,12 +15,13 @@ from pathlib import Path
 
 from flower_pansvm.errors import SettingError
 from simulations.deployment.certificates import make_certificates
+from simulations.deployment.connection import proxy_variables
 from simulations.deployment.files import PRIVATE, write_new
 from simulations.deployment.hospital import AUTHORITY_FILE, FLOWER_FOLDER, KEY_FILE
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.log_lines import plain_lines
 from simulations.deployment.node_config import NODE_FILE
-from simulations.engines.processes import exit_on_signals, free_port, not_by_proxy, started_process
+from simulations.engines.processes import exit_on_signals, free_port, started_process, without_proxies
 
 NOT_LET_IN = "Exit Code: 305"
 """In Flower's log if the SuperLink does not let a SuperNode in; its process ends with 1 whatever the cause."""
@@ -56,14 +57,14 @@ def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], No
     with exit_on_signals(), running_alone(folder) as was_cut_off:
         _write_secrets(own)
         deadline = time.monotonic() + (FORGOTTEN_SECONDS if was_cut_off else 0)
-        code, let_in = _run(command, executor, folder, show)
+        code, let_in = _run(command, executor, folder, invitation, show)
         while not let_in and time.monotonic() < deadline:
             show(
                 "This SuperNode, or the machine, was ended by force before, and the coordinator's server takes it for "
                 f"connected for a minute more. The next attempt is in {AGAIN_SECONDS:g} s"
             )
             time.sleep(AGAIN_SECONDS)
-            code, let_in = _run(command, executor, folder, show)
+            code, let_in = _run(command, executor, folder, invitation, show)
     if let_in and code == 0:
         raise SettingError(
             "The SuperNode ended in order: somebody has ended it on this machine, or the coordinator's server was "
@@ -115,7 +116,7 @@ def _write_secrets(folder: Path) -> None:
 
 
 def _run(
-    command: list[str], executor: list[str], folder: Path, show: Callable[[str], None]
+    command: list[str], executor: list[str], folder: Path, invitation: Invitation, show: Callable[[str], None]
 ) -> tuple[int, bool]:
     """Run SuperNode and executors until the SuperNode ends; return its exit code and whether it had been let in."""
     lines: list[str] = []
@@ -127,7 +128,8 @@ def _run(
     running = folder / RUNNING_FILE
     running.write_text("It runs, or was ended by force.\n")
     environment = flower_environment(folder / FLOWER_FOLDER)
-    with started_process(command, folder, environment) as node:
+    # A web proxy of the hospital's is used for the connection to the coordinator and for nothing else.
+    with started_process(command, folder, environment | proxy_variables(invitation.address)) as node:
         over = threading.Event()
         executing = threading.Thread(
             target=_execute, args=(executor, folder, environment, over, show), daemon=True
@@ -165,12 +167,9 @@ def _execute(
 
 
 def flower_environment(home: Path) -> dict[str, str]:
-    """Return the environment of Flower's programs: a home of their own, and no connection but to the coordinator.
-
-    A web proxy of the hospital's, named by ``HTTPS_PROXY``, is used for that connection and for nothing else.
-    """
+    """Return the environment of Flower's programs: a home of their own, and connections on this machine only."""
     return {
-        **not_by_proxy(os.environ),
+        **without_proxies(os.environ),
         "PATH": os.pathsep.join([sysconfig.get_path("scripts"), os.environ.get("PATH", "")]),
         "FLWR_HOME": str(home),
         "FLWR_TELEMETRY_ENABLED": "0",

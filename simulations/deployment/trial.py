@@ -27,6 +27,7 @@ from simulations.deployment.supernode import END_SECONDS, flower_environment
 from simulations.deployment.time_spent import TimeSpent
 from simulations.engines.processes import exit_on_signals, free_port, started_process
 from simulations.report.page import write_report
+from strategies.locking import locked
 from strategies.results import MODEL_FILE
 
 START_SECONDS = 300.0
@@ -131,8 +132,17 @@ def run_trial(
     RunFailedError
         If the training fails.
     """
+    with locked(new_folder(folder)):
+        return _run_trial(folder.expanduser().absolute(), tables, settings, show)
+
+
+def _run_trial(
+    folder: Path,
+    tables: Callable[[Path], Tables],
+    settings: Mapping[str, Scalar],
+    show: Callable[[str], None],
+) -> Path:
     began = time.monotonic()
-    folder = new_folder(folder)
     found = tables(folder)
     coordinator, words = set_up(folder, found, settings)
     made = list(found.files)

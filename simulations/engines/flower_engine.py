@@ -29,8 +29,8 @@ from simulations.engines.processes import (
     exit_on_signals,
     free_port,
     kill_group,
-    not_by_proxy,
     started_process,
+    without_proxies,
 )
 
 PACKAGES = ("flower_pansvm", "clients", "strategies", "simulations")
@@ -170,7 +170,7 @@ def _environment(folder: Path, port: int) -> dict[str, str]:
     text = tomli_w.dumps({"superlink": {"default": "own", "own": connection}})
     (home / "config.toml").write_text(text, encoding="utf-8")
 
-    environment = not_by_proxy(os.environ)
+    environment = without_proxies(os.environ)
     # SuperExec finds `flwr-simulation` by PATH, which lacks it unless the Python environment is activated.
     environment["PATH"] = os.pathsep.join([sysconfig.get_path("scripts"), environment.get("PATH", "")])
     return environment | {

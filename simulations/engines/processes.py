@@ -97,11 +97,14 @@ def exit_on_signals() -> Iterator[None]:
             signal.signal(name, signal.SIG_DFL)
 
 
-def not_by_proxy(environment: Mapping[str, str]) -> dict[str, str]:
-    """Return an environment in which a web proxy, if one is set, is not asked for processes on this machine."""
-    names = {name: environment.get(name, "") for name in ("NO_PROXY", "no_proxy")}
-    return dict(environment) | {
-        name: ",".join(filter(None, [hosts, "127.0.0.1,localhost"])) for name, hosts in names.items()
+def without_proxies(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the environment of a process that speaks to this machine only: no web proxy is named in it.
+
+    A proxy of a kind that Flower does not know ends it, also where it would not be asked. ``NO_PROXY`` keeps it from
+    the proxies of the system's settings.
+    """
+    return {name: value for name, value in environment.items() if not name.lower().endswith("_proxy")} | {
+        "NO_PROXY": "*"
     }
 
 

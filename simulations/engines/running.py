@@ -3,7 +3,6 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
 
@@ -14,13 +13,16 @@ from clients.gate.classes import check_labels
 from clients.gate.terms import simulated_name
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import MOST_CLASSES
+from flower_pansvm.printable import plain_name
 from flower_pansvm.schema import class_names
 from flower_pansvm.setting_values import near_matches
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
 from simulations.audit.audit import add_to_result, audit
+from simulations.checking.findings import doubts
+from simulations.data.datasets import locate
 from simulations.data.partition import CHECKERBOARD, checkerboard
-from simulations.data.sites import Deal, label_place, number_of_sites, whole_rows_of
+from simulations.data.sites import SEPARATOR, Deal, form_of, label_place, number_of_sites, whole_rows_of
 from simulations.engines.flower_engine import run_on_flower
 from simulations.engines.flower_log import lines_to
 from simulations.engines.in_process import InProcessGrid
@@ -36,13 +38,6 @@ from strategies.strategy import PhasedStrategy
 ENGINES = ("simulation", "in-process")
 RESUMED_WITH = ("timeout", "min-sites")
 """Settings that may be others in a run that goes on than in what it goes on with."""
-
-
-def default_folder() -> Path:
-    """Return a folder below ``runs`` that does not exist yet, named after the time of day."""
-    name = datetime.now().strftime("%Y-%m-%d_%H%M%S")
-    names = (name, *(f"{name}-{number}" for number in range(2, 1000)))
-    return next(folder for one in names if not (folder := Path("runs") / one).exists())
 
 
 def resumed(folder: Path, changed: Mapping[str, Scalar] = MappingProxyType({})) -> Settings:
@@ -106,14 +101,25 @@ def check(settings: Settings) -> None:
     check_classes(settings.strategy, schema.classes)
 
 
+def doubts_of(settings: Settings) -> list[str]:
+    """Return what is doubtful about the files of a run, at most three lines of each."""
+    form = form_of(settings)
+    if settings.split.startswith("by:"):
+        form = replace(form, drop=(*form.drop, plain_name(settings.split.removeprefix("by:"))))
+    folder = Path(settings.data_dir) if settings.data_dir else None
+    paths = [locate(source, folder) for source in settings.data.split(SEPARATOR)]
+    return [line for path in paths if path for line in doubts(path, settings.label or None, form)]
+
+
 def _check_positive(positive: Sequence[str], labels: Iterable[str]) -> None:
     """Raise a SettingError if a label that is to count as positive is in no table; it may be misspelt."""
     known = list(map(str, labels))
     missing = [label for label in positive if label not in known]
     if missing and len(known) <= MOST_CLASSES:
+        quoted = " A label that holds a comma stands in double quotes." * any("," in label for label in known)
         raise SettingError(
             f"No row of any site has the label '{missing[0]}', which is to count as positive. "
-            f"{near_matches(missing[0], known)}"
+            f"{near_matches(missing[0], known)}{quoted}"
         )
 
 

@@ -10,6 +10,7 @@ import pandas as pd
 from flower_pansvm.arrays import Floats
 from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model import Model
+from simulations.files import complete_file
 
 MOST_DIFFERENCE = 1e-5
 """Decision values may differ by this much, of values above 1 by this share."""
@@ -20,7 +21,7 @@ TRUSTED = ["numpy.dtype"]
 """What a skops file has besides scikit-learn's own estimators and arrays: the type of the imputer's cells."""
 
 
-def export(model: Model, kind: str, path: Path) -> float:
+def export(model: Model, kind: str, path: Path, overwrite: bool = False) -> float:
     """Write a model to a file and try it on generated rows.
 
     Parameters
@@ -31,6 +32,8 @@ def export(model: Model, kind: str, path: Path) -> float:
         The format, one of `FORMATS`.
     path : Path
         The file.
+    overwrite : bool
+        Whether it may exist.
 
     Returns
     -------
@@ -43,8 +46,7 @@ def export(model: Model, kind: str, path: Path) -> float:
         If the model is of a kind that the format cannot hold, or the file decides otherwise; then there is none.
     """
     write, read = FORMATS[kind]
-    unfinished = path.with_name(f"{path.name}.part")
-    try:
+    with complete_file(path, overwrite) as unfinished:
         write(model, unfinished)
         cells = likely_rows(model)
         expected = model.decision_function(cells)  # type: ignore[attr-defined]
@@ -54,9 +56,6 @@ def export(model: Model, kind: str, path: Path) -> float:
                 f"The exported model decides otherwise: its values differ by up to {difference.max():.1e}. This is an "
                 "error of flower-pansvm or of the runtime; please report it with the output of 'pansvm inspect'."
             )
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)
     return float(difference.max())
 
 

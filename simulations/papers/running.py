@@ -35,6 +35,7 @@ from simulations.papers import (
 )
 from simulations.papers.reproduction import Prepared, Reproduction, Result, Run
 from strategies.elimination import SelectionSettings
+from strategies.locking import COMMAND, locked
 from strategies.mixture import MixtureSettings
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.results import describe
@@ -220,7 +221,7 @@ def read_runs(folder: Path) -> dict[Run, Result]:
     """
     file = folder / RUNS_FILE
     if not file.exists():
-        if folder.is_dir() and any(folder.iterdir()):
+        if folder.is_dir() and any(path.name != COMMAND for path in folder.iterdir()):
             raise SettingError(
                 f"'{folder}' holds something else than reproductions: it has no {RUNS_FILE}. Name a new folder, or one "
                 "of an earlier 'pansvm reproduce', whose runs are then not done again."
@@ -258,10 +259,16 @@ def do_runs(
         If a data set is missing, before anything is run, or the folder holds something else.
     """
     wanted = list(dict.fromkeys(runs))
-    done = {run: result for run, result in read_runs(folder).items() if "error" not in result}
     for data in sorted({str(run.config["data"]) for run in wanted}):
         check(data, data_dir)
-    folder.mkdir(parents=True, exist_ok=True)
+    with locked(folder):
+        return _do_missing(wanted, data_dir, folder, processes, show)
+
+
+def _do_missing(
+    wanted: list[Run], data_dir: Path, folder: Path, processes: int, show: Show
+) -> Mapping[Run, Result]:
+    done = {run: result for run, result in read_runs(folder).items() if "error" not in result}
     missing = [run for run in wanted if run not in done]
     do = partial(attempt, data_dir, folder)
     each = map(do, missing) if processes == 1 else run_each(missing, processes, do, _died)

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
-from simulations.report.section import some
-from simulations.report.shares import all_right, class_figures, count, percent
+from simulations.report.section import quoted, some
+from simulations.report.shares import class_figures, count, percent
+from strategies.shares import all_right, classes_not_tested
 
 FEW = 20
 """Patients of a class below which what is said of it is rough."""
@@ -63,16 +64,30 @@ def never_named(result: Result) -> str:
     return f"The model never says {some(names)}, though some test patients have it." if names else ""
 
 
+def not_tested(result: Result) -> str:
+    """Tell which classes nobody of the test has, and what the figures then leave out."""
+    names = classes_not_tested(result)
+    if not names or result["accuracy"] is None:
+        return ""
+    what = "leave them out" if result.get("balanced_accuracy") is not None else "are not measured"
+    return (
+        f"No test patient has {some([quoted(name) for name in names])}: nobody knows how good the model is for such "
+        f"patients. Balanced accuracy, F1 and area under the curve {what}."
+    )
+
+
 def few_patients(result: Result) -> str:
     """Tell of which classes there are few patients, in the test or in training."""
     tested = {one.name: one.patients for one in class_figures(result)}
     trained = dict(zip(result["classes"] or [], result.get("rows_train_by_class") or [], strict=False))
-    texts = []
+    texts, nobody = [], classes_not_tested(result)
+    if not tested and 0 < (result["rows_test"] or 0) < 2 * FEW:
+        return f"The model was tried on {result['rows_test']} patients only: its figures can be far off."
     for name in result["classes"] or []:
         parts = [
             f"{count(numbers[name])} {what}"
             for numbers, what in ((trained, "to learn from"), (tested, "to try it on"))
-            if name in numbers and numbers[name] < FEW
+            if name in numbers and numbers[name] < FEW and (numbers is trained or name not in nobody)
         ]
         if parts:
             texts.append(f"“{name}” ({' and '.join(parts)})")
@@ -120,6 +135,14 @@ def one_class_at_a_site(result: Result) -> str:
     )
 
 
+def differing_sites(result: Result) -> str:
+    """Tell in what sites differ that most likely should not."""
+    found = result.get("site_differences") or []
+    if not found:
+        return ""
+    return f"Tables of sites differ in what should most likely be alike: {'; '.join(found)}"
+
+
 def not_converged(result: Result) -> str:
     """Tell that training was not at its end."""
     if result.get("converged") is not False:
@@ -165,7 +188,9 @@ CAUTIONS = (
     not_better_than_the_largest_class,
     tried_on_distorted_rows,
     never_named,
+    not_tested,
     sites_lost,
+    differing_sites,
     one_class_at_a_site,
     few_patients,
     noisy_counts,

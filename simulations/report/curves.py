@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from flower_pansvm.arrays import Floats
-from simulations.report.shares import Share, share
+from strategies.shares import Share, share
 
 BANDS = 10
 """Groups of about the same size that calibration looks at."""

@@ -9,7 +9,9 @@ import jinja2
 from flower_pansvm.errors import SettingError
 from simulations.report.cautions import cautions
 from simulations.report.section import quoted, sections_of, some
+from simulations.report.shares import percent
 from strategies.results import ONCE_MORE, RESULT_FILE, read_result
+from strategies.shares import all_right, balanced_interval, classes_not_tested
 
 REPORT_FILE = "report.html"
 
@@ -70,13 +72,13 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
     sections = sections_of(result)
     trips = ", ".join(filter(None, (one.round_trips(result) for one in sections)))
     lost = ", ".join(result["dropped_sites"])
-    accuracies = {
-        "test accuracy": "accuracy",
-        "balanced accuracy": "balanced_accuracy",
-        "area under ROC curve": "auc",
-    }
+    overall, without = all_right(result), ""
+    if names := classes_not_tested(result):
+        without = f"no test row has {some(names)}"
     return {
-        **{title: _share(result[name]) for title, name in accuracies.items()},
+        "test accuracy": _share(result["accuracy"], (overall.low, overall.high) if overall else None),
+        "balanced accuracy": _share(result["balanced_accuracy"], balanced_interval(result), without),
+        "area under ROC curve": _share(result["auc"], None, without),
         "rows trained on / tested on": f"{_known(result['rows_train'])} / {result['rows_test']}",
         **{name: text for one in sections for name, text in one.headline(result).items()},
         "sites": f"{result['sites']}" + (f" (lost: {lost})" if lost else ""),
@@ -90,8 +92,11 @@ def headline(result: dict[str, Any]) -> dict[str, str]:
     }
 
 
-def _share(value: float | None) -> str:
-    return "not measured" if value is None else f"{value:.4f}"
+def _share(value: float | None, ends: tuple[float, float] | None, note: str = "") -> str:
+    text = "not measured" if value is None else f"{value:.4f}"
+    between = f"95% interval {percent(ends[0])} to {percent(ends[1])}" if ends else ""
+    more = "; ".join(filter(None, (between, note)))
+    return f"{text} ({more})" if more else text
 
 
 def _known(value: object, otherwise: str = "not known") -> str:

@@ -81,6 +81,8 @@ class Federation:
         Columns and classes, once the sites have agreed on them.
     costs : Costs
         What the run cost.
+    differences : list of str
+        In what sites differ that most likely should not, a sentence each.
     luggage : Luggage
         What rides on the next messages.
     """
@@ -107,11 +109,17 @@ class Federation:
         self.sites: dict[str, Contact] = {}
         self.schema: Schema | None = None
         self.costs = Costs()
+        self.differences: list[str] = []
         self.luggage = Luggage()
         self._joined: dict[str, Contact] = {}
         self._names: dict[int, str] = {}
         self._request: Request
         self._rows: KnownRows | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that the sites have agreed on; none before they have joined."""
+        return self.schema.columns if self.schema else ()
 
     @property
     def rows_train(self) -> int | None:
@@ -240,6 +248,11 @@ class Federation:
         self.sites = dict(self._joined)
         self._names = {contact.node_id: name for name, contact in self._joined.items()}
         self.luggage.take_keys(AllKeys.of({name: contact.keys for name, contact in self._joined.items()}))
+
+    def note_difference(self, text: str) -> None:
+        """Warn that a site differs from the others, and keep it for the result."""
+        log(WARNING, text)
+        self.differences.append(text)
 
     def note_lost(self, names: Iterable[str], left: int) -> None:
         """Write down that sites have stopped answering.

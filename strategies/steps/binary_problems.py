@@ -25,7 +25,6 @@ from strategies.steps.fitted_map import fit_map
 from strategies.steps.packing import pack_problems
 from strategies.steps.scaling import ScaledFeatures
 from strategies.steps.synthetic_rows import synthetic_rows
-from strategies.svm_settings import SvmSettings
 
 
 def scale_gamma(features: int, variance: float) -> float:
@@ -155,25 +154,31 @@ def synthetic_of(
     return synthetic_rows(feature_map, variances if features is None else variances[features], scaled.rows)
 
 
-def with_rows(problem: Problem, settings: SvmSettings, rows: NDArray[np.float64]) -> Problem:
+def with_rows(problem: Problem, settings: NystroemSettings, rows: NDArray[np.float64]) -> Problem:
     """Return a problem with the weights of its classes and its number of rows.
+
+    Weights of one's own are told so that the smallest is 1, and C is as much larger.
 
     Parameters
     ----------
     problem : Problem
         The problem.
-    settings : SvmSettings
-        ``class_weight``: balanced weights are those of scikit-learn, within each binary problem.
+    settings : NystroemSettings
+        ``class_weights``; without them ``class_weight``: balanced weights are those of scikit-learn, within each binary
+        problem.
     rows : ndarray of shape (folds, classes)
         Training rows.
 
     Raises
     ------
     SettingError
-        If one side has so few rows that the sites would refuse their weight.
+        If one side has so few rows that the sites would refuse their weight, or the weights are not one for each class.
     """
     sides = side_rows(problem, rows)
-    if settings.class_weight == "balanced" and min(sides) > 0:
+    if settings.class_weights is not None:
+        least, weights = _weights(problem, settings.class_weights, rows.shape[1])
+        problem = replace(problem, C=least * problem.C, weights=weights)
+    elif settings.class_weight == "balanced" and min(sides) > 0:
         weights = sum(sides) / (2 * sides[0]), sum(sides) / (2 * sides[1])
         if max(weights) > LARGEST_WEIGHT:
             raise SettingError(
@@ -183,6 +188,32 @@ def with_rows(problem: Problem, settings: SvmSettings, rows: NDArray[np.float64]
             )
         problem = replace(problem, weights=weights)
     return replace(problem, rows=weighted_rows(problem, rows))
+
+
+def _weights(problem: Problem, given: tuple[float, ...], classes: int) -> tuple[float, tuple[float, float]]:
+    """Return the smallest weight of a problem's two sides, and both in shares of it."""
+    if len(given) != classes:
+        raise SettingError(
+            f"class-weights are {len(given)}, and there are {classes} classes. Give one for each."
+        )
+    pair, own = problem.pair, given[problem.pair.positive]
+    others = {weight for number, weight in enumerate(given) if number != pair.positive}
+    if pair.negative != REST:
+        others = {given[pair.negative]}
+    if len(others) > 1:
+        raise SettingError(
+            "class-weights gives the other classes of '"
+            + problem.name
+            + "' different weights, and a problem has one "
+            "for all of them. Add multi-class=ovo, in which each problem has two classes."
+        )
+    (other,) = others
+    least = min(own, other)
+    if max(own, other) > LARGEST_WEIGHT * least:
+        raise SettingError(
+            f"class-weights: one class weighs more than {LARGEST_WEIGHT:g} times another, and sites accept no more."
+        )
+    return least, (own / least, other / least)
 
 
 def warm_start(

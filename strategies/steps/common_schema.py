@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping, Sequence
 
 from flower_pansvm.errors import TableError
 from flower_pansvm.labels import MOST_CLASSES, SPELLING, spelling
+from flower_pansvm.reading_options import as_list
 from flower_pansvm.schema import LIBSVM_COLUMN, Schema
 from flower_pansvm.setting_values import near_matches
 
@@ -79,11 +80,12 @@ def _check_spellings(classes: Mapping[str, Sequence[str]]) -> None:
         for name in sorted(classes[site]):
             owner, other = first.setdefault(spelling(name), (site, name))
             if name != other:
+                both = as_list([other, name])
                 raise TableError(
                     f"Site '{owner}' has the class '{other}' and site '{site}' the class '{name}'. They differ only "
                     f"{SPELLING}, and most likely mean the same. Write a label the same way at all sites; or merge "
-                    f"both with the setting positive, such as positive='{other},{name}': all other labels are then the "
-                    "other class."
+                    f"both with the setting positive, such as positive='{both}': all other labels are then the other "
+                    "class."
                 )
 
 

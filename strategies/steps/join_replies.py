@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from flower_pansvm.errors import FederationError
-from flower_pansvm.printable import is_printable
+from flower_pansvm.printable import MOST_COLUMNS, is_printable, name_problem
 from flower_pansvm.secure_sum.fixed_point import WIDE_LIMIT
 from flower_pansvm.secure_sum.keys import KEY_BYTES
 from flower_pansvm.tasks.joining import JoinAnswer
@@ -21,11 +21,9 @@ SIGNATURE_BYTES = (0, 64)
 """Length of a signature: none without an identity."""
 
 MOST_PUBLISHED_BYTES = 2**16 - 1
-MOST_COLUMNS, MOST_CLASSES = 2**20, 1000
+MOST_CLASSES = 1000
 VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 DIGEST = re.compile(r"(?:[0-9a-f]{32})?")
-MOST_TEXT = 500
-"""Characters of the name of a column or a class."""
 
 
 def check_join(answer: JoinAnswer, node: int) -> str:
@@ -102,12 +100,9 @@ def _check_texts(name: str, part: str, texts: tuple[str, ...], most: int) -> Non
     if len(set(texts)) < len(texts):
         raise _refusal(name, f"two of its {part} have the same name")
     for number, text in enumerate(texts, start=1):
-        if not (0 < len(text) <= MOST_TEXT and is_printable(text)):
-            raise _refusal(
-                name,
-                f"number {number} of its {part} has a name that is empty, longer than {MOST_TEXT} characters, or holds "
-                "a control character",
-            )
+        problem = name_problem(text)
+        if problem:
+            raise _refusal(name, f"number {number} of its {part} has a name that {problem}")
 
 
 def _refusal(name: str, problem: str) -> FederationError:

@@ -18,6 +18,7 @@ from strategies.steps.agreed_schema import agreed_schema
 from strategies.steps.column_blocks import schema_by_columns
 from strategies.steps.common_schema import common_schema
 from strategies.steps.join_replies import check_join
+from strategies.steps.site_differences import class_differences, tell
 
 JOIN_SECONDS = 120.0
 """How long the coordinator waits for the sites to connect; a SuperNode may be started after the run."""
@@ -58,6 +59,7 @@ def join(
     agreed = agreed_schema({name: answers[node].schema for name, node in by_name.items()}, settings.schema)
     columns = {name: answers[node].columns for name, node in by_name.items()}
     named = {name: answers[node].classes for name, node in by_name.items()}
+    tell(federation, class_differences(named))
     if by_columns:
         schema = schema_by_columns(columns, named, settings.positive_labels)
     else:

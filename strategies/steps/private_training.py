@@ -150,7 +150,8 @@ def evaluated(cells: Floats, deviation: float) -> tuple[Evaluation, float | None
         return Evaluation(0, None, None, None, None), None
     right = np.diag(counts) if classes == 2 else counts[:, 1]
     accuracy = float(right.sum() / total)
-    balanced = float(np.mean(right[by_class > 0] / by_class[by_class > 0]))
+    seen = by_class > 0
+    balanced = float(np.mean(right[seen] / by_class[seen])) if np.count_nonzero(seen) > 1 else None
     f1 = (
         float(2 * counts[1, 1] / (by_class[1] + counts[:, 1].sum()))
         if classes == 2 and counts[1, 1] > 0

@@ -17,6 +17,7 @@ from strategies.federation.federation import Federation
 from strategies.promise_settings import PromiseSettings
 from strategies.steps.join_replies import check_extremes
 from strategies.steps.joining import join
+from strategies.steps.site_differences import range_differences, tell
 
 
 def public_classes(public: TableSchema, positive: tuple[str, ...]) -> tuple[str, ...]:
@@ -79,6 +80,8 @@ def ranges_of_tables(federation: Federation, columns: int) -> tuple[Floats, Floa
     answers = federation.collect(RANGES, Nothing())
     by_site = {name: answers[site.node_id] for name, site in federation.sites.items()}
     check_extremes(by_site, (1, columns))
+    ends = {name: (answer.low[0], answer.high[0]) for name, answer in by_site.items()}
+    tell(federation, range_differences(federation.columns, ends))
     low = np.min([answer.low[0] for answer in by_site.values()], axis=0)
     high = np.max([answer.high[0] for answer in by_site.values()], axis=0)
     # A column without any cell.

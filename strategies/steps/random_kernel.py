@@ -25,6 +25,7 @@ from flower_pansvm.tasks.random_kernel import (
 from flower_pansvm.tasks.task import Nothing, Task
 from strategies.federation.federation import Federation
 from strategies.steps.join_replies import check_extremes
+from strategies.steps.site_differences import range_differences, tell
 
 A = TypeVar("A")
 
@@ -135,11 +136,16 @@ def learn_ranges(federation: Federation, layout: LayoutBroadcast, columns: int) 
     """
     sums = federation.secure_sum(MEANS, Nothing())
     answers = by_name(federation, federation.collect(COLUMN_RANGES, Nothing()))
-    low, high = np.full(columns, np.inf), np.full(columns, -np.inf)
-    for site, answer in answers.items():
+    lows, highs = np.full((len(answers), columns), np.inf), np.full((len(answers), columns), -np.inf)
+    for place, (site, answer) in enumerate(answers.items()):
         own = _columns_of(layout, site)
         check_extremes({site: answer}, (1, int(own.sum())))
-        low[own], high[own] = np.minimum(low[own], answer.low[0]), np.maximum(high[own], answer.high[0])
+        lows[place, own], highs[place, own] = answer.low[0], answer.high[0]
+    tell(
+        federation,
+        range_differences(federation.columns, dict(zip(answers, zip(lows, highs, strict=True), strict=True))),
+    )
+    low, high = lows.min(axis=0), highs.max(axis=0)
     seen = low <= high
     low, high = np.where(seen, low, 0.0), np.where(seen, high, 0.0)
     fill = np.where(seen, sums.total / np.maximum(sums.count, 1.0), 0.0)

@@ -16,6 +16,7 @@ from strategies.federation.federation import Federation
 from strategies.steps import fitted_scaling
 from strategies.steps.fitted_scaling import mean_and_variance
 from strategies.steps.join_replies import check_extremes
+from strategies.steps.site_differences import range_differences, tell
 from strategies.svm_settings import SvmSettings
 
 
@@ -152,7 +153,10 @@ def learn_moments(federation: Federation, settings: SvmSettings) -> Moments:
     if settings.scaling == "minmax":
         answers = federation.collect(EXTREMES, Nothing())
         names = {contact.node_id: name for name, contact in federation.sites.items()}
-        check_extremes({names[node]: answer for node, answer in answers.items()}, low.shape)
+        by_site = {names[node]: answer for node, answer in answers.items()}
+        check_extremes(by_site, low.shape)
+        ends = {name: (one.low.min(axis=0), one.high.max(axis=0)) for name, one in by_site.items()}
+        tell(federation, range_differences(federation.columns, ends))
         low = np.min([answer.low for answer in answers.values()], axis=0)
         high = np.max([answer.high for answer in answers.values()], axis=0)
     return Moments(

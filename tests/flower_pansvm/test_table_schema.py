@@ -127,7 +127,7 @@ def test_a_schema_nested_too_deep_is_an_error() -> None:
         ("classes = ['12.5', '13.5']\n[columns.age]", "classes that cannot be"),
         ("label = 3\n[columns.age]", "something else than a text for label"),
         ("leave-out = 'name'\n[columns.age]", "list of different texts for leave-out"),
-        ("[columns.'  ']", "a column without a name"),
+        ("[columns.'  ']", "whose name is empty"),
         (
             "[columns.a]\nkind = 'category'\ncategories = ['b', 'c']\n[columns.'a=b']",
             "named like another's category",

@@ -72,8 +72,8 @@ INPUTS: dict[str, tuple[str | bytes | dict[str, str | bytes], str, str, str]] = 
     "a database without a query": ({"ward.db": b"SQLite"}, f"{CHECK} ward.db", ERROR, "write its URL and query"),
     "Excel named CSV": (b"PK\x03\x04\xff\xfe", f"{CHECK} ward.csv", ERROR, "ZIP archive, such as an Excel workbook"),
     "Parquet named CSV": (b"PAR1\xff\xfe", f"{CHECK} ward.csv", ERROR, "Parquet with another ending"),
-    "UTF-16": (GOOD.encode("utf-16"), f"{CHECK} ward.csv", ERROR, "not UTF-8 text but UTF-16"),
-    "Latin 1": ("größe,label\n1,2\n".encode("latin-1"), f"{CHECK} ward.csv", ERROR, "not UTF-8 text"),
+    "UTF-16": (GOOD.encode("utf-16"), f"{CHECK} ward.csv", HANDLED, "fits"),
+    "Latin 1": ("größe,label\n1,2\n".encode("latin-1"), f"{CHECK} ward.csv", ERROR, "encoding=cp1252"),
     "UTF-8 with a mark": (b"\xef\xbb\xbf" + GOOD.encode(), f"{CHECK} ward.csv", HANDLED, "fits"),
     "Windows line ends": (GOOD.replace("\n", "\r\n"), f"{CHECK} ward.csv", HANDLED, "fits"),
     "an ending in capitals": ({"WARD.CSV": GOOD}, f"{CHECK} WARD.CSV", HANDLED, "fits"),
@@ -94,9 +94,9 @@ INPUTS: dict[str, tuple[str | bytes | dict[str, str | bytes], str, str, str]] = 
     "semicolons": (GOOD.replace(",", ";"), f"{CHECK} ward.csv", ERROR, "--separator"),
     "semicolons, said so": (GOOD.replace(",", ";"), f"{CHECK} ward.csv --separator semicolon", HANDLED, "fits"),
     "commas where semicolons were said": (GOOD, f"{CHECK} ward.csv --separator ';'", ERROR, "something else"),
-    "a separator of two characters": (GOOD, f"{CHECK} ward.csv --separator '::'", ERROR, "one character"),
+    "a separator of two characters": (GOOD, f"{CHECK} ward.csv --separator '::'", ERROR, "single character"),
     "a decimal that is none": (GOOD, f"{CHECK} ward.csv --decimal ';'", ERROR, "a point or a comma"),
-    "decimal commas": (changed(GOOD, "47,", '"47,5",'), f"{CHECK} ward.csv", ERROR, "decimal=','.*'age', data row 2"),
+    "decimal commas": (changed(GOOD, "47,", '"47,5",'), f"{CHECK} ward.csv", ERROR, "'age', data row 2.*decimal=comma"),
     "decimal commas, said so": (
         changed(GOOD, "47,", '"47,5",'), f"{CHECK} ward.csv --decimal ,", HANDLED, "fits",
     ),
@@ -176,12 +176,12 @@ INPUTS: dict[str, tuple[str | bytes | dict[str, str | bytes], str, str, str]] = 
     "a category in capitals": (changed(RAW, ",m,", ",M ,"), RAW_CHECK, HANDLED, "fits"),
     "its code for missing": (changed(RAW, ",47,", ",-9.0,"), RAW_CHECK, HANDLED, "fits"),
     "another unit": (re.sub(r",(\d\d),", r",\g<1>0,", RAW), RAW_CHECK, ERROR, "Are they in another unit"),
-    "one number out of range": (changed(RAW, ",47,", ",470,"), RAW_CHECK, WARNED, "1 of 40 numbers outside"),
+    "one number out of range": (changed(RAW, ",47,", ",470,"), RAW_CHECK, WARNED, "0 to 120: 1 of 40"),
     "a label that it has not": (changed(RAW, ",47,m,0", ",47,m,2"), RAW_CHECK, WARNED, "none of the schema's classes"),
     "a label that it has not, to train on": (
         changed(RAW, ",47,m,0", ",47,m,2"), f"{RUN} ward.csv --schema schema.toml", ERROR, "no classes of the schema",
     ),
-    "categories without a schema": (RAW, f"{RUN} ward.csv --drop mrn", ERROR, "describe categories in a schema file"),
+    "categories without a schema": (RAW, f"{RUN} ward.csv --drop mrn", ERROR, "pansvm check"),
     "a schema that is to replace a file": (GOOD, "schema ward.csv --out ward.csv", ERROR, "a file ward.csv already"),
     "a schema into no folder": (GOOD, "schema ward.csv --out no/where.toml", ERROR, "cannot be written"),
     # Predictions.
@@ -203,6 +203,28 @@ INPUTS: dict[str, tuple[str | bytes | dict[str, str | bytes], str, str, str]] = 
     "a column that the model needs": (RAW.replace("sex", "gender"), f"{PREDICT} ward.csv", ERROR, "no column 'sex'"),
     "text in a column that it needs": (changed(RAW, ",47,", ",old,"), f"{PREDICT} ward.csv", ERROR, "data row 2"),
     "a category that it does not know": (changed(RAW, ",m,", ",x,"), f"{PREDICT} ward.csv", ERROR, "column 'sex'"),
+    "predictions as Excel": (RAW, f"{PREDICT} ward.csv --out p.xlsx", HANDLED, "accuracy|openpyxl is needed"),
+    "predictions as Parquet": (RAW, f"{PREDICT} ward.csv --out p.parquet", ERROR, "ends in .csv or .xlsx"),
+    "predictions as packed CSV": (RAW, f"{PREDICT} ward.csv --out p.csv.gz", HANDLED, "accuracy"),
+    "ids called prediction": (
+        changed(RAW, "mrn", "prediction"), f"{PREDICT} ward.csv --id prediction", HANDLED,
+        "^prediction,prediction,decision\nP0,",
+    ),
+    "ids called decision": (
+        changed(RAW, "mrn", "decision"), f"{PREDICT} ward.csv --id decision", HANDLED,
+        "^decision,prediction,decision\nP0,",
+    ),
+    "ids called in another form": (
+        changed(RAW, "mrn", "Fall\u00a0\u00fc"), f"{PREDICT} ward.csv --id 'Fall u\u0308'", HANDLED,
+        "Fall \u00fc,prediction",
+    ),
+    "thousands of new patients": (
+        changed(changed(RAW, ",47,", ",1.047,"), ",54,", ",1.054,"), f"{PREDICT} ward.csv", HANDLED,
+        "Of column 'age' nobody knows",
+    ),
+    "rows without a cell among new patients": (
+        changed(RAW, "P3,", ",,,\nP3,"), f"{PREDICT} ward.csv", HANDLED, "1 rows without any cell have no prediction",
+    ),
     "a table as model": (RAW, "predict ward.csv ward.csv", ERROR, "ward.csv cannot be read as a model"),
     "no model": (RAW, "predict none.npz ward.csv", ERROR, "no model file"),
 }  # fmt: skip

@@ -368,7 +368,7 @@ def test_predict_with_a_calibrated_model_writes_a_probability_per_class(
     )
     (tmp_path / "out").mkdir()
     model.save(tmp_path / "out" / "model.npz")
-    rows = pd.DataFrame({"age": [30.0, 50.0, np.nan, 70.0]})
+    rows = pd.DataFrame({"age": [30.0, 50.0, 60.0, 70.0]})
     rows.to_csv("rows.csv", index=False)
     frame, _ = predictions(pansvm, tmp_path)
     probabilities = [f"probability_{name}" for name in classes]

@@ -3,9 +3,7 @@
 import json
 import os
 from collections.abc import Callable
-from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import Self
 
 import pytest
 
@@ -61,22 +59,6 @@ def test_out_is_looked_at_before_anything_is_computed(
     assert err.startswith("Error: ")
     assert out.split("/", maxsplit=1)[0] in err
     assert (tmp_path / "file").read_text() == "mine"
-
-
-def test_two_runs_in_one_second_have_two_folders(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    class Stopped(datetime):
-        @classmethod
-        def now(cls, tz: tzinfo | None = None) -> Self:
-            return cls(2026, 1, 2, 3, 4, 5)
-
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setattr(running, "datetime", Stopped)
-    names = []
-    for _ in range(3):
-        folder = running.default_folder()
-        folder.mkdir(parents=True)
-        names.append(folder.name)
-    assert names == ["2026-01-02_030405", "2026-01-02_030405-2", "2026-01-02_030405-3"]
 
 
 @pytest.mark.slow

@@ -101,10 +101,9 @@ def test_accuracy_counts_labels_as_the_schema_writes_them(pansvm: Run, trained: 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"outcome": "maybe"}, "labels that are no classes of the model.*classes are no, yes"),
-        ({"sex": "diverse"}, "column 'sex' that are none of the schema's categories"),
-        ({"age": "old"}, "column 'age', data row 1"),
-        ({"chol": 1e15}, "number above 1e.12 in column 'chol'"),
+        ({"sex": "diverse"}, "cells in column 'sex' .* it takes the categories f, m"),
+        ({"age": "old"}, "cells in column 'age' .* data row 1"),
+        ({"chol": 1e15}, "cells in column 'chol' .* from 50 to 700"),
     ],
 )
 @pytest.mark.slow
@@ -132,7 +131,8 @@ def test_drop_leaves_a_column_out_of_a_run(pansvm: Run, tmp_path: Path) -> None:
     ward()[["mrn", "note", "age", "chol", "outcome"]].to_csv("ward.csv", index=False)
     options = ("run", "--engine", "in-process", "--data", "ward.csv", "--label", "outcome", "--sites", 3)
     code, _, err = pansvm(*options, "--out", "out", "--drop", "mrn", "--drop", "note")
-    assert (code, err) == (0, "")
+    assert code == 0
+    assert err.startswith("Warning: ward.csv: Column 'chol' holds 0 in 5 rows")
     assert load_model(tmp_path / "out" / "model.npz").schema_.columns == ("age", "chol")
     code, _, err = pansvm(*options, "--drop", "MRN")
     assert code == 1

@@ -1,8 +1,12 @@
 """The federation as an estimator of scikit-learn."""
 
+import logging
 import pickle
+import warnings
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
+import pandas as pd
 import pytest
 from sklearn.base import clone
 from sklearn.datasets import load_wine, make_moons
@@ -11,13 +15,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 from sklearn.utils.estimator_checks import check_estimator
+from threadpoolctl import threadpool_info
 
 from flower_pansvm.errors import PanSVMError
 from simulations.federated_svc import FederatedSVC
 
+EXACT = {"preset": "exact", "sites": 3, "random_state": 0, "settings": {"tol": 1e-5}}
+
 NOT_AS_SCIKIT_LEARN = {
-    "check_class_weight_classifiers": "A class weighs 1 or as 'balanced' says: with weights of one's own choice a "
-    "coordinator could ask about few rows, so that hospitals refuse them.",
+    "check_class_weight_classifiers": "One class weighs ten million times another there, and sites accept a thousand.",
+    "check_sample_weight_equivalence_on_dense_data": "Rows are dealt to sites by their place, and there rows that are "
+    "repeated are elsewhere than rows that weigh more.",
 }
 """Checks of estimators that fail, and why they should."""
 
@@ -97,3 +105,87 @@ def test_settings_that_cannot_be(values: dict[str, object], told: str) -> None:
     X, y = load_wine(return_X_y=True)
     with pytest.raises(PanSVMError, match=told):
         FederatedSVC(**values).fit(X, y)  # type: ignore[arg-type]
+
+
+def decisions(model: FederatedSVC, X: np.ndarray, *given: object, **more: object) -> np.ndarray:
+    return model.fit(X, *given, **more).decision_function(X)  # type: ignore[arg-type]
+
+
+@pytest.mark.slow
+def test_weights_of_labels_are_those_of_svc() -> None:
+    X, y = make_moons(200, noise=0.3, random_state=0)
+    X, names = StandardScaler().fit_transform(X), np.array(["a", "b"])[y]
+    for weights in ({"a": 1.0, "b": 3.7}, {"b": 0.2}):
+        ours = decisions(FederatedSVC(kernel="linear", class_weight=weights, **EXACT), X, names)
+        theirs = SVC(kernel="linear", class_weight=weights, tol=1e-6).fit(X, names).decision_function(X)
+        assert np.abs(ours - theirs).max() < 0.05
+    twice = decisions(FederatedSVC(C=2.0, **EXACT), X, names)
+    assert np.allclose(decisions(FederatedSVC(class_weight={"a": 2, "b": 2}, **EXACT), X, names), twice)
+
+
+@pytest.mark.slow
+def test_weights_of_several_labels() -> None:
+    X, y = load_wine(return_X_y=True)
+    heavy = FederatedSVC(C=0.01, class_weight={0: 1, 1: 40}, **EXACT).fit(X, y)
+    light = FederatedSVC(C=0.01, class_weight={0: 1, 1: 0.02}, **EXACT).fit(X, y)
+    assert np.mean(heavy.predict(X) == 1) > np.mean(light.predict(X) == 1) + 0.1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("weights", "C", "unit"), [([1, 2], 1.0, 1.0), ([0.5, 1.5], 4.0, 0.5), ([0, 3], 1.0, 3.0)]
+)
+def test_a_weight_is_so_many_rows(weights: list[float], C: float, unit: float) -> None:
+    X, y = make_moons(90, noise=0.3, random_state=0)
+    own = np.resize(weights, len(y))
+    times = np.rint(own / unit).astype(int)
+    # Of three sites each, so that both are dealt the same.
+    whose = np.array(["north", "south", "west"])[np.arange(len(y)) % 3]
+    weighted = FederatedSVC(C=C, **EXACT).fit(X, y, sites=whose, sample_weight=own)
+    repeated = FederatedSVC(C=C * unit, **EXACT).fit(
+        np.repeat(X, times, axis=0), np.repeat(y, times), sites=np.repeat(whose, times)
+    )
+    assert weighted.model_.sha256() == repeated.model_.sha256()
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"sites": ["a", None, "b", "b"]}, "index 1"),
+        ({"sites": [1.0, 2.0, np.nan, 1.0]}, "index 2"),
+        ({"sites": np.array(["a", "b", pd.NA, "a"], dtype=object)}, "index 2"),
+        ({"sites": pd.Series(["a", "b", None, "a"])}, "index 2"),
+        ({"sites": pd.Series([1, 2, None, 1], dtype="Int64")}, "index 2"),
+        ({"sites": [pd.NaT, pd.Timestamp(0), pd.Timestamp(1), pd.Timestamp(1)]}, "index 0"),
+        ({"sites": ["a", "b"]}, "sites says of 2 rows"),
+        ({"sites": ["a"] * 4}, "All rows are one site's"),
+        ({"sample_weight": [1, 2, -1, 1]}, "below 0"),
+        ({"sample_weight": [0, 0, 0, 0]}, "."),
+        ({"sample_weight": [1, np.nan, 1, 1]}, "NaN"),
+        ({"sample_weight": [1, np.inf, 1, 1]}, "inf"),
+        ({"sample_weight": [1, np.pi, 1, 1]}, "no whole multiples"),
+        ({"sample_weight": [1, 1e6, 1, 1]}, "1000 times"),
+        ({"sample_weight": [1, 1]}, "."),
+    ],
+)
+def test_sites_and_weights_that_cannot_be_get_a_clear_error(given: dict[str, object], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        FederatedSVC(min_cluster=1).fit(np.eye(4), [0, 1, 0, 1], **given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("weights", [{0: 0.0, 1: 1.0}, {0: -1.0, 1: 1.0}, {0: 1e-9, 1: 1.0}])
+def test_weights_of_labels_that_cannot_be(weights: dict[int, float]) -> None:
+    X, y = load_wine(return_X_y=True)
+    with pytest.raises((ValueError, PanSVMError), match=r"not above 0|1000 times"):
+        FederatedSVC(class_weight=weights, sites=3).fit(X, y)
+
+
+@pytest.mark.slow
+def test_fits_in_threads_leave_the_process_as_it_was() -> None:
+    X, y = make_moons(90, noise=0.3, random_state=0)
+    log = logging.getLogger("flwr")
+    before = log.level, list(log.handlers), list(warnings.filters), threadpool_info()
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda _: FederatedSVC(**EXACT).fit(X, y).model_.sha256(), range(8)))
+    assert len(set(found)) == 1
+    assert (log.level, list(log.handlers), list(warnings.filters), threadpool_info()) == before

@@ -48,6 +48,7 @@ BAD: list[tuple[str, Scalar]] = [
     ("preset", "fast"),
     ("multi-class", "ova"),
     ("class-weight", "even"),
+    ("class-weights", "1,0"),
     ("landmark-method", "kmeans"),
     ("guarantee", "global"),
     ("order", "first"),
@@ -104,7 +105,14 @@ BAD: list[tuple[str, Scalar]] = [
     ("cv-folds", 1),
     ("degree", 0),
     ("seed", 2**32),
+    ("separator", "::"),
     ("decimal", ";"),
+    ("thousands", "x"),
+    ("encoding", "utf-9"),
+    ("encoding", "base64"),
+    ("skip-rows", "-1"),
+    ("skip-footer", "one"),
+    ("missing", '"a'),
     *[("curvature", value) for value in (-0.5, "nan", "inf", "none")],
     *[("blur", value) for value in (-1, 2.5, "nan", "inf", "all")],
     *[(name, value) for name in ("coef0", "intercept") for value in (-0.5, "nan", "inf", "none")],
@@ -121,7 +129,7 @@ BAD: list[tuple[str, Scalar]] = [
 ]
 FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregation", "public"} | {
     "schema",
-    "separator",
+    *("sheet", "comment"),
     "drop",
 }
 """What these name is looked up elsewhere: data, files and protocols. Paillier knows the least key-bits."""

@@ -1,71 +1,130 @@
 """CSV: text with a separator between the fields, and a row of column names."""
 
+import codecs
 import csv
 import io
 import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import pandas as pd
 
 from clients.table.form import TableForm
+from clients.table.sources.rows import EMPTY_ROWS, table_rows
 from flower_pansvm.errors import TableError
 
-ZIP, PARQUET, UTF16 = b"PK\x03\x04", b"PAR1", (b"\xff\xfe", b"\xfe\xff")
+ZIP, PARQUET = b"PK\x03\x04", b"PAR1"
 """How files of other kinds begin."""
+
+UTF16 = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+
+SEPARATORS = {",": "comma", ";": "semicolon", "\t": "tab", "|": "'|'"}
+
+EXCELS_LINE = re.compile(r'"?sep=(.)"?(?:\r\n|\r|\n|$)', re.IGNORECASE)
+"""A first line by which Excel says what the separator is."""
 
 
 def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:
-    """Read CSV in UTF-8; all cells are text, an empty one an empty text.
+    """Read CSV; all cells are text, an empty one an empty text.
 
     Raises
     ------
     TableError
         If it is no CSV, or a row is longer or shorter than the row of names.
     """
-    separator = form.separator or ("\t" if ".tsv" in name.lower() else ",")
+    text = _decoded(content, name, form)
+    said = EXCELS_LINE.match(text)
+    if said:
+        text = text[said.end() :]
+    separator = form.separator or (said and said[1]) or ("\t" if ".tsv" in name.lower() else ",")
     try:
-        text = content.decode("utf-8-sig")
-        header = _header_of_even_rows(text, name, separator)
+        header, text, empty = _table_of(text, name, replace(form, separator=separator), bool(form.separator))
         # As text: guessing types, pandas would read the labels of one site as 01 and of another as 1.0. Of Python's
         # own kind, as that is what the cells are parsed from.
         frame = pd.read_csv(
             io.StringIO(text), sep=separator, header=0, dtype=object, na_filter=False, index_col=False
         )
-    except UnicodeDecodeError:
-        raise TableError(
-            f"'{name}' is not UTF-8 text{_guess(content)}. Save it again as CSV in UTF-8."
-        ) from None
     except (csv.Error, pd.errors.ParserError):
         raise TableError(
             f"'{name}' is not proper CSV: a double quote is never closed or stands inside a field, or a field is "
             "extremely long. Export the file again."
         ) from None
+    frame.attrs[EMPTY_ROWS] = empty
     return frame.set_axis(header, axis=1)
 
 
-def _guess(content: bytes) -> str:
-    if content.startswith(ZIP):
-        return " but a ZIP archive, such as an Excel workbook with another ending"
-    if content.startswith(PARQUET):
-        return " but Parquet with another ending"
-    return " but UTF-16" if content.startswith(UTF16) else ""
-
-
-def _header_of_even_rows(text: str, name: str, separator: str) -> list[str]:
-    """Return the first row of CSV text, after a check that all rows are as long; pandas fills short ones up."""
-    lines = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
-    rows = (row for row in lines if row)
-    header = next(rows)
-    if len(header) == 1 and re.search("[,;\t]", header[0]):
-        raise TableError(
-            f"'{name}' separates its fields by something else: a comma, semicolon or tab. Name it as separator in the "
-            "node config or the settings (separator=semicolon, or tab; pansvm: --separator)."
+def _decoded(content: bytes, name: str, form: TableForm) -> str:
+    encoding = form.encoding or ("utf-16" if content.startswith(UTF16) else "utf-8")
+    try:
+        return content.decode(encoding).removeprefix("\ufeff")
+    except UnicodeError:
+        kind = (
+            " but a ZIP archive, such as an Excel workbook with another ending"
+            if content.startswith(ZIP)
+            else " but Parquet with another ending"
+            if content.startswith(PARQUET)
+            else ""
         )
-    for number, row in enumerate(rows, start=1):
-        if len(row) != len(header):
+        raise TableError(
+            f"'{name}' is not text in {encoding}{kind}. Save it again as CSV in UTF-8, or say its encoding: often "
+            "encoding=cp1252 (Windows), or latin-1."
+        ) from None
+
+
+def _rows(text: str, separator: str) -> Iterator[tuple[list[str], int]]:
+    """Return the fields of each row, and how many characters the row is long."""
+    length = 0
+
+    def lines() -> Iterator[str]:
+        nonlocal length
+        for line in io.StringIO(text, newline=""):
+            length += len(line)
+            yield line
+
+    for row in csv.reader(lines(), delimiter=separator, strict=True):
+        yield row, length
+        length = 0
+
+
+def _table_of(text: str, name: str, form: TableForm, is_said: bool) -> tuple[list[str], str, int]:
+    """Return the row of names, the text without rows that are none of the table's, and how many of them are empty.
+
+    Raises a TableError unless all its rows are as long; pandas fills short ones up.
+    """
+    ends, fields = [0], []
+
+    def cells() -> Iterator[list[str]]:
+        for row, length in _rows(text, form.separator):
+            ends.append(ends[-1] + length)
+            fields.append(len(row))
+            yield row
+
+    wanted, empty = table_rows(cells(), form)
+    if not wanted:
+        raise TableError(f"'{name}' has no row of column names. Is it the right file?")
+    if len(wanted) < len(fields):
+        text = "".join(text[ends[row] : ends[row + 1]] for row in wanted)
+    header = next(row for row, _ in _rows(text, form.separator) if row)
+    _check_separator(header, name, form.separator, is_said)
+    for number, row in enumerate(wanted[1:], start=1):
+        if fields[row] != len(header):
             raise TableError(
                 f"In '{name}', a row has more or fewer fields than there are column names. Put text that holds the "
                 "separator in double quotes, write a decimal point instead of a comma, and leave the field of a "
-                "missing cell empty.",
-                detail=f"Data row {number} has {len(row)} fields, and there are {len(header)} column names.",
+                "missing cell empty. Titles, remarks and footers are left out by skip-rows, comment and skip-footer.",
+                detail=f"Data row {number} has {fields[row]} fields, and there are {len(header)} column names.",
             )
-    return header
+    return header, text, empty
+
+
+def _check_separator(header: Sequence[str], name: str, separator: str, is_said: bool) -> None:
+    """Check that the row of names is not separated by something else; TableError if it is."""
+    counts = {mark: "".join(header).count(mark) for mark in SEPARATORS if mark != separator}
+    most = max(counts, key=lambda mark: counts[mark])
+    if counts[most] >= len(header) and (len(header) == 1 or not is_said):
+        word = SEPARATORS[most]
+        raise TableError(
+            f"'{name}' separates its fields by something else than {SEPARATORS.get(separator, 'what is said')}: most "
+            f"likely by {word}. Say so in the node config or the settings: separator={word} (pansvm: --separator "
+            f"{word}). Such files often have decimal commas: decimal=','."
+        )

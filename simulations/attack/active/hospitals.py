@@ -8,10 +8,12 @@ from typing import Any, TypeVar
 import numpy as np
 import pandas as pd
 from flwr.app import Context, Message, RecordDict
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 from clients.app import app
 from clients.gate import broadcasts
+from clients.gate.budget import link_table
+from clients.gate.epochs import enter_run
 from clients.site import Site
 from clients.table.table import LABEL
 from flower_pansvm import records
@@ -35,6 +37,9 @@ Told = Mapping[Broadcast[Any], Any]
 
 COLUMNS = tuple(f"x{number}" for number in range(13))
 RANGES = "".join(f"columns.{name}.range = [0, 1]\n" for name in COLUMNS)
+THREADS = ThreadpoolController()
+"""The thread pools of the libraries, which takes long to find out."""
+
 ADDRESS, PORT = "localhost:8443", 8443
 """Nothing listens there: hospitals and coordinator are in this process."""
 
@@ -70,8 +75,8 @@ class Hospitals:
     ----------
     folder : Path
         Folder to make, for hospitals and coordinator.
-    rows : mapping of str to int
-        Rows of each hospital's table, by its name.
+    rows : mapping of str to int or DataFrame
+        How many rows each hospital's table has, or the table, by the hospital's name.
     settings : mapping
         Settings of the study's runs besides the recommended ones. The hospitals agree to the sums that the runs need.
     classes : int
@@ -98,7 +103,7 @@ class Hospitals:
     def __init__(
         self,
         folder: Path,
-        rows: Mapping[str, int],
+        rows: Mapping[str, int | pd.DataFrame],
         settings: Mapping[str, Scalar] | None = None,
         *,
         classes: int = 2,
@@ -112,17 +117,18 @@ class Hospitals:
         self.homes = {name: folder / f"{name}-account" for name in rows}
         tables = {name: folder / f"{name}.csv" for name in rows}
         for name, count in rows.items():
-            drawn_table(count, name).to_csv(tables[name], index=False)
+            table = drawn_table(count, name) if isinstance(count, int) else count
+            table.to_csv(tables[name], index=False)
         if earlier is not None:
             for name in rows.keys() & earlier.nodes.keys():
                 self.homes[name], tables[name] = earlier.homes[name], Path(str(earlier.nodes[name]["data"]))
         made = []
-        for name, table in tables.items():
+        for name, file in tables.items():
             budget = (epsilon or {}).get(name, 1.0)
             with environment(XDG_STATE_HOME=self.homes[name]):
                 made.append(
                     make_hospital(
-                        folder / name, name, str(table), epsilon=budget, test_fraction=test_fraction
+                        folder / name, name, str(file), epsilon=budget, test_fraction=test_fraction
                     )[1]
                 )
         coordinator = Coordinator.make(folder / "coordinator", ADDRESS, PORT)
@@ -155,9 +161,12 @@ class Hospitals:
         for broadcast, message in told.items():
             records.write(content, f"broadcast.{broadcast.name}", message)
         # With one thread, as in the grid: the number of threads is one more thing on which rounding depends.
-        with environment(XDG_STATE_HOME=self.homes[name]), threadpool_limits(limits=1):
+        with environment(XDG_STATE_HOME=self.homes[name]), THREADS.limit(limits=1):
+            site = Site(context)
+            link_table(Path(str(self.nodes[name]["state"])), site.table())
+            enter_run(context)
             broadcasts.keep(context, content)
-            return work(Site(context), question)
+            return work(site, question)
 
 
 class FalseCoordinator:

@@ -1,7 +1,8 @@
 """Sensitivity, specificity and predictive values of each class, with confidence intervals."""
 
 from simulations.report.section import SECTIONS, Result, Section, quoted, render
-from simulations.report.shares import ClassFigures, Share, all_right, class_figures, count, interval, percent
+from simulations.report.shares import ClassFigures, class_figures, count, interval, percent
+from strategies.shares import Share, all_right
 
 OF_ONE = """\
 <div class="scroll" tabindex="0" role="region" aria-label="Sensitivity, specificity and predictive values">

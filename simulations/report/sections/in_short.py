@@ -1,7 +1,8 @@
 """What a clinician can repeat: of how many patients the model is right."""
 
 from simulations.report.section import SECTIONS, Result, Section, quoted, render
-from simulations.report.shares import ClassFigures, Share, all_right, class_figures, count, interval, percent
+from simulations.report.shares import ClassFigures, class_figures, count, interval, percent
+from strategies.shares import Share, all_right
 
 TEMPLATE = """\
 {% for sentence in sentences %}<p{% if loop.first %} class="lead"{% endif %}>{{ sentence }}</p>

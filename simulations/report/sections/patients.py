@@ -5,7 +5,8 @@ from itertools import zip_longest
 
 from clients.gate.terms import simulated_name
 from simulations.report.section import SECTIONS, Result, Section, render, some
-from simulations.report.shares import all_right, class_figures, count
+from simulations.report.shares import class_figures, count
+from strategies.shares import all_right
 
 TEMPLATE = """\
 <table>

@@ -141,7 +141,6 @@ def test_a_form_that_cannot_be(said: dict[str, str]) -> None:
     [
         (b"PK\x03\x04\xff4711", "ZIP archive, such as an Excel workbook"),
         (b"PAR1\xff4711", "Parquet with another ending"),
-        ("age,label\n4711,1\n".encode("utf-16"), "but UTF-16"),
     ],
 )
 def test_another_kind_under_the_name_of_csv(tmp_path: Path, content: bytes, told: str) -> None:

@@ -271,6 +271,13 @@ def foreign_identity(folder: Path) -> None:
     edit(folder / "node.toml", "identity.pem", "other.pem")
 
 
+def libsvm(folder: Path) -> None:
+    table = folder.parent / "hospital0.svm"
+    table.write_text("".join(f"{number % 2} 1:{number} 2:0.5\n" for number in range(40)))
+    text = re.sub("schema = .*", "", (folder / "node.toml").read_text())
+    (folder / "node.toml").write_text(f'{text.replace("hospital0.csv", "hospital0.svm")}\nclasses = "0,1"\n')
+
+
 BAD_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "no invitation": (lambda own: (own / "invitation.json").unlink(), "has no invitation yet"),
     "no identity": (lambda own: (own / "identity.pem").unlink(), r"identity\.pem cannot be read.*private key"),
@@ -318,6 +325,18 @@ BAD_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
         lambda own: (own.parent / "hospital0.csv").write_text("age,dose,label\n50,0.5,1\n"),
         "has 1 rows .* at least 5",
     ),
+    "a name that joining refuses": (
+        lambda own: edit(own.parent / "hospital0.csv", "age", "x" * 501), "longer than 500 characters",
+    ),
+    "LIBSVM": (libsvm, "has a table of LIBSVM text"),
+    "a separator of its own": (
+        lambda own: edit(own / "node.toml", 'data = "', 'separator = "semicolon"\ndata = "'),
+        "something else than semicolon",
+    ),
+    "an option that cannot be": (
+        lambda own: edit(own / "node.toml", 'data = "', 'thousands = "x"\ndata = "'),
+        "thousands is 'x', but it must be",
+    ),
     "wrong label": (lambda own: edit(own / "node.toml", 'data = "', 'label = "lable"\ndata = "'), "lable"),
     "invitation edited": (lambda own: edit(own / "invitation.json", ":8443", ":9443"), "was changed after"),
 }  # fmt: skip
@@ -332,6 +351,7 @@ def test_rows_with_other_labels_are_counted_before_a_run_leaves_them_out(joined:
         "; 3 of the rows are left out of every run, for their labels are not among 0, 1"
         in list(check_hospital(joined.hospitals["north"]))[-2]
     )
+    assert list(check_hospital(joined.hospitals["north"]))[-1].startswith("warning: hospital0.csv: ")
     table.write_text("\n".join([names, *relabelled]) + "\n")
     with pytest.raises(
         SettingError, match=f"none of the table's {len(rows)} rows is one of the agreed classes, 0, 1"
@@ -432,6 +452,20 @@ def test_an_address_that_is_none_is_refused(address: str, tmp_path: Path) -> Non
     with pytest.raises(SettingError, match="is no address"):
         Coordinator.make(tmp_path / "c", address, 8443)
     assert not (tmp_path / "c").exists()
+
+
+@pytest.mark.parametrize(
+    ("address", "told"),
+    [
+        ("müller.example:443", "xn--mller-kva.example:443"),
+        ("[::1]:443", "IPv6 address cannot be used"),
+        ("::1:443", "IPv6 address cannot be used"),
+        ("2001:db8::7:443", "IPv6 address cannot be used"),
+    ],
+)
+def test_an_address_that_cannot_be_used_says_which_can(address: str, told: str, tmp_path: Path) -> None:
+    with pytest.raises(SettingError, match=told):
+        Coordinator.make(tmp_path / "c", address, 8443)
 
 
 def test_a_budget_that_is_spent_in_part_is_told_and_no_reason_to_stay_away(joined: Study) -> None:

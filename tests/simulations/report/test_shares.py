@@ -3,7 +3,8 @@
 import numpy as np
 import pytest
 
-from simulations.report.shares import all_right, class_figures, count, percent, share
+from simulations.report.shares import class_figures, count, percent
+from strategies.shares import all_right, share
 
 TWO = {
     "classes": ["healthy", "ill"],

@@ -1,0 +1,24 @@
+"""Which rows of text or of a sheet are the table's: not titles above it, remarks, empty rows, a footer."""
+
+from collections.abc import Iterable, Sequence
+
+from clients.table.form import TableForm
+
+EMPTY_ROWS = "empty rows"
+"""Key of a frame's ``attrs``: how many rows without any cell were left out between others."""
+
+
+def table_rows(rows: Iterable[Sequence[object]], form: TableForm) -> tuple[list[int], int]:
+    """Return the numbers, from 0, of the rows that are column names and patients; and how many between are empty."""
+    wanted: list[int] = []
+    empty: list[int] = []
+    for number, row in enumerate(rows):
+        if number < int(form.skip_rows or 0) or len(row) == 0:
+            continue
+        # An empty field is a row of a table of one column.
+        if all(cell in (None, "") for cell in row) and list(row) != [""]:
+            empty.append(number)
+        elif not (form.comment and str(row[0]).startswith(form.comment)):
+            wanted.append(number)
+    wanted = wanted[: max(0, len(wanted) - int(form.skip_footer or 0))]
+    return wanted, sum(number < wanted[-1] for number in empty) if wanted else 0

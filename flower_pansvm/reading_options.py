@@ -1,0 +1,148 @@
+"""How a table's file is written: one list of options for command line, settings, node config and schema file."""
+
+import codecs
+import csv
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from typing import Any
+
+from flower_pansvm.errors import SettingError
+from flower_pansvm.setting_values import Kind, key_of, parse, setting
+
+WORDS = {
+    "tab": "\t",
+    "semicolon": ";",
+    "comma": ",",
+    "blank": " ",
+    "point": ".",
+    "apostrophe": "'",
+}
+"""Characters that are hard to write as they are."""
+
+NO_THOUSANDS = "none"
+
+
+def listed(text: str) -> tuple[str, ...]:
+    """Return the parts of a list in one text, which may be empty: by commas, one that holds a comma in double quotes.
+
+    Raises
+    ------
+    SettingError
+        If a double quote is not closed, or stands within a part.
+
+    Examples
+    --------
+    >>> listed('mrn, "Age, years"')
+    ('mrn', 'Age, years')
+    """
+    try:
+        rows = list(csv.reader([text], skipinitialspace=True, strict=True))
+    except csv.Error:
+        raise SettingError(
+            f"The list {text} is not written right. Put commas between its parts, and a part that holds a comma in "
+            "double quotes."
+        ) from None
+    return tuple(part.strip() for row in rows for part in row)
+
+
+def as_list(parts: Iterable[str]) -> str:
+    """Return a text that :func:`listed` reads."""
+    quoted = (part.replace('"', '""') for part in parts)
+    return ",".join(f'"{part}"' if set(part) & {",", '"'} else part for part in quoted)
+
+
+def _character(must_be: str, *only: str) -> Kind:
+    def found(value: object) -> str:
+        text = WORDS.get(str(value).lower(), str(value))
+        if text and (text not in only if only else len(text) > 1 or text in '"\r\n'):
+            raise ValueError
+        return text
+
+    return Kind(must_be, found)
+
+
+def _text(must_be: str, check: Callable[[str], object]) -> Kind:
+    def found(value: object) -> str:
+        try:
+            if value != "":
+                check(str(value))
+        except SettingError:
+            raise ValueError from None
+        return str(value)
+
+    return Kind(must_be, found)
+
+
+def _encoding(name: str) -> None:
+    try:
+        "ä".encode(name)
+        if codecs.lookup(name).name in ("idna", "punycode", "unicode_escape", "raw_unicode_escape"):
+            raise ValueError
+    except UnicodeEncodeError:
+        pass
+    except (LookupError, UnicodeError):
+        raise ValueError from None
+
+
+def _count(text: str) -> None:
+    if not text.isascii() or not text.isdecimal() or len(text) > 6:
+        raise ValueError
+
+
+@dataclass(frozen=True)
+class ReadingOptions:
+    """How a file is written. An empty text says nothing: the schema file does, or what is usual counts."""
+
+    separator: str = setting(
+        "",
+        _character("a single character, or one of the words tab, semicolon, comma and blank"),
+        "Between the fields of CSV files: a character, semicolon or tab; usual are commas.",
+    )
+    decimal: str = setting(
+        "",
+        _character("a point or a comma", ".", ","),
+        "Before the decimals in text: a point (usual) or a comma.",
+    )
+    thousands: str = setting(
+        "",
+        _character("comma, point, blank, apostrophe or none", *",. '", NO_THOUSANDS),
+        "Between groups of three digits in text: comma, point, blank or apostrophe; none if there are no groups.",
+    )
+    encoding: str = setting(
+        "",
+        _text("the name of an encoding, such as utf-8, cp1252 or latin-1", _encoding),
+        "Of CSV files, such as cp1252; usual are UTF-8, and UTF-16 with its mark.",
+    )
+    sheet: str = setting("", _text("a text", str), "Sheet of Excel workbooks with several.")
+    skip_rows: str = setting(
+        "", _text("a whole number", _count), "Rows of CSV and Excel above the column names."
+    )
+    skip_footer: str = setting(
+        "", _text("a whole number", _count), "Last rows of CSV and Excel to leave out."
+    )
+    comment: str = setting("", _text("a text", str), "What rows of CSV and Excel to leave out begin with.")
+    missing: str = setting(
+        "", _text("a list by commas", listed), "What else means a missing cell, by commas."
+    )
+
+    def __post_init__(self) -> None:
+        parse(self)
+        if self.thousands and self.thousands == (self.decimal or "."):
+            raise SettingError(
+                "'thousands' and 'decimal' are the same character. Where points group thousands, decimals have a "
+                "comma: thousands='.' decimal=','."
+            )
+
+    @property
+    def options(self) -> tuple[str, ...]:
+        """How the file is written, in order."""
+        return tuple(getattr(self, one.name) for one in fields(ReadingOptions))
+
+
+READING_KEYS = tuple(key_of(one.name) for one in fields(ReadingOptions))
+
+
+def said_of_reading(said: Any) -> dict[str, str]:
+    """Return the options that a mapping has by their keys, by name; without those of which it says nothing."""
+    found = {key.replace("-", "_"): str(said.get(key, "")) for key in READING_KEYS}
+    return {name: value for name, value in found.items() if value}

@@ -1,0 +1,108 @@
+"""In what one site differs from the others, of what the coordinator has been told anyway: most likely a mistake."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+import numpy as np
+
+from flower_pansvm.arrays import Floats
+from strategies.federation.federation import Federation
+
+MOST_TOLD = 3
+"""Sentences of a kind; where more sites differ, the rest are counted."""
+
+MOST_NAMES = 5
+
+
+def tell(federation: Federation, differences: Sequence[str]) -> None:
+    """Log the first of some differences and keep them for the result, with the number of the others."""
+    more = len(differences) - MOST_TOLD
+    for text in differences[:MOST_TOLD]:
+        federation.note_difference(text)
+    if more > 0:
+        federation.note_difference(f"{more} more such difference{'s' * (more > 1)} between sites")
+
+
+def class_differences(named: Mapping[str, Sequence[str]]) -> list[str]:
+    """Return a sentence for each group of sites whose classes may be coded otherwise than the others'.
+
+    Parameters
+    ----------
+    named : mapping of site name to sequence of str
+        The classes that each site has named when it joined. One that has named none is not compared.
+
+    Examples
+    --------
+    >>> class_differences({"a": ["0", "1"], "b": ["0", "1"], "c": ["1", "2"]})
+    ['c alone names 2 and never 0: is it coded otherwise?']
+    >>> class_differences({"a": ["0", "1"], "b": ["0", "1"], "c": ["0", "1", "7"]})
+    ['c alone names 7: is it a typing error, or coded otherwise?']
+    >>> class_differences({"a": ["0", "1"], "b": ["0", "1", "2"], "c": ["0", "1", "2"]})
+    []
+    """
+    sites = sorted(site for site, classes in named.items() if classes)
+    owners: dict[tuple[str, ...], list[str]] = {}
+    for name in sorted({name for site in sites for name in named[site]}):
+        having = tuple(site for site in sites if name in named[site])
+        owners.setdefault(having, []).append(name)
+    return [text for having, only in owners.items() for text in _of_group(having, only, sites, owners)]
+
+
+def _of_group(
+    having: tuple[str, ...],
+    only: list[str],
+    sites: list[str],
+    owners: Mapping[tuple[str, ...], list[str]],
+) -> Iterator[str]:
+    """Yield what is to be said of the sites that alone name some classes."""
+    others = tuple(site for site in sites if site not in having)
+    never = owners.get(others, [])
+    # Of two halves that differ, one is told.
+    if not others or len(having) > len(others) or (len(having) == len(others) and never and having > others):
+        return
+    alone = f"{_some(having)} alone name{'s' * (len(having) == 1)} {_some(only)}"
+    if never:
+        yield f"{alone} and never {_some(never)}: is it coded otherwise?"
+    elif len(having) == 1 and len(others) > 1:
+        yield f"{alone}: is it a typing error, or coded otherwise?"
+
+
+def range_differences(columns: Sequence[str], extremes: Mapping[str, tuple[Floats, Floats]]) -> list[str]:
+    """Return a sentence for each site and column whose numbers lie apart from those of all others.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The features.
+    extremes : mapping of site name to (ndarray, ndarray), each of shape (features,)
+        Smallest and largest cell of each feature at each of at least two sites, which these have disclosed; infinite
+        without cells.
+
+    Examples
+    --------
+    >>> low, high = np.array([[3.0], [4.0], [120.0]]), np.array([[8.0], [9.0], [320.0]])
+    >>> range_differences(["glucose"], dict(zip("abc", zip(low, high))))
+    ["all numbers of c in column 'glucose' are above those of all other sites: are they in another unit?"]
+    """
+    names = sorted(extremes)
+    low, high = (np.stack([extremes[name][end] for name in names]) for end in (0, 1))
+    # A column that is always the same, such as a yes/no of patients who are all alike, has no unit.
+    varies = low < high
+    low, high = np.where(varies, low, np.inf), np.where(varies, high, -np.inf)
+    found = []
+    for place, name in enumerate(names):
+        others = np.arange(len(names)) != place
+        above, below = low[place] > high[others].max(axis=0), high[place] < low[others].min(axis=0)
+        # Of two sites, one is told.
+        known = varies[place] & (varies[others].sum(axis=0) > (place == 0))
+        found += [
+            f"all numbers of {name} in column '{columns[column]}' are {where} those of all other sites: are they in "
+            "another unit?"
+            for where, apart in (("above", above), ("below", below))
+            for column in np.flatnonzero(apart & known).tolist()
+        ]
+    return found
+
+
+def _some(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")

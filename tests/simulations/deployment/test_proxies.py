@@ -1,0 +1,146 @@
+"""Web proxies of the machine: programs that speak to this machine only know of none, and a SuperNode of one."""
+
+import contextlib
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from flower_pansvm.errors import SettingError
+from simulations.deployment import supernode, trial
+from simulations.deployment.connection import check_server, proxy_variables
+from simulations.deployment.supernode import flower_environment
+from simulations.engines import flower_engine
+from simulations.engines.processes import without_proxies
+from tests.simulations.deployment.conftest import Study
+
+ADDRESS = "coordinator.example.org:443"
+PROXIES = {
+    "all by socks": {"ALL_PROXY": "socks5://127.0.0.1:1080"},
+    "all by socks, small letters": {"all_proxy": "socks5h://127.0.0.1:1080"},
+    "plain by socks": {"HTTP_PROXY": "socks5://127.0.0.1:1080"},
+    "secure by socks": {"https_proxy": "socks5://127.0.0.1:1080"},
+    "no url": {"ALL_PROXY": "proxy.hospital.example:port"},
+    "no port": {"HTTPS_PROXY": "http://:3128"},
+    "kind that nobody knows": {"ALL_PROXY": "carrier-pigeon://x"},
+    "exception that is no name": {"HTTP_PROXY": "http://127.0.0.1:9", "NO_PROXY": "[::1"},
+    "of gRPC": {"GRPC_PROXY": "http://127.0.0.1:9"},
+    "blank": {"ALL_PROXY": " "},
+    "all of them": dict.fromkeys(
+        ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY"), "socks5://127.0.0.1:9"
+    ),
+}
+"""What stops a client of Flower's before it has said a word, or sends what is for this machine elsewhere."""
+
+
+@pytest.fixture(params=PROXIES)
+def proxies(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> dict[str, str]:
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    for name, value in PROXIES[request.param].items():
+        monkeypatch.setenv(name, value)
+    return PROXIES[request.param]
+
+
+def client_works(environment: dict[str, str], monkeypatch: pytest.MonkeyPatch) -> bool:
+    """Return whether a client of Flower's kind can be made in a process with this environment, and asks no proxy."""
+    with monkeypatch.context() as patch:
+        for name in list(os.environ):
+            patch.delenv(name)
+        for name, value in environment.items():
+            patch.setenv(name, value)
+        with httpx.Client() as client:
+            return not any(client._mounts.values())
+
+
+@pytest.mark.usefixtures("proxies")
+def test_a_process_for_this_machine_knows_no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert client_works(without_proxies(os.environ), monkeypatch)
+
+
+@pytest.mark.usefixtures("proxies")
+def test_all_of_flowers_programs_are_started_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The engine, and what a coordinator and a demo start."""
+    environments = [flower_engine._environment(tmp_path, 1), flower_environment(tmp_path)]
+
+    @contextlib.contextmanager
+    def started(_: list[str], __: Path, environment: dict[str, str], ___: Path) -> Iterator[None]:
+        environments.append(environment)
+        yield
+
+    monkeypatch.setattr(trial, "started_process", started)
+    with contextlib.suppress(AttributeError), trial.started_command("hospital", tmp_path, "north"):
+        pass
+    assert len(environments) == 3
+    assert all(client_works(environment, monkeypatch) for environment in environments)
+
+
+def test_a_supernode_of_a_coordinator_on_this_machine_knows_none(
+    proxies: dict[str, str], joined: Study, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started: list[dict[str, str]] = []
+
+    @contextlib.contextmanager
+    def start(_: list[str], __: Path, environment: dict[str, str]) -> Iterator[None]:
+        started.append(environment)
+        raise KeyboardInterrupt
+        yield
+
+    monkeypatch.setattr(supernode, "started_process", start)
+    with pytest.raises(KeyboardInterrupt):
+        supernode.run_supernode(joined.hospitals["north"], joined.coordinator.invitation(), print)
+    assert client_works(started[0], monkeypatch)
+
+
+@pytest.mark.parametrize(
+    ("variables", "expected"),
+    [
+        ({}, {}),
+        (
+            {"HTTPS_PROXY": "http://p:3128"},
+            {"HTTPS_PROXY": "http://p:3128", "NO_PROXY": "localhost,127.0.0.1"},
+        ),
+        ({"ALL_PROXY": "p:3128"}, {"HTTPS_PROXY": "http://p:3128", "NO_PROXY": "localhost,127.0.0.1"}),
+        (
+            {"HTTPS_PROXY": "http://p:3128", "HTTP_PROXY": "socks5://s:1"},
+            {"HTTPS_PROXY": "http://p:3128", "NO_PROXY": "localhost,127.0.0.1"},
+        ),
+        ({"HTTP_PROXY": "socks5://s:1"}, {}),
+        ({"HTTPS_PROXY": "http://p:3128", "NO_PROXY": "example.org"}, {}),
+        ({"ALL_PROXY": "socks5://s:1", "NO_PROXY": "coordinator.example.org"}, {}),
+        ({"ALL_PROXY": "socks5://s:1", "NO_PROXY": "*"}, {}),
+    ],
+)
+def test_a_supernode_goes_the_way_that_was_checked(
+    variables: dict[str, str], expected: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in list(os.environ):
+        if name.lower().endswith("_proxy"):
+            monkeypatch.delenv(name)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert proxy_variables(ADDRESS) == expected
+
+
+@pytest.mark.parametrize("name", ["HTTPS_PROXY", "https_proxy", "ALL_PROXY", "all_proxy"])
+def test_the_variable_that_names_the_proxy_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for one in list(os.environ):
+        if one.lower().endswith("_proxy"):
+            monkeypatch.delenv(one)
+    monkeypatch.setenv(name, "socks5://user:secret@127.0.0.1:1080")
+    with pytest.raises(SettingError, match=rf"^{name} names no web proxy") as caught:
+        check_server(ADDRESS, "")
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.slow
+@pytest.mark.usefixtures("proxies")
+@pytest.mark.parametrize("proxies", ["all of them"], indirect=True)
+def test_the_engine_runs_where_a_proxy_is_named(tmp_path: Path) -> None:
+    flower_engine.run_on_flower(
+        {"data": "wine", "sites": 3, "landmarks": "10", "tol": "0.1", "out": str(tmp_path / "out")}, 3, print
+    )
+    assert (tmp_path / "out" / "result.json").exists()
