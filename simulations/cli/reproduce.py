@@ -13,7 +13,7 @@ from simulations.cli.app import cli
 from simulations.cli.output import check_can_be_folder
 
 if TYPE_CHECKING:
-    from simulations.papers.run import Result, Run
+    from simulations.papers.reproduction import Result, Run
 
 TOLD = ("strategy", "data", "seed", "blocks", "fold")
 """What is told of a run when it has ended."""
@@ -36,15 +36,12 @@ def reproduce(
 ) -> None:
     """Do the runs that are missing, and write what all of them say."""
     from simulations.papers import writing  # noqa: PLC0415
-    from simulations.papers.reproduction import all_reproductions  # noqa: PLC0415
-    from simulations.papers.running import do_runs  # noqa: PLC0415
+    from simulations.papers.running import REPRODUCTIONS, do_runs  # noqa: PLC0415
 
     console = Console(highlight=False, markup=False)
-    known = all_reproductions()
     if list_:
         table = Table("name", "what", "minutes", "with --quick", box=None, padding=(0, 2, 0, 0))
-        for name in known:
-            one = known[name]
+        for name, one in REPRODUCTIONS.items():
             table.add_row(name, one.title, f"{one.minutes:g}", f"{one.quick_minutes:g}")
         console.print(table)
         return
@@ -54,8 +51,7 @@ def reproduce(
             "'pansvm reproduce --list' lists the tables and figures."
         )
     check_can_be_folder(out)
-    for name, kind in [(name, known[name]) for name in names]:
-        what = kind()
+    for name, what in [(name, REPRODUCTIONS[name]) for name in names]:
         count = repeats or (what.quick_repeats if quick else what.repeats)
         runs = list(dict.fromkeys(run for cell in what.plan(count).values() for run in cell))
         about = what.quick_minutes if quick else what.minutes

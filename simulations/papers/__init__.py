@@ -1,1 +1,1 @@
-"""Published tables and figures run again, ours beside theirs: one file each, entered by name."""
+"""Published tables and figures run again, ours beside theirs: one file a chapter or paper, tables as data."""

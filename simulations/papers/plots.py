@@ -1,4 +1,4 @@
-"""The two plots that figures of papers need: bars with deviations, and a line for each data set."""
+"""The plots that figures of papers need: bars with deviations, and a line for each data set."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -40,7 +40,7 @@ def bars(axes: Axes, cells: Sequence[Cell], ylabel: str) -> None:
 
 
 def bar_figure(
-    cells: Sequence[Cell], ylabel: str, title: str, size: tuple[float, float] = (7, 4.2), **axis: Any
+    title: str, cells: Sequence[Cell], ylabel: str, size: tuple[float, float] = (7, 4.2), **axis: Any
 ) -> Figure:
     """Return bars in a single panel; ``axis`` are matplotlib's properties of it."""
     figure = Figure(figsize=size, layout="constrained")
@@ -56,11 +56,13 @@ def legend(figure: Figure) -> None:
     figure.legend(*figure.axes[0].get_legend_handles_labels(), loc="outside right upper", frameon=False)
 
 
-def curves(cells: Sequence[Cell], xlabel: str, ylabel: str, panels: int = 1) -> Figure:
+def curves(title: str, cells: Sequence[Cell], xlabel: str, ylabel: str, panels: int = 1) -> Figure:  # noqa: ARG001
     """Return a line for each row over columns whose names begin with a number; of a few lines, bands are deviations.
 
     Parameters
     ----------
+    title : str
+        Not drawn: panels have their own.
     cells : sequence of Cell
         The numbers.
     xlabel, ylabel : str
@@ -74,19 +76,19 @@ def curves(cells: Sequence[Cell], xlabel: str, ylabel: str, panels: int = 1) -> 
     grid = np.atleast_1d(
         figure.subplots(1 if panels == 1 else 2, 1 if panels == 1 else (panels + 1) // 2)
     ).ravel()
-    for axes, title in zip(grid, titles, strict=False):
-        rows = [row for row, name in names.items() if name == title]
+    for axes, panel in zip(grid, titles, strict=False):
+        rows = [row for row, name in names.items() if name == panel]
         for row in rows:
             own = [cell for cell in cells if cell.row == row and cell.ours is not None]
             x = [float(cell.column.split()[0]) for cell in own]
             y = np.array([cell.ours for cell in own], dtype=float)
             deviation = np.array([cell.deviation for cell in own], dtype=float)
-            (line,) = axes.plot(x, y, marker="o", markersize=3, label=row.removeprefix(f"{title}, "))
+            (line,) = axes.plot(x, y, marker="o", markersize=3, label=row.removeprefix(f"{panel}, "))
             if len(rows) <= MOST_BANDS:
                 axes.fill_between(
                     x, y - deviation, y + deviation, color=line.get_color(), alpha=0.15, linewidth=0
                 )
-        axes.set(title=title, xlabel=xlabel, ylabel=ylabel)
+        axes.set(title=panel, xlabel=xlabel, ylabel=ylabel)
         axes.grid(alpha=0.3)
         axes.spines[["top", "right"]].set_visible(False)
     for axes in grid[len(titles) :]:

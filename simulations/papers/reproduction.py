@@ -1,22 +1,134 @@
 """What a table or a figure of a paper is here: runs, the paper's numbers, and what was put in their place."""
 
-from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.figure import Figure
 
-from flower_pansvm.folder import import_modules
-from flower_pansvm.registry import Registry
-from simulations.papers.run import Result, Run
+from flower_pansvm.terms import Scalar
+from strategies.registry import all_strategies
+from strategies.settings import Settings, setting_fields, settings_from
+
+Result = Mapping[str, Any]
+"""What a run has found, ready for JSON: entries of ``result.json``, or ``error`` alone if it failed."""
 
 Place = tuple[str, str]
 """Row and column of a cell."""
 
-Plan = Mapping[Place, Sequence[Run]]
-"""The runs behind each cell; a run may be behind several."""
+NO_STRATEGY = {
+    "central": "pan-svm",
+    "folds": "pan-svm",
+    "public": "pan-svm",
+    "owner": "ssvd",
+    "mixture": "mixture",
+    "libsvm": "",
+    "mangasarian": "",
+}
+"""What a run may do that is no training of a strategy: the word before the colon of its ``strategy``, and the strategy
+whose settings it has. ``libsvm:`` has those of the selection that it names, ``mangasarian:`` has none."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """The settings of a run.
+
+    Parameters
+    ----------
+    items : tuple of (str, scalar)
+        Run config, sorted by name. ``data`` is the name of a shipped data set, of one in the folder of data sets or of
+        a prepared one; ``strategy`` may begin with a word of `NO_STRATEGY`.
+    """
+
+    items: tuple[tuple[str, Scalar], ...]
+
+    @property
+    def config(self) -> dict[str, Scalar]:
+        """The run config."""
+        return dict(self.items)
+
+    @property
+    def strategy(self) -> str:
+        """The strategy, or what stands for one."""
+        return str(self.config["strategy"])
+
+    def settings(self, data: str) -> Settings:
+        """Return the settings, with what the setting ``data`` is on this machine.
+
+        Raises
+        ------
+        SettingError
+            If a value cannot work.
+        """
+        return settings_from({**self.config, "strategy": _settings_of(self.strategy), "data": data})
+
+    @property
+    def command(self) -> str:
+        """The command that makes a federated run again; empty for what runs in one place."""
+        if ":" in self.strategy:
+            return ""
+        options = {"data", "sites", "split", "seed", "strategy"}
+        own = [f"--{key} {value}" for key, value in self.items if key in options]
+        more = [f"--set {key}={value}" for key, value in self.items if key not in options]
+        return " ".join(["pansvm run", *own, *more])
+
+
+def _settings_of(strategy: str) -> str:
+    """Return the strategy whose settings a run has."""
+    word, _, name = strategy.partition(":")
+    return NO_STRATEGY.get(word, strategy) or name
+
+
+def make_run(strategy: str, data: str, **values: Scalar) -> Run:
+    """Return a run by the names that settings have in Python; what the strategy does not have is left out."""
+    config = {name.replace("_", "-"): value for name, value in values.items()}
+    if not strategy.startswith("mangasarian:"):
+        own = setting_fields(all_strategies()[_settings_of(strategy)].settings_class)
+        config = {key: value for key, value in config.items() if key in own}
+    return Run(tuple(sorted({"strategy": strategy, "data": data, **config}.items())))
+
+
+@dataclass(frozen=True)
+class Setup:
+    """A run but for its seed.
+
+    Parameters
+    ----------
+    strategy, data : str
+        As in `Run`.
+    values : mapping of str to scalar
+        Settings by their names in Python; what the strategy does not have is left out.
+    repeated : str or None
+        The setting by which repeats differ; None for what is the same in all.
+    """
+
+    strategy: str
+    data: str
+    values: Mapping[str, Scalar]
+    repeated: str | None = "seed"
+
+    def run(self, number: int) -> Run:
+        """Return the run of a repeat, counted from 0."""
+        own = {} if self.repeated is None else {self.repeated: number}
+        return make_run(self.strategy, self.data, **{**self.values, **own})
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A data set that has to be made from files of the folder.
+
+    Parameters
+    ----------
+    files : tuple of str
+        Names of the data sets that it is made from.
+    make : callable
+        Makes the table, label column included, from theirs.
+    """
+
+    files: tuple[str, ...]
+    make: Callable[..., pd.DataFrame]
 
 
 @dataclass(frozen=True)
@@ -48,76 +160,117 @@ class Cell:
         return None if self.ours is None or self.paper is None else self.ours - self.paper
 
 
-class Reproduction(ABC):
-    """Base of the tables and figures. A subclass, one a file, enters itself in `REPRODUCTIONS`.
+Measure = Callable[[Place, Sequence[Result]], Sequence[float]]
+"""Gives the numbers of a cell from what its runs have found, one for each run that has such a number."""
 
-    Attributes
+Plot = Callable[[str, Sequence[Cell]], Figure]
+"""Draws a figure from its title and its cells."""
+
+
+def per_run(read: Callable[[Result], float | None]) -> Measure:
+    """Return a measure that reads one number from each run."""
+    return per_cell(lambda _, result: read(result))
+
+
+def per_cell(read: Callable[[Place, Result], float | None]) -> Measure:
+    """Return a measure that reads from each run the number of a cell's row and column."""
+    return lambda place, results: [
+        float(value) for result in results if (value := read(place, result)) is not None
+    ]
+
+
+def _accuracy(result: Result) -> float | None:
+    found = result.get("cv_accuracy", result["accuracy"])
+    return None if found is None else 100.0 * float(found)
+
+
+ACCURACY = per_run(_accuracy)
+"""Accuracy in percent: over the folds if the run has cross-validated, else on the rows left out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reproduction:
+    """A table or a figure.
+
+    Parameters
     ----------
     title : str
         What it shows.
+    setups : mapping of (str, str) to sequence of Setup
+        What is run for each cell, by row and column.
+    minutes, quick_minutes : float
+        How long a full run and a quick one take on two cores.
+    measure : callable
+        See `Measure`.
     unit : str
         Of all numbers.
     digits : int
         Digits after the point.
     repeats, quick_repeats : int
         Seeds of a full run, and of a quick one.
-    minutes, quick_minutes : float
-        How long these take on two cores.
     timed : bool
         Whether seconds are measured, so that runs go one by one.
     paper : mapping of (str, str) to float
         The paper's numbers by row and column; empty for a figure whose numbers are lost.
+    summed : tuple of str
+        Columns whose sum is in a last row.
     said : tuple of str
         What the paper says of a figure whose numbers are lost.
     substituted : tuple of str
         What is other here than in the paper, and why.
     errors : tuple of str
         Errors of the paper that bear on these numbers.
+    plot : callable or None
+        See `Plot`; a table has none.
     """
 
-    title: ClassVar[str]
-    unit: ClassVar[str] = "%"
-    digits: ClassVar[int] = 2
-    repeats: ClassVar[int] = 5
-    quick_repeats: ClassVar[int] = 1
-    minutes: ClassVar[float]
-    quick_minutes: ClassVar[float]
-    timed: ClassVar[bool] = False
-    paper: ClassVar[Mapping[Place, float]] = {}
-    said: ClassVar[tuple[str, ...]] = ()
-    substituted: ClassVar[tuple[str, ...]] = ()
-    errors: ClassVar[tuple[str, ...]] = ()
+    title: str
+    setups: Mapping[Place, Sequence[Setup]]
+    minutes: float
+    quick_minutes: float
+    measure: Measure = ACCURACY
+    unit: str = "%"
+    digits: int = 2
+    repeats: int = 5
+    quick_repeats: int = 1
+    timed: bool = False
+    paper: Mapping[Place, float] = field(default_factory=dict)
+    summed: tuple[str, ...] = ()
+    said: tuple[str, ...] = ()
+    substituted: tuple[str, ...] = ()
+    errors: tuple[str, ...] = ()
+    plot: Plot | None = None
 
-    @abstractmethod
-    def plan(self, repeats: int) -> Plan:
-        """Return the runs behind each cell; a cell without any has only the paper's number, or is a sum of others."""
-
-    def measure(self, place: Place, result: Result) -> float | None:  # noqa: ARG002
-        """Return the number of a cell in one run; None if the run has no such number.
-
-        Here it is the accuracy in percent: over the folds if the run has cross-validated, else on the rows left out.
-        """
-        found = result.get("cv_accuracy", result["accuracy"])
-        return None if found is None else 100.0 * float(found)
+    def plan(self, repeats: int) -> dict[Place, list[Run]]:
+        """Return the runs behind each cell; a run may be behind several."""
+        return {
+            place: list(dict.fromkeys(setup.run(number) for setup in setups for number in range(repeats)))
+            for place, setups in self.setups.items()
+        }
 
     def cells(self, repeats: int, results: Mapping[Run, Result]) -> list[Cell]:
-        """Return all cells, with ours as far as there are results, in the order of the plan."""
+        """Return all cells, with ours as far as there are results: those that are run, sums, and what is only cited."""
         found = []
         for place, runs in self.plan(repeats).items():
             done = [results[run] for run in runs if run in results and "error" not in results[run]]
-            values = [value for result in done if (value := self.measure(place, result)) is not None]
-            found.append(self.cell(place, values))
-        return found
+            found.append(self.cell(place, self.measure(place, done)))
+        found += [self._sum(column, found) for column in self.summed]
+        there = {(cell.row, cell.column) for cell in found}
+        return found + [self.cell(place, []) for place in self.paper if place not in there]
 
     def cell(self, place: Place, values: Sequence[float]) -> Cell:
         """Return the mean of several runs' numbers as a cell."""
-        mean = float(np.mean(values)) if values else None
-        deviation = float(np.std(values)) if values else None
+        mean, deviation = (float(np.mean(values)), float(np.std(values))) if values else (None, None)
         return Cell(*place, mean, deviation, len(values), self.paper.get(place))
 
-    def plot(self, cells: Sequence[Cell]) -> Figure | None:  # noqa: ARG002
-        """Return a plot for a figure; a table has none."""
-        return None
+    def _sum(self, column: str, cells: Sequence[Cell]) -> Cell:
+        """Return the sum of a column, which is only there if all of its cells are."""
+        own = [cell for cell in cells if cell.column == column]
+        known = [cell.ours for cell in own if cell.ours is not None]
+        ours = float(np.sum(known)) if len(known) == len(own) else None
+        return Cell(
+            "SUM", column, ours, None, min(cell.runs for cell in own), self.paper.get(("SUM", column))
+        )
 
 
 def by_place(columns: Sequence[str], rows: Mapping[str, Sequence[float]]) -> dict[Place, float]:
@@ -127,19 +280,3 @@ def by_place(columns: Sequence[str], rows: Mapping[str, Sequence[float]]) -> dic
         for row, numbers in rows.items()
         for column, number in zip(columns, numbers, strict=True)
     }
-
-
-REPRODUCTIONS: Registry[type[Reproduction]] = Registry("table or figure")
-"""What has entered itself so far; its ``register`` is the decorator for a class."""
-
-PAPERS = tuple(
-    f"simulations.papers.{name}" for name in ("lu2016", "li2014", "lin2011", "mangasarian2008", "luo2009")
-)
-"""Packages of one paper each."""
-
-
-def all_reproductions() -> Registry[type[Reproduction]]:
-    """Return the tables and figures of all papers."""
-    for paper in PAPERS:
-        import_modules(paper)
-    return REPRODUCTIONS

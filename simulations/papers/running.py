@@ -1,22 +1,214 @@
 """Does the runs of a table on all cores, and keeps each at once, so that a stopped reproduction goes on."""
 
 import json
+import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+import pandas as pd
+from sklearn.model_selection import StratifiedKFold
+
+from clients.table.file import read_frame, suffix_of
 from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.registry import Registry
+from simulations.baselines.registry import all_baselines
 from simulations.comparison.workers import DIED, run_each
-from simulations.papers.data import check
-from simulations.papers.reproduction import all_reproductions
-from simulations.papers.run import Result, Run, execute
+from simulations.data.datasets import SHIPPED, locate
+from simulations.data.pooling import pooled
+from simulations.engines.running import train_in_process
+from simulations.papers import (
+    central_selection,
+    li2014,
+    lin2011,
+    lu2016_chapter_3,
+    lu2016_chapter_4,
+    lu2016_chapters_5_6,
+    lu2016_sets,
+    lu2016_stability,
+    luo2009,
+    luo2009_experiments,
+    mangasarian2008,
+)
+from simulations.papers.reproduction import Prepared, Reproduction, Result, Run
+from strategies.elimination import SelectionSettings
 from strategies.locking import COMMAND, locked
+from strategies.mixture import MixtureSettings
+from strategies.pan_svm_settings import PanSvmSettings
+from strategies.results import describe
+from strategies.settings import Settings
+
+REPRODUCTIONS: Registry[Reproduction] = Registry("table or figure")
+"""Of all papers, by name."""
+REPRODUCTIONS.update(lu2016_chapter_3.TABLES | lu2016_stability.TABLES | lu2016_chapter_4.TABLES)
+REPRODUCTIONS.update(lu2016_chapters_5_6.TABLES | li2014.TABLES | lin2011.TABLES | luo2009.TABLES)
+REPRODUCTIONS.update(mangasarian2008.TABLES)
+
+PREPARED: dict[str, Prepared] = {
+    **lu2016_sets.PREPARED,
+    **li2014.PREPARED,
+    **lin2011.PREPARED,
+    **luo2009.PREPARED,
+    **mangasarian2008.PREPARED,
+}
+"""Data sets that are made from files of the folder, by the name that runs use."""
 
 RUNS_FILE = "runs.jsonl"
 """A line a run: its settings and what it has found."""
 
+KEPT = (
+    *("auc", "guarantee", "accuracy", "balanced_accuracy", "landmarks", "rank", "round_trips", "cut_rounds"),
+    *("consensus_rounds", "bytes_up", "bytes_down", "rows_train", "rows_test", "converged", "seconds"),
+    *("accuracy_by_count", "selected", "steps_by_accuracy", "steps_tied"),
+)
+"""What is kept of a ``result.json``, if it is there."""
+
 Show = Callable[[Run, Result, int], None]
 """Receives each run that has ended, what it has found, and how many are left."""
+
+
+def check(data: str, data_dir: Path) -> None:
+    """Check that the files of a data set are there.
+
+    Raises
+    ------
+    SettingError
+        If one is not; it says which, and where it is described.
+    """
+    for name in PREPARED[data].files if data in PREPARED else (data,):
+        locate(name, data_dir)
+
+
+def source(data: str, data_dir: Path, folder: Path) -> str:
+    """Return the setting ``data`` of a data set: its name if scikit-learn ships it, else a file.
+
+    Parameters
+    ----------
+    data : str
+        Name of the data set.
+    data_dir, folder : Path
+        Folder of data sets, and where prepared ones are kept.
+    """
+    if data in SHIPPED:
+        return data
+    if data not in PREPARED:
+        return str(locate(data, data_dir).absolute())  # type: ignore[union-attr]
+    file = folder / "data" / f"{data}.csv.gz"
+    if not file.exists():
+        one = PREPARED[data]
+        table = one.make(*(_read(locate(name, data_dir)) for name in one.files))  # type: ignore[arg-type]
+        file.parent.mkdir(parents=True, exist_ok=True)
+        # Two processes may prepare the same set.
+        half = file.with_name(f"{data}-{np.random.default_rng().integers(2**32)}.csv.gz")
+        table.to_csv(half, index=False)
+        half.replace(file)
+    return str(file.absolute())
+
+
+def _read(path: Path) -> pd.DataFrame:
+    """Return the table of a file, numbers as numbers."""
+    return pd.read_csv(path) if suffix_of(path.name) == ".csv" else read_frame(path)
+
+
+def execute(run: Run, data_dir: Path, folder: Path) -> Result:
+    """Do a run in this process.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    data_dir : Path
+        Folder of data sets.
+    folder : Path
+        Where data sets that had to be prepared are kept.
+    """
+    file, started = source(str(run.config["data"]), data_dir, folder), time.perf_counter()
+    word, colon, name = run.strategy.partition(":")
+    if word == "mangasarian":
+        found = mangasarian2008.WAYS[name](file, int(run.config["blocks"]), int(run.config["fold"]))
+    elif colon:
+        found = IN_ONE_PLACE[word](name, run.settings(file))
+    else:
+        found = federated(run.settings(file))
+    return {**found, "wall": time.perf_counter() - started}
+
+
+def federated(settings: Settings) -> dict[str, Any]:
+    """Return what is kept of a federated run."""
+    described = describe(train_in_process(settings), settings)
+    found = {key: described[key] for key in KEPT if key in described}
+    if described.get("chosen"):
+        # With one point in the grid, this is cross-validation of that point.
+        found["cv_accuracy"] = described["chosen"]["grid"][0]["accuracy"]
+    if "selected" in found:
+        found["selected"] = len(found["selected"])
+    return found
+
+
+def central(name: str, settings: Settings) -> dict[str, Any]:
+    """Return how good a classifier is that is trained on all rows in one place."""
+    assert isinstance(settings, PanSvmSettings)
+    rows = pooled(settings)
+    figures = all_baselines()[f"central:{name}"](settings, rows.train, rows.test)
+    evaluation = figures.evaluation
+    return {"accuracy": evaluation.accuracy, "auc": evaluation.auc, "converged": figures.converged}
+
+
+def over_folds(baseline: str, settings: Settings) -> dict[str, Any]:
+    """Return the mean accuracy of a central classifier over five folds of all training rows."""
+    assert isinstance(settings, PanSvmSettings)
+    rows = pooled(settings).train
+    folds = StratifiedKFold(settings.cv_folds, shuffle=True, random_state=settings.seed)
+    accuracies = []
+    for _, inside in folds.split(rows.X, rows.classes):
+        out = np.isin(np.arange(len(rows.X)), inside)
+        found = all_baselines()[baseline](settings, rows.of(~out), rows.of(out)).evaluation
+        accuracies.append(found.accuracy)
+    return {"accuracy": float(np.mean([accuracy for accuracy in accuracies if accuracy is not None]))}
+
+
+def on_few_rows(count: str, settings: Settings) -> dict[str, Any]:
+    """Return the AUC of a central SVM of so many training rows of all classes, as if only they were public."""
+    assert isinstance(settings, PanSvmSettings)
+    rows, few = pooled(settings), int(count)
+    shuffled = np.random.default_rng(settings.seed).permutation(len(rows.train.X))
+    order = np.lexsort((shuffled, rows.train.classes))
+    chosen = np.zeros(len(order), dtype=np.bool_)
+    chosen[order[((np.arange(few) + 0.5) * len(order) / few).astype(np.int64)]] = True
+    return {"auc": all_baselines()["central:svc"](settings, rows.train.of(chosen), rows.test).evaluation.auc}
+
+
+def libsvm_selection(strategy: str, settings: Settings) -> dict[str, Any]:  # noqa: ARG001
+    """Return the curve of a selection of features whose classifier is LIBSVM on all rows in one place."""
+    assert isinstance(settings, SelectionSettings)
+    selection = central_selection.select(settings)
+    points = [asdict(point) for point in selection.points]
+    return {"accuracy_by_count": points, "selected": len(selection.selected), **selection.ties()}
+
+
+def one_owner(experiment: str, settings: Settings) -> dict[str, Any]:
+    """Return what an owner finds who distorts and publishes a table."""
+    return lin2011.one_owner(experiment, settings.data, settings.seed)
+
+
+def weak_mixtures(experiment: str, settings: Settings) -> dict[str, Any]:
+    """Return what an experiment with weak mixture models finds."""
+    assert isinstance(settings, MixtureSettings)
+    return dict(luo2009_experiments.EXPERIMENTS[experiment](settings))
+
+
+IN_ONE_PLACE: Mapping[str, Callable[[str, Settings], dict[str, Any]]] = {
+    "central": central,
+    "folds": over_folds,
+    "public": on_few_rows,
+    "libsvm": libsvm_selection,
+    "owner": one_owner,
+    "mixture": weak_mixtures,
+}
+"""What does a run that is no training of a strategy, by the word before the colon."""
 
 
 def read_runs(folder: Path) -> dict[Run, Result]:
@@ -78,7 +270,7 @@ def _do_missing(
 ) -> Mapping[Run, Result]:
     done = {run: result for run, result in read_runs(folder).items() if "error" not in result}
     missing = [run for run in wanted if run not in done]
-    do = Execute(data_dir, folder)
+    do = partial(attempt, data_dir, folder)
     each = map(do, missing) if processes == 1 else run_each(missing, processes, do, _died)
     with (folder / RUNS_FILE).open("a", encoding="utf-8") as file:
         for left, (run, result) in zip(range(len(missing) - 1, -1, -1), each, strict=True):
@@ -89,27 +281,12 @@ def _do_missing(
     return {run: done[run] for run in wanted}
 
 
-@dataclass(frozen=True)
-class Execute:
-    """Does a run; what it may fail for, as a class without a row to train on, is its result.
-
-    Parameters
-    ----------
-    data_dir, folder : Path
-        As of `do_runs`.
-    """
-
-    data_dir: Path
-    folder: Path
-
-    def __call__(self, run: Run) -> tuple[Run, Result]:
-        """Return the run and what it has found."""
-        # Data sets that have to be made enter themselves beside the tables.
-        all_reproductions()
-        try:
-            return run, execute(run, self.data_dir, self.folder)
-        except (PanSVMError, ValueError) as error:
-            return run, {"error": str(error)}
+def attempt(data_dir: Path, folder: Path, run: Run) -> tuple[Run, Result]:
+    """Return a run and what it has found, or for what it failed, as for a class without a row to train on."""
+    try:
+        return run, execute(run, data_dir, folder)
+    except (PanSVMError, ValueError) as error:
+        return run, {"error": str(error)}
 
 
 def _died(run: Run) -> tuple[Run, Result]:

@@ -85,8 +85,8 @@ def write(
         "Ours ± deviation over seeds (the paper's; the difference).\n",
         markdown(*grid_of(cells, what.digits)),
     ]
-    figure = what.plot(cells)
-    if figure is not None:
+    if what.plot is not None:
+        figure = what.plot(what.title, cells)
         for suffix in ("png", "svg"):
             files.append(folder / f"{name}.{suffix}")
             figure.savefig(files[-1], dpi=130)

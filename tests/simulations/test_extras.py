@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 
 from simulations.cli.app import cli
-from simulations.papers.reproduction import all_reproductions
+from simulations.papers.running import REPRODUCTIONS
 from tests.simulations.test_readme import pansvm_commands
 from tests.simulations.with_extras import ROOT, hidden_packages, run_with_extras
 
@@ -76,7 +76,7 @@ def cheap_comparison(words: Words) -> list[str]:
 def cheap_reproduction(words: Words) -> list[str]:
     if "--list" in words:
         return [*words]
-    assert set(without(words[1:], "--data-dir", "--out")) <= {*all_reproductions(), "--quick"}
+    assert set(without(words[1:], "--data-dir", "--out")) <= {*REPRODUCTIONS, "--quick"}
     return ["reproduce", "lin-table-3", "--quick", "--repeats", "1", "--data-dir", ".", "--out", "reproduced"]
 
 

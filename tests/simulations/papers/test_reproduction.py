@@ -3,16 +3,15 @@
 import csv
 import json
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import pytest
-from matplotlib.figure import Figure
 from sklearn.datasets import load_wine
 
-from simulations.papers.plots import bars, curves
-from simulations.papers.reproduction import REPRODUCTIONS, Cell, Plan, Reproduction
-from simulations.papers.run import Run, execute, make_run
-from simulations.papers.running import RUNS_FILE, do_runs, read_runs
+from simulations.papers.plots import bar_figure, curves
+from simulations.papers.reproduction import Cell, Reproduction, Run, Setup, make_run
+from simulations.papers.running import REPRODUCTIONS, RUNS_FILE, do_runs, execute, read_runs
 from simulations.papers.writing import text_of
 
 Pansvm = Callable[..., tuple[int, str, str]]
@@ -22,36 +21,34 @@ def ignore(*_: object) -> None:
     """Show nothing."""
 
 
-def wine(strategy: str, seed: int) -> Run:
-    return make_run(strategy, "wine", seed=seed, landmarks=20, min_cluster=1, test_fraction=0.3)
+WINE = {"landmarks": 20, "min_cluster": 1, "test_fraction": 0.3}
 
-
-class Invented(Reproduction):
-    """A table with two classifiers of wine; a third is cited only."""
-
-    title = "Table 0, an invented one"
-    minutes, quick_minutes = 1, 0.1
-    repeats, quick_repeats = 2, 1
+INVENTED = Reproduction(
+    title="Table 0, an invented one",
+    setups={
+        ("wine", "central"): [Setup("central:svc", "wine", WINE)],
+        ("wine", "tree"): [Setup("central:tree", "wine", WINE)],
+    },
+    minutes=1,
+    quick_minutes=0.1,
+    repeats=2,
     # One run at a time: a process takes seconds to start.
-    timed = True
-    paper = {("wine", "central"): 97.0, ("wine", "cited"): 50.0}  # noqa: RUF012
-    substituted = ("Everything.",)
-    errors = ("All of it.",)
+    timed=True,
+    paper={("wine", "central"): 97.0, ("wine", "cited"): 50.0},
+    substituted=("Everything.",),
+    errors=("All of it.",),
+    plot=partial(bar_figure, ylabel="accuracy, %"),
+)
+"""Two classifiers of wine; a third is cited only."""
 
-    def plan(self, repeats: int) -> Plan:
-        columns = {"central": "central:svc", "tree": "central:tree"}
-        runs = {column: [wine(name, seed) for seed in range(repeats)] for column, name in columns.items()}
-        return {("wine", column): own for column, own in (runs | {"cited": []}).items()}
 
-    def plot(self, cells: list[Cell]) -> Figure:  # type: ignore[override]
-        figure = Figure()
-        bars(figure.subplots(), cells, "accuracy, %")
-        return figure
+def wine(strategy: str, seed: int) -> Run:
+    return make_run(strategy, "wine", seed=seed, **WINE)
 
 
 @pytest.fixture
 def invented() -> Iterator[str]:
-    REPRODUCTIONS.register("invented-table")(Invented)
+    REPRODUCTIONS["invented-table"] = INVENTED
     yield "invented-table"
     del REPRODUCTIONS["invented-table"]
 
@@ -105,7 +102,7 @@ def test_two_processes_find_what_one_finds(tmp_path: Path) -> None:
     load_wine(as_frame=True).frame.rename(columns={"target": "label"}).to_csv(
         tmp_path / "colon.csv.gz", index=False
     )
-    # The last data set is made from a file, by what enters itself in each process.
+    # The last data set is made from a file, in each process.
     runs = [wine("central:svc", 0), wine("central:svc", 1), make_run("central:svc", "colon-log2", seed=0)]
     found = [
         {run: result["accuracy"] for run, result in do_runs(runs, tmp_path, folder, count, ignore).items()}
@@ -172,7 +169,7 @@ def test_a_cell_says_ours_deviation_the_papers_and_the_difference(cell: Cell | N
 
 def test_curves_go_by_the_numbers_of_the_columns() -> None:
     cells = [Cell("a", f"{x} %", y, 0.1, 2, None) for x, y in ((5, 1.0), (15, 2.0))]
-    (axes,) = curves([*cells, Cell("a", "25 %", None, None, 0, None)], "x", "y").axes
+    (axes,) = curves("", [*cells, Cell("a", "25 %", None, None, 0, None)], "x", "y").axes
     assert axes.lines[0].get_xydata().tolist() == [[5, 1], [15, 2]]  # type: ignore[union-attr]
 
 

@@ -1,1 +1,0 @@
-"""H. Li et al., Privacy Preserving RBF Kernel Support Vector Machine, BioMed Research International 2014."""

@@ -1,1 +1,0 @@
-"""Y. Lu, Privacy Preserving Data Mining for Horizontally Distributed Medical Data Analysis, Georgia State 2016."""

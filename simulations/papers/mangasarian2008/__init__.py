@@ -1,1 +1,0 @@
-"""Mangasarian & Wild (2008), Privacy-preserving random kernel classification of checkerboard partitioned data."""

@@ -1,0 +1,214 @@
+"""What the tables and figures of all papers declare fits together, without running them."""
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from simulations.data.datasets import SHIPPED, load_dataset
+from simulations.papers import lu2016_sets
+from simulations.papers.li2014 import COLUMNS, DIMENSIONS, RATES
+from simulations.papers.lin2011 import decision_list
+from simulations.papers.luo2009 import at_sites
+from simulations.papers.reproduction import NO_STRATEGY, Reproduction
+from simulations.papers.running import PREPARED, REPRODUCTIONS, check, source
+
+ROOT = Path(__file__).parents[3]
+TABLES = list(REPRODUCTIONS)
+SELECTIONS = [name for name in TABLES if name.startswith(("lu-table-5", "lu-table-6"))]
+SETS = [one for one in vars(lu2016_sets).values() if isinstance(one, lu2016_sets.ThesisSet)]
+
+
+def numbered(what: str, *numbers: object) -> set[str]:
+    return {f"{what}{number}" for number in numbers}
+
+
+def test_every_table_and_figure_is_there() -> None:
+    assert set(TABLES) == (
+        numbered("lu-table-3.", *range(2, 7))
+        | numbered("lu-table-5.", *range(2, 10))
+        | numbered("lu-table-6.", *range(2, 7))
+        | numbered("lu-figure-3.", 5, *range(7, 13))
+        | numbered("lu-figure-4.", *range(5, 10))
+        | numbered("li-figure-", *range(3, 10))
+        | numbered("lin-table-", *range(2, 7))
+        | numbered("luo-figure-", *range(4, 17))
+        | {"luo-table-2", "mangasarian-table-1"}
+    )
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_run_has_settings_that_work_and_a_full_one_goes_on_from_a_quick_one(name: str) -> None:
+    what = REPRODUCTIONS[name]
+    assert 1 <= what.quick_repeats <= what.repeats
+    assert 0 < what.quick_minutes <= what.minutes
+    runs = {run for cell in what.plan(what.quick_repeats).values() for run in cell}
+    assert runs
+    for run in runs:
+        word, colon, _ = run.strategy.partition(":")
+        assert not colon or word in NO_STRATEGY
+        assert (run.command == "") == bool(colon)
+        if word != "mangasarian":
+            assert run.settings("iris").sites in (3, 5, 10, 20)
+    assert runs <= {run for cell in what.plan(what.quick_repeats + 1).values() for run in cell}
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_every_number_of_the_paper_is_in_a_cell_and_what_is_lost_is_told(name: str) -> None:
+    what = REPRODUCTIONS[name]
+    cells = what.cells(1, {})
+    printed = {(cell.row, cell.column): cell.paper for cell in cells if cell.paper is not None}
+    assert printed == dict(what.paper)
+    assert all(cell.ours is None and cell.runs == 0 for cell in cells)
+    assert what.paper or what.said
+    if what.plot is not None:
+        drawn = [what.cell(place, [1.0, 3.0]) for place in what.setups]
+        assert isinstance(what.plot(what.title, drawn), Figure)
+
+
+def test_the_figures_of_the_pages_are_of_these_tables() -> None:
+    files = sorted((ROOT / "docs" / "reproduced").glob("*.csv"))
+    assert len(files) == 5
+    for file in files:
+        with file.open(newline="", encoding="utf-8") as stream:
+            for line in csv.DictReader(stream):
+                what, place = REPRODUCTIONS[line["name"]], (line["row"], line["column"])
+                assert place in what.setups
+                assert np.isfinite(float(line["ours"]))
+                assert line["paper"] == (f"{what.paper[place]:g}" if place in what.paper else "")
+
+
+# The numbers that the thesis prints
+
+
+@pytest.mark.parametrize("name", SELECTIONS)
+def test_the_papers_sums_and_counts_fit_together(name: str) -> None:
+    what = REPRODUCTIONS[name]
+    features = {one.name: one.features for one in lu2016_sets.SIX}
+    columns: dict[str, dict[str, float]] = {}
+    for (row, column), number in what.paper.items():
+        columns.setdefault(column, {})[row] = number
+    assert (name in ("lu-table-5.4", "lu-table-5.9", "lu-table-6.4", "lu-table-6.6")) == (not what.summed)
+    for column, numbers in columns.items():
+        total = numbers.pop("SUM", None)
+        if total is not None:
+            # Each is rounded to a hundredth.
+            assert total == pytest.approx(sum(numbers.values()), abs=0.04)
+        if "features" in column or what.unit == "features":
+            assert all(1 <= number <= features[row] for row, number in numbers.items())
+        elif what.unit == "%" and "gain" not in column:
+            assert all(50 <= number <= 100 for number in numbers.values())
+
+
+@pytest.mark.parametrize("name", ["lu-table-5.2", "lu-table-5.3"])
+def test_the_papers_gains_are_after_minus_before(name: str) -> None:
+    paper = REPRODUCTIONS[name].paper
+    for one in lu2016_sets.SIX:
+        for scheme in ("CV1", "CV2"):
+            after, before, gain = (
+                paper[one.name, f"{scheme} {what}"] for what in ("after", "before", "gain")
+            )
+            assert gain == pytest.approx(after - before, abs=0.021)
+
+
+def test_tables_of_the_same_selections_print_the_same_numbers() -> None:
+    """5.2 and 5.5 have the same gains, and so have 6.2, 6.3 and 6.5."""
+    paper = {name: REPRODUCTIONS[name].paper for name in SELECTIONS}
+    for one in lu2016_sets.SIX:
+        row = one.name
+        assert paper["lu-table-5.5"][row, "PPFSVW"] == paper["lu-table-5.2"][row, "CV2 gain"]
+        assert paper["lu-table-5.6"][row, "PPFSVW"] == paper["lu-table-5.2"][row, "CV1 gain"]
+        assert paper["lu-table-6.5"][row, "PPFSVW CV2"] == paper["lu-table-5.2"][row, "CV2 gain"]
+        assert paper["lu-table-6.5"][row, "PPFSIFW CV1"] == paper["lu-table-6.2"][row, "PAN CV1"]
+        assert paper["lu-table-6.3"][row, "CV2"] == paper["lu-table-6.2"][row, "PAN CV2"]
+        assert paper["lu-table-6.6"][row, "PPFSVW CV2"] == paper["lu-table-5.9"][row, "PPFSVW features"]
+        assert paper["lu-table-6.3"][row, "CV1 features"] == paper["lu-table-6.6"][row, "PPFSIFW CV1"]
+
+
+def test_the_small_public_sets_are_the_same_at_each_epsilon() -> None:
+    plan = REPRODUCTIONS["li-figure-3"].plan(1)
+    assert plan["50 public rows", "0.5"] == plan["50 public rows", "4"]
+    assert plan["private", "0.5"] != plan["private", "4"]
+
+
+# The data sets
+
+
+def data_of(what: Reproduction) -> set[str]:
+    return {setup.data for setups in what.setups.values() for setup in setups}
+
+
+def test_every_set_is_there(shared_data: Path) -> None:
+    for data in set().union(*map(data_of, REPRODUCTIONS.values())):
+        assert (
+            data in SHIPPED or data in PREPARED or (shared_data / f"{data}.csv.gz").exists() or "a9a" in data
+        )
+        check(data, shared_data)
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        # Genes take seconds to read.
+        pytest.param(one, marks=[pytest.mark.slow] * (one.features > 1000), id=one.name)
+        for one in SETS
+    ],
+)
+def test_every_set_has_its_rows_and_features(
+    one: lu2016_sets.ThesisSet, shared_data: Path, tmp_path: Path
+) -> None:
+    table = load_dataset(source(one.data, shared_data, tmp_path))
+    assert table.X.shape == (one.rows, one.features)
+
+
+def test_raw_intensities_become_logarithms_in_a_file_for_the_sites(tmp_path: Path) -> None:
+    cells = pd.DataFrame({"g1": [-50.0, 400.0], "g2": [50_000.0, 1600.0], "label": ["ALL", "AML"]})
+    cells.to_csv(tmp_path / "leukemia.csv.gz", index=False)
+    labels_of: Mapping[str, list[object]] = {"label3": ["ALL-B", "AML"], "label": [0, 0]}
+    pd.DataFrame(labels_of).to_csv(tmp_path / "leukemia_labels.csv.gz", index=False)
+    for name, labels in (("leukemia-log2", ["ALL", "AML"]), ("leukemia-3c", ["ALL-B", "AML"])):
+        prepared = pd.read_csv(source(name, tmp_path, tmp_path / "out"))
+        assert 2 ** prepared["g1"].to_numpy() == pytest.approx([100, 400])
+        assert 2 ** prepared["g2"].to_numpy() == pytest.approx([16_000, 1600])
+        assert prepared["label"].tolist() == labels
+
+
+@pytest.mark.slow
+def test_the_stand_in_for_the_census_has_the_papers_rows_and_columns(
+    shared_data: Path, tmp_path: Path
+) -> None:
+    whole = pd.read_csv(source("adult-14", shared_data, tmp_path))
+    assert whole.shape == (30_000, 14)
+    assert list(whole.columns) == [*COLUMNS, "label"]
+    cells = whole.drop(columns="label").to_numpy()
+    assert cells.min() == 0
+    assert cells.max() == 1
+    assert set(np.unique(whole["sex"])) == {0.0, 1.0}
+    assert set(np.unique(whole["age"])) == {0.0, 0.25, 0.5, 0.75, 1.0}
+    rich = whole["label"] == 1
+    assert rich.mean() == pytest.approx(0.24, abs=0.01)
+    # Married men earn more in this table, and nobody is both single and married.
+    assert (whole["single"] * whole["married"]).max() == 0
+    assert whole.loc[rich, "married"].mean() > whole.loc[~rich, "married"].mean() + 0.3
+    small = pd.read_csv(source("adult-5", shared_data, tmp_path))
+    pd.testing.assert_frame_equal(small, whole[[*list(COLUMNS)[: DIMENSIONS[5]], "label"]])
+    tenth = pd.read_csv(source(f"adult-14-{RATES[0]:g}", shared_data, tmp_path))
+    assert len(tenth) == 3_000 + 2_700
+
+
+def test_the_decision_list_makes_rows_that_a_few_columns_tell() -> None:
+    table = decision_list()
+    assert table.shape == (142, 37)
+    assert set(table["label"]) == {0, 1}
+    assert table.equals(decision_list())
+    assert ((table.iloc[:, :18] == 0) | (table.iloc[:, :18] == 1)).all(axis=None)
+
+
+def test_the_sites_have_half_three_tenths_and_a_fifth_of_the_rows() -> None:
+    table = pd.DataFrame({"x": np.arange(5000.0), "label": 0})
+    shares = at_sites(table)["site"].value_counts(normalize=True)
+    np.testing.assert_allclose(shares[[0, 1, 2]], (0.5, 0.3, 0.2), atol=0.03)
