@@ -102,13 +102,14 @@ def new_ledger(folder: Path, test_fraction: float) -> None:
     BudgetError
         If the folder belongs to a ledger already.
     """
-    if (folder / LINK).exists() and _read_link(folder).table:
-        raise BudgetError(
-            f"There is a budget in {folder} already. It belongs to the table for good: what was spent stays spent. For "
-            "a table of other patients give the SuperNode another state folder."
-        )
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    write_checked(folder / LINK, asdict(Link(test_fraction)))
+    with locked(folder):
+        if (folder / LINK).exists() and _read_link(folder).table:
+            raise BudgetError(
+                f"There is a budget in {folder} already. It belongs to the table for good: what was spent stays spent. "
+                "For a table of other patients give the SuperNode another state folder."
+            )
+        write_checked(folder / LINK, asdict(Link(test_fraction)))
 
 
 def read_ledger(folder: Path) -> Ledger:

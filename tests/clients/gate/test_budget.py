@@ -187,7 +187,7 @@ def test_errors_name_no_folder_but_in_their_detail(folder: Path) -> None:
 def test_only_the_account_reads_it(folder: Path) -> None:
     charge(context(folder), PRIVATE_STEP, 0.02)
     files = [file for file in tables_home().rglob("*") if file.is_file()]
-    assert {file.name for file in files} == {"key", "lock", "budget.json", "rows.json"}
+    assert {file.name for file in files} == {"key", "state.lock", "budget.json", "rows.json"}
     assert {stat.S_IMODE(file.stat().st_mode) for file in files} == {0o600}
     assert stat.S_IMODE(tables_home().stat().st_mode) == 0o700
 
