@@ -24,7 +24,7 @@ def made_folder(folder: Path | None) -> Iterator[Path]:
         folder = new_default_folder()
     else:
         try:
-            folder.mkdir(parents=True)
+            folder.mkdir(mode=0o700, parents=True)
         except FileExistsError:
             made = False
     try:
@@ -41,7 +41,7 @@ def new_default_folder() -> Path:
     for one in (name, *(f"{name}-{number}" for number in range(2, 1000))):
         folder = Path("runs") / one
         with suppress(FileExistsError):
-            folder.mkdir(parents=True)
+            folder.mkdir(mode=0o700, parents=True)
             return folder
     raise SettingError("There are 999 folders of this second below runs. Name another by --out.")
 

@@ -30,7 +30,7 @@ def locked(folder: Path, name: str = COMMAND) -> Iterator[None]:
     SettingError
         If another process has the lock.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     path = folder / name
     with _lock(path):
         try:

@@ -81,7 +81,7 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
 
 def write(folder: Path, strategy: PhasedStrategy, settings: Settings) -> None:
     """Write the model, if there is one, and the description of the run into a folder, which is made if need be."""
-    folder.mkdir(parents=True, exist_ok=True)
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     if strategy.outcome.model is None:
         # One of an earlier run would be taken for this one's.
         (folder / MODEL_FILE).unlink(missing_ok=True)

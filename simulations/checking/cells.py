@@ -136,7 +136,7 @@ class Cells:
         if not self.is_measurement:
             rows, different = int(self.there.sum()), len(self.distinct)
             return self.is_date or hinted or (rows >= FEW and different > rows / 2)
-        numbers = self.values[~np.isnan(self.values)]
+        numbers = self.values[np.isfinite(self.values)]
         if not (numbers == np.round(numbers)).all():
             return False
         rows, different = len(numbers), len(np.unique(numbers))
@@ -211,6 +211,8 @@ class Cells:
 
 def cells_of(frame: pd.DataFrame, columns: Sequence[TableColumn], form: TableForm) -> list[Cells]:
     """Return some of a raw table's columns, read as joining does."""
+    if not columns:
+        return []
     values, is_text = as_numbers(without_texts(frame, columns, form), form)
     values = without_codes(values, columns)
     # What is no number is looked at as text, however it is written.

@@ -67,13 +67,13 @@ def check_hospital(folder: Path) -> Iterator[str]:
     check_value_refusals(context)
     _check_query_file(Path(str(node.get("data", ""))))
     yield _check_table(context, invitation)
+    yield _check_budget(context)
     path = Path(str(node["data"]))
     label = str(node.get("label") or "") or None
     form = TableForm.of(
         {**node, "drop": as_list(filter(None, [str(node.get("row-id", ""))]))}, schema_of(context)
     )
     yield from (f"{WARNING}: {text}" for text in doubts(path, label, form))
-    yield _check_budget(context)
 
 
 def context_of(node: Mapping[str, Any], settings: Mapping[str, Any]) -> Context:

@@ -11,7 +11,7 @@ from flower_pansvm.schema import Schema
 from simulations.attack.active.hospitals import COLUMNS, drawn_table
 from simulations.attack.active.registry import Attempt, attack, refusal
 from simulations.attack.active.rounding import fourier_maps
-from simulations.cli.predict import predict
+from simulations.cli.app import cli
 
 FORMULA = '=HYPERLINK("http://localhost/"&A2)'
 STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -35,7 +35,7 @@ def play(folder: Path) -> Attempt:
     weights = np.zeros((feature_map.size, 1))
     try:
         FourierSVC.from_parts(Schema(COLUMNS, (FORMULA, "1")), feature_map, weights).save(model)
-        predict(model, table, out=out)
+        cli(["predict", str(model), str(table), "--out", str(out)], standalone_mode=False)
     except PanSVMError as error:
         return Attempt(refusal(error), "none", held=True)
     with out.open(newline="", encoding="utf-8") as file:
