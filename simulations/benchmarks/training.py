@@ -85,7 +85,7 @@ def rounds(data_dir: Path, sets: Sequence[PaperSet] = NINE) -> Iterator[dict[str
                 "preset": preset,
                 "rank": state.problem.rank,
                 "rounds": state.rounds,
-                "gap": state.gap,
+                "gaps": [(upper - lower) / upper for upper, lower in strategy.training.history[0]],
                 "isolated_by_pairs": found.isolated_by_pairs,
                 "isolated_by_quads": found.isolated_by_quads,
             }
