@@ -47,7 +47,7 @@ def lines(
         failed = own.groupby("strategy")["failed"].sum()
         for name, figures in overview(own).iterrows():
             known = {str(key): value for key, value in figures.dropna().items()}
-            found.append({"split": split, "system": name, "failed": int(failed[name]), **known})
+            found.append({"split": split, "system": name, "failed": int(failed[str(name)]), **known})
     return found
 
 

@@ -6,6 +6,7 @@ Every contestant has its own process, the same rows, C, gamma and number of land
 import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +81,8 @@ def train(table: LargeTable, contestant: str, data_dir: Path) -> dict[str, Any]:
         assert isinstance(settings, PanSvmSettings)
         rows = pool_of(settings, table.test)
         if contestant in all_baselines():
-            baseline = all_baselines()[contestant]
-            central, used = timed(lambda: baseline(settings, rows.train, rows.test))
+            work = partial(all_baselines()[contestant], settings, rows.train, rows.test)
+            central, used = timed(work)
             return {**used, "accuracy": central.evaluation.accuracy, "converged": central.converged}
         settings = replace(settings, preset=contestant)
         strategy, used = timed(lambda: train_in_process(settings))

@@ -32,6 +32,7 @@ from simulations.benchmarks.results import (
 from simulations.data.pooling import Pooled
 from simulations.data.sites import join_data
 from simulations.engines.running import train_in_process, with_sites_of_data
+from strategies.pan_svm_settings import PanSvmSettings
 from strategies.settings import Settings, settings_from
 from strategies.steps.public_ranges import rounded_outward
 
@@ -42,6 +43,7 @@ FEDERATED: Mapping[str, Mapping[str, Scalar]] = {
     "hybrid-svm": {"C-total": 10},
 }
 METHODS = (*FEDERATED, DIFFPRIVLIB, EXACT, MAJORITY)
+TWO_CLASSES = ("private-svm", "hybrid-svm")
 EPSILONS = (0.5, 1.0, 2.0, 4.0)
 SEEDS = range(10)
 
@@ -95,25 +97,9 @@ def settings_of(one: DataSet, data_dir: Path, seed: int, **config: Scalar) -> Se
 
 
 def measure(name: str, data_dir: Path, method: str, epsilon: float, seed: int) -> dict[str, Any]:
-    """Train a model and test it on the rows that the seed leaves out.
+    """Train one of `METHODS` on one of `SETS`, and test it on the rows that the seed leaves out.
 
-    Parameters
-    ----------
-    name : str
-        One of `SETS`.
-    data_dir : Path
-        Folder of data sets.
-    method : str
-        One of `METHODS`.
-    epsilon : float
-        The ε that is promised; exact SVM and majority have none.
-    seed : int
-        Of the split, the sites and, in a simulation, the noise.
-
-    Returns
-    -------
-    dict
-        Accuracy; of a federated run the numbers that each site sent into sums, and the round trips.
+    Of a federated run it returns the numbers that each site sent into sums, and the round trips, too.
     """
     one = SETS[name]
     settings = settings_of(one, data_dir, seed, **one.svm)
@@ -126,6 +112,7 @@ def measure(name: str, data_dir: Path, method: str, epsilon: float, seed: int) -
         accuracy = accuracy_of(strategy.outcome.model, rows)
         return {"accuracy": accuracy, "numbers_per_site": sent, "round_trips": costs.round_trips}
     if method == EXACT:
+        assert isinstance(settings, PanSvmSettings)
         central = all_baselines()["central:svc"](settings, rows.train, rows.test)
         return {"accuracy": central.evaluation.accuracy}
     if method == MAJORITY:
@@ -170,8 +157,7 @@ def main(
         check_choice("method", method, METHODS)
     found: list[dict[str, Any]] = []
     for name in SETS:
-        # private-svm and hybrid-svm are for two classes.
-        able = [one for one in chosen if name != "letter" or not one.endswith("-svm") or one == "dp-svm"]
+        able = [one for one in chosen if not (name == "letter" and one in TWO_CLASSES)]
         found += lines(name, data_dir, able)
         write_results("private_accuracy", {"models": found}, out)
 

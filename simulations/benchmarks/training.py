@@ -6,7 +6,6 @@ sums of few cuts isolate; ``accuracy`` compares presets with a central SVC over 
 
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any, NamedTuple
@@ -101,7 +100,9 @@ def accuracies(
         for seed in seeds:
             settings = paper_settings(one, data_dir, test_fraction=0.2, seed=seed)
             for name, changes in COMPARED.items():
-                strategy = train_in_process(replace(settings, **changes))
+                strategy = train_in_process(
+                    paper_settings(one, data_dir, test_fraction=0.2, seed=seed, **changes)
+                )
                 assert isinstance(strategy, PanSVM)
                 scores[name].append(strategy.evaluation.accuracy or 0.0)
                 counts[name].append(strategy.training.progress[0].rounds)
