@@ -61,6 +61,7 @@ def write_results(name: str, tables: Mapping[str, Table], folder: Path) -> Path:
         "date": f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ}",
         "machine": {
             "cores": os.cpu_count(),
+            "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
             "processor": platform.processor() or platform.machine(),
             "system": platform.system(),
             "load": [round(load, 1) for load in os.getloadavg()],

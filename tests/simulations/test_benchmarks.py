@@ -1,6 +1,7 @@
 """The benchmarks run, count right and write one format; their times are figures for people and decide nothing here."""
 
 import json
+import re
 import sys
 from collections.abc import Callable
 from functools import partial
@@ -305,3 +306,10 @@ def test_comparison(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (split, name) for split in comparison.SPLITS for name in ("pan-svm", "fedavg:logistic")
     }
     assert all(line["accuracy"] > 0.8 and line["failed"] == 0 for line in lines)
+
+
+def test_the_page_names_every_benchmark() -> None:
+    folder = Path(results.__file__).parent
+    there = {file.stem for file in folder.glob("*.py")} - {"__init__", "results"}
+    page = (folder.parents[1] / "docs" / "benchmarks.md").read_text(encoding="utf-8")
+    assert set(re.findall(r"^\| `(\w+)`", page, re.MULTILINE)) == there
