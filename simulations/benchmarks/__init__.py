@@ -1,1 +1,1 @@
-"""What the secure sums cost, measured: figures for the documentation, never a test that passes or fails."""
+"""Benchmarks: each writes the figures of the pages to ``results/NAME.json``."""

@@ -1,20 +1,19 @@
-"""What published systems give away on the same data: ``python -m simulations.benchmarks.privacy_compared --out DIR``.
+"""What systems give away on the same data: ``python -m simulations.benchmarks.privacy_compared --data-dir DIR``.
 
-Every system is run on simulated sites and attacked by who it tells most: a coordinator that looks at what it receives,
-one that asks what it likes, or another hospital. Rows that the attack has found are counted in the same way for all,
-and so is how well whoever has a person's row tells whether it was trained on.
+Every system is run on simulated sites and attacked by who it tells most: a semi-honest coordinator, a malicious one, or
+another hospital. Reconstructed records are counted in the same way for all; membership says how well somebody who has a
+person's record tells whether it was trained on.
 """
 
-import logging
-import sys
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from statistics import fmean
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import typer
 from numpy.typing import NDArray
 from sklearn.metrics import roc_auc_score
 
@@ -24,19 +23,17 @@ from flower_pansvm.errors import PanSVMError
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.models.random_kernel_svc import RandomKernelSVC
 from flower_pansvm.privacy.accountant import rho_of
-from flower_pansvm.setting_values import near_matches
 from flower_pansvm.tasks.joining import JOIN
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
 from simulations.attack.findings import Found, found
 from simulations.attack.slopes import rows_read
 from simulations.audit.audit import audit
+from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.comparison.run import disclosed_text
 from simulations.data.pooling import Pooled, PooledRows, pooled
-from simulations.engines.flower_log import quieter
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
-from simulations.markdown import markdown
 from simulations.prediction import with_simulated_matrices
 from strategies.app import run
 from strategies.mixture import WeakMixtures
@@ -46,9 +43,14 @@ from strategies.strategy import PhasedStrategy
 
 Floats = NDArray[np.float64]
 
-LOOKS, ASKS, NEIGHBOUR = "a coordinator that looks", "a coordinator that asks", "another hospital"
+LOOKS, ASKS, NEIGHBOUR = "semi-honest coordinator", "malicious coordinator", "another hospital"
 UPPER_LIMIT = "upper limit"
 PLANES = 200
+ATTACKED = ("heart", "liver-disorders", "ionosphere")
+ALL = ("heart", "liver-disorders", "breast_cancer", "ionosphere", "diabetes")
+SEEDS = range(5)
+MINUTES = 2.0
+"""How long an attack on sums tries."""
 
 
 class Ran(NamedTuple):
@@ -59,7 +61,6 @@ class Ran(NamedTuple):
     pool: Pooled
     strategy: PhasedStrategy
     grid: InProcessGrid
-    minutes: float
 
 
 class Read(NamedTuple):
@@ -80,7 +81,7 @@ class System(NamedTuple):
 
 def by_sums(ran: Ran) -> Read:
     """Fit rows to all sums, solve differences, look in spaces; of all ways the one that finds most."""
-    tried = attack(ran.settings, ran.folder, ran.minutes, lambda _: None)
+    tried = attack(ran.settings, ran.folder, MINUTES, lambda _: None)
     ways = {name: one for name, one in tried.attempts.items() if not name.startswith(UPPER_LIMIT)}
     best = max(ways, key=lambda name: (ways[name].exact, ways[name].within_10))
     return Read(LOOKS, best, ways[best], tried.by_chance[best])
@@ -142,12 +143,11 @@ def nothing_about_rows(ran: Ran) -> Read:  # noqa: ARG001
     return Read(LOOKS, "counts only", Found(0, 0, 0), Found(0, 0, 0))
 
 
-def membership(ran: Ran) -> str:
-    """Return how well whoever has a row and the outcome tells whether it was trained on, from 0.5 (guessing) to 1.
+def membership(ran: Ran) -> float | None:
+    """Return how well somebody who has a row and the outcome tells whether it was trained on: 0.5 is guessing.
 
     The area under the curve of one score a row (Yeom et al. 2018): by how much the model is for the row's own class; of
-    mixtures the density of the row in what its site has shared. After it the standard deviation that guesses have with
-    so few rows. Empty if a run gives out nothing that has an opinion.
+    mixtures the density of the row in what its site has shared. None if a run gives out no model.
     """
     if isinstance(ran.strategy, WeakMixtures):
         scores = [_densities(ran.strategy, rows) for rows in (ran.pool.train, ran.pool.test)]
@@ -156,16 +156,14 @@ def membership(ran: Ran) -> str:
         if isinstance(model, RandomKernelSVC):
             model = with_simulated_matrices(model, ran.folder / RESULT_FILE)
         if model is None or not hasattr(model, "decision_function"):
-            return ""
+            return None
         columns, needed = list(ran.pool.schema.columns), list(model.schema_.columns)
         scores = [
             _margins(model.decision_function(pd.DataFrame(rows.X, columns=columns)[needed]), rows)
             for rows in (ran.pool.train, ran.pool.test)
         ]
     counts = [len(part) for part in scores]
-    area = roc_auc_score(np.repeat([1, 0], counts), np.concatenate(scores))
-    deviation = np.sqrt((sum(counts) + 1) / (12 * np.prod(counts)))  # of Mann and Whitney's statistic
-    return f"{area:.2f} ± {deviation:.2f}"
+    return float(roc_auc_score(np.repeat([1, 0], counts), np.concatenate(scores)))
 
 
 def _margins(decisions: Floats, rows: PooledRows) -> Floats:
@@ -221,75 +219,69 @@ SYSTEMS = {
 }
 
 
-def main(
-    out: Annotated[Path, typer.Option(help="Folder for the table.")],
-    data: Annotated[str, typer.Option(help="Data sets, by commas.")] = "breast_cancer",
-    data_dir: Annotated[str, typer.Option(help="Folder of data sets.")] = "",
-    minutes: Annotated[float, typer.Option(help="How long an attack on sums tries.")] = 5.0,
-    systems: Annotated[str, typer.Option(help="Systems, by semicolons.")] = ";".join(SYSTEMS),
-) -> None:
-    """Run every system on the data, attack it, and write a table."""
-    chosen = systems.split(";")
-    for name in chosen:
-        if name not in SYSTEMS:
-            raise typer.BadParameter(f"There is no system '{name}' here. {near_matches(name, SYSTEMS)}")
-    out.mkdir(parents=True, exist_ok=True)
-    parts = []
-    for one in data.split(","):
-        lines: list[list[str]] = []
-        for name in chosen:
-            try:
-                lines += lines_of(name, one, data_dir, minutes)
-            except PanSVMError as error:
-                lines.append([name, "", "", str(error).split(". ")[0], "", "", "", ""])
-        header = [
-            "system",
-            "accuracy",
-            "attacker",
-            "how",
-            "training rows",
-            "test rows",
-            "membership",
-            "disclosed besides names",
-        ]
-        parts.append(f"{one}: rows found exactly / within 10 %\n\n{markdown(header, lines)}")
-        (out / "privacy-compared.md").write_text("\n".join(parts), encoding="utf-8")
-    sys.stderr.write(f"The table is {out / 'privacy-compared.md'}\n")
-
-
-def lines_of(name: str, data: str, data_dir: str, minutes: float) -> Iterable[list[str]]:
-    """Run a system, attack it, and yield a line for each attack."""
-    system = SYSTEMS[name]
+@contextmanager
+def finished(name: str, data: str, data_dir: Path, seed: int = 0) -> Iterator[Ran]:
+    """Run a system, and keep its folder for as long as the block lasts."""
     with tempfile.TemporaryDirectory() as folder:
-        common: dict[str, Scalar] = {"data": data, "data-dir": data_dir, "audit": True, "out": folder}
-        settings = settings_from({**common, **system.settings})
+        common: dict[str, Scalar] = {"data": data, "data-dir": str(data_dir), "seed": seed}
+        settings = settings_from({**common, "audit": True, "out": folder, **SYSTEMS[name].settings})
         grid = in_process_grid(settings)
         strategy = run(grid, settings, Path(folder))
-        ran = Ran(settings, Path(folder), pooled(settings), strategy, grid, minutes)
-        evaluation = strategy.outcome.evaluation
-        accuracy = (
-            "" if evaluation is None or evaluation.accuracy is None else f"{100 * evaluation.accuracy:.1f}"
-        )
-        departures = strategy.federation.costs.disclosed()
-        took_part = membership(ran)
-        told = disclosed_text(one for one in departures if one["task"] != JOIN.name)
-        for attacked in system.attacks:
-            read = attacked(ran)
-            sys.stderr.write(f"{data}, {name}, {read.attacker}: {read.train}\n")
-            yield [
-                name,
-                accuracy,
-                read.attacker,
-                read.how,
-                f"{read.train.exact} / {read.train.within_10} of {len(ran.pool.train.X)}",
-                ""
-                if read.test is None
-                else f"{read.test.exact} / {read.test.within_10} of {len(ran.pool.test.X)}",
-                took_part,
-                told,
-            ]
+        yield Ran(settings, Path(folder), pooled(settings), strategy, grid)
+
+
+def attacks(name: str, data: str, data_dir: Path) -> Iterator[dict[str, Any]]:
+    """Run a system, attack it, and return a line for each attack, or why the system cannot be run on the data."""
+    try:
+        with finished(name, data, data_dir) as ran:
+            evaluation, costs = ran.strategy.outcome.evaluation, ran.strategy.federation.costs
+            for attacked in SYSTEMS[name].attacks:
+                read = attacked(ran)
+                yield {
+                    "data": data,
+                    "system": name,
+                    "accuracy": None if evaluation is None else evaluation.accuracy,
+                    "attacker": read.attacker,
+                    "attack": read.how,
+                    **_shares("train", read.train, len(ran.pool.train.X)),
+                    **_shares("test", read.test, len(ran.pool.test.X)),
+                    "disclosed": disclosed_text(
+                        entry for entry in costs.disclosed() if entry["task"] != JOIN.name
+                    ),
+                }
+    except PanSVMError as error:
+        yield {"data": data, "system": name, "error": str(error)}
+
+
+def memberships(
+    name: str, data: str, data_dir: Path, seeds: Sequence[int] = SEEDS
+) -> Iterator[dict[str, Any]]:
+    """Run a system with several seeds, and return the mean area of the attack on membership; none without a model."""
+    areas = []
+    for seed in seeds:
+        # Why a system cannot be run on the data is in the table of attacks.
+        with suppress(PanSVMError), finished(name, data, data_dir, seed) as ran:
+            areas.append(membership(ran))
+    known = [area for area in areas if area is not None]
+    if known:
+        yield {"data": data, "system": name, "seeds": len(known), "area": fmean(known)}
+
+
+def main(data_dir: DataDir, out: Out = RESULTS) -> None:
+    """Run every system on the data, attack it, and count what the attacker has."""
+    attacked = [line for data in ATTACKED for name in SYSTEMS for line in attacks(name, data, data_dir)]
+    members = [line for data in ALL for name in SYSTEMS for line in memberships(name, data, data_dir)]
+    write_results("privacy_compared", {"attacks": attacked, "membership": members}, out)
+
+
+def _shares(kind: str, found: Found | None, rows: int) -> dict[str, int | None]:
+    """Return how many rows of a kind there are, and how many were found exactly and within 10 %."""
+    return {
+        f"{kind}_rows": rows,
+        f"{kind}_exact": None if found is None else found.exact,
+        f"{kind}_within_10": None if found is None else found.within_10,
+    }
 
 
 if __name__ == "__main__":
-    with quieter(logging.ERROR):
-        typer.run(main)
+    run_benchmark(main)

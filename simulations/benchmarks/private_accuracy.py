@@ -1,117 +1,197 @@
-"""The benchmark of private models: ``python -m simulations.benchmarks.private_accuracy --data-dir DIR --out DIR``.
+"""Accuracy of differentially private models: ``python -m simulations.benchmarks.private_accuracy --data-dir DIR``.
 
-Accuracy against epsilon, beside peers, over splits of the rows; and what a site sends. Each model is a line of
-``runs.csv`` as soon as it is tried, and what is in the file is not done again: a stopped benchmark goes on, and a later
-one adds sets, methods, epsilons or splits. ``figures.md`` and ``accuracy-epsilon.png`` are made of the whole file.
+Accuracy is counted on the held-out rows in one place, without the noise of a run's own evaluation. The file is written
+after each data set, since all of them take hours.
 """
 
-import csv
-import logging
-import sys
-from collections.abc import Iterator
+import math
+import warnings
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, NamedTuple
+from statistics import fmean, stdev
+from typing import Annotated, Any
 
+import numpy as np
 import typer
+from numpy.typing import NDArray
 
-from flower_pansvm.errors import PanSVMError
-from flower_pansvm.setting_values import near_matches
-from simulations.benchmarks import private_tables
-from simulations.benchmarks.private_methods import DIFFPRIVLIB, EXACT, MAJORITY, SETS, measure
-from simulations.benchmarks.private_tables import PrivateRun
-from simulations.engines.flower_log import quieter
+from flower_pansvm.errors import SettingError
+from flower_pansvm.setting_values import check_choice
+from flower_pansvm.terms import Scalar
+from simulations.baselines.registry import all_baselines
+from simulations.benchmarks.results import (
+    RESULTS,
+    DataDir,
+    Out,
+    accuracy_of,
+    pool_of,
+    run_benchmark,
+    write_results,
+)
+from simulations.data.pooling import Pooled
+from simulations.data.sites import join_data
+from simulations.engines.running import train_in_process, with_sites_of_data
+from strategies.pan_svm_settings import PanSvmSettings
+from strategies.settings import Settings, settings_from
+from strategies.steps.public_ranges import rounded_outward
 
-RUNS = "runs.csv"
+EXACT, MAJORITY, DIFFPRIVLIB = "exact SVM", "majority", "diffprivlib"
+FEDERATED: Mapping[str, Mapping[str, Scalar]] = {
+    "dp-svm": {},
+    "private-svm": {"C-total": 10},
+    "hybrid-svm": {"C-total": 10},
+}
+METHODS = (*FEDERATED, DIFFPRIVLIB, EXACT, MAJORITY)
+TWO_CLASSES = ("private-svm", "hybrid-svm")
+EPSILONS = (0.5, 1.0, 2.0, 4.0)
+SEEDS = range(10)
 
 
-class Todo(NamedTuple):
-    """A model that is to be measured."""
+@dataclass(frozen=True)
+class DataSet:
+    """A data set of the benchmark.
 
-    data: str
-    method: str
-    epsilon: float
-    seed: int
+    Parameters
+    ----------
+    sources : tuple of str
+        Names in the folder of data sets; several are one site each.
+    positive : str
+        Labels that count as positive, by commas.
+    svm : mapping
+        Settings of the exact SVM.
+    test : str
+        Data set to test on; else a fifth of the rows.
+    """
+
+    sources: tuple[str, ...]
+    positive: str = ""
+    svm: Mapping[str, Scalar] = field(default_factory=dict)
+    test: str = ""
+
+
+HOSPITALS = ("heart-cleveland", "heart-hungarian", "heart-switzerland", "heart-va")
+SETS: Mapping[str, DataSet] = {
+    "diabetes": DataSet(("diabetes",)),
+    "breast_cancer": DataSet(("breast_cancer",)),
+    "australian": DataSet(("australian",)),
+    "heart": DataSet(HOSPITALS, positive="1,2,3,4"),
+    "spambase": DataSet(("spambase",), svm={"C": 10}),
+    "cod-rna.scaled": DataSet(("cod-rna.scaled",), svm={"C": 32, "gamma": "0.5"}),
+    "a9a": DataSet(("a9a",)),
+    "letter": DataSet(("letter",), svm={"C": 10}, test="letter.t"),
+}
+
+
+def settings_of(one: DataSet, data_dir: Path, seed: int, **config: Scalar) -> Settings:
+    """Return the settings of a run on a data set: five sites, or one for each source."""
+    common: dict[str, Scalar] = {
+        "data": join_data(one.sources, str(data_dir)),
+        "data-dir": str(data_dir),
+        "positive": one.positive,
+        "sites": 5,
+        "test-fraction": 0.0 if one.test else 0.2,
+        "seed": seed,
+    }
+    return with_sites_of_data(settings_from({**common, **config}))
+
+
+def measure(name: str, data_dir: Path, method: str, epsilon: float, seed: int) -> dict[str, Any]:
+    """Train one of `METHODS` on one of `SETS`, and test it on the rows that the seed leaves out.
+
+    Of a federated run it returns the numbers that each site sent into sums, and the round trips, too.
+    """
+    one = SETS[name]
+    settings = settings_of(one, data_dir, seed, **one.svm)
+    rows = pool_of(settings, one.test)
+    if method in FEDERATED:
+        config: dict[str, Scalar] = {"strategy": method, "epsilon": epsilon, **FEDERATED[method]}
+        strategy = train_in_process(settings_of(one, data_dir, seed, **config))
+        costs = strategy.federation.costs
+        sent = sum(entry["numbers_per_site"] for entry in costs.disclosed() if entry["how"] != "disclosed")
+        accuracy = accuracy_of(strategy.outcome.model, rows)
+        return {"accuracy": accuracy, "numbers_per_site": sent, "round_trips": costs.round_trips}
+    if method == EXACT:
+        assert isinstance(settings, PanSvmSettings)
+        central = all_baselines()["central:svc"](settings, rows.train, rows.test)
+        return {"accuracy": central.evaluation.accuracy}
+    if method == MAJORITY:
+        predicted = np.full(len(rows.test.classes), np.bincount(rows.train.classes).argmax())
+    else:
+        predicted = _diffprivlib(rows, epsilon, seed)
+    return {"accuracy": float(np.mean(predicted == rows.test.classes))}
+
+
+def lines(
+    name: str,
+    data_dir: Path,
+    methods: Sequence[str],
+    epsilons: Sequence[float] = EPSILONS,
+    seeds: Sequence[int] = SEEDS,
+) -> Iterator[dict[str, Any]]:
+    """Return the means of each method and ε over all splits; the deviation is of a split."""
+    for method in methods:
+        for epsilon in [None] if method in {EXACT, MAJORITY} else epsilons:
+            runs = [measure(name, data_dir, method, epsilon or 0.0, seed) for seed in seeds]
+            scores = [run["accuracy"] for run in runs]
+            yield {
+                "data": name,
+                "method": method,
+                "epsilon": epsilon,
+                "splits": len(runs),
+                **{key: fmean(run[key] for run in runs) for key in runs[0]},
+                "deviation": stdev(scores) if len(scores) > 1 else None,
+            }
 
 
 def main(
-    data_dir: Annotated[Path, typer.Option(help="Folder of data sets.")],
-    out: Annotated[Path, typer.Option(help="Folder for the figures; what it has is not measured again.")],
-    sets: Annotated[str, typer.Option(help="Data sets, by commas.")] = ",".join(SETS),
+    data_dir: DataDir,
+    out: Out = RESULTS,
     methods: Annotated[
-        str,
-        typer.Option(
-            help=f"Strategies with a setting epsilon, by commas, and {DIFFPRIVLIB}, {EXACT} or {MAJORITY}."
-        ),
-    ] = f"dp-svm,{EXACT},{MAJORITY}",
-    epsilons: Annotated[str, typer.Option(help="Promises, by commas.")] = "0.5,1,4",
-    splits: Annotated[int, typer.Option(help="Splits of the rows: seeds from 0.")] = 10,
+        str, typer.Option(help=f"By commas, of: {', '.join(METHODS)}.")
+    ] = f"{','.join(FEDERATED)},{EXACT},{MAJORITY}",
 ) -> None:
     """Measure the accuracy of private models."""
-    chosen = sets.split(",") if sets else []
-    for name in chosen:
-        if name not in SETS:
-            raise typer.BadParameter(f"There is no data set '{name}' here. {near_matches(name, SETS)}")
-    wanted = _todo(chosen, methods.split(","), [float(epsilon) for epsilon in epsilons.split(",")], splits)
-    out.mkdir(parents=True, exist_ok=True)
-    done = _read(out / RUNS)
-    for todo in wanted:
-        if todo in done:
-            continue
-        try:
-            run = PrivateRun(*todo, *measure(todo.data, data_dir, todo.method, todo.epsilon, todo.seed))
-        except PanSVMError as error:
-            raise typer.BadParameter(f"{todo.method} on {todo.data}: {error}") from None
-        done[todo] = run
-        _append(out / RUNS, run)
-        _show(f"{todo.data}, {todo.method}, epsilon {todo.epsilon:g}, split {todo.seed}: {run.accuracy:.4f}")
-    runs = list(done.values())
-    (out / "figures.md").write_text(private_tables.markdown_of(runs), encoding="utf-8")
-    private_tables.plot(runs, out / "accuracy-epsilon.png")
-    _show(f"The figures are in {out}: figures.md, accuracy-epsilon.png, {RUNS}")
+    chosen = methods.split(",")
+    for method in chosen:
+        check_choice("method", method, METHODS)
+    found: list[dict[str, Any]] = []
+    for name in SETS:
+        able = [one for one in chosen if not (name == "letter" and one in TWO_CLASSES)]
+        found += lines(name, data_dir, able)
+        write_results("private_accuracy", {"models": found}, out)
 
 
-def _todo(sets: list[str], methods: list[str], epsilons: list[float], splits: int) -> Iterator[Todo]:
-    """Yield what is to be measured; the rows of one split after the other."""
-    for data in sets:
-        for seed in range(splits):
-            for method in methods:
-                for epsilon in [0.0] if method in {EXACT, MAJORITY} else epsilons:
-                    yield Todo(data, method, epsilon, seed)
+def _diffprivlib(rows: Pooled, epsilon: float, seed: int) -> NDArray[np.int64]:
+    """Return what diffprivlib's logistic regression says, a trusted curator's, with all but its bounds by default.
 
+    It is told the columns' public ends only, as DP-SVM is: cells become numbers from -1 to 1, missing ones 0.
+    """
+    try:
+        # Not a dependency: 0.6.6 does not import with scikit-learn 1.9.
+        from diffprivlib.models import LogisticRegression  # noqa: PLC0415
+    except ImportError as error:
+        raise SettingError(
+            f"diffprivlib cannot be imported ({error}). Install it in an environment of its own: "
+            "pip install 'flower-pansvm[simulation]' diffprivlib==0.6.6 'scikit-learn<1.7'."
+        ) from None
+    cells = np.vstack([rows.train.X, rows.test.X])
+    low = np.array([rounded_outward(end, up=False) for end in np.nanmin(cells, axis=0)])
+    high = np.array([rounded_outward(end, up=True) for end in np.nanmax(cells, axis=0)])
+    width = np.where(high > low, high - low, 1.0)
 
-def _read(file: Path) -> dict[Todo, PrivateRun]:
-    if not file.exists():
-        return {}
-    with file.open(encoding="utf-8", newline="") as stream:
-        runs = [
-            PrivateRun(
-                line["data"],
-                line["method"],
-                float(line["epsilon"]),
-                int(line["seed"]),
-                float(line["accuracy"]),
-                int(line["numbers_per_site"]),
-                int(line["round_trips"]),
-            )
-            for line in csv.DictReader(stream)
-        ]
-    return {Todo(run.data, run.method, run.epsilon, run.seed): run for run in runs}
+    def scaled(X: NDArray[np.float64]) -> NDArray[np.float64]:
+        places: NDArray[np.float64] = np.nan_to_num(2 * (X - low) / width - 1)
+        return places
 
-
-def _append(file: Path, run: PrivateRun) -> None:
-    new = not file.exists()
-    with file.open("a", encoding="utf-8", newline="") as stream:
-        writer = csv.writer(stream)
-        if new:
-            writer.writerow(PrivateRun._fields)
-        writer.writerow(run)
-
-
-def _show(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
+    classifier: Any = LogisticRegression(epsilon=epsilon, data_norm=math.sqrt(len(low)), random_state=seed)
+    with warnings.catch_warnings():
+        # It uses scikit-learn's older names, and often stops at max_iter, which is its default.
+        warnings.simplefilter("ignore")
+        classifier.fit(scaled(rows.train.X), rows.train.classes)
+    found: NDArray[np.int64] = classifier.predict(scaled(rows.test.X))
+    return found
 
 
 if __name__ == "__main__":
-    # private-svm warns in each run that its coordinator is trusted.
-    with quieter(logging.ERROR):
-        typer.run(main)
+    run_benchmark(main)

@@ -1,96 +1,94 @@
-"""Measure runs with many rows, with many sites, and with sites that fall silent.
+"""How training grows with rows and with sites, on generated rows: ``python -m simulations.benchmarks.scale``.
 
-    python -m simulations.benchmarks.scale --out figures
-    python -m simulations.benchmarks.scale --out figures --only rows
-
-Every run has a process of its own. Rows for each site are the same however many sites there are, so that the work of a
-site is the same. Writes ``scale.json`` and ``scale.md`` and shows the tables.
+Every run has its own process. Rows at a site are the same however many sites there are, so that a site's work is too.
 """
 
-import argparse
-import json
-import sys
-from collections.abc import Mapping, Sequence
+import tempfile
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 from flower_pansvm.terms import Scalar
-from simulations.benchmarks.sizes import Size, in_new_process
-from simulations.markdown import machine, markdown
+from simulations.benchmarks.results import (
+    RESULTS,
+    Out,
+    in_new_process,
+    run_benchmark,
+    timed,
+    write_results,
+)
+from simulations.data.sites import join_data
+from simulations.engines.running import in_process_grid
+from strategies.pan_svm import PanSVM
+from strategies.settings import make_settings
 
-Run = Mapping[str, Scalar]
-
-AT_A_SITE: Run = {"landmarks": 100, "features": 10}
-ROWS_AT_A_SITE = 200
+ROWS = (1_000_000, 10_000_000)
+SITES = (10, 50, 200, 1000)
 PROTOCOLS = ("ring", "k-secure")
+ROWS_AT_A_SITE = 200
 
-RUNS: Mapping[str, Sequence[Run]] = {
-    "rows": [
-        {"rows": rows, "sites": 10, "landmarks": 200, "features": 20} for rows in (1_000_000, 10_000_000)
-    ],
-    "sites": [
-        {**AT_A_SITE, "rows": ROWS_AT_A_SITE * sites, "sites": sites, "aggregation": protocol}
-        for protocol in PROTOCOLS
-        for sites in (10, 50, 200, 1000)
-    ],
-    "silence": [
-        {
-            **AT_A_SITE,
-            **{"rows": ROWS_AT_A_SITE * 200, "sites": 200, "aggregation": protocol},
-            **{"silent": silent, "timeout": 0.05},
-        }
-        for protocol in PROTOCOLS
-        for silent in (0.0, 0.05)
-    ],
-}
+CLOUDS = 30
+"""Clouds of rows of which the classes consist."""
+
+ROW_GROUP = 2**16  # rows of a Parquet file's row group
 
 
-def table_of(runs: Sequence[Run], sizes: Sequence[Size]) -> str:
-    """Return a Markdown table with a line for each run."""
-    lines = [
-        [
-            f"{size.rows:,}",
-            f"{size.sites:,}",
-            str(run.get("aggregation", "ring")),
-            str(size.lost),
-            f"{size.processor_seconds:.0f}",
-            f"{size.seconds:.0f}",
-            f"{size.peak_gigabytes:.2f}",
-            str(size.round_trips),
-            f"{1e3 * size.processor_seconds / size.sites / size.round_trips:.1f}",
-            f"{1e3 * size.seconds / size.sites / size.round_trips:.1f}",
-            f"{1e3 * size.megabytes / size.sites / size.round_trips:.0f}",
-            f"{1e3 * size.cut_megabytes / size.sites / size.cut_rounds:.0f}",
-            f"{100 * size.accuracy:.2f}",
-        ]
-        for run, size in zip(runs, sizes, strict=True)
+def generate(folder: Path, rows: int, sites: int, features: int) -> list[str]:
+    """Write a Parquet file for each site, and return their paths: two classes of overlapping clouds.
+
+    A row group at a time, so that many rows take no memory here.
+    """
+    generator = np.random.default_rng(0)
+    centres = 1.2 * generator.normal(size=(CLOUDS, features))
+    names = [*(f"x{number}" for number in range(features)), "label"]
+    kinds = pa.schema([*((name, pa.float64()) for name in names[:-1]), ("label", pa.int64())])
+    files = []
+    for site in range(sites):
+        files.append(str(folder / f"site-{site}.parquet"))
+        with pq.ParquetWriter(files[-1], kinds) as writer:
+            for start in range(0, rows // sites, ROW_GROUP):
+                groups = generator.integers(0, CLOUDS, min(ROW_GROUP, rows // sites - start))
+                X = centres[groups] + generator.normal(size=(len(groups), features))
+                writer.write_table(pa.table([*X.T, groups % 2], schema=kinds))
+    return files
+
+
+def train(rows: int, sites: int, features: int, **config: Scalar) -> dict[str, Any]:
+    """Generate rows and train on them in this process."""
+    with tempfile.TemporaryDirectory() as name:
+        files = generate(Path(name), rows, sites, features)
+        strategy = PanSVM(make_settings(data=join_data(files), sites=sites, **config))
+        _, used = timed(lambda: strategy.start(in_process_grid(strategy.settings)))
+    costs = strategy.federation.costs
+    return {
+        "rows": rows,
+        "sites": sites,
+        **config,
+        **used,
+        "rounds": max(state.rounds for state in strategy.training.progress),
+        "round_trips": costs.round_trips,
+        "megabytes": (costs.bytes_up + costs.bytes_down) / 1e6,
+        "accuracy": strategy.evaluation.accuracy,
+    }
+
+
+def main(out: Out = RESULTS) -> None:
+    """Measure runs with many rows and with many sites."""
+    by_rows = [
+        in_new_process(train, rows, 10, 20, landmarks=200, preset=preset)
+        for preset in ("private", "exact")
+        for rows in ROWS
     ]
-    header = ["rows", "sites", "protocol", "silent", "processor s", "s", "peak GB", "round trips"]
-    header += ["processor ms a site and round trip", "ms a site and round trip"]
-    header += ["KB a site and round trip", "KB a site and round of cuts"]
-    return markdown([*header, "accuracy, %"], lines)
-
-
-def main(arguments: Sequence[str] | None = None) -> None:
-    """Measure, and write what was measured."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--out", type=Path, required=True, help="folder for scale.json and scale.md")
-    parser.add_argument("--only", choices=list(RUNS), nargs="*", default=list(RUNS), help="what to measure")
-    options = parser.parse_args(arguments)
-    options.out.mkdir(parents=True, exist_ok=True)
-    found: dict[str, list[Size]] = {}
-    parts = []
-    for what in options.only:
-        found[what] = []
-        for run in RUNS[what]:
-            found[what].append(in_new_process(run))
-            sys.stderr.write(f"{what}: {found[what][-1]}\n")
-        parts.append(f"{what.capitalize()}:\n\n{table_of(RUNS[what], found[what])}")
-    text = "\n".join([*parts, machine()])
-    named = {what: [size._asdict() for size in sizes] for what, sizes in found.items()}
-    (options.out / "scale.json").write_text(json.dumps(named, indent=2) + "\n", encoding="utf-8")
-    (options.out / "scale.md").write_text(text + "\n", encoding="utf-8")
-    sys.stdout.write(text + "\n")
+    by_sites = [
+        in_new_process(train, ROWS_AT_A_SITE * sites, sites, 10, landmarks=100, aggregation=protocol)
+        for protocol in PROTOCOLS
+        for sites in SITES
+    ]
+    write_results("scale", {"rows": by_rows, "sites": by_sites}, out)
 
 
 if __name__ == "__main__":
-    main()
+    run_benchmark(main)

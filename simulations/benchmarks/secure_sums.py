@@ -1,57 +1,188 @@
-"""The benchmark of the secure sums: ``python -m simulations.benchmarks.secure_sums --out DIR``.
+"""What the secure sums cost: ``python -m simulations.benchmarks.secure_sums``.
 
-It writes ``sums.csv`` with every figure, ``figures.md`` with the tables of ``docs/secure-sums.md``, and
-``secure-sums.png``. All sites run in this process; what waiting for messages costs is in the number of round trips.
+All sites are in this process, so seconds are CPU seconds of all of them; what waiting for messages costs is in the
+number of round trips.
 """
 
-import sys
-from pathlib import Path
-from typing import Annotated
+import random
+import statistics
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
-import typer
+import numpy as np
 
-from simulations.benchmarks import parts, sum_costs, tables
-from simulations.markdown import machine
-from strategies.pan_svm_settings import PanSvmSettings
+from flower_pansvm.errors import SumError
+from flower_pansvm.secure_sum import protocol_of
+from flower_pansvm.secure_sum.contract import SecureSum, SumRound, Words
+from flower_pansvm.secure_sum.fixed_point import encode
+from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
+from flower_pansvm.terms import Scalar, Terms
+from simulations.benchmarks.results import RESULTS, Out, run_benchmark, write_results
+from simulations.engines.running import train_in_process
+from strategies.pan_svm import PanSVM
+from strategies.settings import Settings, make_settings
 
 SITES = (3, 5, 10, 20)
 LENGTHS = (100, 1_000, 10_000, 100_000, 1_000_000)
-MASKED_SITES = (5, 20)
+REPEATS = 5
+ONCE_SECONDS, LONGEST_SECONDS = 3.0, 30.0
+"""What takes longer than the first is done once; a sum that would take longer than the second is left out."""
+
+Name = TypeVar("Name")
+Result = TypeVar("Result")
 
 
-def main(
-    out: Annotated[Path, typer.Option(help="Folder for the figures.")],
-    quick: Annotated[bool, typer.Option(help="Few and short sums, to see that all works.")] = False,
-) -> None:
-    """Measure what the secure sums cost."""
-    settings = PanSvmSettings(sites=3, tol=0.1, landmarks=10) if quick else PanSvmSettings()
-    sites, lengths = (SITES[:2], LENGTHS[:2]) if quick else (SITES, LENGTHS)
-    repeats = 1 if quick else 5
-    out.mkdir(parents=True, exist_ok=True)
+class Variant(NamedTuple):
+    """A protocol and its execution, as the settings name them; k is the number of sites."""
 
-    costs = sum_costs.measure(sites, lengths, repeats, _show)
-    tables.write_sums_csv(costs, out / "sums.csv")
-    tables.plot(costs, sites=5, values=lengths[len(lengths) // 2], file=out / "secure-sums.png")
-    _show("masking")
-    masking = {count: parts.masking(lengths[-1], count, 3 * repeats) for count in MASKED_SITES}
-    _show("packing")
-    packing = parts.packing(lengths[len(lengths) // 2], repeats)
-    _show("whole runs")
-    runs = parts.whole_runs(settings, repeats, 2048 if quick else 3072)
-    sections = [
-        machine() + "\n",
-        tables.sums_markdown(costs),
-        tables.masking_markdown(masking, lengths[-1]),
-        tables.packing_markdown(packing),
-        tables.runs_markdown(runs, settings.data),
-    ]
-    (out / "figures.md").write_text("\n".join(sections), encoding="utf-8")
-    _show(f"The figures are in {out}: figures.md, sums.csv, secure-sums.png")
+    aggregation: str
+    execution: str = "one-shot"
+
+    def protocol(self, key_bits: int = 3072) -> SecureSum:
+        """Return the protocol; a Paillier key has so many bits."""
+        config: dict[str, Scalar] = {"execution": self.execution, "key-bits": key_bits}
+        return protocol_of(Terms(self.aggregation, config=config))
 
 
-def _show(line: str) -> None:
-    sys.stderr.write(f"{line}\n")
+VARIANTS = (
+    Variant("plain"),
+    Variant("ring"),
+    Variant("ring", "hops"),
+    Variant("k-secure"),
+    Variant("k-secure", "hops"),
+    Variant("paillier"),
+)
+
+
+class TimedRehearsal(Rehearsal):
+    """A rehearsal with a stopwatch for the answers of the sites."""
+
+    seconds = 0.0
+
+    def answer(self, step: int, name: str, payload: bytes, this: SumRound) -> bytes:
+        """Have a site answer, and count its time."""
+        started = time.process_time()
+        answer = super().answer(step, name, payload, this)
+        self.seconds += time.process_time() - started
+        return answer
+
+
+def take_turns(tasks: Mapping[Name, Callable[[], Result]], repeats: int) -> dict[Name, list[Result]]:
+    """Do all tasks several times, in a new order each turn, so that other work on the machine meets all alike.
+
+    The first turn warms up; its results count for what is done once.
+    """
+    results: dict[Name, list[Result]] = {}
+    again = []
+    for name, task in tasks.items():
+        started = time.process_time()
+        results[name] = [task()]
+        if time.process_time() - started <= ONCE_SECONDS:
+            results[name] = []
+            again.append(name)
+    for _ in range(repeats):
+        random.shuffle(again)
+        for name in again:
+            results[name].append(tasks[name]())
+    return results
+
+
+class Bench:
+    """A protocol with its sites, for one sum after the other."""
+
+    def __init__(self, variant: Variant, roster: tuple[str, ...]) -> None:
+        self.variant, self.roster = variant, roster
+        self.protocol = variant.protocol()
+        self.members = gather_members(self.protocol, roster)
+        self.sums = 0
+
+    def run(self, vectors: Mapping[str, Words], expected: Words) -> dict[str, Any]:
+        """Run one sum as a new round, check it, and return what it cost; bytes are without Flower's envelopes."""
+        self.sums += 1
+        this = SumRound("benchmark", "benchmark", self.sums, 0, self.roster)
+        rehearsal = TimedRehearsal(self.protocol, self.members)
+        started = time.process_time()
+        rehearsal.give(vectors, this)
+        given = time.process_time() - started
+        total = rehearsal.take(this)
+        seconds = time.process_time() - started
+        if not np.array_equal(total, expected):
+            raise SumError(
+                f"'{self.variant.aggregation}' gave a wrong sum, so its figures are worth nothing."
+            )
+        sizes = [len(payload) for payload in rehearsal.first.values()]
+        sizes += [len(payload) + len(answer) for _, _, payload, answer in rehearsal.relayed]
+        return {
+            "cpu_seconds": seconds,
+            "site_cpu_seconds": (given + rehearsal.seconds) / len(self.roster),
+            "bytes": sum(sizes),
+            "round_trips": 1 + len({step for step, *_ in rehearsal.relayed}),
+        }
+
+
+def sums(
+    sites: Sequence[int] = SITES,
+    lengths: Sequence[int] = LENGTHS,
+    repeats: int = REPEATS,
+    variants: Sequence[Variant] = VARIANTS,
+) -> Iterator[dict[str, Any]]:
+    """Return what one sum costs by protocol, sites and values (ascending); seconds are medians."""
+    for count in sites:
+        roster = tuple(f"site-{number}" for number in range(count))
+        benches = {variant: Bench(variant, roster) for variant in variants}
+        per_value = dict.fromkeys(variants, 0.0)
+        for values in lengths:
+            vectors = {name: _random_vector(values, count) for name in roster}
+            expected: Words = np.add.reduce(list(vectors.values()))
+            tasks = {
+                variant: partial(bench.run, vectors, expected)
+                for variant, bench in benches.items()
+                if values * per_value[variant] <= LONGEST_SECONDS
+            }
+            for variant, costs in take_turns(tasks, repeats).items():
+                medians = {
+                    key: statistics.median(cost[key] for cost in costs)
+                    for key in ("cpu_seconds", "site_cpu_seconds")
+                }
+                per_value[variant] = medians["cpu_seconds"] / values
+                yield {**variant._asdict(), "sites": count, "values": values, **costs[0], **medians}
+
+
+def whole_runs(settings: Settings, repeats: int = REPEATS, key_bits: int = 3072) -> Iterator[dict[str, Any]]:
+    """Train with each protocol; seconds are medians."""
+    tasks = {variant: partial(_train, settings, variant, key_bits) for variant in VARIANTS}
+    for variant, runs in take_turns(tasks, repeats).items():
+        median = statistics.median(run["cpu_seconds"] for run in runs)
+        yield {**variant._asdict(), **runs[0], "cpu_seconds": median}
+
+
+def main(out: Out = RESULTS) -> None:
+    """Measure one sum, and whole runs, with each protocol."""
+    write_results("secure_sums", {"sums": list(sums()), "runs": list(whole_runs(make_settings()))}, out)
+
+
+def _random_vector(values: int, sites: int) -> Words:
+    """Return what one site would sum: values between -1 and 1 in fixed point, shape (values,)."""
+    return encode(np.random.default_rng().uniform(-1.0, 1.0, values), bound=1.0, sites=sites)
+
+
+def _train(settings: Settings, variant: Variant, key_bits: int) -> dict[str, Any]:
+    started = time.process_time()
+    strategy = train_in_process(replace(settings, protocol=variant.protocol(key_bits)))
+    seconds = time.process_time() - started
+    assert isinstance(strategy, PanSVM)
+    costs = strategy.federation.costs
+    return {
+        "cpu_seconds": seconds,
+        "round_trips": costs.round_trips,
+        "bytes_up": costs.bytes_up,
+        "bytes_down": costs.bytes_down,
+        "model_sha256": strategy.model.sha256(),
+    }
 
 
 if __name__ == "__main__":
-    typer.run(main)
+    run_benchmark(main)

@@ -9,9 +9,8 @@ import pytest
 from sklearn.datasets import load_svmlight_file
 
 from simulations.audit.audit import audit
-from simulations.benchmarks import training
-from simulations.benchmarks.paper_data import NINE, PaperSet, paper_settings
-from simulations.benchmarks.sizes import generate
+from simulations.benchmarks.scale import generate
+from simulations.benchmarks.training import NINE, PaperSet, paper_settings
 from simulations.data.sites import join_data
 from simulations.engines.running import in_process_grid, train_in_process
 from strategies.app import run
@@ -37,7 +36,7 @@ def test_few_round_trips_and_no_row_isolated_with_the_papers_settings(
     one: PaperSet, preset: str, more: int, shared_data: Path, tmp_path: Path
 ) -> None:
     settings = paper_settings(
-        one, one.data, data_dir=str(shared_data), preset=preset, audit=True, out=str(tmp_path), tol=1e-3
+        one, shared_data, preset=preset, min_cluster=1, audit=True, out=str(tmp_path), tol=1e-3
     )
     (state,) = run(in_process_grid(settings), settings, tmp_path).training.progress
     assert state.gap <= (1e-3 if preset == "exact" else max(1e-3, min(1.5 * state.noise, 5e-3)))
@@ -115,11 +114,3 @@ def test_rows_that_do_not_fit_into_memory_at_once_are_mapped_in_blocks(
     blockwise = train_in_process(settings)
     assert blockwise.training.progress[0].upper == pytest.approx(kept.training.progress[0].upper, rel=1e-3)
     assert blockwise.evaluation.accuracy == pytest.approx(kept.evaluation.accuracy, abs=2e-3)
-
-
-@pytest.mark.slow
-def test_the_benchmark_writes_a_table_and_a_plot(shared_data: Path, tmp_path: Path) -> None:
-    training.main(data_dir=shared_data, out=tmp_path, only="convergence", quick=True)
-    figures = (tmp_path / "figures.md").read_text(encoding="utf-8")
-    assert "| fourclass (rank 12) |" in figures
-    assert (tmp_path / "convergence-presets.png").stat().st_size > 10_000

@@ -2,9 +2,10 @@
 
 from pathlib import Path
 
+import pandas as pd
 import pytest
+from sklearn.datasets import make_classification
 
-from simulations.benchmarks.generated_selection import select
 from simulations.engines.running import train_in_process
 from strategies.elimination import Elimination
 from strategies.settings import make_settings
@@ -53,7 +54,16 @@ def test_a_step_of_thousands_of_genes_sends_a_few_megabytes(shared_data: Path) -
 
 
 def test_generated_noise_is_found_out(tmp_path: Path) -> None:
-    # Half of the noise of the benchmark, which selects with filters, too, and takes minutes.
-    found = select("voted-wrapper", seed=2, C=0.25, folder=tmp_path, features=50)
-    assert found.accuracy_chosen > found.accuracy_all
-    assert found.useful_best >= 12
+    # Ten informative features, ten combinations of them, and thirty of noise.
+    X, y = make_classification(
+        800, 50, n_informative=10, n_redundant=10, class_sep=1.5, shuffle=False, random_state=2
+    )
+    table = pd.DataFrame(X, columns=[f"x{number}" for number in range(50)]).assign(label=y)
+    table.to_csv(tmp_path / "generated.csv", index=False)
+    data = str(tmp_path / "generated.csv")
+    found = selected(
+        data=data, strategy="voted-wrapper", seed=2, C=0.25, step="1", test_fraction=0.0
+    ).selection
+    accuracies = {point.features: point.accuracy for point in found.points}
+    assert accuracies[len(found.selected)] > accuracies[50]
+    assert sum(feature < 20 for feature in found.ranking[:15]) >= 12

@@ -1,19 +1,19 @@
-"""A study on this machine whose SuperNodes and SuperLink can be killed, stopped and started again."""
+"""Faults at real SuperNodes and a real SuperLink: no sum that the coordinator had is lost."""
 
 import contextlib
 import os
-import re
 import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Self
 
+import pytest
+
 from flower_pansvm.terms import Scalar
 from simulations.deployment.coordinator import FLOWER_FOLDER
-from simulations.deployment.files import new_folder
 from simulations.deployment.node_config import set_key
 from simulations.deployment.superlink import checkout
 from simulations.deployment.supernode import flower_environment
@@ -31,6 +31,8 @@ PATIENCE = 900.0
 """Longest wait for what should come; a machine that does other work as well is slow."""
 
 PAN_SVM: dict[str, Scalar] = {"strategy": "pan-svm", "landmarks": 10.0, "tol": 0.5, "test-fraction": 0.2}
+LOCAL_ONLY: dict[str, Scalar] = {"strategy": "local-only", "timeout": 120.0}
+CHEATS = Path(__file__).parent / "cheat"
 
 
 def processes_of(folder: Path) -> list[tuple[int, str]]:
@@ -46,37 +48,19 @@ def processes_of(folder: Path) -> list[tuple[int, str]]:
 
 
 class Study:
-    """A coordinator and hospitals with drawn tables, as ``pansvm demo`` has them.
+    """A coordinator and four hospitals with drawn tables, as ``pansvm demo`` has them."""
 
-    Parameters
-    ----------
-    folder : Path
-        New folder for everything.
-    hospitals : int
-        How many.
-    settings : mapping
-        Settings that the hospitals agree to.
-    """
-
-    def __init__(
-        self,
-        folder: Path,
-        hospitals: int = 4,
-        settings: Mapping[str, Scalar] = PAN_SVM,
-    ) -> None:
-        self.folder = new_folder(folder)
-        tables = generated_tables(self.folder, hospitals, rows=80)
+    def __init__(self, folder: Path, settings: Mapping[str, Scalar]) -> None:
+        self.folder = folder
+        tables = generated_tables(folder, rows=80)
         self.names = list(tables.files)
-        self.coordinator, _ = set_up(self.folder, tables, settings)
+        self.coordinator, _ = set_up(folder, tables, settings)
         for name in self.names:
-            set_key(
-                self.folder / name, "min-sites", 3
-            )  # so that runs go on without a hospital that is killed
+            set_key(folder / name, "min-sites", 3)  # so that runs go on without a hospital that is killed
         self._running: dict[str, contextlib.ExitStack] = {}
         self._read: dict[str, int] = {}
 
     def __enter__(self) -> Self:
-        """Start the SuperLink and all SuperNodes."""
         self.start("coordinator")
         for name in self.names:
             self.start(name, wait=False)
@@ -85,7 +69,6 @@ class Study:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End all that was started."""
         for name in list(self._running):
             self.end(name)
 
@@ -109,26 +92,30 @@ class Study:
     def end(self, name: str) -> None:
         """End it as Ctrl-C would."""
         if name in self._running:
-            self.signal(name, signal.SIGCONT)
             self._running.pop(name).close()
 
-    def signal(self, name: str, number: int, only: str = "") -> bool:
-        """Send a signal to Flower's processes of a hospital or the coordinator; tell whether there were any."""
-        there = False
-        for pid, command in processes_of(self.folder / name):
-            if "-m simulations" not in command and only in command:
-                with contextlib.suppress(OSError):
-                    os.kill(pid, number)
-                    there = True
-        return there
+    def kill(self, name: str, only: str = "") -> None:
+        """Kill Flower's processes of a hospital or the coordinator."""
+        found = [
+            pid
+            for pid, command in processes_of(self.folder / name)
+            if "-m simulations" not in command and only in command
+        ]
+        assert found
+        for pid in found:
+            with contextlib.suppress(OSError):
+                os.kill(pid, signal.SIGKILL)
 
     def log(self, name: str) -> str:
         """Return what is in the log of a hospital or the coordinator since :meth:`forget`."""
         return (self.folder / f"{name}.log").read_text(errors="replace")[self._read[name] :]
 
-    def wait(self, name: str, sign: str, seconds: float = PATIENCE) -> None:
-        """Wait until a sign, a regular expression, is in a log."""
-        wait_until(lambda: re.search(sign, self.log(name)) is not None, seconds, f"{sign} in {name}'s log")
+    def wait(self, name: str, sign: str) -> None:
+        """Wait until a sign is in a log."""
+        deadline = time.monotonic() + PATIENCE
+        while sign not in self.log(name):
+            assert time.monotonic() < deadline, f"not seen in {name}'s log: {sign}"
+            time.sleep(0.1)
 
     def forget(self) -> None:
         """Leave out from now on what is in the logs, so that signs in them are new ones."""
@@ -169,12 +156,6 @@ class TrainingProcess:
         """What the coordinator's window shows."""
         return self._log.read_text(errors="replace")
 
-    def wait(self, sign: str) -> None:
-        """Wait until a sign is in the log, or the command has ended."""
-        wait_until(
-            lambda: self.process.poll() is not None or re.search(sign, self.log) is not None, PATIENCE, sign
-        )
-
     def end(self) -> int:
         """Wait until the command ends and return its exit code."""
         return self.process.wait(PATIENCE)
@@ -185,10 +166,59 @@ class TrainingProcess:
         return len(list(self.out.glob("checkpoint/*.npz")))
 
 
-def wait_until(is_so: Callable[[], bool], seconds: float, what: str) -> None:
-    """Wait for something; TimeoutError if it takes too long."""
-    deadline = time.monotonic() + seconds
-    while not is_so():
-        if time.monotonic() > deadline:
-            raise TimeoutError(f"Not seen in {seconds:g} s: {what}")
-        time.sleep(0.1)
+@pytest.mark.slow(minutes=3)
+def test_a_training_goes_on_after_ctrl_c_and_after_too_few_hospitals_were_left(tmp_path: Path) -> None:
+    with Study(tmp_path, PAN_SVM) as study:
+        out = tmp_path / "results"
+        with study.training(out) as training:
+            study.wait(study.names[0], "asked for warm_start")
+            os.kill(training.process.pid, signal.SIGINT)
+            assert training.end() == 130
+            assert training.kept == 2
+        with study.training(out, "--resume") as training:
+            for name in study.names[2:]:
+                study.wait(name, "asked for warm_start")
+                study.kill(name)
+            assert training.end() == 1
+            assert training.kept == 2
+            assert all(name in training.log for name in study.names[2:])
+        for name in study.names[2:]:
+            study.start(name)
+        with study.training(out, "--resume") as training:
+            assert training.end() == 0
+            assert "resuming after 2 sums" in training.log
+
+
+@pytest.mark.slow(minutes=3)
+def test_a_training_goes_on_after_the_server_was_killed(tmp_path: Path) -> None:
+    with Study(tmp_path, PAN_SVM) as study:
+        out = tmp_path / "results"
+        with study.training(out) as training:
+            study.wait(study.names[0], "asked for warm_start")
+            study.kill("coordinator", "flower-superlink")
+            assert training.end() == 1
+            assert training.kept == 2
+            assert "pansvm coordinator start" in training.log
+        study.start("coordinator")
+        with study.training(out, "--resume") as training:
+            assert training.end() == 0
+            assert "resuming after 2 sums" in training.log
+
+
+@pytest.mark.slow(minutes=5)
+def test_a_hospital_that_sends_something_else_is_named_or_left_out(tmp_path: Path) -> None:
+    path = f"{CHEATS}:{os.environ.get('PYTHONPATH', '')}"
+    left_out = "'hospital-4' does not answer and is left out"
+    with Study(tmp_path, LOCAL_ONLY) as study:
+        for cheat, (code, told) in {
+            "empty:local_scores": (1, "hospital-4"),
+            "shape:local_scores": (1, "hospital-4"),
+            "words:local_scores": (1, "local_scores"),  # a sum does not say whose words are random
+            "key:join": (1, "hospital-4"),
+            "raise:local_scores": (0, left_out),
+            "silent:local_scores": (0, left_out),
+        }.items():
+            study.start("hospital-4", PYTHONPATH=path, PANSVM_CHEAT=cheat)
+            with study.training(tmp_path / cheat.partition(":")[0]) as training:
+                assert (training.end(), told in training.log) == (code, True), training.log
+                assert "4711" not in training.log

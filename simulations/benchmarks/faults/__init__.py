@@ -1,1 +1,0 @@
-"""Faults tried for real: ``python -m simulations.benchmarks.faults``; docs/faults.md has what came of each."""

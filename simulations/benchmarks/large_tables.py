@@ -1,0 +1,109 @@
+"""Training on large tables beside central solvers: ``python -m simulations.benchmarks.large_tables --data-dir DIR``.
+
+Every contestant has its own process, the same rows, C, gamma and number of landmarks. Five sites are in one process.
+"""
+
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from flower_pansvm.terms import Scalar
+from simulations.baselines.registry import all_baselines
+from simulations.benchmarks.results import (
+    RESULTS,
+    DataDir,
+    Out,
+    accuracy_of,
+    in_new_process,
+    pool_of,
+    run_benchmark,
+    timed,
+    write_results,
+)
+from simulations.engines.running import train_in_process
+from strategies.pan_svm import PanSVM
+from strategies.pan_svm_settings import PanSvmSettings
+from strategies.settings import settings_from
+
+
+@dataclass(frozen=True)
+class LargeTable:
+    """A data set and the settings that all contestants train with.
+
+    Parameters
+    ----------
+    config : mapping
+        The run config. Without ``data`` the rows are generated.
+    test : str
+        Data set to test on; else a fifth of the rows.
+    """
+
+    config: Mapping[str, Scalar] = field(default_factory=dict)
+    test: str = ""
+
+
+TABLES = {
+    "a9a": LargeTable({"data": "a9a", "landmarks": "300", "gamma": "0.05", "scaling": "none"}, "a9a.t"),
+    "ijcnn1-like": LargeTable({"landmarks": "1000", "C": "32", "gamma": str(1 / 22)}),
+    "cod-rna": LargeTable(
+        {"data": "cod-rna.scaled", "landmarks": "1000", "C": "32", "gamma": "0.5", "scaling": "none"}
+    ),
+    "letter": LargeTable({"data": "letter", "landmarks": "1000", "C": "10", "gamma": "0.0625"}, "letter.t"),
+}
+CONTESTANTS = ("exact", "private", "central:nystroem", "central:svc")
+
+
+def write_ijcnn1_like(file: Path, rows: int = 40_000) -> None:
+    """Generate rows of the shape of ijcnn1: 22 columns, a rare class of six of sixty clouds, 1 % wrong labels."""
+    generator = np.random.default_rng(0)
+    centres, groups = generator.normal(size=(60, 22)), generator.integers(0, 60, rows)
+    X = centres[groups] + 0.5 * generator.normal(size=(rows, 22))
+    y = (groups < 6) ^ (generator.random(rows) < 0.01)
+    pd.DataFrame(X, columns=[f"x{i}" for i in range(22)]).assign(label=y.astype(int)).to_csv(
+        file, index=False
+    )
+
+
+def train(table: LargeTable, contestant: str, data_dir: Path) -> dict[str, Any]:
+    """Train one contestant in this process; reading the table is not counted."""
+    with tempfile.TemporaryDirectory() as folder:
+        config: dict[str, Scalar] = {"data-dir": str(data_dir), "sites": 5, **table.config}
+        if "data" not in config:
+            config["data"] = str(Path(folder) / "rows.csv")
+            write_ijcnn1_like(Path(folder) / "rows.csv")
+        settings = settings_from({**config, "test-fraction": 0.0 if table.test else 0.2})
+        assert isinstance(settings, PanSvmSettings)
+        rows = pool_of(settings, table.test)
+        if contestant in all_baselines():
+            work = partial(all_baselines()[contestant], settings, rows.train, rows.test)
+            central, used = timed(work)
+            return {**used, "accuracy": central.evaluation.accuracy, "converged": central.converged}
+        settings = replace(settings, preset=contestant)
+        strategy, used = timed(lambda: train_in_process(settings))
+        assert isinstance(strategy, PanSVM)
+        return {
+            **used,
+            "megabytes_up": strategy.federation.costs.bytes_up / 1e6,
+            "rounds": max(state.rounds for state in strategy.training.progress),
+            "accuracy": accuracy_of(strategy.model, rows),
+        }
+
+
+def main(data_dir: DataDir, out: Out = RESULTS) -> None:
+    """Measure time, memory, bytes and accuracy on large tables, one contestant after the other."""
+    lines = [
+        {"data": name, "system": contestant, **in_new_process(train, table, contestant, data_dir)}
+        for name, table in TABLES.items()
+        for contestant in CONTESTANTS
+    ]
+    write_results("large_tables", {"contestants": lines}, out)
+
+
+if __name__ == "__main__":
+    run_benchmark(main)

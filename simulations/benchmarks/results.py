@@ -1,0 +1,127 @@
+"""What the benchmarks share: ``results/NAME.json``, rows to test on, and the time that work takes."""
+
+import json
+import logging
+import os
+import platform
+import resource
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime
+from multiprocessing import get_context
+from pathlib import Path
+from typing import Annotated, Any, ParamSpec, TypeVar
+
+import numpy as np
+import pandas as pd
+import typer
+
+from clients.table.table import align
+from flower_pansvm.schema import class_names
+from simulations.data.datasets import load_dataset
+from simulations.data.pooling import Pooled, PooledRows, pooled
+from simulations.engines.flower_log import quieter
+from strategies.results import versions
+from strategies.settings import Settings
+
+Table = Sequence[Mapping[str, Any]]
+"""Lines of a table: what was measured, by the names of its columns."""
+
+DataDir = Annotated[Path, typer.Option(help="Folder of data sets.")]
+Out = Annotated[Path, typer.Option(help="Folder for the figures.")]
+RESULTS = Path("results")
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def write_results(name: str, tables: Mapping[str, Table], folder: Path) -> Path:
+    """Write the tables of a benchmark, and what they were measured with.
+
+    Parameters
+    ----------
+    name : str
+        Name of the benchmark, and of the file.
+    tables : mapping of str to Table
+        The figures.
+    folder : Path
+        Where to.
+
+    Returns
+    -------
+    Path
+        The file.
+    """
+    found = {
+        "benchmark": name,
+        "commit": _commit(),
+        "date": f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ}",
+        "machine": {
+            "cores": os.cpu_count(),
+            "memory_gb": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9, 1),
+            "processor": platform.processor() or platform.machine(),
+            "system": platform.system(),
+            "load": [round(load, 1) for load in os.getloadavg()],
+        },
+        "versions": {"python": platform.python_version(), **versions()},
+        "tables": tables,
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    file = folder / f"{name}.json"
+    file.write_text(json.dumps(found, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+    return file
+
+
+def run_benchmark(main: Callable[..., None]) -> None:
+    """Run a benchmark with the options of its function; strategies log errors only."""
+    with quieter(logging.ERROR):
+        typer.run(main)
+
+
+def in_new_process(work: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Return what a function returns in a process of its own, so that its peak of memory is its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(work, *args, **kwargs).result()
+
+
+def timed(work: Callable[[], R]) -> tuple[R, dict[str, float]]:
+    """Return what a function returns, its seconds and CPU seconds, and the peak memory of this process in GB."""
+    started, used = time.perf_counter(), time.process_time()
+    with quieter(logging.ERROR):
+        result = work()
+    return result, {
+        "seconds": time.perf_counter() - started,
+        "cpu_seconds": time.process_time() - used,
+        "peak_gb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
+    }
+
+
+def pool_of(settings: Settings, test: str = "") -> Pooled:
+    """Return the rows of all sites of a run, tested on another data set if one is named."""
+    rows = pooled(settings)
+    if not test:
+        return rows
+    table = load_dataset(test, "", Path(settings.data_dir))
+    classes = rows.schema.indices(class_names(() if table.labels is None else table.labels, ()))
+    nobody = np.full(len(classes), -1)
+    return replace(rows, test=PooledRows(align(table, rows.schema.columns).X, classes, nobody, nobody))
+
+
+def accuracy_of(model: Any, rows: Pooled) -> float:
+    """Return the share of the test rows of which a model, with the interface of scikit-learn's, tells the class."""
+    X = pd.DataFrame(rows.test.X, columns=list(rows.schema.columns))
+    true = np.array(rows.schema.classes)[rows.test.classes]
+    return float(np.mean(model.predict(X).astype(str) == true))
+
+
+def _commit() -> str | None:
+    """Return the commit of this checkout, marked if it has changes; None outside of a checkout."""
+    command = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
+    try:
+        done = subprocess.run(command, cwd=Path(__file__).parent, check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
