@@ -1,6 +1,7 @@
 """One table in several folders, studies, machines and backups: one budget, or a refusal that says what to do."""
 
 import shutil
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,16 +12,16 @@ import pytest
 from flwr.app import Context, Message, RecordDict
 
 from clients.app import app
-from clients.gate import budget, lasting_split
+from clients.gate import broadcasts, budget, lasting_split
 from clients.gate.budget import EPOCH, end_ledger, link_table, new_ledger, read_ledger
 from clients.gate.epochs import HEARD_FILE, enter_run, hear
 from clients.gate.tables import tables_home
 from clients.site import Site
 from clients.table.reading import read_table
 from flower_pansvm import records
-from flower_pansvm.errors import BudgetError, SumError
+from flower_pansvm.errors import BudgetError, SettingError, SumError, TableError
 from flower_pansvm.secure_sum.new_identity import create_identity
-from flower_pansvm.tasks.joining import JoinQuestion
+from flower_pansvm.tasks.joining import JoinQuestion, SchemaBroadcast
 from flower_pansvm.tasks.summing import EPOCH_BYTES, AllKeys
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
@@ -373,3 +374,21 @@ def test_who_has_lost_what_it_heard_hears_it_anew(content: str | None, linked: H
 def test_the_split_is_refused_to_a_site_that_has_not_joined(linked: Hospitals) -> None:
     with pytest.raises(BudgetError, match="has not joined"):
         lasting_split.lasting_split(Site(context(linked)))
+
+
+def test_how_many_columns_and_classes_a_row_has_is_not_the_coordinators_choice(linked: Hospitals) -> None:
+    """Nothing has been charged yet, and where memory ends tells how many rows there are."""
+    asked = SchemaBroadcast(("age", "dose"), ("0", "1"), (), 0.2, 0, 0)
+    for schema in (
+        replace(asked, columns=("age", "dose", *(["age"] * 10_000))),
+        replace(asked, classes=("0", "1", *(["1"] * 10_000))),
+    ):
+        enter_run(site := context(linked))
+        records.write(message := RecordDict(), "broadcast.schema", schema)
+        broadcasts.keep(site, message)
+        Site(site).table()
+        tracemalloc.start()
+        with pytest.raises((SettingError, TableError)):
+            lasting_split.lasting_split(Site(site))
+        assert tracemalloc.get_traced_memory()[1] < 600 * 10_000
+        tracemalloc.stop()
