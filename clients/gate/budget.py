@@ -208,7 +208,7 @@ def charge(context: Context, task: Task[Any, Any], rho: float) -> None:
     Raises
     ------
     BudgetError
-        If the budget does not allow it, or another run has begun since this one's last answer.
+        If the budget does not allow it, or another run has begun since this one was joined.
     """
     folder, run = state_folder(context), str(context.run_id)
     if folder is None:
@@ -217,12 +217,6 @@ def charge(context: Context, task: Task[Any, Any], rho: float) -> None:
 
     def charged(ledger: Ledger) -> Ledger:
         check_joined(context, ledger)
-        runs = [one.run for one in ledger.charges]
-        if run in runs and runs[-1] != run:
-            raise BudgetError(
-                f"Site '{site_name(context)}' takes part in one run at a time, and run {runs[-1]} has begun since. "
-                "Start this run again when that one is over."
-            )
         epsilon, delta = budget_terms(context)
         costs = [one.rho for one in ledger.charges if one.rows == rows]
         if not admits(costs, rho, rho_of(epsilon, delta)):
@@ -233,11 +227,15 @@ def charge(context: Context, task: Task[Any, Any], rho: float) -> None:
 
 
 def check_joined(context: Context, ledger: Ledger) -> None:
-    """Check that the site has joined the run with this ledger; else BudgetError."""
-    if records.get(context.state, EPOCH).get(EPOCH) not in ledger.epochs:
+    """Check that the site has joined this run with this ledger, and no other run since; else BudgetError.
+
+    Hospitals that answered in a run which they joined long ago could not tell that another one's ledger is older.
+    """
+    if ledger.epochs[-1:] != (records.get(context.state, EPOCH).get(EPOCH),):
         raise BudgetError(
-            f"Site '{site_name(context)}' has not joined this run with the ledger that it has now: it was exchanged "
-            "since, or the run was not to be private. Start a new run."
+            f"Site '{site_name(context)}' takes part in one private run at a time, and has not joined this one with "
+            "the ledger that it has now: another run has begun since, the ledger was exchanged, or the run was not to "
+            "be private. Start a new run."
         )
 
 

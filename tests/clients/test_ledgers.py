@@ -22,6 +22,7 @@ from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SettingError, SumError, TableError
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.tasks.joining import JoinQuestion, SchemaBroadcast
+from flower_pansvm.tasks.private_training import PRIVATE_BINS
 from flower_pansvm.tasks.summing import EPOCH_BYTES, AllKeys
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
@@ -276,7 +277,7 @@ def test_a_run_that_was_not_to_be_private_has_no_private_answers(hospitals: Hosp
             question = records.read(message.content, "inputs", JoinQuestion)
             records.write(message.content, "inputs", replace(question, promise="defended"))
 
-    with pytest.raises(BudgetError, match="has not joined this run with the ledger"):
+    with pytest.raises(BudgetError, match="has not joined this one with the ledger"):
         hospitals.train(other_promise)
     assert hospitals.private_answers() == 0
 
@@ -355,6 +356,23 @@ def test_of_two_copies_that_both_went_on_each_learns_of_the_other(linked: Hospit
     assert len(read_ledger(linked.state).missed) == 1
     with pytest.raises(BudgetError, match="counts as spent"):
         enter_run(context(linked))
+
+
+def test_hospitals_do_not_wait_in_a_run_until_another_ones_ledger_is_an_old_copy(linked: Hospitals) -> None:
+    """They signed what they had heard before the run that the copy lacks, and the coordinator kept it."""
+    waiting = context(linked, 1, run=1)
+    said_before = enter_run(waiting)
+    linked.save("backup")
+    own, peer = enter_run(here := context(linked, run=2)), enter_run(there := context(linked, 1, run=2))
+    for site in (here, there):
+        hear(site, {"hospital0": own, "hospital1": peer})
+    linked.restore("backup")
+    again = enter_run(joins_late := context(linked, run=1))
+    for site in (joins_late, waiting):
+        hear(site, {"hospital0": again, "hospital1": said_before})  # nobody notices
+    budget.charge(joins_late, PRIVATE_BINS, 1e-3)
+    with pytest.raises(BudgetError, match="another run has begun since"):
+        budget.charge(waiting, PRIVATE_BINS, 1e-3)
 
 
 @pytest.mark.parametrize("content", [None, "", "[]", "{}", "x\n{}"])
