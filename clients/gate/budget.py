@@ -106,7 +106,7 @@ def new_ledger(folder: Path, test_fraction: float) -> None:
     if (folder / LINK).exists() and _read_link(folder).table:
         raise BudgetError(
             f"There is a budget in {folder} already. It belongs to the table for good: what was spent stays spent. For "
-            "a table of other patients give the SuperNode another state folder."
+            "a table of other patients make another hospital folder, with an identity of its own: pansvm hospital init"
         )
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     write_checked(folder / LINK, asdict(Link(test_fraction)))
@@ -138,8 +138,9 @@ def link_table(folder: Path, table: Table) -> Ledger:
         if link.table and link.table not in alike:
             _read(home / link.table)
             raise BudgetError(
-                "The rows of the table are not those of the ledger that this state folder belongs to. For a table of "
-                "other patients give the SuperNode another state folder; else put the table back."
+                "The rows of the table are not those of the ledger that this state folder belongs to. Put the table "
+                "back. A table of other patients needs another hospital folder, with an identity of its own (pansvm "
+                "hospital init): by this identity other hospitals would take its ledger for an older copy."
             )
         if len(alike) > 1:
             raise BudgetError(

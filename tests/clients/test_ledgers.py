@@ -244,7 +244,7 @@ def test_a_state_folder_is_not_used_for_another_table(hospitals: Hospitals) -> N
     frame.assign(dose=np.random.default_rng(5).normal(size=600)).to_csv(
         hospitals.nodes[0]["data"], index=False
     )
-    with pytest.raises(BudgetError, match="another state folder"):
+    with pytest.raises(BudgetError, match="not those of the ledger"):
         hospitals.train()
 
 

@@ -174,7 +174,7 @@ def test_a_table_of_no_rows_is_nobodys(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_one_table_is_not_used_for_another(state: Path) -> None:
-    with pytest.raises(BudgetError, match="another state folder"):
+    with pytest.raises(BudgetError, match="not those of the ledger"):
         link_table(state, patients(1))
     assert len(ledgers()) == 1
 
