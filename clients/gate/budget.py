@@ -107,7 +107,8 @@ def new_ledger(folder: Path, test_fraction: float) -> None:
         if (folder / LINK).exists() and _read_link(folder).table:
             raise BudgetError(
                 f"There is a budget in {folder} already. It belongs to the table for good: what was spent stays spent. "
-                "For a table of other patients give the SuperNode another state folder."
+                "For a table of other patients make another hospital folder, with an identity of its own: pansvm "
+                "hospital init"
             )
         write_checked(folder / LINK, asdict(Link(test_fraction)))
 
@@ -138,8 +139,9 @@ def link_table(folder: Path, table: Table) -> Ledger:
         if link.table and link.table not in alike:
             _read(home / link.table)
             raise BudgetError(
-                "The rows of the table are not those of the ledger that this state folder belongs to. For a table of "
-                "other patients give the SuperNode another state folder; else put the table back."
+                "The rows of the table are not those of the ledger that this state folder belongs to. Put the table "
+                "back. A table of other patients needs another hospital folder, with an identity of its own (pansvm "
+                "hospital init): by this identity other hospitals would take its ledger for an older copy."
             )
         if len(alike) > 1:
             raise BudgetError(
@@ -208,7 +210,7 @@ def charge(context: Context, task: Task[Any, Any], rho: float) -> None:
     Raises
     ------
     BudgetError
-        If the budget does not allow it, or another run has begun since this one's last answer.
+        If the budget does not allow it, or another run has begun since this one was joined.
     """
     folder, run = state_folder(context), str(context.run_id)
     if folder is None:
@@ -217,12 +219,6 @@ def charge(context: Context, task: Task[Any, Any], rho: float) -> None:
 
     def charged(ledger: Ledger) -> Ledger:
         check_joined(context, ledger)
-        runs = [one.run for one in ledger.charges]
-        if run in runs and runs[-1] != run:
-            raise BudgetError(
-                f"Site '{site_name(context)}' takes part in one run at a time, and run {runs[-1]} has begun since. "
-                "Start this run again when that one is over."
-            )
         epsilon, delta = budget_terms(context)
         costs = [one.rho for one in ledger.charges if one.rows == rows]
         if not admits(costs, rho, rho_of(epsilon, delta)):
@@ -233,11 +229,15 @@ def charge(context: Context, task: Task[Any, Any], rho: float) -> None:
 
 
 def check_joined(context: Context, ledger: Ledger) -> None:
-    """Check that the site has joined the run with this ledger; else BudgetError."""
-    if records.get(context.state, EPOCH).get(EPOCH) not in ledger.epochs:
+    """Check that the site has joined this run with this ledger, and no other run since; else BudgetError.
+
+    Hospitals that answered in a run which they joined long ago could not tell that another one's ledger is older.
+    """
+    if ledger.epochs[-1:] != (records.get(context.state, EPOCH).get(EPOCH),):
         raise BudgetError(
-            f"Site '{site_name(context)}' has not joined this run with the ledger that it has now: it was exchanged "
-            "since, or the run was not to be private. Start a new run."
+            f"Site '{site_name(context)}' takes part in one private run at a time, and has not joined this one with "
+            "the ledger that it has now: another run has begun since, the ledger was exchanged, or the run was not to "
+            "be private. Start a new run."
         )
 
 

@@ -97,10 +97,11 @@ def disclosed_classes(context: Context, labels: Labels, positive: Sequence[str])
 def check_listed(context: Context, classes: Sequence[str], positive: Sequence[str]) -> None:
     """Check that the classes of a private run are those that this hospital lists, in its node config or schema file.
 
-    Others would be the coordinator's choice: of names, and of how many there are. SettingError if not.
+    Others, or one of them twice, would be the coordinator's choice: of names, and of how many there are, which a site's
+    memory depends on. SettingError if not.
     """
     listed = set(class_names(np.array(allowed_classes(context)), positive))
-    if not set(classes) <= listed:
+    if not set(classes) <= listed or len(set(classes)) < len(classes):
         raise SettingError(
             f"Site '{site_name(context)}' takes part in private runs with the classes only that it lists itself. Start "
             "the run with the hospitals' own schema file; or write the classes into the site's node config, such as "

@@ -39,7 +39,8 @@ WHOLE, PARTS = "whole", "parts"  # the sketches of all columns that a table has 
 VARIED, SMALLEST, BLOCK_ROWS = 7, 256, 2**16
 
 SHARE, FEWEST = 0.25, 8
-"""How much of the smaller one, and how many digests, two tables have in common at the least to count as one."""
+"""How much of the smaller one two tables have in common at the least to count as one; and, of some columns only, how
+many digests."""
 
 ONCE = 0.97
 """Share of the digests that only one row has, at the least: by fewer, rows of other patients would be found, too."""
@@ -133,9 +134,11 @@ class KnownTables:
 
     def _is_alike(self, known: dict[str, Sketch]) -> bool:
         """Tell whether a ledger is this table's, by all columns or by some in which hardly two rows are equal."""
-        both = known[WHOLE] | {some: one for some, one in known[PARTS].items() if some in self._telling}
         return any(
-            _share(self._sketch[some], one) >= SHARE for some, one in both.items() if some in self._sketch
+            _share(self._sketch[some], one, fewest) >= SHARE
+            for kind, fewest in ((WHOLE, 1), (PARTS, FEWEST))
+            for some, one in known[kind].items()
+            if some in (self._sketch if kind == WHOLE else self._telling)
         )
 
     def _look(self, wanted: Iterable[str]) -> None:
@@ -175,12 +178,12 @@ def _smallest(digests: Digests, counts: Counts, more: Digests) -> tuple[Digests,
     return found[:SMALLEST], rows[:SMALLEST]
 
 
-def _share(own: Digests, known: Digests) -> float:
+def _share(own: Digests, known: Digests, fewest: int) -> float:
     """Return which share of the smaller one of two tables is in the other one, as far as both sketches reach."""
     limit = min((one[-1] for one in (own, known) if len(one) == SMALLEST), default=np.uint64(2**64 - 1))
     both = np.count_nonzero(np.isin(own, known))
     fewer = min(np.count_nonzero(one <= limit) for one in (own, known))
-    return both / fewer if both >= FEWEST else 0.0
+    return both / fewer if both >= fewest else 0.0
 
 
 def _read(folder: Path) -> dict[str, Sketch]:

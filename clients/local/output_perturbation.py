@@ -21,6 +21,7 @@ from flower_pansvm.cutting_planes.cuts import Draw, Labels, blocks, cuts_at
 from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, ValueRefusedError
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, WEIGHT_STEP, is_exact, row_blocks
+from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.tasks import output_perturbation as tasks
 
 DUAL_STEP = 2.0**-24
@@ -131,11 +132,12 @@ def weights_of(signed: Floats, shares: Floats, cost: float) -> tuple[Floats, flo
 def rff_private_scores(site: Site, question: tasks.RffPrivateScoresQuestion) -> tasks.RffPrivateScoresAnswer:
     """Count the test rows by class and predicted class."""
     rows, counts = lasting_split(site)[1], np.zeros((2, 2))
-    weights = _fitting(site, question.weights)
+    # The map, too, before there is a row: a refusal must not tell whether there is one.
+    feature_map, weights = _map(site, rows.X.shape[1]), _fitting(site, question.weights)
     if not is_exact(weights, WEIGHT_STEP, LARGEST_WEIGHT):
         raise _misfit(site)
     for block in row_blocks(len(rows.X), len(weights)):
-        said = (mapped_rows(site, rows.X[block]) @ weights > 0).astype(np.int64)
+        said = (feature_map.transform(rows.X[block]) @ weights > 0).astype(np.int64)
         counts += confusion_counts(rows.classes[block], said, 2)
     return tasks.RffPrivateScoresAnswer(counts)
 
@@ -149,11 +151,17 @@ def _fitting(site: Site, weights: Floats) -> Floats:
 
 def mapped_rows(site: Site, X: Floats) -> Floats:
     """Return rows by the map that the site was told, shape (rows, size)."""
-    feature_map = site.told(tasks.RFF)
+    feature_map = _map(site, X.shape[1])
     check_size(site, float(len(X)) * feature_map.size)
-    if not feature_map.fits(X.shape[1]) or len(site.schema().classes) != 2:
-        raise _misfit(site)
     return feature_map.transform(X)
+
+
+def _map(site: Site, columns: int) -> RandomFourierMap:
+    """Return the map that the site was told, after checking it."""
+    feature_map = site.told(tasks.RFF)
+    if not feature_map.fits(columns) or len(site.schema().classes) != 2:
+        raise _misfit(site)
+    return feature_map
 
 
 def _sides(rows: Rows) -> Floats:

@@ -56,6 +56,8 @@ def align(table: Table, columns: Sequence[str]) -> Table:
             f"The table has {columns_text(extra)}, which the federation or the model does not use. Remove what is "
             "too much; if it holds the labels, name it as the label column."
         )
+    if len(wanted) < len(columns):
+        raise TableError("The federation or the model names a column twice. Name each once.")
     X = np.zeros((len(table.X), len(columns)))
     for index, column in enumerate(columns):
         if column in here:

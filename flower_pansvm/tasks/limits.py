@@ -39,6 +39,6 @@ def largest_total(sites: int) -> float:
     return MOST_ROWS * math.sqrt(sites)
 
 
-PRIVATE_BOUND = 2.0**28
+PRIVATE_BOUND = 2.0**25
 """Bound of sums with noise for differential privacy: no row contributes more than 1, and no noise comes near it. Words
-of up to 64 sites then hold the noise's own unit."""
+of up to 512 sites then hold the noise's own unit."""

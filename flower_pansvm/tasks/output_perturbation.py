@@ -10,6 +10,7 @@ from flower_pansvm.arrays import Floats, Singles
 from flower_pansvm.cutting_planes.cuts import EVERYWHERE, LARGEST_JITTER
 from flower_pansvm.privacy.output_perturbation import Perturbation
 from flower_pansvm.random_fourier import RandomFourierMap
+from flower_pansvm.tasks.consents import CONSENTS, Consent
 from flower_pansvm.tasks.limits import COUNT, MOST_ROWS, UNKNOWN
 from flower_pansvm.tasks.task import Broadcast, Task, disclosed, perturbed, private, summed
 from flower_pansvm.terms import Terms
@@ -21,6 +22,14 @@ LARGEST_C, LEAST_TOL = 1e6, 1e-9
 """Beyond these a solver in double precision may not find weights as exactly as their noise is sized for."""
 
 RFF = Broadcast("rff", RandomFourierMap)
+
+CONSENTS.register("own-weights")(
+    Consent(
+        "weights of its own model with noise, which are charged but not as well protected as sums: how many rows there "
+        "are, and whether the weights are found exactly enough, which one row can decide",
+        "strategy=dp-svm",
+    )
+)
 
 
 @dataclass(frozen=True)
@@ -99,7 +108,7 @@ class LocalWeightsQuestion(Perturbation):
 class LocalWeightsAnswer:
     """The weights of the least objective over the site's own training rows."""
 
-    weights: Floats = perturbed(LocalWeightsQuestion.scale)  # (coordinates,)
+    weights: Floats = perturbed(LocalWeightsQuestion.scale, consent="own-weights")  # (coordinates,)
 
 
 LOCAL_WEIGHTS = Task(

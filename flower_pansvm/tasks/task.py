@@ -62,15 +62,19 @@ def private(sensitivity: Callable[[Any], float]) -> Any:
     return field(metadata={DECLARATION: Declaration("private", PRIVATE_BOUND, sensitivity)})
 
 
-def perturbed(scale: Callable[[Any, int], float]) -> Any:
+def perturbed(scale: Callable[[Any, int], float], consent: str) -> Any:
     """Return the field of a private part whose noise is each site's own and enough without that of others: Laplace's.
+
+    Numbers of rows are public in its promise, so that it takes a consent.
 
     Parameters
     ----------
     scale : callable
         Of the question and the number of the site's training rows, the scale of the noise.
     """
-    return field(metadata={DECLARATION: Declaration("private", PRIVATE_BOUND, scale=scale)})
+    return field(
+        metadata={DECLARATION: Declaration("private", PRIVATE_BOUND, scale=scale, consent=_known(consent))}
+    )
 
 
 def disclosed(consent: str | None = None) -> Any:

@@ -123,7 +123,8 @@ def _check_query_file(path: Path) -> None:
 def _check_agreed(context: Context, invitation: Invitation) -> None:
     """Check that this hospital would take part in a run as it is agreed: its gate is asked, as in the run."""
     try:
-        question = JoinQuestion((), ("0", "1"), invitation.promise)
+        # Whatever its classes are called: the run takes them from the hospitals' own list.
+        question = JoinQuestion((), (), invitation.promise)
         check_promise(context, JOIN, question)
         least = least_sites(context)
         if least > len(invitation.roster):

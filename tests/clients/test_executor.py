@@ -11,6 +11,7 @@ import subprocess
 import sys
 import threading
 import time
+import tracemalloc
 import zipfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -69,6 +70,18 @@ def twice(bundle: bytes) -> bytes:
     return made.getvalue()
 
 
+def of_a_false_size(bundle: bytes, compression: int = zipfile.ZIP_DEFLATED) -> bytes:
+    """Return a bundle with a file of 64 MB of zeros that says it has as many bytes as the installed one."""
+    made = io.BytesIO()
+    with zipfile.ZipFile(io.BytesIO(bundle)) as source, zipfile.ZipFile(made, "w", compression) as target:
+        for name in source.namelist():
+            content = source.read(name)
+            target.writestr(name, bytes(2**26) if name == "clients/app.py" else content)
+            if name == "clients/app.py":
+                target.getinfo(name).file_size = len(content)
+    return made.getvalue()
+
+
 def put(name: str, content: bytes) -> Callable[[bytes], bytes]:
     return lambda bundle: changed(bundle, lambda files: files.update({name: content}))
 
@@ -88,6 +101,8 @@ BAD_BUNDLES: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "no Python": (put("sitecustomize.pth", b"import evil\n"), "files that are not installed"),
     "a file twice": (twice, "clients/app.py"),
     "a file that unpacks to much": (put("clients/app.py", b"\0" * 10**8), "clients/app.py"),
+    "a file that says less than it unpacks to": (of_a_false_size, "no bundle"),
+    "another compression": (lambda bundle: of_a_false_size(bundle, zipfile.ZIP_BZIP2), "no bundle"),
     "no bundle": (lambda bundle: bundle[: len(bundle) // 2], "no bundle"),
     "nothing": (lambda _: b"", "no bundle"),
 }
@@ -100,6 +115,17 @@ def test_a_bundle_that_is_not_what_is_installed_is_refused(bad: str, bundle: byt
         check_bundle(change(bundle), VERSION)
     assert named in str(refused.value)
     assert hash_of(installed_files()) in str(refused.value)
+
+
+@pytest.mark.parametrize("compression", [zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA])
+def test_a_bundle_takes_no_more_memory_than_what_is_installed(compression: int, bundle: bytes) -> None:
+    bad = of_a_false_size(bundle, compression)
+    tracemalloc.start()
+    with pytest.raises(FederationError):
+        check_bundle(bad, VERSION)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 2**24
 
 
 def test_the_bundle_of_the_installed_files_is_taken_and_its_run_config_is_the_coordinators(

@@ -1,6 +1,7 @@
 """One table in several folders, studies, machines and backups: one budget, or a refusal that says what to do."""
 
 import shutil
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -11,16 +12,17 @@ import pytest
 from flwr.app import Context, Message, RecordDict
 
 from clients.app import app
-from clients.gate import budget, lasting_split
+from clients.gate import broadcasts, budget, lasting_split
 from clients.gate.budget import EPOCH, end_ledger, link_table, new_ledger, read_ledger
 from clients.gate.epochs import HEARD_FILE, enter_run, hear
 from clients.gate.tables import tables_home
 from clients.site import Site
 from clients.table.reading import read_table
 from flower_pansvm import records
-from flower_pansvm.errors import BudgetError, SumError
+from flower_pansvm.errors import BudgetError, SettingError, SumError, TableError
 from flower_pansvm.secure_sum.new_identity import create_identity
-from flower_pansvm.tasks.joining import JoinQuestion
+from flower_pansvm.tasks.joining import JoinQuestion, SchemaBroadcast
+from flower_pansvm.tasks.private_training import PRIVATE_BINS
 from flower_pansvm.tasks.summing import EPOCH_BYTES, AllKeys
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
@@ -242,7 +244,7 @@ def test_a_state_folder_is_not_used_for_another_table(hospitals: Hospitals) -> N
     frame.assign(dose=np.random.default_rng(5).normal(size=600)).to_csv(
         hospitals.nodes[0]["data"], index=False
     )
-    with pytest.raises(BudgetError, match="another state folder"):
+    with pytest.raises(BudgetError, match="not those of the ledger"):
         hospitals.train()
 
 
@@ -275,7 +277,7 @@ def test_a_run_that_was_not_to_be_private_has_no_private_answers(hospitals: Hosp
             question = records.read(message.content, "inputs", JoinQuestion)
             records.write(message.content, "inputs", replace(question, promise="defended"))
 
-    with pytest.raises(BudgetError, match="has not joined this run with the ledger"):
+    with pytest.raises(BudgetError, match="has not joined this one with the ledger"):
         hospitals.train(other_promise)
     assert hospitals.private_answers() == 0
 
@@ -356,6 +358,23 @@ def test_of_two_copies_that_both_went_on_each_learns_of_the_other(linked: Hospit
         enter_run(context(linked))
 
 
+def test_hospitals_do_not_wait_in_a_run_until_another_ones_ledger_is_an_old_copy(linked: Hospitals) -> None:
+    """They signed what they had heard before the run that the copy lacks, and the coordinator kept it."""
+    waiting = context(linked, 1, run=1)
+    said_before = enter_run(waiting)
+    linked.save("backup")
+    own, peer = enter_run(here := context(linked, run=2)), enter_run(there := context(linked, 1, run=2))
+    for site in (here, there):
+        hear(site, {"hospital0": own, "hospital1": peer})
+    linked.restore("backup")
+    again = enter_run(joins_late := context(linked, run=1))
+    for site in (joins_late, waiting):
+        hear(site, {"hospital0": again, "hospital1": said_before})  # nobody notices
+    budget.charge(joins_late, PRIVATE_BINS, 1e-3)
+    with pytest.raises(BudgetError, match="another run has begun since"):
+        budget.charge(waiting, PRIVATE_BINS, 1e-3)
+
+
 @pytest.mark.parametrize("content", [None, "", "[]", "{}", "x\n{}"])
 def test_who_has_lost_what_it_heard_hears_it_anew(content: str | None, linked: Hospitals) -> None:
     own, peer = enter_run(here := context(linked)), enter_run(context(linked, 1))
@@ -373,3 +392,21 @@ def test_who_has_lost_what_it_heard_hears_it_anew(content: str | None, linked: H
 def test_the_split_is_refused_to_a_site_that_has_not_joined(linked: Hospitals) -> None:
     with pytest.raises(BudgetError, match="has not joined"):
         lasting_split.lasting_split(Site(context(linked)))
+
+
+def test_how_many_columns_and_classes_a_row_has_is_not_the_coordinators_choice(linked: Hospitals) -> None:
+    """Nothing has been charged yet, and where memory ends tells how many rows there are."""
+    asked = SchemaBroadcast(("age", "dose"), ("0", "1"), (), 0.2, 0, 0)
+    for schema in (
+        replace(asked, columns=("age", "dose", *(["age"] * 10_000))),
+        replace(asked, classes=("0", "1", *(["1"] * 10_000))),
+    ):
+        enter_run(site := context(linked))
+        records.write(message := RecordDict(), "broadcast.schema", schema)
+        broadcasts.keep(site, message)
+        Site(site).table()
+        tracemalloc.start()
+        with pytest.raises((SettingError, TableError)):
+            lasting_split.lasting_split(Site(site))
+        assert tracemalloc.get_traced_memory()[1] < 600 * 10_000
+        tracemalloc.stop()

@@ -294,7 +294,7 @@ def test_what_a_run_says_of_itself(mode: str, tmp_path: Path) -> None:
 # At hospitals
 
 
-NODE: dict[str, Scalar] = {"epsilon": 4.0, "delta": 1e-5, "classes": "0,1"}
+NODE: dict[str, Scalar] = {"epsilon": 4.0, "delta": 1e-5, "classes": "0,1", "own-weights": "agreed"}
 
 
 @pytest.fixture
@@ -366,6 +366,7 @@ def test_local_answers_are_charged_and_then_no_more(
         ({"exact-sums": "defended"}, {"guarantee": "release"}, "exact-sums='agreed'"),
         ({**NODE, "epsilon": 0.5}, {}, "not enough is left"),
         (NODE, {"exactness": 1e30}, None),
+        ({key: value for key, value in NODE.items() if key != "own-weights"}, {}, "own-weights='agreed'"),
     ],
 )
 def test_hospitals_refuse(

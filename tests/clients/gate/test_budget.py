@@ -118,10 +118,15 @@ def test_nothing_is_gained_by_a_cost_that_is_none(folder: Path, rho: float) -> N
 
 
 def test_an_older_run_ends_when_another_has_begun(folder: Path) -> None:
-    charge(context(folder, run=1), PRIVATE_STEP, 0.01)
-    charge(context(folder, run=2), PRIVATE_STEP, 0.01)
-    with pytest.raises(BudgetError, match="one run at a time, and run 2 has begun since"):
-        charge(context(folder, run=1), PRIVATE_STEP, 0.001)
+    """Whether it has been asked anything or not."""
+    older = context(folder, run=1)
+    charge(older, PRIVATE_STEP, 0.01)
+    change_ledger(folder, lambda ledger: replace(ledger, epochs=(*ledger.epochs, "e1")))
+    with pytest.raises(BudgetError, match="another run has begun since"):
+        charge(older, PRIVATE_STEP, 0.001)
+    newer = context(folder, run=2)
+    records.put(newer.state, EPOCH, {EPOCH: "e1"})
+    charge(newer, PRIVATE_STEP, 0.01)
 
 
 def damage(folder: Path, how: str) -> None:
@@ -208,10 +213,10 @@ def test_a_run_that_was_joined_with_another_ledger_is_not_answered(folder: Path)
     """Exchanged in the middle of a run, or a coordinator that has asked to join for another promise."""
     node = context(folder)
     records.put(node.state, EPOCH, {EPOCH: "of another run"})
-    with pytest.raises(BudgetError, match="has not joined this run"):
+    with pytest.raises(BudgetError, match="has not joined this one"):
         charge(node, PRIVATE_STEP, 0.02)
     node.state = RecordDict()
-    with pytest.raises(BudgetError, match="has not joined this run"):
+    with pytest.raises(BudgetError, match="has not joined this one"):
         charge(node, PRIVATE_STEP, 0.02)
     assert spent(folder) == []
 
@@ -232,7 +237,9 @@ def test_a_person_may_end_a_budget_and_what_was_spent_stays_on_record(folder: Pa
     assert [(one.train, one.test) for one in ledger.ended] == [(WHOLE, 0.0)]
     # No row changes between training and evaluation.
     assert (ledger.key, ledger.columns) == (before.key, before.columns)
-    charge(context(folder), PRIVATE_STEP, WHOLE)
+    joined = context(folder, run=2)
+    records.put(joined.state, EPOCH, {EPOCH: "f0"})
+    charge(joined, PRIVATE_STEP, WHOLE)
     # The table finds it as before, from another folder too.
     begin(folder.parent / "second", a_table())
     assert spent(folder.parent / "second") == [WHOLE]

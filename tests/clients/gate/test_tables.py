@@ -11,7 +11,7 @@ import pytest
 
 from clients.gate.budget import Charge, change_ledger, end_ledger, link_table, new_ledger, read_ledger
 from clients.gate.state_folder import read_checked
-from clients.gate.tables import KEY_FILE, ROWS_FILE, SMALLEST, KnownTables, tables_home
+from clients.gate.tables import FEWEST, KEY_FILE, ROWS_FILE, SMALLEST, KnownTables, tables_home
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
 
@@ -156,6 +156,17 @@ def test_tables_of_few_different_rows_count_as_one_and_that_is_the_safe_side(tmp
     assert len(ledgers()) == 1
 
 
+@pytest.mark.parametrize("rows", [2, 5, FEWEST - 1])
+def test_a_table_of_few_rows_finds_its_ledger_again(rows: int, tmp_path: Path) -> None:
+    begin(tmp_path / "one", patients(rows=rows))
+    link_table(tmp_path / "one", patients(rows=rows))
+    begin(tmp_path / "second", replace(patients(), cells=patients(rows=rows).X[::-1]))
+    assert len(ledgers()) == 1
+    begin(tmp_path / "other", patients(1))
+    begin(tmp_path / "others", patients(2, rows=rows))
+    assert len(ledgers()) == 3
+
+
 def test_a_table_of_no_rows_is_nobodys(tmp_path: Path) -> None:
     begin(tmp_path / "one", patients(rows=5))
     begin(tmp_path / "none", replace(patients(), cells=np.empty((0, 6))))
@@ -163,7 +174,7 @@ def test_a_table_of_no_rows_is_nobodys(tmp_path: Path) -> None:
 
 
 def test_a_folder_of_one_table_is_not_used_for_another(state: Path) -> None:
-    with pytest.raises(BudgetError, match="another state folder"):
+    with pytest.raises(BudgetError, match="not those of the ledger"):
         link_table(state, patients(1))
     assert len(ledgers()) == 1
 

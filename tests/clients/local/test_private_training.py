@@ -373,6 +373,21 @@ def test_a_map_that_does_not_fit_is_refused_whatever_rows_there_are(wrong: str, 
             answers(site, np.zeros((12, 1)), task)
 
 
+@pytest.mark.parametrize("rows", [0, 2])
+@pytest.mark.parametrize(
+    ("changes", "classes"), [({"low": np.ones(3), "high": np.zeros(3)}, 2), ({"intercept": -1.0}, 2), ({}, 3)]
+)
+def test_so_is_a_random_map(changes: dict[str, Any], classes: int, rows: int) -> None:
+    """A site without test rows would answer, and one with a single row refuse."""
+    told = replace(RandomFourierMap(np.zeros(3), np.ones(3), np.zeros((2, 3)), 0.5), **changes)
+    found = Rows(np.zeros((rows, 3)), np.zeros(rows, dtype=np.int64))
+    site = Fake(found, cast(FourierMap, None), classes, told)
+    with pytest.raises(SettingError):
+        output_perturbation.rff_private_scores(
+            cast(Site, site), RffPrivateScoresQuestion(0.01, np.zeros(told.size))
+        )
+
+
 @pytest.mark.parametrize("ends", [(0.0, 0.0), (1.0, 0.0), (np.nan, 1.0)])
 def test_ranges_the_wrong_way_round_are_refused(ends: tuple[float, float]) -> None:
     told = replace(

@@ -11,8 +11,10 @@ from hypothesis.extra.numpy import arrays
 from flower_pansvm.fourier_map import BINS, FourierMap, bins, places
 from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.privacy import exact
-from flower_pansvm.privacy.exact import CELL_STEP, STEP, TURN, is_exact, rounded, shortened, waves
-from flower_pansvm.tasks.limits import MOST_ROWS
+from flower_pansvm.privacy.discrete_noise import LARGEST_SCALE
+from flower_pansvm.privacy.exact import CELL_STEP, STEP, TURN, UNIT, is_exact, rounded, shortened, waves
+from flower_pansvm.secure_sum.fixed_point import scale_exponent
+from flower_pansvm.tasks.limits import MOST_ROWS, PRIVATE_BOUND
 
 numbers = st.floats(allow_nan=True, allow_infinity=True)
 whole = st.integers(-(2**15), 2**15).map(float)
@@ -142,3 +144,10 @@ def test_every_cell_that_is_there_is_in_one_bin(X: np.ndarray, ends: np.ndarray)
 )
 def test_the_ends_have_bins_of_their_own(cell: float, expected: int) -> None:
     assert bins(places(np.array([[cell]]), np.array([0.0]), np.array([1.0]))).item() == expected
+
+
+@pytest.mark.parametrize("sites", [1, 65, 512])
+def test_words_hold_the_noises_own_unit_and_all_that_a_site_may_have(sites: int) -> None:
+    """Else each site's sum would be rounded once more, with its own noise and not with that of all."""
+    assert 2.0 ** scale_exponent(PRIVATE_BOUND, sites) >= UNIT
+    assert MOST_ROWS + 60 * LARGEST_SCALE / UNIT <= PRIVATE_BOUND

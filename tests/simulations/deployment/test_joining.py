@@ -342,6 +342,19 @@ BAD_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
 }  # fmt: skip
 
 
+def test_classes_may_have_any_names(study: Study, tmp_path: Path) -> None:
+    table = tmp_path / "hospital0.csv"
+    names, *rows = table.read_text().splitlines()
+    table.write_text(
+        "\n".join([names, *(f"{row[:-1]}{'sick' if row[-1] == '1' else 'well'}" for row in rows)]) + "\n"
+    )
+    study.schema = tmp_path / "words.toml"
+    study.schema.write_text(SCHEMA.replace("[0, 1]", '["sick", "well"]', 1))
+    study.invite()
+    study.accept("north")
+    assert f"table: {len(rows)} rows" in list(check_hospital(study.hospitals["north"]))[-2]
+
+
 def test_rows_with_other_labels_are_counted_before_a_run_leaves_them_out(joined: Study) -> None:
     table = joined.hospitals["north"].parent / "hospital0.csv"
     names, *rows = table.read_text().splitlines()
