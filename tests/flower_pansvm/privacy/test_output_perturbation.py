@@ -199,3 +199,9 @@ def test_a_quarter_of_the_noise_is_found(epsilon: float) -> None:
 
 def test_an_intercept_without_noise_is_found() -> None:
     assert least_epsilon(bare_intercept, 2.0, intercept=True) > 2.0
+
+
+@pytest.mark.parametrize(("size", "epsilon"), [(0, 1.0), (-3, 1.0), (1, 1e200), (1, float("nan"))])
+def test_a_cost_of_nonsense_is_a_number(size: int, epsilon: float) -> None:
+    """A hospital looks at it first, and refuses what is none that its budget can pay."""
+    assert isinstance(Perturbation(size, 1.0, epsilon, 1e-7).rho, float)
