@@ -38,6 +38,20 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
+def commit() -> str | None:
+    """Return the commit of this checkout, marked if it has changes; None outside of a checkout."""
+    command = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
+    try:
+        done = subprocess.run(command, cwd=Path(__file__).parent, check=True, capture_output=True, text=True)
+    except (OSError, subprocess.CalledProcessError):
+        return None
+    return done.stdout.strip()
+
+
+COMMIT = commit()
+"""Of the code that is measured; the checkout may have another by the end of a long benchmark."""
+
+
 def write_results(name: str, tables: Mapping[str, Table], folder: Path) -> Path:
     """Write the tables of a benchmark, and what they were measured with.
 
@@ -57,7 +71,7 @@ def write_results(name: str, tables: Mapping[str, Table], folder: Path) -> Path:
     """
     found = {
         "benchmark": name,
-        "commit": _commit(),
+        "commit": COMMIT,
         "date": f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ}",
         "machine": {
             "cores": os.cpu_count(),
@@ -115,13 +129,3 @@ def accuracy_of(model: Any, rows: Pooled) -> float:
     X = pd.DataFrame(rows.test.X, columns=list(rows.schema.columns))
     true = np.array(rows.schema.classes)[rows.test.classes]
     return float(np.mean(model.predict(X).astype(str) == true))
-
-
-def _commit() -> str | None:
-    """Return the commit of this checkout, marked if it has changes; None outside of a checkout."""
-    command = ["git", "describe", "--always", "--abbrev=40", "--exclude=*", "--dirty"]
-    try:
-        done = subprocess.run(command, cwd=Path(__file__).parent, check=True, capture_output=True, text=True)
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.strip()
