@@ -206,7 +206,7 @@ PRIVATE: dict[str, Any] = {
         (PRIVATE_MOMENTS, put_first("diagonal", -2000), "'diagonal' holds a sum of squares that is negative"),
         (PRIVATE_MOMENTS, put_first("above", 2000), "'above' holds a sum of products that is larger"),
         (PRIVATE_MOMENTS, put_first("above", -2000), "'above' holds a sum of products that is larger"),
-        (PRIVATE_STEP, put_first("slope", 2.0**27), ""),
+        (PRIVATE_STEP, put_first("slope", 2.0**24), ""),
         (PRIVATE_SCORES, put_first("cells", -2000), "'cells' holds a number of rows that is negative"),
     ],
 )
