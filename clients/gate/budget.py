@@ -222,7 +222,7 @@ def charge(context: Context, task: Task[Any, Any], rho: float) -> None:
         epsilon, delta = budget_terms(context)
         costs = [one.rho for one in ledger.charges if one.rows == rows]
         if not admits(costs, rho, rho_of(epsilon, delta)):
-            raise BudgetError(_spent(site_name(context), ledger, rows, epsilon, delta))
+            raise _spent(site_name(context), ledger, rows, epsilon, delta)
         return replace(ledger, charges=(*ledger.charges, Charge(run, _now(), task.name, rows, rho)))
 
     change_ledger(folder, charged)
@@ -248,14 +248,15 @@ BEHIND = (
 )
 
 
-def _spent(name: str, ledger: Ledger, rows: Side, epsilon: float, delta: float) -> str:
+def _spent(name: str, ledger: Ledger, rows: Side, epsilon: float, delta: float) -> BudgetError:
+    """Return the refusal; which runs have spent the budget is for the hospital's own log, as they may be others'."""
     runs = dict.fromkeys(one.run for one in ledger.charges if one.rows == rows)
     by = ", ".join(f"epsilon {epsilon_of(ledger.spent(rows, run), delta):.3g} by run {run}" for run in runs)
     side = "test" if rows == "test" else "training"
-    return (
+    return BudgetError(
         f"Site '{name}' does not answer: of its budget for {side} rows, epsilon {epsilon:g} with delta {delta:g}, not "
-        f"enough is left. Spent: {by or 'nothing'} (together they cost less than the sum). Start a run with a smaller "
-        "epsilon, if that is enough; what is spent does not come back."
+        "enough is left. Start a run with a smaller epsilon, if that is enough; what is spent does not come back.",
+        detail=f"Spent: {by or 'nothing'} (together they cost less than the sum).",
     )
 
 

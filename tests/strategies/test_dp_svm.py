@@ -222,7 +222,7 @@ def test_hospitals_pay_for_every_answer_and_then_no_more(
         assert ledger.spent("train") == pytest.approx(strategy.budget.total("train"))
         assert epsilon_of(ledger.spent("train"), 1e-5) == pytest.approx(4.0, abs=1e-6)
         assert [one.task for one in ledger.charges].count("private_step") == 8
-    with pytest.raises(BudgetError, match=rf"not enough is left\. Spent: epsilon 4 by run {grid.run.run_id}"):
+    with pytest.raises(BudgetError, match="not enough is left"):
         trained(settings, hospitals(settings, files, NODE, run_id=2))
     small = of_hospitals(tmp_path, epsilon=0.5)
     with pytest.raises(BudgetError):
