@@ -1,0 +1,232 @@
+"""The copy of a table that all systems see at level `perturbed`: each cell was perturbed once, with a lasting key.
+
+A measurement x becomes x + σ s N(0, 1), s the column's deviation at the site (Agrawal & Srikant 2000). A code (a
+category, one of few numbers, a label, whether a cell is missing) is drawn anew, with probability r(σ), from the
+site's own frequencies (Warner 1965). The copy is a function of the record and the key: the same in each run, for each
+system and coordinator, after a restart, in another order of rows or columns, and beside new rows.
+
+- Deviations, frequencies and ends of columns are settled at first use: one draw with two deviations would be two
+  equations for x. For the same reason the draws depend on what is settled.
+- The copy with more noise is made of the one with less: both together tell no more than the one with less.
+- A corrected cell of a record with an id changes itself alone. Without ids a record is known by all its features: a
+  corrected one gets a second copy, which an attacker averages with the first; equal records have equal copies.
+- The bits of a float can tell x (Mironov 2012). So the copy is, in deviations from the column's mean, a multiple of
+  2^-20. Its distribution over them differs by less than 2^-28 from a rounded normal one, whatever x is.
+"""
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice, pairwise
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.special import ndtri
+
+from clients.perturb_kept import MARKS, Kept, KeptColumn, settle, settled_column
+from clients.table.cells_on_disk import collected
+from clients.table.table import Table
+from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.secure_sum.wire import join_fields
+from flower_pansvm.table_schema import CATEGORY, TableSchema
+
+NOISES = (0.25, 0.5, 1.0)
+"""What σ may be, in deviations of a column: the steps by which noise grows."""
+
+GRID = 2.0**-20
+BLOCK = 2**20  # cells that are perturbed at a time
+LOW_BITS = np.uint64(2**32 - 1)
+
+Unit = tuple[str, list[int]]  # a column of the table, or one category: its name, and where its features are
+Block = tuple[slice, Floats, list[bytes]]  # some rows, their cells as units, and what tells each record apart
+
+
+@dataclass(frozen=True)
+class PerturbedTerms:
+    """How a copy is made: its noise σ, whether labels are perturbed, and how many records share what stays as it is."""
+
+    noise: float
+    labels: bool = True
+    min_cluster: int = 5
+
+
+def replaced_share(noise: float) -> float:
+    """Return r, the probability that a code is drawn anew: 0.10 at σ = 0.25, 0.25 at 0.5, and on that line."""
+    return 0.6 * noise - 0.05 if noise else 0.0
+
+
+def perturbed_table(
+    table: Table,
+    label: str,
+    schema: TableSchema | None,
+    how: PerturbedTerms,
+    key: Path | bytes,
+    folder: Path | None = None,
+) -> Table:
+    """Return the copy of a table.
+
+    Parameters
+    ----------
+    table : Table
+        The true records; their ids, if it has any, tell them apart.
+    label : str
+        Name of the label column, which the hospital chooses and not the coordinator: another one is a second set of
+        codes beside the same features.
+    schema : TableSchema or None
+        Which columns of 0 and 1 are one category.
+    how : PerturbedTerms
+        Noise and labels; what is settled already stays, whatever its min-cluster says now.
+    key : Path or bytes
+        The hospital's folder, in which key and deviations are kept; of a simulated site the key itself.
+    folder : Path or None
+        Where the cells of a large copy may be kept.
+
+    Raises
+    ------
+    SettingError
+        If the noise is not one of `NOISES`, or the file is missing, damaged or open to other accounts.
+    TableError
+        If ids repeat, no label has enough records, or the table is not the one whose copy was begun.
+    """
+    if how.noise not in NOISES:
+        raise SettingError(f"The noise of level perturbed has to be one of {', '.join(map(str, NOISES))}.")
+    if table.ids is not None and len(np.unique(table.ids)) < len(table.ids):
+        raise TableError(
+            "Two rows have the same id and would get the same noise. Give each an id of its own."
+        )
+    units = _units(table, schema)
+
+    def settled(kept: Kept) -> Kept:
+        return _settled(kept, table, units, label, how)
+
+    kept = settled(Kept(key.hex())) if isinstance(key, bytes) else settle(key, settled)
+    labels = None if table.labels is None else table.labels.copy()
+
+    def parts() -> Iterator[Floats]:
+        secret = kept.secret()
+        for rows, cells, records in _blocks(table, units):
+            if labels is not None and how.labels:
+                labels[rows] = _perturbed_labels(labels[rows], label, kept, records, how.noise)
+            yield _features(_perturbed(cells, kept.features, secret, records, how.noise), units)
+
+    return replace(table, cells=collected(parts(), len(table.X), folder), labels=labels)
+
+
+def _perturbed(
+    cells: Floats, columns: Sequence[KeptColumn], secret: bytes, records: Sequence[bytes], noise: float
+) -> Floats:
+    """Return cells, shape (rows, columns), perturbed; NaN is a missing one. Each cell has its place in a stream."""
+    steps = list(pairwise((0.0, *(sigma for sigma in NOISES if sigma <= noise))))
+    shape = len(steps), 2, len(columns)
+    stream = b"".join(hashlib.shake_256(secret + record).digest(8 * math.prod(shape)) for record in records)
+    words = np.frombuffer(stream, dtype="<u8").reshape(len(records), *shape)
+    copy = np.empty(cells.shape)
+    for place, column in enumerate(columns):
+        x = (np.clip(cells[:, place], column.low, column.high) - column.mean) / column.deviation
+        codes, counts = _codes(cells[:, place], column), np.array(column.counts)
+        missing, measured = len(counts) - 2, len(counts) - 1
+        # A code of too few records is missing; where missing cells are as rare, it is drawn anew.
+        if counts[missing]:
+            codes[counts[codes] == 0] = missing
+        for (below, above), (choice, normal) in zip(steps, words[..., place].transpose(1, 2, 0), strict=True):
+            share = 1 - (1 - replaced_share(above)) / (1 - replaced_share(below))
+            # The high bits tell whether a code is drawn anew, the low bits which one it becomes.
+            anew = ((choice >> np.uint64(32)) < share * 2.0**32) | (counts[codes] == 0)
+            rank = ((choice & LOW_BITS) * np.uint64(counts.sum())) >> np.uint64(32)
+            drawn = np.where(anew, np.searchsorted(np.cumsum(counts), rank, side="right"), codes)
+            z = ndtri(((normal >> np.uint64(12)) + 0.5) * 2.0**-52)
+            # A measurement where there was none is made up: it looks like one of the column.
+            made_up = (drawn == measured) & (codes != measured)
+            x = np.where(made_up, math.sqrt(1 + above**2) * z, x + math.sqrt(above**2 - below**2) * z)
+            x, codes = np.round(x / GRID) * GRID, drawn
+        written = np.array([*column.values, np.nan, np.nan], dtype=np.float64)[codes]
+        copy[:, place] = np.where(codes == measured, column.mean + column.deviation * x, written)
+    return copy
+
+
+def _perturbed_labels(
+    labels: NDArray[np.str_], label: str, kept: Kept, records: Sequence[bytes], noise: float
+) -> NDArray[np.str_]:
+    """Return labels, shape (rows,), perturbed as a column of codes; one of too few records is drawn anew."""
+    column = kept.labels[label]
+    names = np.array(column.values, dtype=np.str_)
+    places = np.searchsorted(names, labels).clip(max=len(names) - 1)
+    cells = np.where(names[places] == labels, places, np.nan)[:, None]
+    as_numbers = replace(column, values=range(len(names)))
+    drawn = _perturbed(cells, [as_numbers], kept.secret(label), records, noise)
+    return names[drawn[:, 0].astype(np.int64)]
+
+
+def _settled(kept: Kept, table: Table, units: Sequence[Unit], label: str, how: PerturbedTerms) -> Kept:
+    """Return what is kept, with what has to be settled at first use; TableError if the table is another one."""
+    fields = [name for unit, places in units for name in (unit, *(table.columns[place] for place in places))]
+    columns = hashlib.sha256(join_fields(*map(str.encode, fields))).hexdigest()
+    records = (record for _, _, block in _blocks(table, units) for record in block)
+    if kept.columns:
+        kept.check(columns, records)
+    else:
+        X, least = table.X, how.min_cluster
+        features = [settled_column(_cells(X, places), len(places) > 1, least) for _, places in units]
+        marks = [kept.mark(record) for record in islice(records, MARKS)]
+        kept = replace(kept, columns=columns, features=features, marks=marks)
+    if table.labels is not None and how.labels and label not in kept.labels:
+        names, counts = np.unique(table.labels, return_counts=True)
+        enough = counts >= how.min_cluster
+        if not enough.any():
+            raise TableError(
+                f"No label has {how.min_cluster} records, the site's min-cluster: too few for a copy that tells "
+                "nothing of one record. Is it the right label column?"
+            )
+        column = KeptColumn(names[enough].tolist(), [*counts[enough].tolist(), 0, 0])
+        kept = replace(kept, labels={**kept.labels, label: column})
+    return kept
+
+
+def _blocks(table: Table, units: Sequence[Unit]) -> Iterator[Block]:
+    """Return the rows of a table, a block at a time."""
+    X, step = table.X, max(1, BLOCK // len(units))
+    for start in range(0, len(X), step):
+        rows = slice(start, start + step)
+        cells = np.column_stack([_cells(X[rows], places) for _, places in units])
+        # One way to write a zero, and one for a missing cell.
+        cells = np.where(np.isnan(cells), np.nan, cells + 0.0).astype("<f8")
+        told_by = cells if table.ids is None else table.ids[rows]
+        yield rows, cells, [str(one).encode() if table.ids is not None else one.tobytes() for one in told_by]
+
+
+def _units(table: Table, schema: TableSchema | None) -> list[Unit]:
+    """Return the columns, by name, with all features of a category together."""
+    places = {name: place for place, name in enumerate(table.columns)}
+    known = schema.columns if schema else ()
+    # A site that holds other columns than all may have a part of a category's features.
+    categories = [one for one in known if one.kind == CATEGORY and places.keys() >= set(one.features)]
+    units = [(one.name, [places.pop(feature) for feature in one.features]) for one in categories]
+    return sorted([*units, *((name, [place]) for name, place in places.items())])
+
+
+def _cells(X: Floats, places: Sequence[int]) -> Floats:
+    """Return the cells of a unit, shape (rows,): of a category the place of the feature that is 1."""
+    if len(places) == 1:
+        return X[:, places[0]]
+    group = X[:, places]
+    return np.where(np.isnan(group).any(axis=1), np.nan, group.argmax(axis=1))
+
+
+def _codes(cells: Floats, column: KeptColumn) -> Ints:
+    """Return the place of each cell in the counts of a column."""
+    values = np.array([*column.values, np.inf])
+    places = np.searchsorted(values, cells).clip(max=len(values) - 1)
+    missing = len(values) - 1
+    return np.where(np.isnan(cells), missing, np.where(values[places] == cells, places, missing + 1))
+
+
+def _features(copy: Floats, units: Sequence[Unit]) -> Floats:
+    """Return the units of a copy as features, shape (rows, features)."""
+    X = np.empty((len(copy), sum(len(places) for _, places in units)))
+    for cells, (_, places) in zip(copy.T, units, strict=True):
+        one_hot = np.where(np.isnan(cells)[:, None], np.nan, cells[:, None] == np.arange(len(places)))
+        X[:, places] = one_hot if len(places) > 1 else cells[:, None]
+    return X

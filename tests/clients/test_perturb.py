@@ -1,0 +1,434 @@
+"""The perturbed copy of a table: what is promised of it, sentence by sentence."""
+
+import json
+import stat
+from collections import Counter
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from clients.perturb import GRID, NOISES, PerturbedTerms, perturbed_table, replaced_share
+from clients.perturb_kept import FILE, Kept, _read, new_key
+from clients.table.cells_on_disk import CellsOnDisk
+from clients.table.table import Table
+from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.table_schema import CATEGORY, TableColumn, TableSchema
+
+KEY = bytes(range(32))
+HALF = PerturbedTerms(0.5)
+COLOURS = TableSchema(
+    (TableColumn("b"), TableColumn("colour", CATEGORY, categories=("red", "green", "blue")))
+)
+
+
+def table(X: np.ndarray, labels: np.ndarray | None = None, ids: np.ndarray | None = None) -> Table:
+    names = tuple(f"c{number}" for number in range(X.shape[1]))
+    labels = np.resize(["no", "yes"], len(X)) if labels is None else labels
+    return Table(names, X.astype(np.float64), labels, ids=ids)
+
+
+def normal(rows: int, columns: int, seed: int = 0) -> np.ndarray:
+    return np.random.default_rng(seed).normal(50, 7, (rows, columns))
+
+
+def ids_of(rows: int) -> np.ndarray:
+    return np.array([f"P{number:06d}" for number in range(rows)])
+
+
+def copy_of(own: Table, how: PerturbedTerms = HALF, key: Path | bytes = KEY, **more: object) -> Table:
+    return perturbed_table(own, "label", None, how, key, **more)
+
+
+def rows_of(own: Table, rows: np.ndarray | slice) -> Table:
+    return replace(
+        own, cells=own.X[rows], labels=own.labels[rows], ids=None if own.ids is None else own.ids[rows]
+    )
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    new_key(tmp_path / "state")
+    return tmp_path / "state"
+
+
+# ---- measurements
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_noise_has_the_promised_variance_and_goes_with_nothing_else(noise: float) -> None:
+    X = normal(20_000, 4)
+    noises = (copy_of(table(X), PerturbedTerms(noise)).X - X) / X.std(axis=0)
+    assert np.sqrt((noises**2).mean(axis=0)) == pytest.approx(noise, rel=0.03)
+    assert noises.mean(axis=0) == pytest.approx(0, abs=5 * noise / np.sqrt(len(X)))
+    # Of a normal distribution, kurtosis too; not with the cells, other columns or the record beside.
+    assert ((noises / noise) ** 4).mean(axis=0) == pytest.approx(3, abs=0.35)
+    together = np.corrcoef(np.hstack([noises, X, np.roll(noises, 1, axis=0)]).T)
+    assert np.abs(together[:4] - np.eye(12)[:4]).max() < 0.04
+
+
+def test_noise_of_a_record_does_not_depend_on_its_value() -> None:
+    """No unbiased guess is nearer than σ: the copies of one value over many keys are spread by σ s around it."""
+    X = normal(40, 1)
+    copies = np.array([copy_of(table(X), key=number.to_bytes(32, "big")).X[:, 0] for number in range(400)])
+    inner = np.argsort(X[:, 0])[6:-6]
+    clipped = np.clip(X, np.sort(X, axis=0)[4], np.sort(X, axis=0)[-5])
+    spread = copies.std(axis=0)[inner] / clipped.std()
+    assert spread == pytest.approx(0.5, rel=0.15)
+    assert np.abs(copies.mean(axis=0) - X[:, 0])[inner].max() < 5 * 0.5 * clipped.std() / np.sqrt(400)
+
+
+def test_more_noise_is_made_of_less() -> None:
+    """Else a coordinator that is shown two levels solves for the cell: 2 x(0.25) - x(0.5) was x itself."""
+    X = normal(20_000, 1)
+    small, large = ((copy_of(table(X), PerturbedTerms(noise)).X - X)[:, 0] / X.std() for noise in (0.25, 0.5))
+    added = large - small
+    assert abs(np.corrcoef(added, small)[0, 1]) < 0.04
+    assert added.std() == pytest.approx(np.sqrt(0.5**2 - 0.25**2), rel=0.03)
+    # The best linear guess of both is the copy with less noise alone.
+    weights = np.linalg.lstsq(np.column_stack([small + X[:, 0], large + X[:, 0]]), X[:, 0], rcond=None)[0]
+    assert abs(weights[1]) < 0.1
+
+
+def test_extremes_are_shared_by_at_least_min_cluster_records() -> None:
+    X = normal(300, 1)
+    X[:4, 0] = [1e6, -1e6, 1e5, -1e5]
+    column = perturbed_settled(table(X)).features[0]
+    assert np.count_nonzero(column.low >= X) >= 5
+    assert np.count_nonzero(column.high <= X) >= 5
+    assert np.abs(copy_of(table(X)).X).max() < 200
+
+
+def perturbed_settled(own: Table, how: PerturbedTerms = HALF, schema: TableSchema | None = None) -> Kept:
+    from clients.perturb import _settled, _units  # noqa: PLC0415
+
+    return _settled(Kept(KEY.hex()), own, _units(own, schema), "label", how)
+
+
+@given(st.integers(0, 2**31), st.floats(-1e6, 1e6), st.floats(1e-6, 1e6))
+@settings(max_examples=25, deadline=None)
+def test_low_bits_tell_nothing(seed: int, centre: float, spread: float) -> None:
+    """In deviations from the mean, which are not of the record, a copy is a whole number of steps."""
+    X = np.random.default_rng(seed).normal(0, 1, (30, 2)) * spread + centre
+    column = perturbed_settled(table(X)).features[0]
+    steps = (copy_of(table(X)).X[:, 0] - column.mean) / column.deviation / GRID
+    assert np.abs(steps - np.round(steps)).max() <= max(1e-6, 1e-15 * abs(centre) / spread / GRID)
+
+
+def test_a_value_of_many_bits_and_one_of_few_have_the_same_low_bits() -> None:
+    few = np.round(normal(4000, 1))
+    many = few + np.random.default_rng(1).random(few.shape) * 0.9
+    for X in (few, many):
+        column = perturbed_settled(table(X, ids=ids_of(4000))).features[0]
+        copy = copy_of(table(X, ids=ids_of(4000))).X[:, 0]
+        steps = np.round((copy - column.mean) / column.deviation / GRID)
+        counts = np.bincount(steps.astype(np.int64) % 16, minlength=16)
+        assert ((counts - 250) ** 2 / 250).sum() < 45, "chi square with 15 degrees of freedom"
+
+
+# ---- codes
+
+
+@pytest.mark.parametrize("noise", NOISES)
+def test_codes_have_the_promised_likelihood_ratio(noise: float) -> None:
+    generator = np.random.default_rng(2)
+    X = generator.choice([0.0, 1, 2], (40_000, 1), p=[0.6, 0.3, 0.1])
+    labels = generator.choice(["a", "b"], len(X), p=[0.8, 0.2])
+    copy = copy_of(table(X, labels, ids_of(len(X))), PerturbedTerms(noise))
+    r = replaced_share(noise)
+    for true, drawn in ((X[:, 0], copy.X[:, 0]), (labels, copy.labels)):
+        for value in np.unique(true):
+            p = np.mean(true == value)
+            kept, become = np.mean(drawn[true == value] == value), np.mean(drawn[true != value] == value)
+            assert kept == pytest.approx(1 - r + r * p, abs=0.015)
+            assert become == pytest.approx(r * p, abs=0.015)
+    # Two codes of a record, and code and label, are drawn apart.
+    changed = np.corrcoef(copy.X[:, 0] != X[:, 0], copy.labels != labels)[0, 1]
+    assert abs(changed) < 0.03
+
+
+def test_two_copies_of_a_code_tell_no_more_than_the_one_with_less_noise() -> None:
+    X = np.random.default_rng(3).integers(0, 2, (40_000, 1)).astype(np.float64)
+    own = table(X, ids=ids_of(len(X)))
+    small, large = (copy_of(own, PerturbedTerms(noise)).X[:, 0] for noise in (0.25, 0.5))
+    for code in (0, 1):
+        differ = (small == code) & (large != code)
+        same = (small == code) & (large == code)
+        assert np.mean(X[differ, 0]) == pytest.approx(np.mean(X[same, 0]), abs=0.025)
+
+
+def test_shares_of_codes_are_those_of_the_specification() -> None:
+    assert [replaced_share(noise) for noise in (0, 0.25, 0.5)] == pytest.approx([0, 0.10, 0.25])
+    assert all(0 < replaced_share(one) < replaced_share(two) < 1 for one, two in pairwise(NOISES))
+
+
+def test_codes_of_too_few_records_become_missing() -> None:
+    X = np.zeros((200, 1))
+    X[:60], X[60:70], X[70:74], X[74] = 1, np.nan, 2, 3
+    column = perturbed_settled(table(X)).features[0]
+    assert (column.values, column.counts) == ([0.0, 1.0], [125, 60, 15, 0])
+    assert not np.isin(copy_of(table(X)).X, [2, 3]).any()
+    X[:170], X[170:, 0] = 1, np.arange(30) // 4 + 2
+    copy = copy_of(table(X, ids=ids_of(200))).X[170:]
+    assert np.mean(np.isnan(copy)) == pytest.approx(1 - 0.25 + 0.25 * 0.15, abs=0.2)
+
+
+def test_a_single_missing_cell_does_not_stay_missing() -> None:
+    X = normal(200, 2)
+    X[3, 0] = np.nan
+    assert not np.isnan(copy_of(table(X)).X).any()
+
+
+def test_missing_cells_are_a_code() -> None:
+    X = normal(20_000, 1)
+    X[::4] = np.nan
+    copy = copy_of(table(X, ids=ids_of(len(X)))).X
+    absent, r = np.isnan(X), replaced_share(0.5)
+    assert np.mean(np.isnan(copy[absent])) == pytest.approx(1 - r + r / 4, abs=0.02)
+    assert np.mean(np.isnan(copy[~absent])) == pytest.approx(r / 4, abs=0.02)
+    # What is made up looks like the other measurements.
+    made_up, others = copy[absent & ~np.isnan(copy)], copy[~absent & ~np.isnan(copy)]
+    assert made_up.mean() == pytest.approx(others.mean(), abs=0.6)
+    assert made_up.std() == pytest.approx(others.std(), rel=0.1)
+
+
+def test_zeros_of_a_sparse_column_are_a_code() -> None:
+    X = np.where(np.random.default_rng(4).random((20_000, 1)) < 0.9, 0, normal(20_000, 1))
+    copy, r = copy_of(table(X, ids=ids_of(len(X)))).X, replaced_share(0.5)
+    assert np.mean(copy[X == 0] == 0) == pytest.approx(1 - r + 0.9 * r, abs=0.02)
+    assert np.mean(copy[X != 0] == 0) == pytest.approx(0.9 * r, abs=0.02)
+
+
+def test_a_category_stays_one_hot_and_is_one_code() -> None:
+    places = np.random.default_rng(5).integers(0, 3, 9000)
+    one_hot = np.eye(3)[places]
+    one_hot[:900] = np.nan
+    own = Table(COLOURS.features, np.column_stack([normal(9000, 1), one_hot]), np.resize(["a", "b"], 9000))
+    copy = perturbed_table(own, "label", COLOURS, HALF, KEY).X[:, 1:]
+    absent = np.isnan(copy)
+    assert (absent.all(axis=1) | ~absent.any(axis=1)).all()
+    there = copy[~absent.any(axis=1)]
+    assert set(np.unique(there)) == {0.0, 1.0}
+    assert (there.sum(axis=1) == 1).all()
+    r = replaced_share(0.5)
+    same = np.mean(np.nan_to_num(copy[900:]).argmax(axis=1) == places[900:])
+    assert same == pytest.approx(1 - r + r * 0.3, abs=0.04)
+
+
+def test_labels_of_too_few_records_are_drawn_anew_and_a_policy_may_leave_labels_true() -> None:
+    labels = np.array(["common"] * 50 + ["other"] * 47 + ["rare"] * 3)
+    own = table(normal(100, 2), labels)
+    assert set(copy_of(own).labels) == {"common", "other"}
+    assert (copy_of(own, replace(HALF, labels=False)).labels == labels).all()
+
+
+def test_another_label_column_is_another_set_of_codes_beside_the_same_features(folder: Path) -> None:
+    own = table(normal(2000, 2), np.resize(["a", "b"], 2000))
+    first, second = (perturbed_table(own, label, None, HALF, folder) for label in ("one", "two"))
+    assert (first.X == second.X).all()
+    assert (first.labels != second.labels).any()
+    assert (perturbed_table(own, "one", None, HALF, folder).labels == first.labels).all()
+
+
+# ---- the same copy
+
+
+@given(st.integers(0, 2**31), st.integers(12, 60), st.booleans())
+@settings(max_examples=25, deadline=None)
+def test_the_copy_does_not_depend_on_the_order_of_rows_and_columns(
+    seed: int, rows: int, with_ids: bool
+) -> None:
+    generator = np.random.default_rng(seed)
+    X = np.column_stack([generator.normal(size=(rows, 2)), generator.integers(0, 3, rows)])
+    X[generator.random(X.shape) < 0.1] = np.nan
+    own = table(X, ids=ids_of(rows) if with_ids else None)
+    copy, order, columns = copy_of(own), generator.permutation(rows), generator.permutation(3)
+    turned = rows_of(own, order)
+    turned = replace(
+        turned, cells=turned.X[:, columns], columns=tuple(own.columns[column] for column in columns)
+    )
+    again = copy_of(turned)
+    assert np.array_equal(again.X, copy.X[np.ix_(order, columns)], equal_nan=True)
+    assert (again.labels == copy.labels[order]).all()
+
+
+@pytest.mark.parametrize("with_ids", [False, True])
+def test_the_copy_is_the_same_after_a_restart_and_beside_new_rows(folder: Path, with_ids: bool) -> None:
+    X = np.column_stack([normal(300, 2), np.resize([0, 1, 1], 300)])
+    X[200:, 0] *= 5
+    X[250:, 2] = 7
+    own = table(X, ids=ids_of(300) if with_ids else None)
+    before = rows_of(own, slice(200))
+    copy = copy_of(before, key=folder)
+    content = (folder / FILE).read_bytes()
+    again, later = copy_of(before, key=folder), copy_of(own, key=folder)
+    for other in (again, rows_of(later, slice(200))):
+        assert np.array_equal(other.X, copy.X)
+        assert (other.labels == copy.labels).all()
+    assert np.nanmax(later.X[:, 2]) == 1, "a code that was not there when the frequencies were settled"
+    assert (folder / FILE).read_bytes() == content
+    assert stat.S_IMODE((folder / FILE).stat().st_mode) == 0o600
+
+
+def test_a_corrected_cell_of_a_record_with_an_id_changes_itself_alone(folder: Path) -> None:
+    X = np.column_stack([normal(200, 3), np.resize([0, 1], 200)])
+    own = table(X, ids=ids_of(200))
+    copy = copy_of(own, key=folder)
+    corrected = X.copy()
+    corrected[17, 1] += 1
+    again = copy_of(table(corrected, ids=ids_of(200)), key=folder)
+    assert [*zip(*np.nonzero(again.X != copy.X), strict=True)] == [(17, 1)]
+    assert (again.labels == copy.labels).all()
+    # It is moved by just as much as the cell was, as its noise is the same.
+    assert again.X[17, 1] - copy.X[17, 1] == pytest.approx(1, abs=1e-4)
+
+
+def test_without_ids_a_corrected_record_has_a_second_copy_and_equal_ones_have_equal_copies(
+    folder: Path,
+) -> None:
+    X = normal(200, 3)
+    X[1] = X[0]
+    copy = copy_of(table(X, np.full(200, "a")), key=folder)
+    assert (copy.X[0] == copy.X[1]).all()
+    corrected = X.copy()
+    corrected[17, 1] += 1
+    again = copy_of(table(corrected, np.full(200, "a")), key=folder)
+    assert (again.X[17] != copy.X[17]).all()
+    assert (np.delete(again.X, 17, axis=0) == np.delete(copy.X, 17, axis=0)).all()
+
+
+def test_zeros_of_either_sign_and_missing_cells_of_any_bits_are_one_record() -> None:
+    X = normal(50, 2)
+    X[3], X[4] = [0.0, np.nan], [0.0, np.nan]
+    other = X.copy()
+    other[3] = [-0.0, -np.nan]
+    assert np.array_equal(copy_of(table(X)).X, copy_of(table(other)).X, equal_nan=True)
+
+
+def test_a_large_table_on_disk_has_the_same_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    X = normal(500, 3)
+    copy = copy_of(table(X))
+    monkeypatch.setattr("clients.perturb.BLOCK", 100)
+    monkeypatch.setattr("clients.table.cells_on_disk.LARGEST_IN_MEMORY", 100)
+    on_disk = copy_of(table(X), folder=tmp_path)
+    assert isinstance(on_disk.cells, CellsOnDisk)
+    assert (on_disk.X == copy.X).all()
+    assert (on_disk.labels == copy.labels).all()
+
+
+def test_another_key_and_other_deviations_have_other_noise() -> None:
+    """With the same draws and two deviations, two copies would be two equations for a cell."""
+    X = normal(5000, 1)
+    larger = np.vstack([X, normal(5000, 1, seed=1) * 3])
+    ids = ids_of(10_000)
+    first = (copy_of(table(X, ids=ids[:5000])).X - X)[:, 0]
+    for own, key in ((table(X, ids=ids[:5000]), b"k" * 32), (table(larger, ids=ids), KEY)):
+        second = (copy_of(own, key=key).X[:5000] - X)[:, 0]
+        assert abs(np.corrcoef(first, second)[0, 1]) < 0.07
+
+
+# ---- bad input
+
+
+def test_a_key_is_made_once_and_a_lost_damaged_or_open_one_is_an_error(folder: Path) -> None:
+    own = table(normal(50, 2))
+    with pytest.raises(SettingError):
+        new_key(folder)
+    copy_of(own, key=folder)
+    content = (folder / FILE).read_text()
+    other = json.dumps({**json.loads(content), "key": "00" * 32})
+    for damaged in (content[:-5], other, "[]", "{}", "null"):
+        (folder / FILE).write_text(damaged)
+        with pytest.raises(SettingError):
+            copy_of(own, key=folder)
+    (folder / FILE).write_text(content)
+    (folder / FILE).chmod(0o644)
+    with pytest.raises(SettingError):
+        copy_of(own, key=folder)
+    (folder / FILE).unlink()
+    with pytest.raises(SettingError) as error:
+        copy_of(own, key=folder)
+    assert str(folder) not in str(error.value)
+    assert not (folder / FILE).exists()
+
+
+@pytest.mark.parametrize("with_ids", [False, True])
+def test_the_file_of_another_table_is_an_error(folder: Path, with_ids: bool) -> None:
+    X = normal(60, 3)
+    own = table(X, ids=ids_of(60) if with_ids else None)
+    copy_of(own, key=folder)
+    kept = _read(folder)
+    others = [
+        replace(own, columns=("c0", "c1", "renamed")),
+        replace(own, columns=("c0", "c1"), cells=X[:, :2]),
+        table(normal(60, 3, seed=9), ids=None if not with_ids else np.array([f"Q{n}" for n in range(60)])),
+        replace(own, ids=None if with_ids else ids_of(60)),
+    ]
+    for other in others:
+        with pytest.raises(TableError):
+            copy_of(other, key=folder)
+    assert _read(folder) == kept
+
+
+def test_ids_that_repeat_and_a_noise_that_is_no_step_are_errors() -> None:
+    with pytest.raises(TableError):
+        copy_of(table(normal(30, 2), ids=np.resize(ids_of(29), 30)))
+    for noise in (0.0, -0.5, 0.3, float("nan"), 2.0):
+        with pytest.raises(SettingError):
+            copy_of(table(normal(30, 2)), PerturbedTerms(noise))
+
+
+def test_constant_and_empty_columns_tell_nothing() -> None:
+    X = np.column_stack([np.full(40, 3.0), np.full(40, np.nan), normal(40, 1)])
+    copy = copy_of(table(X)).X
+    assert (copy[:, 0] == 3).all()
+    assert np.isnan(copy[:, 1]).all()
+
+
+def test_of_five_records_nothing_but_a_common_label_stays() -> None:
+    copy = copy_of(table(normal(5, 2), np.full(5, "a")))
+    assert np.isnan(copy.X).all()
+    with pytest.raises(TableError):
+        copy_of(table(normal(5, 2)))
+
+
+@pytest.mark.slow
+def test_a_column_of_a_million_codes_is_one_of_measurements_and_a_million_labels_an_error() -> None:
+    X = np.arange(1e6)[:, None]
+    copy = copy_of(table(X)).X
+    assert (copy - X).std() / X.std() == pytest.approx(0.5, rel=0.01)
+    with pytest.raises(TableError):
+        copy_of(table(X, np.arange(1_000_000).astype(np.str_)))
+
+
+def test_the_copy_is_the_same_in_each_version() -> None:
+    """A change of the draws would be a second copy of each record, which is averaged with the first."""
+    X = np.column_stack([np.arange(20.0) ** 2, np.resize([0, 1], 20), np.resize([np.nan, 3, 4], 20)])
+    copy = copy_of(table(X, ids=ids_of(20)))
+    known = np.array(
+        [
+            [3.7825, 1.0, 3.0],
+            [42.1957, 1.0, 3.0],
+            [-23.5809, 0.0, 4.0],
+            [-6.8723, 1.0, np.nan],
+            [13.166, 0.0, 3.0],
+            [-23.5053, 1.0, 4.0],
+        ]
+    )
+    assert copy.X[:6] == pytest.approx(known, abs=1e-3, nan_ok=True)
+    assert "".join(label[0] for label in copy.labels) == "nynyyyyynynyynnynynn"
+
+
+def test_printing_what_is_kept_shows_no_key(folder: Path) -> None:
+    assert _read(folder).key not in repr(_read(folder))
+
+
+def test_no_draw_is_used_twice() -> None:
+    """A table of one code and one measurement a thousand times: every column has noise of its own."""
+    X = np.repeat(normal(100, 1), 50, axis=1)
+    noises = copy_of(table(X)).X - X
+    assert max(Counter(noises.ravel().round(9)).values()) == 1
