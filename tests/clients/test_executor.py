@@ -25,6 +25,7 @@ from flwr.supercore.constant import TaskType
 from flwr.supercore.fab import Fab
 from flwr.supercore.object_store import ObjectStoreFactory
 from flwr.supercore.run import Run
+from flwr.supercore.task_identity import TaskIdentity
 from flwr.supernode.main import create_app
 from flwr.supernode.nodestate import NodeState, NodeStateFactory
 from flwr.supernode.start_client_internal import _insert_message
@@ -182,6 +183,8 @@ class SuperNode:
         context = Context(run_id=1, node_id=1, node_config=node, state=RecordDict(), run_config=config)
         self.state.set_run_series_context(5, context)
         self.state.create_task(TaskType.CLIENT_APP, 1, fab_hash)
+        # A run in this process, of an earlier test, has left its own.
+        TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = 1, 1, 0
         _insert_message(request(kind), self.state, self.factory.objectstore_factory.store())
 
     def reply(self) -> Message | None:
