@@ -3,7 +3,7 @@
 import os
 import shlex
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -63,6 +63,15 @@ def run_folder(path: Path | None, overwrite: bool | None, resume: str = "", *, n
         if new:
             check_folder(folder, overwrite, resume)
         yield folder
+
+
+def check_folder_early(path: Path, overwrite: bool) -> None:
+    """Check a folder as `run_folder` will, before anything else is looked at; another command may work in it."""
+    from strategies.locking import locked  # noqa: PLC0415 - takes seconds to import
+
+    check_can_be_folder(path)
+    with locked(path) if path.is_dir() else nullcontext():
+        check_folder(path, overwrite)
 
 
 def check_folder(path: Path | None, overwrite: bool | None, resume: str = "") -> None:

@@ -30,7 +30,7 @@ from simulations.cli.app import (
 )
 from simulations.cli.assignments import single_assignments
 from simulations.cli.display import RunDisplay
-from simulations.cli.output import Overwrite, cautions_of, check_folder, run_folder
+from simulations.cli.output import Overwrite, cautions_of, check_folder_early, run_folder
 from simulations.cli.reading import Reading, with_reading_options
 from simulations.cli.select import print_selection
 from simulations.cli.tune import print_choice
@@ -151,7 +151,8 @@ def run(
         settings = running.resumed(resume, assigned)
         settings = replace(settings, audit=bool(audit) or settings.audit)
     else:
-        check_folder(out and out.absolute(), overwrite)
+        if out is not None:
+            check_folder_early(out.absolute(), overwrite)
         data_dir = assigned.pop("data-dir", data_dir)  # data are looked for in it at once
         options: dict[str, Scalar] = {
             "data": join_data(data or [DEFAULTS.data], data_dir),
