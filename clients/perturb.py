@@ -32,9 +32,7 @@ from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.secure_sum.wire import join_fields
 from flower_pansvm.table_schema import CATEGORY, TableSchema
-
-NOISES = (0.25, 0.5, 1.0)
-"""What σ may be, in deviations of a column: the steps by which noise grows."""
+from flower_pansvm.terms import MIN_CLUSTER, NOISES
 
 GRID = 2.0**-20
 BLOCK = 2**20  # cells that are perturbed at a time
@@ -46,11 +44,10 @@ Block = tuple[slice, Floats, list[bytes]]  # some rows, their cells as units, an
 
 @dataclass(frozen=True)
 class PerturbedTerms:
-    """How a copy is made: its noise σ, whether labels are perturbed, and how many records share what stays as it is."""
+    """How a copy is made: its noise σ, and how many records share what stays as it is."""
 
     noise: float
-    labels: bool = True
-    min_cluster: int = 5
+    min_cluster: int = MIN_CLUSTER
 
 
 def replaced_share(noise: float) -> float:
@@ -78,7 +75,7 @@ def perturbed_table(
     schema : TableSchema or None
         Which columns of 0 and 1 are one category.
     how : PerturbedTerms
-        Noise and labels; what is settled already stays, whatever its min-cluster says now.
+        What is settled already stays, whatever its min-cluster says now.
     key : Path or bytes
         The hospital's folder, in which key and deviations are kept; of a simulated site the key itself.
     folder : Path or None
@@ -108,7 +105,7 @@ def perturbed_table(
     def parts() -> Iterator[Floats]:
         secret = kept.secret()
         for rows, cells, records in _blocks(table, units):
-            if labels is not None and how.labels:
+            if labels is not None:
                 labels[rows] = _perturbed_labels(labels[rows], label, kept, records, how.noise)
             yield _features(_perturbed(cells, kept.features, secret, records, how.noise), units)
 
@@ -172,7 +169,7 @@ def _settled(kept: Kept, table: Table, units: Sequence[Unit], label: str, how: P
         features = [settled_column(_cells(X, places), len(places) > 1, least) for _, places in units]
         marks = [kept.mark(record) for record in islice(records, MARKS)]
         kept = replace(kept, columns=columns, features=features, marks=marks)
-    if table.labels is not None and how.labels and label not in kept.labels:
+    if table.labels is not None and label not in kept.labels:
         names, counts = np.unique(table.labels, return_counts=True)
         enough = counts >= how.min_cluster
         if not enough.any():

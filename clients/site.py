@@ -17,15 +17,17 @@ from clients.cache import cached
 from clients.gate.broadcasts import digest_of, recall, was_told
 from clients.gate.classes import log_left_out, rows_with_classes
 from clients.gate.membership import Participation
+from clients.gate.secret import key_of
+from clients.gate.simulated import is_simulated
 from clients.gate.terms import agreed_terms, least_rows, site_name
 from clients.rows import Rows, Split, fold_numbers, test_rows
 from clients.table.cells_on_disk import Cells, collected
-from clients.table.source import folder_for_cells, open_table, table_identity, table_version
+from clients.table.schema_file import schema_of
+from clients.table.source import folder_for_cells, label_column, open_table, table_identity, table_version
 from clients.table.table import Table, align
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.cutting_planes.cuts import Mapped, blocks
-from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, TableError
 from flower_pansvm.kernels import Kernel
@@ -40,6 +42,7 @@ from flower_pansvm.tasks.limits import MOST_ROWS
 from flower_pansvm.tasks.random_kernel import LAYOUT, LayoutBroadcast
 from flower_pansvm.tasks.scaling import SCALING
 from flower_pansvm.tasks.task import Broadcast
+from flower_pansvm.terms import MIN_CLUSTER
 
 M = TypeVar("M")
 
@@ -50,8 +53,9 @@ LARGEST_KEPT = 2**24
 class Site:
     """One site during one message, perhaps about a secure sum; its outbox holds sealed notes to other sites by name."""
 
-    def __init__(self, context: Context, participation: Participation | None = None) -> None:
+    def __init__(self, context: Context, level: str, participation: Participation | None = None) -> None:
         self.context = context
+        self.level = level
         self.name = site_name(context)
         self.participation = participation
         self.outbox: dict[str, bytes] = {}
@@ -65,10 +69,34 @@ class Site:
         return digest_of(self.context, broadcast)
 
     def table(self) -> Table:
-        """Return the site's whole table; TableError if it cannot be read, FederationError if it is no more what it was.
+        """Return the whole table that the level shows: the true one, or at `perturbed` its copy, which is all there is.
 
-        Sums of the rows before a change and after it would differ in the rows that have changed.
+        Raises
+        ------
+        TableError
+            If it cannot be read, or there can be no copy of it.
+        FederationError
+            If it is no more what it was when the run began. Sums before a change and after it would differ in the rows
+            that have changed.
         """
+        table = self._true_table()
+        return cast(Table, self._cached(("copy",), lambda: self._copy(table))) if self.perturbed else table
+
+    @property
+    def perturbed(self) -> bool:
+        """Whether the site's systems see the perturbed copy of its table."""
+        return self.level == "perturbed"
+
+    def _copy(self, table: Table) -> Table:
+        from clients.perturb import PerturbedTerms, perturbed_table  # noqa: PLC0415 - other levels need none
+
+        terms = PerturbedTerms(agreed_terms(self.context).noise, least_rows(self.context, MIN_CLUSTER))
+        return perturbed_table(
+            *(table, label_column(self.context), schema_of(self.context), terms),
+            *(key_of(self.context), folder_for_cells(self.context)),
+        )
+
+    def _true_table(self) -> Table:
         table = cast(Table, self._cached(("table",), self._read_table))
         version = self._cached(("table version",), lambda: table_version(self.context, table))
         refusal = "to go on: its table has changed since the run began. Put back, it can go on; as it is now it cannot"
@@ -213,11 +241,6 @@ class Site:
             )
         return feature_map
 
-    def noise(self, number: int) -> Noise:
-        """Return how large the secret noise in sums over virtual points of a feature map is."""
-        key = ("noise", *self.told_about(number))
-        return cast(Noise, self._cached(key, lambda: Noise.of(self.feature_map(number))))
-
     def told_about(self, number: int) -> tuple[str, ...]:
         """Return the digests of everything that a feature map's virtual points depend on."""
         landmarks = LANDMARK_SET.numbered(self._feature_map(number).landmark_set)
@@ -265,6 +288,12 @@ class Site:
                 detail=f"It would train on {left} rows.",
             )
         of_train, of_test = (Rows(self._cells(rows), classes[rows]) for rows in (train, test))
+        if self.perturbed and is_simulated(self.context):
+            # Only a researcher may know how a model does on the true records.
+            true = Site(self.context, "exact")
+            classes = schema.indices(true.labels())
+            test &= classes >= 0
+            of_test = Rows(true._cells(test), classes[test])
         return Split(of_train, of_test, labels[~known])
 
     def _cells(self, rows: Bools) -> Cells:
@@ -291,4 +320,7 @@ class Site:
         return numbers
 
     def _cached(self, key: tuple[Hashable, ...], make: Callable[[], Any]) -> Any:
-        return cached((table_identity(self.context), self.context.node_config.get("classes"), *key), make)
+        seen = self.level if not self.perturbed else f"{self.level} {agreed_terms(self.context).noise}"
+        return cached(
+            (table_identity(self.context), seen, self.context.node_config.get("classes"), *key), make
+        )

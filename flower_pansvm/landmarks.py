@@ -18,14 +18,11 @@ many rows to a cluster, few clusters are small, and these are merged."""
 FILLING_STEPS = 3  # steps of k-means with a floor on the size of the clusters; it begins near its end
 
 
-def cluster_centres(
-    X: Floats, clusters: int, min_cluster: int, seed: int, weight: Floats | None = None
-) -> tuple[Floats, Ints]:
+def cluster_centres(X: Floats, clusters: int, min_cluster: int, seed: int) -> tuple[Floats, Ints]:
     """Return k-means centres of the rows, each the mean of at least ``min_cluster`` rows.
 
     Fewer than ``clusters`` come back when there are not enough rows, or distinct rows, for so many; none if there are
-    fewer than ``min_cluster``, which is 1 in the paper. ``weight``, of shape (rows, features), is that of each cell in
-    the mean of its cluster, positive; all the same if not given.
+    fewer than ``min_cluster``, which is 1 in the paper.
 
     Returns
     -------
@@ -47,20 +44,19 @@ def cluster_centres(
         # Fewer distinct rows than clusters is no fault of the site's: the empty clusters are left out below.
         warnings.simplefilter("ignore", ConvergenceWarning)
         assigned = k_means.fit_predict(X)
-    alike = np.ones(X.shape)
-    sums, masses, sizes = _totals(X, assigned, alike)
+    sums, sizes = _totals(X, assigned)
     if sizes.min() < min_cluster and len(sizes) * min_cluster * len(X) <= LARGEST_ASSIGNMENT:
-        assigned = _filled_up(X, sums / masses, min_cluster)
-    return _merge_small(*_totals(X, assigned, alike if weight is None else weight), min_cluster)
+        assigned = _filled_up(X, sums / sizes[:, None], min_cluster)
+        sums, sizes = _totals(X, assigned)
+    return _merge_small(sums, sizes, min_cluster)
 
 
-def _totals(X: Floats, assigned: Ints, weight: Floats) -> tuple[Floats, Floats, Ints]:
-    """Return, of each cluster that has any rows, each feature's weighted sum and sum of weights, and number of rows."""
+def _totals(X: Floats, assigned: Ints) -> tuple[Floats, Ints]:
+    """Return, of each cluster that has any rows, the sum of its rows and their number."""
     sizes = np.bincount(assigned).astype(np.int64)
-    masses, sums = np.zeros((len(sizes), X.shape[1])), np.zeros((len(sizes), X.shape[1]))
-    np.add.at(masses, assigned, weight)
-    np.add.at(sums, assigned, X * weight)
-    return sums[sizes > 0], masses[sizes > 0], sizes[sizes > 0]
+    sums = np.zeros((len(sizes), X.shape[1]))
+    np.add.at(sums, assigned, X)
+    return sums[sizes > 0], sizes[sizes > 0]
 
 
 def _filled_up(X: Floats, centres: Floats, min_cluster: int) -> Ints:
@@ -77,23 +73,27 @@ def _filled_up(X: Floats, centres: Floats, min_cluster: int) -> Ints:
         assigned = distances.argmin(axis=0)
         places, rows = linear_sum_assignment(np.repeat(distances, min_cluster, axis=0))
         assigned[rows] = places // min_cluster
-        sums, masses, _ = _totals(X, assigned, np.ones(X.shape))
-        centres = sums / masses
+        sums, sizes = _totals(X, assigned)
+        centres = sums / sizes[:, None]
     return assigned
 
 
-def weighted_totals(X: Floats, centres: Floats, weight: Floats, min_cluster: int) -> tuple[Floats, Floats]:
-    """Return a site's share of one step of federated k-means: the weighted rows nearest to each centre, summed.
+def totals_by_centre(X: Floats, centres: Floats, min_cluster: int) -> tuple[Floats, Floats]:
+    """Return a site's share of one step of federated k-means: the rows nearest to each centre, summed and counted.
 
     Rows of centres that are nearest to fewer than ``min_cluster`` of the site's rows go to the nearest of its other
-    centres, so that no sum is about fewer; a site with fewer rows adds nothing. ``weight`` is that of each cell. Both
-    results, totals and weights, have the shape of ``centres``.
+    centres, so that no sum is about fewer; a site with fewer rows adds nothing.
+
+    Returns
+    -------
+    totals : ndarray of shape (centres, features)
+    rows : ndarray of shape (centres,)
     """
     from sklearn.metrics import pairwise_distances_argmin  # noqa: PLC0415 - each message may start a process
 
-    totals, weights = np.zeros(centres.shape), np.zeros(centres.shape)
+    totals = np.zeros(centres.shape)
     if len(X) < min_cluster:
-        return totals, weights
+        return totals, np.zeros(len(centres))
     usable = np.ones(len(centres), dtype=np.bool_)
     nearest = pairwise_distances_argmin(X, centres)
     sizes = np.bincount(nearest, minlength=len(centres))
@@ -104,9 +104,8 @@ def weighted_totals(X: Floats, centres: Floats, weight: Floats, min_cluster: int
         moved = nearest == smallest
         nearest[moved] = np.flatnonzero(usable)[pairwise_distances_argmin(X[moved], centres[usable])]
         sizes = np.bincount(nearest, minlength=len(centres))
-    np.add.at(totals, nearest, X * weight)
-    np.add.at(weights, nearest, weight)
-    return totals, weights
+    np.add.at(totals, nearest, X)
+    return totals, sizes.astype(np.float64)
 
 
 def beyond(X: Floats, steps: Floats) -> tuple[Floats, Floats]:
@@ -116,18 +115,16 @@ def beyond(X: Floats, steps: Floats) -> tuple[Floats, Floats]:
     return below.astype(np.float64), above.astype(np.float64)
 
 
-def _merge_small(sums: Floats, masses: Floats, sizes: Ints, min_cluster: int) -> tuple[Floats, Ints]:
+def _merge_small(sums: Floats, sizes: Ints, min_cluster: int) -> tuple[Floats, Ints]:
     """Merge the smallest cluster into the one with the nearest centre until none is too small."""
-    sums, masses, sizes = sums.copy(), masses.copy(), sizes.copy()
+    sums, sizes = sums.copy(), sizes.copy()
     while len(sizes) > 1 and sizes.min() < min_cluster:
         smallest = int(np.argmin(sizes))
-        centres = sums / masses
+        centres = sums / sizes[:, None]
         distances = np.square(centres - centres[smallest]).sum(axis=1)
         distances[smallest] = np.inf
         nearest = int(np.argmin(distances))
         sums[nearest] += sums[smallest]
-        masses[nearest] += masses[smallest]
         sizes[nearest] += sizes[smallest]
-        sums, masses = np.delete(sums, smallest, axis=0), np.delete(masses, smallest, axis=0)
-        sizes = np.delete(sizes, smallest)
-    return sums / masses, sizes
+        sums, sizes = np.delete(sums, smallest, axis=0), np.delete(sizes, smallest)
+    return sums / sizes[:, None], sizes

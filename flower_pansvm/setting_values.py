@@ -59,6 +59,18 @@ def one_of(*choices: str) -> Kind:
     return Kind(f"one of {', '.join(choices)}", str, choices=choices)
 
 
+def one_of_numbers(*choices: float) -> Kind:
+    """Return the kind of one of several numbers."""
+
+    def found(value: object) -> float:
+        number = float(str(value))
+        if number not in choices:
+            raise ValueError
+        return number
+
+    return Kind(f"one of {', '.join(f'{choice:g}' for choice in choices)}", found)
+
+
 def whole(least: int, most: float = math.inf, multiple: int = 1) -> Kind:
     """Return the kind of whole numbers from ``least`` to ``most``, all or the multiples of one."""
 

@@ -9,13 +9,18 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 
 from flower_pansvm import records
-from flower_pansvm.setting_values import key_of, one_of, parse, setting, text, whole
+from flower_pansvm.setting_values import key_of, one_of, one_of_numbers, parse, setting, text, whole
 
 Scalar = str | int | float | bool
 
 MIN_CLUSTER = 5  # fewest rows behind a landmark, unless the run or a hospital asks for more
 
-PRESETS = "private: secret noise in all sums that rows could be computed from; exact: none; paper: search as published."
+LEVELS = (
+    "What sums are made of. exact: the records; perturbed: a copy of them; dp: the records, with noise by epsilon and "
+    "delta; auto: dp if the strategy has a proof, else perturbed."
+)
+NOISES = (0.25, 0.5, 1.0)
+"""What the noise of level perturbed may be, in deviations of a column: the steps by which it grows."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +29,10 @@ class Terms:
 
     aggregation: str = setting("ring", text(), "The secure sum: its protocol.")
     min_sites: int = setting(3, whole(2), "Fewest sites in a sum.")
-    preset: str = setting("private", one_of("private", "exact", "paper"), PRESETS)
+    privacy: str = setting("auto", one_of("auto", "exact", "perturbed", "dp"), LEVELS)
+    noise: float = setting(
+        NOISES[0], one_of_numbers(*NOISES), "Of level perturbed, in standard deviations of each column."
+    )
     scaling: str = setting("standard", one_of("standard", "minmax", "none"), "How features are scaled.")
     kernel: str = setting("rbf", one_of("rbf", "linear", "poly"), "The kernel, as in scikit-learn's SVC.")
     class_weight: str = setting(

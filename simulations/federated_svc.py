@@ -51,8 +51,8 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Whether there is ``predict_proba``.
     aggregation : str
         The secure sum; the model is the same with each.
-    preset : {'private', 'exact', 'paper'}
-        How much noise the sums have; with 'private', the default, the model depends on it.
+    privacy : {'auto', 'exact', 'perturbed'}
+        What the sums are made of: the rows, or, by default, a copy of them with noise; the model depends on it.
     sites : int
         Number of sites that rows are dealt to where ``fit`` is not told whose they are.
     min_cluster : int
@@ -91,7 +91,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         class_weight: str | dict[Any, float] | None = None,
         probability: bool = False,
         aggregation: str = "ring",
-        preset: str = "private",
+        privacy: str = "auto",
         sites: int = 5,
         min_cluster: int = 5,
         random_state: Any = None,
@@ -104,7 +104,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.class_weight = class_weight
         self.probability = probability
         self.aggregation = aggregation
-        self.preset = preset
+        self.privacy = privacy
         self.sites = sites
         self.min_cluster = min_cluster
         self.random_state = random_state
@@ -194,7 +194,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     "landmarks": self.landmarks,
                     "probability": self.probability,
                     "aggregation": self.aggregation,
-                    "preset": self.preset,
+                    "privacy": self.privacy,
                     "min_cluster": self.min_cluster,
                     "seed": int(seed),
                     "test_fraction": 0.0,

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from clients.gate.secret import lasting_secret
 from clients.table.cells import canonical_labels
 from clients.table.file import OTHER_SUFFIXES, SUFFIXES, read_frame, suffix_of
 from clients.table.form import AS_IT_IS, TableForm
@@ -24,7 +25,7 @@ from flower_pansvm.printable import plain_name
 from flower_pansvm.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.schema import Schema
 from flower_pansvm.table_schema import NUMBER, TableColumn, TableSchema
-from simulations.audit.sites import simulated_secrets
+from simulations.audit.sites import SimulatedSites
 from simulations.checking.cells import cells_of
 from simulations.unknown_cells import known_cells
 from strategies.results import ONCE_MORE, RESULT_FILE, read_result
@@ -264,7 +265,8 @@ def with_simulated_matrices(model: RandomKernelSVC, result: Path) -> Model:
     if not isinstance(config, dict):
         raise ModelFileError(f"{result} does not say how the model was trained. {ONCE_MORE} {NEEDS_SITES}")
     settings = settings_from(config)
-    secrets, size = simulated_secrets(settings), len(model.parts_.u)
+    sites, size = SimulatedSites(settings).contexts(), len(model.parts_.u)
+    secrets = [lasting_secret(site) for site in sites]
     matrices, columns = [], np.array(model.schema_.columns, dtype=np.str_)
     for number, digest in enumerate(model.parts_.digests):
         own = columns[model.parts_.blocks == number].tolist()

@@ -22,7 +22,6 @@ from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, WEIGHT_STEP, rounded
 from flower_pansvm.setting_values import setting, whole
-from flower_pansvm.tasks.consents import Promise
 from flower_pansvm.tasks.private_training import (
     PRIVATE_BINS,
     PRIVATE_MAP,
@@ -85,9 +84,9 @@ class DpSvmSettings(PromiseSettings):
     steps: int = setting(8, whole(0), "Noisy steps after the first weights; 0 for fewest round trips.")
 
     @property
-    def promise(self) -> Promise:
-        """See :attr:`strategies.settings.Settings.promise`."""
-        return "charged"
+    def dp(self) -> bool:
+        """See :attr:`strategies.settings.Settings.dp`."""
+        return True
 
 
 @strategies.register("dp-svm")

@@ -121,7 +121,7 @@ class Elimination(PanSVM):
     @property
     def gap_of_subsets(self) -> float:
         """The relative gap that models on subsets are trained to."""
-        return self.settings.tolerance
+        return self.settings.tol
 
     @abstractmethod
     def eliminate(self, federation: Federation) -> None:

@@ -60,7 +60,7 @@ class FilterWrapper(Elimination):
     @property
     def gap_of_subsets(self) -> float:
         """Ten times ``tol``, but no rougher than model choice: nothing but the models' accuracies is looked at."""
-        gap = self.settings.tolerance
+        gap = self.settings.tol
         return max(gap, min(10 * gap, ROUGH))
 
     def eliminate(self, federation: Federation) -> None:

@@ -17,4 +17,4 @@ def how_to_go_on(grid: Grid, settings: Settings, folder: Path) -> str:
         text = f"pansvm {command} --resume {folder}"
     # Whoever could read the answers that there were would have learned from them.
     again = ". The sum that failed is charged once more to each hospital that had answered, if so much budget is left"
-    return text + again if settings.promise == "charged" else text
+    return text + again if settings.dp else text

@@ -12,7 +12,6 @@ from flower_pansvm.mixtures.class_models import ClassModels
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.schema import Schema
 from flower_pansvm.setting_values import Kind, one_of, setting
-from flower_pansvm.tasks.consents import Promise
 from flower_pansvm.tasks.mixture import WeakModelsQuestion
 from flower_pansvm.tasks.scaling import MOMENTS, SCALING, ScalingBroadcast
 from flower_pansvm.tasks.task import Nothing
@@ -71,11 +70,6 @@ class MixtureSettings(Settings):
     perturbation: float = setting(
         0.1, number(least=0), "By which share covariances of the model that is given out are larger."
     )
-
-    @property
-    def promise(self) -> Promise:
-        """See :attr:`strategies.settings.Settings.promise`."""
-        return "exact"
 
     def question(self, features: int) -> WeakModelsQuestion:
         """Return what the sites are asked."""

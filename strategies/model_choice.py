@@ -28,10 +28,8 @@ from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps.binary_problems import (
     check_kernel,
     kernel_of,
-    noise_of,
     pairs_of,
     scale_gamma,
-    synthetic_of,
     tell_feature_map,
     tell_landmarks,
     warm_start,
@@ -165,10 +163,10 @@ def choose(federation: Federation, settings: PanSvmSettings, schema: Schema, mom
     states: dict[tuple[float, float], list[Progress]] = {}
     cut_rounds = 0
     if usable:
-        problems = _problems(settings, moments, scaled_sets, maps, usable, pairs)
+        problems = _problems(settings, moments, maps, usable, pairs)
         training = CuttingPlanes(
             federation,
-            replace(settings, tol=max(settings.tolerance, ROUGH)),
+            replace(settings, tol=max(settings.tol, ROUGH)),
             problems,
             moments.rows,
             moments.sites,
@@ -186,7 +184,7 @@ def choose(federation: Federation, settings: PanSvmSettings, schema: Schema, mom
             log(WARNING, "C=%g gamma=%g failed and is left out: %s", C, gamma, failed)
             points.append(GridPoint(C, gamma, math.nan, math.nan, math.nan, failed))
             continue
-        by_fold, gap = accuracies[C, gamma], max(state.honest_gap for state in states[C, gamma])
+        by_fold, gap = accuracies[C, gamma], max(state.gap for state in states[C, gamma])
         points.append(GridPoint(C, gamma, float(by_fold.mean()), float(by_fold.std()), gap))
     return Choice(tuple(points), cut_rounds)
 
@@ -228,17 +226,11 @@ def _feature_maps(
 def _problems(
     settings: PanSvmSettings,
     moments: Moments,
-    scaled_sets: Sequence[ScaledFeatures],
     maps: dict[tuple[float, int], NystromMap],
     points: Sequence[tuple[float, float]],
     pairs: Sequence[Pair],
 ) -> list[Problem]:
     numbers = {key: number for number, key in enumerate(maps)}
-    noise = {key: noise_of(settings, feature_map) for key, feature_map in maps.items()}
-    synthetic = {
-        (gamma, fold): synthetic_of(settings, feature_map, scaled_sets[fold])
-        for (gamma, fold), feature_map in maps.items()
-    }
     problems = [
         Problem(
             name=f"C={C:g} gamma={gamma:.3g} fold {fold}",
@@ -248,8 +240,6 @@ def _problems(
             pair=pair,
             feature_map=numbers[gamma, fold],
             fold=fold,
-            noise=noise[gamma, fold],
-            synthetic=synthetic[gamma, fold],
         )
         for C, gamma in points
         for fold in moments.folds

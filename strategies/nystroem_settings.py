@@ -6,7 +6,6 @@ from flower_pansvm import terms
 from flower_pansvm.errors import SettingError
 from flower_pansvm.setting_values import one_of, setting, whole
 from strategies.setting_kinds import amounts, or_word, share_or_count
-from strategies.settings import term
 from strategies.svm_settings import SvmSettings
 
 
@@ -27,7 +26,6 @@ class NystroemSettings(SvmSettings):
         one_of("k-means", "federated-k-means", "random"),
         "k-means at each site, as the paper; over all sites, ten round trips more; or random points.",
     )
-    preset: str = term("preset")
     class_weights: tuple[float, ...] | None = setting(
         None,
         or_word("auto", amounts()),

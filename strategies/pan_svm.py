@@ -2,14 +2,13 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from logging import INFO, WARNING
+from logging import INFO
 from typing import Any
 
 import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from flower_pansvm.arrays import Singles
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.metrics import Evaluation, histogram_middles
@@ -27,9 +26,7 @@ from strategies.steps.binary_problems import (
     check_kernel,
     fit_feature_map,
     name_of,
-    noise_of,
     pairs_of,
-    synthetic_of,
     tell_feature_map,
     tell_landmarks,
     warm_start,
@@ -82,16 +79,13 @@ class PanSVM(PhasedStrategy):
     constant_columns: list[str]
 
     def summary(self) -> None:
-        """Log what is about to run; with the preset ``paper`` also which other settings are not as published."""
+        """Log what is about to run; with ``search=published`` also which other settings are not as published."""
         super().summary()
-        if self.settings.preset != "private":
-            text = "preset=%s: sums without noise, from which patients' rows can be computed (docs/threat-model.md)"
-            log(WARNING, text, self.settings.preset)
         missing = self.settings.unpublished
         if missing:
             log(
                 INFO,
-                "preset=paper is the search as published; all as published: --set %s",
+                "search=published is the search of the paper; all as published: --set %s",
                 " --set ".join(missing),
             )
 
@@ -154,8 +148,7 @@ class PanSVM(PhasedStrategy):
         with phase("feature map"):
             feature_map = self.build_feature_map(federation, scaled, landmarks, features)
         pairs = pairs_of(self.settings, schema)
-        synthetic = synthetic_of(self.settings, feature_map, scaled, features)
-        problems = self.binary_problems(schema, pairs, feature_map, moments, synthetic)
+        problems = self.binary_problems(schema, pairs, feature_map, moments)
         check_kernel(feature_map.kernel, scaled)
         with phase("warm start"):
             if start is None:
@@ -211,19 +204,13 @@ class PanSVM(PhasedStrategy):
         return feature_map
 
     def binary_problems(
-        self,
-        schema: Schema,
-        pairs: Sequence[Pair],
-        feature_map: NystromMap,
-        moments: Moments,
-        synthetic: Singles | None,
+        self, schema: Schema, pairs: Sequence[Pair], feature_map: NystromMap, moments: Moments
     ) -> list[Problem]:
         """Return the binary problems of the model; for probabilities the same again without each fold."""
         (C,) = self.settings.C_values
         folds = [NO_FOLD, *(moments.folds if self.settings.probability else ())]
-        rank, noise = feature_map.rank, noise_of(self.settings, feature_map)
         problems = [
-            Problem(name_of(pair, schema), rank, 0.0, C, pair, fold=fold, noise=noise, synthetic=synthetic)
+            Problem(name_of(pair, schema), feature_map.rank, 0.0, C, pair, fold=fold)
             for fold in folds
             for pair in pairs
         ]
@@ -279,8 +266,7 @@ class PanSVM(PhasedStrategy):
                 "problem": state.problem.name,
                 "upper": state.upper,
                 "lower": state.lower,
-                "gap": state.honest_gap,
-                "noise": state.noise,
+                "gap": state.gap,
             }
             for state in solved
         ]
@@ -289,8 +275,8 @@ class PanSVM(PhasedStrategy):
             "landmarks": self.landmarks_used,
             "rank": self.model.feature_map_.rank,
             "objective": objectives[0] if len(objectives) == 1 else objectives,
-            "tolerance": self.settings.tolerance,
-            "converged": all(state.met(self.settings.tolerance) for state in solved),
+            "tolerance": self.settings.tol,
+            "converged": all(state.met(self.settings.tol) for state in solved),
             "convergence": self.training.history[:pairs],
             "cut_rounds": max(state.rounds for state in self.training.progress),
             "chosen": None if self.choice is None else self.choice.figures(self.settings.kernel),

@@ -9,10 +9,13 @@ from strategies.setting_kinds import flag, number, or_word, positives
 GAMMA_FACTORS = (0.0625, 0.25, 1.0, 4.0)
 """The default grid of gamma, in shares of ``scale``."""
 
-PRIVATE_TOLERANCE, EXACT_TOLERANCE = 0.02, 1e-3
-"""What ``tol`` is by default: with the preset ``private``, and with the others."""
-
-PUBLISHED = {"scaling": "minmax", "min_cluster": 1, "landmark_method": "k-means", "multi_class": "ovr"}
+PUBLISHED = {
+    "privacy": "exact",
+    "scaling": "minmax",
+    "min_cluster": 1,
+    "landmark_method": "k-means",
+    "multi_class": "ovr",
+}
 """What belongs to the algorithms of Lu 2016 besides the search, and is not at its default here or may be changed. The
 scaling is not stated there; its figures fit [-1, 1] best."""
 
@@ -38,30 +41,12 @@ class PanSvmSettings(NystroemSettings):
         or_word("auto", positives()),
         "Values of gamma that cross-validation tries; auto: a sixteenth, a quarter, one and four times scale.",
     )
-    tol: float | None = setting(
-        None,
-        or_word("auto", number(above=0)),
-        "Relative gap at which training stops; auto: 0.02 with private, else 0.001.",
-    )
-    points: int | None = setting(
-        None,
-        or_word("auto", whole(1)),
-        "Points tried on the line to the master's solution when the bounds stall; auto: 8 with private, 5 with exact; "
-        "not with paper.",
-    )
-    curvature: float = setting(
-        4.0,
-        number(least=0),
-        "Most megabytes of curvature: with exact those a site sends in a round trip, with private those the "
-        "coordinator guesses; not with paper.",
-    )
-    blur: int | None = setting(
-        None,
-        or_word("auto", whole(0)),
-        "Rows at each site whose part in a cutting plane is random; not with paper.",
+    tol: float = setting(0.01, number(above=0), "Relative gap at which training stops.")
+    search: str = setting(
+        "fast", one_of("fast", "published"), "Where cutting planes are asked for; published: as in the paper."
     )
     warm_start: bool = setting(
-        True, flag(), "Whether the sites' own models give the first point; not with paper."
+        True, flag(), "Whether the sites' own models give the first point; not with search=published."
     )
 
     @property
@@ -71,27 +56,12 @@ class PanSvmSettings(NystroemSettings):
 
     @property
     def unpublished(self) -> list[str]:
-        """What else to set for the algorithms as published (Lu 2016); nothing with other presets than ``paper``."""
-        if self.preset != "paper":
+        """What else to set for the algorithms as published (Lu 2016); nothing with ``search=fast``."""
+        if self.search != "published":
             return []
         return [
             f"{key_of(name)}={value}" for name, value in PUBLISHED.items() if getattr(self, name) != value
         ]
-
-    @property
-    def blurs(self) -> bool:
-        """Whether sums that are alike hide single rows behind random ones."""
-        return self.preset == "private" or (self.preset == "exact" and self.blur != 0)
-
-    @property
-    def tolerance(self) -> float:
-        """The relative gap at which training stops; as ``tol`` says, if it says so.
-
-        With ``private``, further round trips tell more about the rows and make no better model (docs/training.md).
-        """
-        if self.tol is not None:
-            return self.tol
-        return PRIVATE_TOLERANCE if self.preset == "private" else EXACT_TOLERANCE
 
     @property
     def C_values(self) -> tuple[float, ...]:
@@ -106,11 +76,3 @@ class PanSvmSettings(NystroemSettings):
             # Rounded, so that a person can give the chosen value again.
             return tuple(float(f"{factor * scale:.4g}") for factor in GAMMA_FACTORS)
         return self.gamma_grid
-
-    def blurred_rows(self, rank: int, sites: int) -> int:
-        """Return at how many rows each site makes its first cutting planes random.
-
-        About ``rank`` rows lie on the margin of the solution, where any c is as good; with ``auto`` a sixteenth of
-        them is blurred. More protects no better against differences of sums and takes more round trips.
-        """
-        return max(1, rank // (16 * sites)) if self.blur is None else self.blur

@@ -30,7 +30,6 @@ from flower_pansvm.privacy.output_perturbation import Perturbation, perturbed
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.setting_values import one_of, setting, text, whole
-from flower_pansvm.tasks.consents import Promise
 from flower_pansvm.tasks.output_perturbation import (
     LARGEST_C,
     LEAST_TOL,
@@ -97,9 +96,9 @@ class PrivateSvmSettings(PromiseSettings):
     )
 
     @property
-    def promise(self) -> Promise:
-        """See :attr:`strategies.settings.Settings.promise`."""
-        return "charged" if self.guarantee == "local" else "exact"
+    def dp(self) -> bool:
+        """See :attr:`strategies.settings.Settings.dp`."""
+        return self.guarantee == "local"
 
 
 @strategies.register("private-svm")

@@ -14,7 +14,6 @@ from flower_pansvm.kernels import Kernel
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.random_kernel_svc import RandomKernelParts, RandomKernelSVC
 from flower_pansvm.setting_values import setting, whole
-from flower_pansvm.tasks.consents import Promise
 from flower_pansvm.tasks.random_kernel import KERNEL_POINTS, LAYOUT, KernelQuestion
 from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
 from strategies.federation.federation import Federation
@@ -60,11 +59,6 @@ class RandomKernelSettings(Settings):
                 "kernel is 'poly', but a random kernel is put together from column blocks, and poly cannot be. Choose "
                 "kernel=rbf or kernel=linear."
             )
-
-    @property
-    def promise(self) -> Promise:
-        """See :attr:`strategies.settings.Settings.promise`."""
-        return "exact"
 
 
 @strategies.register("random-kernel")

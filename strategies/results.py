@@ -39,6 +39,9 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
     result = {
         "strategy": settings.strategy,
         "aggregation": settings.aggregation,
+        "level": settings.level,
+        "noise": settings.noise if settings.level == "perturbed" else None,
+        "tested_on": federation.tested_on,
         "sites": len(federation.sites),
         "rows_train": federation.rows_train,
         "rows_test": tried.rows,

@@ -15,7 +15,6 @@ from flower_pansvm.secure_sum import options_class, protocol_names, protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.setting_values import key_of, near_matches, parse, read, setting, text, whole
-from flower_pansvm.tasks.consents import Promise
 from flower_pansvm.terms import Scalar, Terms
 from strategies.registry import all_strategies
 from strategies.setting_kinds import flag, number, number_text
@@ -74,6 +73,8 @@ class Settings:
     sites: int = setting(5, whole(2), "Number of sites.")
     data_dir: str = setting("", text(), "Folder of data sets; by default $PANSVM_DATA.")
     strategy: str = setting("pan-svm", text(), "What is trained: the name of a strategy.")
+    privacy: str = term("privacy")
+    noise: float = term("noise")
     min_sites: int = term("min_sites")
     test_fraction: float = setting(
         0.2, number(least=0, below=1), "Share of each site's rows that is kept for evaluation."
@@ -91,6 +92,16 @@ class Settings:
 
     def __post_init__(self) -> None:
         parse(self)
+        if self.privacy == "dp" and not self.dp:
+            raise SettingError(
+                f"{self.strategy} has no proof of differential privacy, and privacy is dp. Choose strategy=dp-svm, or "
+                "privacy=perturbed."
+            )
+        if self.dp and self.privacy not in ("auto", "dp"):
+            raise SettingError(
+                f"{self.strategy} with these settings is differentially private, and privacy is {self.privacy}. Leave "
+                "privacy out, or choose another strategy."
+            )
 
     @classmethod
     def common(cls, config: Mapping[str, Scalar]) -> Self:
@@ -103,9 +114,16 @@ class Settings:
         return {**default_config(), **own, "aggregation": self.aggregation}
 
     @property
-    def promise(self) -> Promise:
-        """What the hospitals are promised of all that the strategy asks, at the least, with preset=private."""
-        return "defended"
+    def dp(self) -> bool:
+        """Whether all answers of hospitals are differentially private."""
+        return False
+
+    @property
+    def level(self) -> str:
+        """Which records the sites' answers are made of: ``exact``, ``perturbed`` or ``dp`` (`Terms.privacy`)."""
+        if self.dp:
+            return "dp"
+        return "perturbed" if self.privacy == "auto" else self.privacy
 
     @property
     def aggregation(self) -> str:

@@ -20,7 +20,6 @@ from flower_pansvm.multiclass import class_decisions
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema
 from flower_pansvm.setting_values import one_of, setting
-from flower_pansvm.tasks.consents import Promise
 from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
@@ -64,11 +63,6 @@ class SsvdSettings(SvmSettings):
                 "C or gamma is 'auto', but ssvd does not choose them. Give numbers, or gamma='scale'; 'pansvm tune' "
                 "chooses them with pan-svm."
             )
-
-    @property
-    def promise(self) -> Promise:
-        """See :attr:`strategies.settings.Settings.promise`."""
-        return "exact"
 
 
 @strategies.register("ssvd")

@@ -2,7 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Callable, Iterable
-from logging import INFO
+from logging import INFO, WARNING
 from typing import ClassVar
 
 from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord
@@ -123,7 +123,14 @@ class PhasedStrategy(Strategy):
     def summary(self) -> None:
         """Log what is about to run."""
         chosen = self.settings
-        log(INFO, "%s with secure sum '%s', %d sites", chosen.strategy, chosen.aggregation, chosen.sites)
+        level = f"{chosen.level}, noise {chosen.noise:g}" if chosen.level == "perturbed" else chosen.level
+        text = "%s with secure sum '%s', %d sites, privacy: %s"
+        log(INFO, text, chosen.strategy, chosen.aggregation, chosen.sites, level)
+        if chosen.level == "exact":
+            log(
+                WARNING,
+                "privacy=exact: whoever runs the coordinator can compute patients' records from the sums",
+            )
 
     def configure_train(
         self,

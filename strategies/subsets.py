@@ -6,7 +6,7 @@ tried on it.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from typing import NamedTuple
 
@@ -25,9 +25,7 @@ from strategies.steps.binary_problems import (
     check_kernel,
     fit_feature_map,
     name_of,
-    noise_of,
     pairs_of,
-    synthetic_of,
     tell_feature_map,
     tell_landmarks,
     warm_start,
@@ -42,10 +40,6 @@ from strategies.steps.scoring import Trial, score, shares_right
 
 MOST_ROUNDS = 50
 """Round trips after which a model that is only compared is compared as it is."""
-
-MOST_CURVATURE = 0.5
-"""Megabytes of curvature that a site sends per round trip, at most: where training begins close to a solution, more
-would double the bytes and save no round trips."""
 
 Mask = NDArray[np.bool_]
 
@@ -168,7 +162,7 @@ class Subsets:
         starts = self._starts(jobs, problems)
         training = CuttingPlanes(
             self.federation,
-            replace(self.settings, curvature=min(self.settings.curvature, MOST_CURVATURE)),
+            self.settings,
             problems,
             self.moments.rows,
             self.moments.sites,
@@ -210,8 +204,6 @@ class Subsets:
         left = int(np.count_nonzero(trained.features))
         (C,) = self.settings.C_values
         feature_map = trained.maps[fold]
-        noise = noise_of(self.settings, feature_map)
-        synthetic = synthetic_of(self.settings, feature_map, self.scaled_sets[fold], trained.features)
         return [
             with_rows(
                 Problem(
@@ -222,8 +214,6 @@ class Subsets:
                     pair=pair,
                     feature_map=trained.numbers[fold],
                     fold=fold,
-                    noise=noise,
-                    synthetic=synthetic,
                 ),
                 self.settings,
                 self.moments.rows,

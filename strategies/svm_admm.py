@@ -1,11 +1,9 @@
 """Consensus SVM by ADMM on a Nyström map (Forero, Cano & Giannakis 2010; Boyd et al. 2011): Lu 2016's rival."""
 
 from dataclasses import dataclass
-from logging import WARNING
 from typing import Any
 
 import numpy as np
-from flwr.common.logger import log
 
 from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
@@ -13,7 +11,6 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.setting_values import setting
-from flower_pansvm.tasks.consents import Promise
 from strategies.federation.federation import Federation
 from strategies.nystroem_settings import NystroemSettings
 from strategies.outcome import Outcome
@@ -54,17 +51,12 @@ class SvmAdmmSettings(NystroemSettings):
                 "'pansvm tune' chooses them with pan-svm."
             )
 
-    @property
-    def promise(self) -> Promise:
-        """See :attr:`strategies.settings.Settings.promise`."""
-        return "exact"
-
 
 @strategies.register("svm-admm")
 class SvmAdmm(PhasedStrategy):
     """The linear SVMs of PAN-SVM's map, by consensus of the sites' own models in place of cutting planes.
 
-    Only sums of the models leave, masked, but without noise; so hospitals take part that have agreed to exact sums.
+    Only sums of the models leave, masked.
     """
 
     settings_class = SvmAdmmSettings
@@ -73,7 +65,6 @@ class SvmAdmm(PhasedStrategy):
     def fit(self, federation: Federation) -> Outcome:
         """Train one class against the rest, all classes in each message, and try the model on the test rows."""
         chosen, phase = self.settings, federation.costs.phase
-        log(WARNING, "svm-admm sums the sites' models without noise, whatever the preset: see docs/rivals.md")
         with phase("join"):
             schema = join(federation, chosen)
         with phase("scaling"):

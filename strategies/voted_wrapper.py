@@ -60,9 +60,7 @@ class VotedWrapper(Elimination):
         """Return each criterion's score of every feature, 0 for those that are gone, by one secure sum."""
         states, features = trained.states[NO_FOLD], trained.features
         problems = [state.problem for state in states]
-        sums = federation.secure_sum(
-            SUPPORT, pack_duals(problems, [state.duals() for state in states], blur=self.settings.blurs)
-        )
+        sums = federation.secure_sum(SUPPORT, pack_duals(problems, [state.duals() for state in states]))
         support = [
             ClassMoments(np.repeat(number[:, None], total.shape[1], axis=1), total, square)
             for number, total, square in zip(sums.count, sums.total, sums.square, strict=True)

@@ -16,11 +16,10 @@ from flwr.app import Context, Error, Message, RecordDict
 from flwr.common.logger import log
 
 from clients.gate import broadcasts
-from clients.gate.blur import Noised, sites_of_run
 from clients.gate.door import leave, pass_on
+from clients.gate.levels import level_of
 from clients.gate.membership import remember, take_part, take_step, withdraw
 from clients.gate.private import privately
-from clients.gate.promise import check_promise
 from clients.gate.seeds import take_seeds
 from clients.gate.simulated import is_simulated
 from clients.gate.state_folder import note_value_refusal
@@ -36,7 +35,7 @@ from flower_pansvm.tasks.task import Task
 Q = TypeVar("Q")
 A = TypeVar("A")
 Handler = Callable[[Message, Context], Message]
-Work = Callable[[Site, Q], A | Noised[A]]
+Work = Callable[[Site, Q], A]
 
 WORK = "work on '%s': %.3f s, processor %.3f s; processor before, to start this process, %.3f s"
 
@@ -102,15 +101,13 @@ def _safely(task: Task[Any, Any], reply: Callable[[RecordDict, Context], RecordD
 
 def _answer(task: Task[Q, A], work: Work[Q, A], content: RecordDict, context: Context) -> RecordDict:
     participation = take_part(context, content, task) if task.summed else None
-    site = Site(context, participation)
     try:
         question = records.read(content, "inputs", task.question)
-        check_promise(context, task, question)
+        site = Site(context, level_of(context, task, question), participation)
         broadcasts.keep(context, content)
         if participation is not None:
-            sites_of_run(site)
             take_seeds(site, participation, records.read_each(content, "notes", bytes))
-        answer = privately(site, task, question, work) if task.private else work(site, question)  # type: ignore[arg-type]
+        answer = privately(site, task, question, work) if task.dp else work(site, question)
         reply, kept = leave(task, answer, participation, site.outbox)
     except BudgetError:
         # It says nothing about this site's rows: what is still paid for may be asked.

@@ -1,8 +1,8 @@
 """The one door: everything that leaves a site goes through :func:`leave`, or :func:`pass_on` within a sum.
 
 A part of an answer that is declared *summed* is turned into whole numbers and masked or encrypted by the secure-sum
-protocol; one that is *noised*, too, but only with the site's noise in it; one that is *private*, only with the noise
-that its promise asks for, and charged. One that is *disclosed* leaves as it is.
+protocol; one that is *dp*, too, but only with the noise that its proof asks for, and charged. One that is *disclosed*
+leaves as it is. Which records it was computed from, the level has decided (:mod:`clients.gate.levels`).
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from flwr.app import RecordDict
 
-from clients.gate.blur import Noised
 from clients.gate.membership import Participation
 from clients.gate.private import Private
 from flower_pansvm import records
@@ -28,19 +27,14 @@ def leave(
 
     ``answer`` is what the site computed; ``participation`` the secure sum that its summed parts go into, None for a
     task that only discloses. ``notes`` are sealed, for other sites: the coordinator hands them on and cannot read them.
-    SumError if the answer is not what the task declares, lacks its noise or charge, or has a value that does not fit.
+    SumError if the answer is not what the task declares, lacks its charge, or has a value that does not fit.
     """
-    if task.noised and not isinstance(answer, Noised):
-        raise SumError(
-            f"The answer to task '{task.name}' has not been through add_noise of clients/gate/blur.py, and some of its "
-            "parts may leave only with noise. This is a fault in the program."
-        )
-    if task.private and not isinstance(answer, Private):
+    if task.dp and not isinstance(answer, Private):
         raise SumError(
             f"The answer to task '{task.name}' has not been charged by privately of clients/gate/private.py. This is a "
             "fault in the program."
         )
-    given = answer.answer if isinstance(answer, Noised | Private) else answer
+    given = answer.answer if isinstance(answer, Private) else answer
     if type(given) is not task.answer:
         raise SumError(
             f"The code that answers task '{task.name}' returned something else than its answer declares. This is a "

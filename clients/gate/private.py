@@ -10,13 +10,13 @@ import math
 import secrets
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from clients.gate.blur import SECRET
 from clients.gate.budget import charge
 from clients.gate.lasting_split import lasting_split
+from clients.gate.secret import lasting_secret
 from clients.gate.simulated import is_simulated
 from clients.gate.terms import colluders
 from clients.site import Site
@@ -96,4 +96,4 @@ def _key(site: Site, task: Task[Any, Any], question: Any) -> bytes:
         return secrets.token_bytes(32)
     assert site.participation is not None  # _honest_sites has checked it
     about = (task.name, records.digest(records.values_of(question)), site.participation.this.roster)
-    return hmac.digest(cast(bytes, site.kept(SECRET)), join_fields(tags.BLUR, repr(about).encode()), "sha256")
+    return hmac.digest(lasting_secret(site.context), join_fields(tags.SECRET, repr(about).encode()), "sha256")

@@ -21,10 +21,7 @@ def check_size(site: Site, numbers: float) -> None:
 
 
 def asked_problems(site: Site, question: ProblemsQuestion) -> list[Problem]:
-    """Return the problems of a question, whose classes have weights that the run's ``class-weight`` allows.
-
-    A class of weight 0 would have no part in cuts and loss, but in the rows nearest the margin, and use up the blur.
-    """
+    """Return the problems of a question, whose classes have weights that the run's ``class-weight`` allows."""
     balanced = agreed_terms(site.context).class_weight == "balanced"
     least, largest = (LEAST_WEIGHT, LARGEST_WEIGHT) if balanced else (1.0, 1.0)
     problems = question.problems()

@@ -19,8 +19,8 @@ from flower_pansvm.reading_options import READING_KEYS, listed
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.mask_graph import FEWEST_ENOUGH
 from flower_pansvm.setting_values import near_matches
-from flower_pansvm.tasks.consents import AGREED, AGREEMENTS, CONSENTS, EXACT_SUMS
-from flower_pansvm.terms import MIN_CLUSTER, Terms
+from flower_pansvm.tasks.consents import AGREED, CONSENTS, LEVELS
+from flower_pansvm.terms import MIN_CLUSTER, NOISES, Terms
 
 KEYS = (
     *(
@@ -36,8 +36,8 @@ KEYS = (
         "identity",
         "roster",
     ),
-    *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster", "blur"),
-    *("epsilon", "delta", "colluders", EXACT_SUMS),
+    *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster"),
+    *("privacy", "noise", "epsilon", "delta", "colluders"),
     *("risk-bound", "utility-share", "risk-weights"),
 )
 """What a hospital's node config may hold besides consents."""
@@ -85,12 +85,10 @@ def agreed_terms(context: Context) -> Terms:
             )
         if key not in known:
             raise SettingError(f"{mine} an unknown key '{key}'. {near_matches(key, known)}")
-        words = tuple(AGREEMENTS) if key == EXACT_SUMS else (AGREED,)
-        if key in (EXACT_SUMS, *CONSENTS) and node[key] not in words:
-            either = "' or '".join(words)
+        if key in CONSENTS and node[key] != AGREED:
             raise SettingError(
-                f"{mine} something else than '{either}' for '{key}'. Write {key}='{words[0]}' if the hospital agrees "
-                "to that, or leave the key out."
+                f"{mine} something else than '{AGREED}' for '{key}'. Write {key}='{AGREED}' if the hospital agrees to "
+                "that, or leave the key out."
             )
     _insist(context, "aggregation", terms.aggregation)
     _insist(context, "scaling", terms.scaling)
@@ -106,9 +104,26 @@ def agreed_terms(context: Context) -> Terms:
     return terms
 
 
-def defends(context: Context) -> bool:
-    """Tell whether this site hides its rows in the sums: by random rows, random weights and noise of its own."""
-    return agreed_terms(context).preset == "private"
+def weakest_level(context: Context) -> str:
+    """Return the weakest level that the hospital agrees to, `dp` unless its node config says otherwise."""
+    level = str(context.node_config.get("privacy", LEVELS[-1]))
+    if level not in LEVELS:
+        raise SettingError(
+            f"The node config of site '{site_name(context)}' says privacy='{level}'. Write the weakest level that the "
+            f"hospital agrees to: {', '.join(LEVELS[:-1])} or {LEVELS[-1]}."
+        )
+    return level
+
+
+def least_noise(context: Context) -> float:
+    """Return the least noise of level `perturbed` that the hospital agrees to, in deviations of a column."""
+    noise = str(context.node_config.get("noise", NOISES[1]))
+    if noise not in map(str, NOISES):
+        raise SettingError(
+            f"The node config of site '{site_name(context)}' says noise={noise}. Write the least noise that the "
+            f"hospital agrees to: {', '.join(map(str, NOISES[:-1]))} or {NOISES[-1]}."
+        )
+    return float(noise)
 
 
 def has_agreed(context: Context, consent: str) -> bool:
@@ -123,9 +138,11 @@ def warn_of_risks(context: Context) -> None:
         missing = key not in context.node_config and (key != "k" or k_matters)
         if missing and not is_simulated(context):
             log(WARNING, "the node config has no '%s': %s", key, risk)
-    if EXACT_SUMS in context.node_config:
-        text = "%s='%s' in the node config: sums may leave from which patients' rows can be found out"
-        log(WARNING, text, EXACT_SUMS, context.node_config[EXACT_SUMS])
+    if weakest_level(context) == "exact":
+        log(
+            WARNING,
+            "privacy='exact' in the node config: whoever runs the coordinator can compute patients' records",
+        )
 
 
 def least_sites(context: Context) -> int:
@@ -176,9 +193,9 @@ def budget_terms(context: Context) -> tuple[float, float]:
     return found
 
 
-def least_rows(context: Context) -> int:
+def least_rows(context: Context, if_simulated: int = 1) -> int:
     """Return the fewest rows of this site that a landmark may be the mean of, and that a run may train on."""
-    return _count(context, "min-cluster", 1 if is_simulated(context) else MIN_CLUSTER)
+    return _count(context, "min-cluster", if_simulated if is_simulated(context) else MIN_CLUSTER)
 
 
 def allowed_classes(context: Context) -> tuple[str, ...]:
@@ -196,14 +213,6 @@ def allowed_classes(context: Context) -> tuple[str, ...]:
             f"commas between them, such as classes='0,1'. Labels are {LABEL_RULE}, and at most {MOST_CLASSES}."
         )
     return labels
-
-
-def least_blur(context: Context) -> int:
-    """Return at how many rows next to the margin this site makes each cutting plane random, at the least.
-
-    0 for a simulated site, and for one that has agreed to exact sums; the paper's cutting planes have none.
-    """
-    return _count(context, "blur", 0 if has_agreed(context, EXACT_SUMS) else 1)
 
 
 def _insist(context: Context, key: str, asked: str) -> None:

@@ -1,7 +1,6 @@
 """The site's part in joining a run."""
 
 from clients.gate.answering import answers
-from clients.gate.blur import SECRET, secret_of
 from clients.gate.budget import link_table
 from clients.gate.classes import disclosed_classes
 from clients.gate.epochs import enter_run
@@ -20,15 +19,15 @@ def join(site: Site, question: JoinQuestion) -> JoinAnswer:
     """Read the table, make the keys of this run, and say what the columns and classes are called."""
     table, epochs = site.table(), b""
     classes = classes_to_tell(site, question)
-    folder = state_folder(site.context) if question.promise == "charged" else None
+    folder = state_folder(site.context) if question.dp else None
     if folder is not None:
         link_table(folder, table)
         epochs = enter_run(site.context)
     keys, schema = join_run(site.context, epochs), schema_of(site.context)
-    site.first(SECRET, secret_of(site))
     return JoinAnswer(
         name=site.name,
         version=VERSION,
+        simulated=is_simulated(site.context),
         **vars(keys),
         columns=table.columns,
         absent_is_zero=table.absent_is_zero,
@@ -39,7 +38,7 @@ def join(site: Site, question: JoinQuestion) -> JoinAnswer:
 
 def classes_to_tell(site: Site, question: JoinQuestion) -> tuple[str, ...]:
     """Return the classes that a site names on joining; TableError if its table cannot take part in such a run."""
-    if site.table().absent_is_zero and question.promise == "charged" and not is_simulated(site.context):
+    if site.table().absent_is_zero and question.dp and not is_simulated(site.context):
         raise TableError(
             f"Site '{site.name}' has a table of LIBSVM text, whose rows say how many columns there are, and a private "
             "run does not tell that. Write the table as CSV or Parquet."

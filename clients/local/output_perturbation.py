@@ -9,7 +9,6 @@ import math
 import numpy as np
 
 from clients.gate.answering import answers
-from clients.gate.blur import draw_for
 from clients.gate.lasting_split import lasting_split
 from clients.gate.requests import check_size
 from clients.local.consensus import solve
@@ -17,7 +16,7 @@ from clients.rows import Rows
 from clients.site import Site
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import confusion_counts, decision_histogram
-from flower_pansvm.cutting_planes.cuts import Draw, Labels, blocks, cuts_at
+from flower_pansvm.cutting_planes.cuts import Labels, blocks, cuts_at
 from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, ValueRefusedError
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, WEIGHT_STEP, is_exact, row_blocks
@@ -48,23 +47,23 @@ def public_rows(site: Site, question: tasks.PublicRowsQuestion) -> tasks.PublicR
 @answers(tasks.RFF_CUTS)
 def rff_cuts(site: Site, question: tasks.RffCutsQuestion) -> tasks.RffCutsAnswer:
     """Sum a, m, the hinge loss and its curvature over the site's rows, exactly."""
-    labels, asked, draw = problem_of(site, question)
+    labels, asked = problem_of(site, question)
     X, inner = site.train().X, asked.leading * (asked.leading + 1) // 2
-    (found,) = cuts_at(lambda block: mapped_rows(site, X[block]), [labels], [asked], [draw])
+    (found,) = cuts_at(lambda block: mapped_rows(site, X[block]), [labels], [asked])
     # Of the curvature what comes before the bias.
     return tasks.RffCutsAnswer(found.cuts.a, found.cuts.m, found.cuts.loss, found.curvature[:inner])
 
 
-def problem_of(site: Site, question: tasks.RffCutsQuestion) -> tuple[Labels, Question, Draw]:
-    """Return the sides of the training rows, the question with a bias of 0, and the random weights of the curvature."""
+def problem_of(site: Site, question: tasks.RffCutsQuestion) -> tuple[Labels, Question]:
+    """Return the sides of the training rows, and the question with a bias of 0."""
     points, centre = question.points.astype(np.float64), question.centre.astype(np.float64)
     size = site.told(tasks.RFF).size
     check_size(site, points.size + (size + 1.0) ** 2)
     if points.shape[1:] != (size,) or centre.shape != (size,) or not question.width > 0:
         raise _misfit(site)
     y = _sides(site.train())
-    asked = Question(np.pad(points, ((0, 0), (0, 1))), 0, np.append(centre, 0.0), question.width, size)
-    return Labels(y, np.ones(len(y))), asked, draw_for(site, "rff cuts")
+    asked = Question(np.pad(points, ((0, 0), (0, 1))), np.append(centre, 0.0), question.width, size)
+    return Labels(y, np.ones(len(y))), asked
 
 
 @answers(tasks.RFF_SCORES)

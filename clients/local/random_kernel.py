@@ -7,8 +7,8 @@ from typing import cast
 import numpy as np
 
 from clients.gate.answering import answers
-from clients.gate.blur import SECRET
 from clients.gate.requests import check_size
+from clients.gate.secret import lasting_secret
 from clients.gate.seeds import COLUMN_BLOCK, SLOTS, deal_seed
 from clients.rows import Rows
 from clients.site import Site
@@ -41,7 +41,7 @@ def cell(site: Site, question: Nothing) -> tasks.CellAnswer:  # noqa: ARG001
         roster = site.participation.this.roster
         deal_seed(site, SLOTS, secrets.token_bytes(32), roster)
         columns = np.array(site.schema().columns, dtype=np.str_)[site.own_columns()]
-        seed = block_seed(cast(bytes, site.kept(SECRET)), columns.tolist())
+        seed = block_seed(lasting_secret(site.context), columns.tolist())
         deal_seed(site, COLUMN_BLOCK, seed, [name for name in roster if name in names])
     return tasks.CellAnswer(rows)
 

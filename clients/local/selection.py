@@ -1,24 +1,18 @@
 """The local work of feature selection: sums over all rows, and over the support vectors (Lu 2016, chapters 5 and 6)."""
 
-import hashlib
-from dataclasses import replace
-from typing import cast
-
 import numpy as np
 
 from clients.gate.answering import answers
-from clients.gate.blur import check_blurred, draw_for, draw_of, weights
 from clients.gate.requests import asked_problems
 from clients.gate.terms import least_rows
-from clients.local.cutting_planes import fewest_blurred, labels_of
+from clients.local.cutting_planes import labels_of
 from clients.site import Site
 from flower_pansvm import scaling
-from flower_pansvm.arrays import Bools, Floats, Ints
+from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.cutting_planes.cuts import Duals, blocks, row_duals
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import TableError
 from flower_pansvm.tasks import selection as tasks
-from flower_pansvm.tasks.joining import SCHEMA
 from flower_pansvm.tasks.task import Nothing
 
 SUPPORT_SHARE = 1e-3
@@ -56,8 +50,7 @@ def support(site: Site, question: tasks.SupportQuestion) -> tasks.SupportAnswer:
     sum of squares of the support vectors, from which the coordinator has their t-statistic.
     """
     problems, duals = asked_problems(site, question), question.duals()
-    check_blurred(site, question.blur)
-    parts = [_support_of(site, *one, bool(question.blur)) for one in zip(problems, duals, strict=True)]
+    parts = [_support_of(site, *one) for one in zip(problems, duals, strict=True)]
     return tasks.SupportAnswer(*map(np.stack, zip(*parts, strict=True)))
 
 
@@ -67,36 +60,13 @@ def support_vectors(site: Site, problem: Problem, duals: Duals) -> tuple[Floats,
     Those of the positive and of the negative side; none of a side that has fewer than the hospital's ``min-cluster``.
     """
     labels = labels_of(site, problem)
-    draw = draw_of(site, problem)
-    # From the same cutting planes as in training, which are at least as random as the hospital insists on.
-    duals = replace(duals, blurred=np.maximum(duals.blurred, fewest_blurred(site, problem)))
-    alpha = row_duals(site.mapped_train(problem.feature_map), labels, duals, draw)
+    alpha = row_duals(site.mapped_train(problem.feature_map), labels, duals)
     inside = alpha > SUPPORT_SHARE * problem.C * labels.weight
     sides = np.stack([inside & (labels.y > 0), inside & (labels.y < 0)])
     return alpha * labels.y, sides & (sides.sum(axis=1, keepdims=True) >= least_rows(site.context))
 
 
-def cell_weights(site: Site, problem: Problem, side: Bools, features: Ints, blur: bool) -> Floats:
-    """Return the weight of each cell in the sums over the support vectors of one side.
-
-    Two sums that differ in one row would give that row away by their difference, and from step to step few rows become
-    or cease to be support vectors. So with ``blur`` each is weighted at random; by numbers made from the set itself, so
-    that the same set always has the same sum. They differ from cell to cell: with one number for a whole row, sums and
-    sums of squares of many more features than there are rows can be solved for the rows.
-
-    ``side`` is a mask of rows; the result has shape (support vectors, features) and the same sum in all columns.
-    """
-    count = int(np.count_nonzero(side))
-    if count == 0 or not blur:
-        return np.ones((count, len(features)))
-    draw = draw_for(site, tasks.SUPPORT.name, site.digest_of(SCHEMA), problem.pair, problem.fold)
-    the_set = hashlib.sha256(np.packbits(side).tobytes()).hexdigest()
-    of_cells = np.column_stack([weights(draw, f"{the_set} {feature}", (count,)) for feature in features])
-    mass = weights(draw, the_set, (count,)).sum()
-    return cast("Floats", of_cells * (mass / of_cells.sum(axis=0)))
-
-
-def _support_of(site: Site, problem: Problem, duals: Duals, blur: bool) -> tuple[Floats, ...]:
+def _support_of(site: Site, problem: Problem, duals: Duals) -> tuple[Floats, ...]:
     """Return weights, count, total and square of one problem."""
     signed, sides = support_vectors(site, problem, duals)
     X, number = site.train().X, problem.feature_map
@@ -104,9 +74,6 @@ def _support_of(site: Site, problem: Problem, duals: Duals, blur: bool) -> tuple
     separation = np.zeros(len(features))
     for block in blocks(len(X)):
         separation += signed[block] @ site.seen(X[block], number)
-    count, total, square = np.zeros(2), np.zeros((2, len(features))), np.zeros((2, len(features)))
-    for one, side in enumerate(sides):
-        seen, of_cells = site.seen(X[side], number), cell_weights(site, problem, side, features, blur)
-        count[one] = of_cells[:, 0].sum()
-        total[one], square[one] = (of_cells * seen).sum(axis=0), (of_cells * np.square(seen)).sum(axis=0)
-    return separation, count, total, square
+    seen = [site.seen(X[side], number) for side in sides]
+    total, square = (np.stack([part.sum(axis=0) for part in parts]) for parts in (seen, map(np.square, seen)))
+    return separation, sides.sum(axis=1).astype(np.float64), total, square

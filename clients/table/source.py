@@ -120,9 +120,13 @@ def label_place(context: Context) -> str:
     node = context.node_config
     if is_simulated(context):
         return str(_simulated().label_place_of_node(context.run_config, int(cast(int, node["partition-id"]))))
+    return f"column '{label_column(context)}' of '{Path(str(node['data'])).name}'"
+
+
+def label_column(context: Context) -> str:
+    """Return the name of the column that a site's labels are from; of a simulated site any that stays the same."""
     schema = schema_of(context)
-    label = node.get("label") or (schema and schema.label) or LABEL
-    return f"column '{label}' of '{Path(str(node['data'])).name}'"
+    return str(context.node_config.get("label") or (schema and schema.label) or LABEL)
 
 
 def _simulated() -> ModuleType:

@@ -1,12 +1,9 @@
 """A site's part of a cutting plane: sums over its own rows, at every point asked for.
 
 Paper: Lu 2016, section 3.2.2.3, Algorithm 2, lines 4-8. The paper's c_i is 1 for a row inside the margin and 0
-outside. The hinge max(0, z), z = 1 - y (w.f + b), is the largest c z over all c in [0, 1], so that any c in [0, 1]
-gives a plane below the loss. That freedom is used to *blur*: two cuts whose c differ in one row would give that row
-away by their difference. So for the rows nearest the margin c is drawn at random.
+outside: a plane that touches the hinge max(0, z), z = 1 - y (w.f + b), and lies below it elsewhere.
 """
 
-import hashlib
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -20,17 +17,11 @@ from flower_pansvm.cutting_planes.question import Question
 BLOCK = 4096  # rows that are mapped at a time: the map of all rows of a large site would not fit into memory
 
 EVERYWHERE = 0.1
-"""What a row counts for in a curvature wherever it lies; next to the margin 1 / width comes on top. Were it 0, and the
-rows next to the margin fewer than the coordinates, the curvature would say exactly which space their f span; who looks
-for rows whose f lie in that space finds just these."""
-
-LARGEST_JITTER = 1.5  # largest random weight that a site gives a row or a cell; the smallest is 0.5
+"""What a row counts for in a curvature wherever it lies; next to the margin 1 / width comes on top. Were it 0, the
+curvature would know nothing of coordinates in which no row next to the margin lies."""
 
 Mapped = Callable[[slice | Ints], Floats]
 """``mapped(rows)`` returns the mapped rows F[rows], shape (len(rows), rank)."""
-
-Draw = Callable[[str, int], Floats]
-"""``draw(purpose, count)`` returns secret random numbers from [0, 1), the same for the same purpose."""
 
 
 @dataclass(frozen=True)
@@ -66,24 +57,19 @@ class Duals:
     """The cutting planes that hold up the solution of one problem."""
 
     points: Floats  # (cuts, rank + 1): where they were asked for
-    blurred: Ints  # (cuts,): at how many rows of each site they are random
     beta: Floats  # (cuts,): their dual variables
 
 
-def cuts_at(
-    mapped: Mapped, labels: Sequence[Labels], questions: Sequence[Question], draw: Sequence[Draw]
-) -> list[Answer]:
+def cuts_at(mapped: Mapped, labels: Sequence[Labels], questions: Sequence[Question]) -> list[Answer]:
     """Return one site's share of the cutting planes of several problems over the same mapped rows.
 
     Line 5 of Algorithm 2 as printed leaves the bias out of the test for c_i; as its line 9 shows, it belongs
     in: c_i = 1 where y_i (w.f_i + b) < 1. Rows are mapped a block at a time, so that memory does not grow with them.
     """
-    sums = [_Sums(*one) for one in zip(labels, questions, draw, strict=True)]
+    sums = [_Sums(*one) for one in zip(labels, questions, strict=True)]
     points = np.vstack([one.looked_at for one in questions])
     for block in blocks(len(labels[0].y)):
         _add_block(sums, points, mapped(block), block)
-    for one in sums:
-        one.blur(mapped)
     return [one.answer() for one in sums]
 
 
@@ -157,21 +143,12 @@ class Near(NamedTuple):
 class RowFactors:
     """What each of a site's rows is multiplied by in the sums of one problem, while the blocks of rows go by."""
 
-    def __init__(self, labels: Labels, question: Question, draw: Draw) -> None:
-        self.labels, self.question, self.draw = labels, question, draw
-        # The rows nearest the margin so far, for each point: distance, row and the c they were counted with.
-        count, kept = len(question.points), min(question.blur, int(np.count_nonzero(labels.y)))
-        self.distance = np.full((kept, count), np.inf)
-        self.nearest = np.zeros((kept, count), dtype=np.int64)
-        self.counted = np.zeros((kept, count))
-        self.jitter, self.everywhere = np.empty(0), np.empty(0)
-        if question.leading >= 0:
-            # Two sums over all but one and the same row would give it away, too.
-            key = f"curvature {question.width} {text_of(question.centre)}"
-            self.jitter = 0.5 + draw(key, len(labels.y))
-            # As many of a site's rows as there are coordinates will do, and all of a large table would take long.
-            share = len(question.centre) / max(1, int(np.count_nonzero(labels.y)))
-            self.everywhere = np.where(draw(f"{key} everywhere", len(labels.y)) < share, EVERYWHERE, 0.0)
+    def __init__(self, labels: Labels, question: Question) -> None:
+        self.labels, self.question = labels, question
+        # Every so many rows: as many as there are coordinates will do, and all of a large table would take long.
+        own = int(np.count_nonzero(labels.y))
+        self.everywhere = np.zeros(len(labels.y))
+        self.everywhere[:: max(1, own // len(question.centre))] = EVERYWHERE
 
     def of_cuts(self, F: Floats, block: slice, rough: Rough) -> Near:
         """Return the rows of a block that have a part in the cuts.
@@ -185,25 +162,16 @@ class RowFactors:
             z = np.float32(1.0) - y.astype(np.float32) * values
         z[:, y == 0] = -np.inf
         distance = np.abs(z)
-        kept = min(len(self.distance), len(y))
-        if kept:
-            # Those that may be among the nearest are exact, too: the choice is the same whatever is asked besides.
-            # `min` of one is several times faster.
-            last = distance.min(axis=1) if kept == 1 else np.partition(distance, kept - 1)[:, kept - 1]
-            off = 2.0 * off + last
         # In single precision the product at a point far away may be no number, or infinite on the wrong side.
         unsure = (y != 0) & ~((distance > off[:, None]) & (distance < np.inf)).all(axis=0)
         near = np.flatnonzero(unsure | (z > 0).any(axis=0))
         rows, mapped, weight = block.start + near, F[near], self.labels.weight[block][near]
         inside, few = z[:, near].T > 0, np.flatnonzero(unsure[near])
-        exact = 1.0 - y[near[few], None] * (mapped[few] @ points[:, :-1].T + points[:, -1])
-        inside[few] = exact > 0
-        if kept:
-            self._keep_nearest(np.abs(exact), inside[few].astype(np.float64), rows[few])
+        inside[few] = 1.0 - y[near[few], None] * (mapped[few] @ points[:, :-1].T + points[:, -1]) > 0
         return Near(rows, mapped, weight[:, None] * inside)
 
     def of_curvature(self, block: slice, rough: Rough) -> Floats:
-        """Return v of a block, shape (rows,): a bump around the margin and a floor, times jitter.
+        """Return v of a block, shape (rows,): a bump around the margin and a floor.
 
         It is only a hint, so single precision will do; ``rough`` as of `of_cuts`.
         """
@@ -212,75 +180,36 @@ class RowFactors:
             distance = np.abs(1.0 - y * rough.values[-1])
         # Not `maximum`: a centre beyond single precision is far away.
         bump = np.fmax(0.0, 1.0 - distance / width) / width + self.everywhere[block]
-        return np.where(y != 0, bump * (self.labels.weight[block] * self.jitter[block]), 0.0)
-
-    def blurred(self) -> tuple[Ints, Floats]:
-        """Return, after the last block, the rows whose c is drawn at random, and the change of c times weight.
-
-        Shapes (blurred,) and (blurred, T).
-        """
-        # In the order of the rows, so that the draws do not depend on how the rows are cut into blocks.
-        order = np.argsort(self.nearest, axis=0)
-        nearest = np.take_along_axis(self.nearest, order, axis=0)
-        counted = np.take_along_axis(self.counted, order, axis=0)
-        rows, place = np.unique(nearest, return_inverse=True)
-        place = place.reshape(nearest.shape)
-        change = np.zeros((len(rows), len(self.question.points)))
-        for t, point in enumerate(self.question.points if len(rows) else ()):
-            # With the same draws for one row more, two cuts at the same point would differ in that row alone.
-            key = f"blur {len(place)} {text_of(point)}"
-            change[place[:, t], t] = self.draw(key, len(place)) - counted[:, t]
-        change *= self.labels.weight[rows][:, None]
-        return rows, change
-
-    def _keep_nearest(self, distance: Floats, c: Floats, numbers: Ints) -> None:
-        kept = len(self.distance)
-        rows = np.broadcast_to(numbers[:, None], distance.shape)
-        distance = np.vstack([self.distance, distance])
-        chosen = np.argpartition(distance, kept - 1, axis=0)[:kept]
-        self.distance = np.take_along_axis(distance, chosen, axis=0)
-        self.nearest = np.take_along_axis(np.vstack([self.nearest, rows]), chosen, axis=0)
-        self.counted = np.take_along_axis(np.vstack([self.counted, c]), chosen, axis=0)
+        return np.where(y != 0, bump * self.labels.weight[block], 0.0)
 
 
 class _Sums:
     """The sums of one problem while the blocks of rows go by."""
 
-    def __init__(self, labels: Labels, question: Question, draw: Draw) -> None:
-        self.factors = RowFactors(labels, question, draw)
+    def __init__(self, labels: Labels, question: Question) -> None:
+        self.factors = RowFactors(labels, question)
         self.y, self.leading = labels.y, question.leading
         count, rank = len(question.points), question.points.shape[1] - 1
-        self.a, self.d = np.zeros((count, rank)), np.zeros(count)
-        self.m, self.loss = np.zeros(count), np.zeros(count)
+        self.a, self.d, self.m = np.zeros((count, rank)), np.zeros(count), np.zeros(count)
         self.triangle = np.zeros((self.leading + 1, self.leading + 1))
         self.diagonal = np.zeros(rank - max(self.leading, 0))
 
     def add_cuts(self, F: Floats, block: slice, rough: Rough) -> None:
-        """Add a block of mapped rows, with the paper's c; ``rough`` as of `RowFactors.of_cuts`."""
+        """Add a block of mapped rows; ``rough`` as of `RowFactors.of_cuts`."""
         near = self.factors.of_cuts(F, block, rough)
-        self._add(near.F, self.y[near.rows], near.c)
-
-    def blur(self, mapped: Mapped) -> None:
-        """Take the loss, and replace the c of the rows nearest the margin by random ones."""
-        # With the paper's c the hinge is c z, so that each cut touches the loss.
-        w, b = self.factors.question.points[:, :-1], self.factors.question.points[:, -1]
-        self.loss = np.maximum(self.m - np.einsum("ij,ij->i", self.a, w) - self.d * b, 0.0)
-        rows, change = self.factors.blurred()
-        if len(rows):
-            self._add(mapped(rows), self.y[rows], change)
+        signed = self.y[near.rows][:, None] * near.c
+        self.a += signed.T @ near.F
+        self.d += signed.sum(axis=0)
+        self.m += near.c.sum(axis=0)
 
     def answer(self) -> Answer:
-        """Return the sums."""
+        """Return the sums; the hinge is c z, so that each cut touches the loss."""
+        w, b = self.factors.question.points[:, :-1], self.factors.question.points[:, -1]
+        loss = np.maximum(self.m - np.einsum("ij,ij->i", self.a, w) - self.d * b, 0.0)
         curvature = np.empty(0)
         if self.leading >= 0:
             curvature = np.append(self.triangle[np.tri(self.leading + 1, dtype=np.bool_)], self.diagonal)
-        return Answer(Cuts(self.a, self.d, self.m, self.loss), curvature)
-
-    def _add(self, F: Floats, y: Floats, c: Floats) -> None:
-        signed = y[:, None] * c
-        self.a += signed.T @ F
-        self.d += signed.sum(axis=0)
-        self.m += c.sum(axis=0)
+        return Answer(Cuts(self.a, self.d, self.m, loss), curvature)
 
 
 def _add_block(sums: Sequence[_Sums], points: Floats, F: Floats, block: slice) -> None:
@@ -312,30 +241,20 @@ def _add_curvatures(curved: Sequence[tuple[_Sums, Floats]], rows: Singles) -> No
         one.diagonal += diagonal[one.leading - least :]
 
 
-def row_duals(mapped: Mapped, labels: Labels, duals: Duals, draw: Draw) -> Floats:
+def row_duals(mapped: Mapped, labels: Labels, duals: Duals) -> Floats:
     """Return the dual variable alpha_i = sum_t beta_t c_i(t) of each of a site's rows, shape (rows,).
 
     The master's solution is w = sum_t beta_t a_t, and a_t = sum_i c_i(t) y_i f_i. So w = sum_i alpha_i y_i f_i with
     this alpha, which satisfies 0 <= alpha_i <= C weight_i and sum_i alpha_i y_i = 0: it is a solution of the SVM's dual
-    problem, as exact as the master's lower bound. ``draw`` has to be that of the cutting planes.
+    problem, as exact as the master's lower bound.
     """
-    rows = len(labels.y)
-    alpha = np.zeros(rows)
-    for count in np.unique(duals.blurred):
-        own = duals.blurred == count
-        points, beta = duals.points[own], duals.beta[own]
-        factors = RowFactors(labels, Question(points, int(count), points[0]), draw)
-        for block in blocks(rows):
+    alpha = np.zeros(len(labels.y))
+    if len(duals.beta):
+        factors = RowFactors(labels, Question(duals.points, centre=duals.points[0]))
+        for block in blocks(len(alpha)):
             F = mapped(block)
-            near = factors.of_cuts(F, block, Rough.of(F, points))
-            alpha[near.rows] += near.c @ beta
-        chosen, change = factors.blurred()
-        alpha[chosen] += change @ beta
+            near = factors.of_cuts(F, block, Rough.of(F, duals.points))
+            alpha[near.rows] += near.c @ duals.beta
     # A row whose c are 0 in all of them but for a difference of roundings is no support vector.
     cleaned: Floats = np.maximum(alpha, 0.0)
     return cleaned
-
-
-def text_of(point: Floats) -> str:
-    """Return a point as part of the purpose of a draw."""
-    return hashlib.sha256(point.tobytes()).hexdigest()

@@ -1,9 +1,7 @@
 """One binary problem of a job: which rows, which two sides, which penalty."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
-from flower_pansvm.arrays import Singles
-from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.multiclass import Pair
 
 NO_FOLD = -1  # no rows are left out
@@ -25,9 +23,3 @@ class Problem:
     feature_map: int = 0  # number of the feature map that maps its rows
     fold: int = NO_FOLD  # fold whose rows are left out
     weights: tuple[float, float] = (1.0, 1.0)  # of a row of the positive class and of one of the negative
-    noise: Noise | None = field(
-        default=None, compare=False
-    )  # size of that in the sums; None if these are exact
-    synthetic: Singles | None = field(
-        default=None, compare=False
-    )  # mapped synthetic rows, shape (any, rank), where the sites tell no curvature and theirs is taken

@@ -17,7 +17,6 @@ class Question:
     """What is asked of one problem in one round trip."""
 
     ends: Floats  # (ends, rank + 1): where the ways end, weights w and, last, the bias b
-    blur: int  # rows nearest the margin, at each site, whose c is drawn at random; 0 for the paper's cuts
     centre: Floats  # (rank + 1,): where all ways begin, and where the curvature of the loss is wanted
     width: float = 1.0  # distance from the margin, in z, up to which a row counts for the curvature
     # Leading coordinates between which the curvature is wanted, or -1 for no curvature at all; of the coordinates after

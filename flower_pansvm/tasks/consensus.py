@@ -60,5 +60,4 @@ class ConsensusAnswer:
     dual_size: Floats = summed()  # (problems,): ||y||^2 of the step before
 
 
-CONSENSUS = Task("consensus", "train", ConsensusQuestion, ConsensusAnswer, since="0.1.0", promise="exact")
-"""Exact with every preset: noise in one step would be in all that follow."""
+CONSENSUS = Task("consensus", "train", ConsensusQuestion, ConsensusAnswer, since="0.1.0")

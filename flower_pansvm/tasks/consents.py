@@ -1,7 +1,6 @@
-"""What a hospital is promised of an answer, and what it can agree to besides, by keys of its node config."""
+"""The levels, and what a hospital can agree to disclose besides, by keys of its node config."""
 
 from dataclasses import dataclass
-from typing import Literal
 
 from flower_pansvm.registry import Registry
 
@@ -16,15 +15,9 @@ class Consent:
 
 AGREED = "agreed"  # the only value of such a key
 
-Promise = Literal["charged", "defended", "exact", "simulated"]
-"""What a hospital is promised of an answer: *charged*, differential privacy, counted in its ledger; *defended*, secret
-noise in the sums that rows could be computed from, which is a measurement and no proof; *exact*, nothing; or
-*simulated*, that no hospital gives it, whatever it agrees to.
-"""
-
-EXACT_SUMS = "exact-sums"
-AGREEMENTS: dict[str, tuple[Promise, ...]] = {"defended": ("defended",), AGREED: ("defended", "exact")}
-"""What a hospital takes part in by what its node config says for ``exact-sums``, besides answers that are charged."""
+LEVELS = ("exact", "perturbed", "dp")
+"""From the weakest to the strongest: sums over the true records, sums over their perturbed copies, sums of the true
+records with noise for differential privacy, which are charged to the hospital's ledger."""
 
 CONSENTS: Registry[Consent] = Registry("consent")
 """All of them, by key; one that belongs to a task enters itself beside it."""

@@ -16,8 +16,8 @@ from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import Pair
-from flower_pansvm.tasks.limits import HEADROOM, LARGEST_RESCALED, MOST_ROWS, UNKNOWN
-from flower_pansvm.tasks.task import Broadcast, Task, noised, summed
+from flower_pansvm.tasks.limits import HEADROOM, MOST_ROWS, UNKNOWN
+from flower_pansvm.tasks.task import Broadcast, Task, summed
 from flower_pansvm.terms import Terms
 
 
@@ -76,7 +76,7 @@ class ProblemsQuestion:
 class WarmStartAnswer:
     """Local linear SVMs."""
 
-    weights: Floats = noised()  # (sum of rank + 1,): weights and bias, times the weight of the rows
+    weights: Floats = summed()  # (sum of rank + 1,): weights and bias, times the weight of the rows
     rows: Floats = summed()  # (problems,): that weight
 
 
@@ -89,7 +89,6 @@ class CutsQuestion(ProblemsQuestion):
 
     ends: Singles  # (sum of count * (rank + 1),)
     count: Ints  # (problems,): number of ends, and so on
-    blur: Ints
     width: Floats
     leading: Ints
     points: Ints  # number of points on the ways, 0 if the ends are the points
@@ -109,9 +108,9 @@ class CutsQuestion(ProblemsQuestion):
         centres = pieces(self.centres.astype(np.float64), centred)
         ways, shares = np.split(self.way, on_ways), np.split(self.share, on_ways)
         return [
-            Question(end.reshape(-1, size), int(blur), centre, float(width), int(leading), way, share)
-            for size, end, blur, centre, width, leading, way, share in zip(
-                sizes, ends, self.blur, centres, self.width, self.leading, ways, shares, strict=True
+            Question(end.reshape(-1, size), centre, float(width), int(leading), way, share)
+            for size, end, centre, width, leading, way, share in zip(
+                sizes, ends, centres, self.width, self.leading, ways, shares, strict=True
             )
         ]
 
@@ -144,7 +143,7 @@ def _slope(question: CutsQuestion, terms: Terms, sites: int) -> float:
 
 
 def _height(question: CutsQuestion, terms: Terms, sites: int) -> float:
-    """Bound losses, and heights with noise that is tilted: a row's are at most 1 + |w.f + b| <= 1 + 2 ||(w, b)||.
+    """Bound losses and heights: a row's are at most 1 + |w.f + b| <= 1 + 2 ||(w, b)||.
 
     No point on a way is longer than both of its ends, but for rounding.
     """
@@ -163,19 +162,18 @@ def _curvature(question: CutsQuestion, terms: Terms, sites: int) -> float:
         raise FederationError(
             "A request for cutting planes has a width that is not positive. Start a new run."
         )
-    return LARGEST_RESCALED * _slope(question, terms, sites) * (1.0 / narrowest + EVERYWHERE)
+    return _slope(question, terms, sites) * (1.0 / narrowest + EVERYWHERE)
 
 
 @dataclass(frozen=True)
 class CutsAnswer:
     """The site's share of the cutting planes (Algorithm 2, line 7), of the loss and of its curvature."""
 
-    a: Floats = noised(_slope)  # (sum of count * rank,): see flower_pansvm.cutting_planes.cuts.Cuts
-    d: Floats = noised(_rows)  # (sum of count,), as are the next two
-    m: Floats = noised(_height)
-    loss: Floats = noised(_height)
-    # See flower_pansvm.cutting_planes.cuts.Answer. Without noise: a site that hides its rows refuses to tell any.
-    curvature: Floats = summed(_curvature)
+    a: Floats = summed(_slope)  # (sum of count * rank,): see flower_pansvm.cutting_planes.cuts.Cuts
+    d: Floats = summed(_rows)  # (sum of count,), as are the next two
+    m: Floats = summed(_height)
+    loss: Floats = summed(_height)
+    curvature: Floats = summed(_curvature)  # see flower_pansvm.cutting_planes.cuts.Answer
 
     @classmethod
     def of(cls, answers: Sequence[Answer]) -> Self:

@@ -24,7 +24,7 @@ class ColumnVotesAnswer:
     )  # (columns,): 1 for a column that the site's rows choose
 
 
-COLUMN_VOTES = Task("column_votes", "train", Nothing, ColumnVotesAnswer, since="0.1.0", promise="exact")
+COLUMN_VOTES = Task("column_votes", "train", Nothing, ColumnVotesAnswer, since="0.1.0")
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,5 @@ class DistortedRowsAnswer:
     test: Bools = disclosed(consent="distorted-rows")  # (rows,): whether it is a test row
 
 
-DISTORTED_ROWS = Task(
-    "distorted_rows", "train", DistortedRowsQuestion, DistortedRowsAnswer, since="0.1.0", promise="exact"
-)
+DISTORTED_ROWS = Task("distorted_rows", "train", DistortedRowsQuestion, DistortedRowsAnswer, since="0.1.0")
 """Answered for one question a run: two copies of the same rows would tell more than each."""

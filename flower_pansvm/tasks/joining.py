@@ -12,7 +12,7 @@ class JoinQuestion:
 
     positive_labels: Texts  # labels that count as positive; empty if the classes are the labels themselves
     classes: Texts = ()  # names of the classes where they are public, so that no site has to look at its rows for them
-    promise: str = "defended"  # what hospitals are promised of the run's answers, at the least: see Promise
+    dp: bool = False  # whether all answers of the run are differentially private
 
 
 @dataclass(frozen=True)
@@ -21,6 +21,7 @@ class JoinAnswer:
 
     name: str = disclosed()
     version: str = disclosed()  # of this project
+    simulated: bool = disclosed()  # whether nobody's records are in it
     public_key: bytes = disclosed()  # raw X25519 key of this run
     published: bytes = disclosed()  # the protocol's own public half, empty for most
     epochs: bytes = disclosed()  # of its ledger, see clients/gate/epochs.py; empty unless the run is private

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 
 from flower_pansvm.arrays import Floats, Ints
-from flower_pansvm.tasks.limits import LARGEST_CELL, MOST_ROWS, REWEIGHTED, largest_total
-from flower_pansvm.tasks.task import Broadcast, Task, noised, scaled, summed
+from flower_pansvm.tasks.limits import HEADROOM, LARGEST_CELL, MOST_ROWS, largest_total
+from flower_pansvm.tasks.task import Broadcast, Task, scaled, summed
 
 
 @dataclass(frozen=True)
@@ -23,7 +23,7 @@ class LandmarksQuestion:
 class LandmarksAnswer:
     """The site's centres in its own slots of a zero matrix."""
 
-    centres: Floats = noised(scaled(lambda _: LARGEST_CELL))  # (scalings, slots, features), in scaled units
+    centres: Floats = summed(scaled(lambda _: LARGEST_CELL))  # (scalings, slots, features), in scaled units
     filled: Floats = summed(1.0)  # (scalings, slots): 1 for each slot in use
 
 
@@ -42,11 +42,11 @@ class AssignQuestion:
 
 @dataclass(frozen=True)
 class AssignAnswer:
-    """Sums over the rows nearest to each centre, and of the cells' weights in them: one step of federated k-means."""
+    """Sums over the rows nearest to each centre: one step of federated k-means."""
 
-    # (scalings, centres, features): cells times secret random weights
-    totals: Floats = summed(scaled(lambda sites: REWEIGHTED * largest_total(sites)))
-    weights: Floats = summed(REWEIGHTED * MOST_ROWS)
+    # (scalings, centres, features)
+    totals: Floats = summed(scaled(lambda sites: HEADROOM * largest_total(sites)))
+    rows: Floats = summed(MOST_ROWS)  # (scalings, centres)
 
 
 ASSIGN = Task("assign", "train", AssignQuestion, AssignAnswer, since="0.1.0")

@@ -7,8 +7,6 @@ of which are in the sum's name (:func:`flower_pansvm.tasks.task.sum_name`).
 
 import math
 
-from flower_pansvm.cutting_planes.cuts import LARGEST_JITTER
-
 UNKNOWN = math.inf
 """Bound of results of unknown size; they take five words a number (:mod:`flower_pansvm.secure_sum.fixed_point`)."""
 
@@ -21,13 +19,7 @@ LARGEST_CELL = 2.0**20
 """Largest cell, in units of a scaling that knows its column: standard deviations, of which a cell is at most the square
 root of the number of all rows away from the mean, or half ranges."""
 
-LARGEST_RESCALED = 3.0 * LARGEST_JITTER
-"""Largest random weight that a site gives a row or a cell after columns of weights were brought to the same sum."""
-
-HEADROOM = 4.0  # what the bounds leave for secret noise and for rounding
-
-REWEIGHTED = HEADROOM * LARGEST_RESCALED
-"""By how much the bound of a sum grows where its rows or cells have random weights."""
+HEADROOM = 2.0  # what the bounds leave for rounding
 
 
 def largest_total(sites: int) -> float:

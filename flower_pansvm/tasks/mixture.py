@@ -39,9 +39,7 @@ class WeakModelsAnswer:
     covariances: Floats = disclosed(consent="weak-models")
 
 
-WEAK_MODELS = Task(
-    "weak_models", "train", WeakModelsQuestion, WeakModelsAnswer, since="0.1.0", promise="exact"
-)
+WEAK_MODELS = Task("weak_models", "train", WeakModelsQuestion, WeakModelsAnswer, since="0.1.0")
 """Answered for one question a run."""
 
 GLOBAL_MIXTURE = Broadcast("global_mixture", ClassModels)

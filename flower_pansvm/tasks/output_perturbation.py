@@ -7,12 +7,12 @@ adds the noise itself; then what leaves is charged to its budget.
 from dataclasses import dataclass
 
 from flower_pansvm.arrays import Floats, Singles
-from flower_pansvm.cutting_planes.cuts import EVERYWHERE, LARGEST_JITTER
+from flower_pansvm.cutting_planes.cuts import EVERYWHERE
 from flower_pansvm.privacy.output_perturbation import Perturbation
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.tasks.consents import CONSENTS, Consent
 from flower_pansvm.tasks.limits import COUNT, MOST_ROWS, UNKNOWN
-from flower_pansvm.tasks.task import Broadcast, Task, disclosed, perturbed, private, summed
+from flower_pansvm.tasks.task import Broadcast, Task, disclosed, dp, dp_laplace, summed
 from flower_pansvm.terms import Terms
 
 LARGEST = 2.0 * MOST_ROWS
@@ -47,7 +47,7 @@ class PublicRowsAnswer:
 
 
 PUBLIC_ROWS = Task(
-    "public_rows", "query", PublicRowsQuestion, PublicRowsAnswer, since="0.1.0", promise="simulated"
+    "public_rows", "query", PublicRowsQuestion, PublicRowsAnswer, since="0.1.0", simulated=True
 )
 
 
@@ -62,7 +62,7 @@ class RffCutsQuestion:
 
 def _curvature(question: RffCutsQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
     """Bound a sum of products of rows of length 1; of a width that each site refuses, nothing."""
-    return LARGEST * LARGEST_JITTER * (1 / question.width + EVERYWHERE) if question.width > 0 else UNKNOWN
+    return LARGEST * (1 / question.width + EVERYWHERE) if question.width > 0 else UNKNOWN
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class RffCutsAnswer:
     curvature: Floats = summed(_curvature)  # (coordinates * (coordinates + 1) / 2,)
 
 
-RFF_CUTS = Task("rff_cuts", "train", RffCutsQuestion, RffCutsAnswer, since="0.1.0", promise="exact")
+RFF_CUTS = Task("rff_cuts", "train", RffCutsQuestion, RffCutsAnswer, since="0.1.0")
 
 
 @dataclass(frozen=True)
@@ -94,9 +94,7 @@ class RffScoresAnswer:
     histogram: Floats = summed(COUNT)  # (2, bins)
 
 
-RFF_SCORES = Task(
-    "rff_scores", "evaluate", RffScoresQuestion, RffScoresAnswer, since="0.1.0", promise="exact"
-)
+RFF_SCORES = Task("rff_scores", "evaluate", RffScoresQuestion, RffScoresAnswer, since="0.1.0")
 
 
 @dataclass(frozen=True)
@@ -108,12 +106,10 @@ class LocalWeightsQuestion(Perturbation):
 class LocalWeightsAnswer:
     """The weights of the least objective over the site's own training rows."""
 
-    weights: Floats = perturbed(LocalWeightsQuestion.scale, consent="own-weights")  # (coordinates,)
+    weights: Floats = dp_laplace(LocalWeightsQuestion.scale, consent="own-weights")  # (coordinates,)
 
 
-LOCAL_WEIGHTS = Task(
-    "local_weights", "train", LocalWeightsQuestion, LocalWeightsAnswer, since="0.1.0", promise="charged"
-)
+LOCAL_WEIGHTS = Task("local_weights", "train", LocalWeightsQuestion, LocalWeightsAnswer, since="0.1.0")
 
 
 @dataclass(frozen=True)
@@ -128,7 +124,7 @@ class RffPrivateScoresQuestion:
 class RffPrivateScoresAnswer:
     """Test rows by class and predicted class. A row is in one cell."""
 
-    cells: Floats = private(lambda _: 1.0)  # (2, 2)
+    cells: Floats = dp(lambda _: 1.0)  # (2, 2)
 
 
 RFF_PRIVATE_SCORES = Task(
@@ -137,5 +133,4 @@ RFF_PRIVATE_SCORES = Task(
     RffPrivateScoresQuestion,
     RffPrivateScoresAnswer,
     since="0.1.0",
-    promise="charged",
 )

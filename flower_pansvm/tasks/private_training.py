@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from flower_pansvm.arrays import Floats
 from flower_pansvm.fourier_map import FourierMap
 from flower_pansvm.tasks.scaling import ExtremesAnswer
-from flower_pansvm.tasks.task import Broadcast, Nothing, Task, private
+from flower_pansvm.tasks.task import Broadcast, Nothing, Task, dp
 
-RANGES = Task("ranges", "query", Nothing, ExtremesAnswer, since="0.1.0", promise="simulated")
+RANGES = Task("ranges", "query", Nothing, ExtremesAnswer, since="0.1.0", simulated=True)
 """A researcher's table stands for its own public description."""
 
 
@@ -33,12 +33,12 @@ class BinsAnswer:
     of rows, from which much follows, has far less noise than the counts.
     """
 
-    rows: Floats = private(lambda answer: math.sqrt(1 + math.sqrt(len(answer.cells))))  # (1,)
+    rows: Floats = dp(lambda answer: math.sqrt(1 + math.sqrt(len(answer.cells))))  # (1,)
     # (columns, BINS)
-    cells: Floats = private(lambda answer: math.sqrt(len(answer.cells) + math.sqrt(len(answer.cells))))
+    cells: Floats = dp(lambda answer: math.sqrt(len(answer.cells) + math.sqrt(len(answer.cells))))
 
 
-PRIVATE_BINS = Task("private_bins", "train", BinsQuestion, BinsAnswer, since="0.1.0", promise="charged")
+PRIVATE_BINS = Task("private_bins", "train", BinsQuestion, BinsAnswer, since="0.1.0")
 
 PRIVATE_MAP = Broadcast("private_map", FourierMap)
 
@@ -58,13 +58,13 @@ class PrivateMomentsAnswer:
     z z', so that the same noise on it is worth half as much.
     """
 
-    diagonal: Floats = private(lambda _: math.sqrt(2))  # (features,)
-    above: Floats = private(lambda _: 1.0)  # (features * (features - 1) / 2,): above the diagonal, row by row
-    classes: Floats = private(lambda _: math.sqrt(2))  # (features, columns of y)
+    diagonal: Floats = dp(lambda _: math.sqrt(2))  # (features,)
+    above: Floats = dp(lambda _: 1.0)  # (features * (features - 1) / 2,): above the diagonal, row by row
+    classes: Floats = dp(lambda _: math.sqrt(2))  # (features, columns of y)
 
 
 PRIVATE_MOMENTS = Task(
-    "private_moments", "train", PrivateMomentsQuestion, PrivateMomentsAnswer, since="0.1.0", promise="charged"
+    "private_moments", "train", PrivateMomentsQuestion, PrivateMomentsAnswer, since="0.1.0"
 )
 
 
@@ -80,19 +80,17 @@ class PrivateWeightsQuestion:
 class PrivateStepAnswer:
     """Sum over training rows of z s', s the slopes of the Huberised hinge loss, clipped to norm 1, as z is."""
 
-    slope: Floats = private(lambda _: 1.0)  # (features, columns of y)
+    slope: Floats = dp(lambda _: 1.0)  # (features, columns of y)
 
 
-PRIVATE_STEP = Task(
-    "private_step", "train", PrivateWeightsQuestion, PrivateStepAnswer, since="0.1.0", promise="charged"
-)
+PRIVATE_STEP = Task("private_step", "train", PrivateWeightsQuestion, PrivateStepAnswer, since="0.1.0")
 
 
 @dataclass(frozen=True)
 class PrivateScoresAnswer:
     """Test rows by class, and by predicted class or, of more than two, as wrong or right. A row is in one cell."""
 
-    cells: Floats = private(lambda _: 1.0)  # (classes, 2)
+    cells: Floats = dp(lambda _: 1.0)  # (classes, 2)
 
 
 PRIVATE_SCORES = Task(
@@ -101,5 +99,4 @@ PRIVATE_SCORES = Task(
     PrivateWeightsQuestion,
     PrivateScoresAnswer,
     since="0.1.0",
-    promise="charged",
 )

@@ -37,7 +37,7 @@ class CellAnswer:
     rows: Floats = summed(COUNT)  # (column blocks,): training and test rows, at the site's own block
 
 
-CELL = Task("cell", "train", Nothing, CellAnswer, since="0.1.0", promise="exact", deals=True)
+CELL = Task("cell", "train", Nothing, CellAnswer, since="0.1.0", deals=True)
 """The first site of each column block writes the seed of the block's random matrix to the others."""
 
 
@@ -49,10 +49,10 @@ class MeansAnswer:
     total: Floats = summed()
 
 
-MEANS = Task("means", "train", Nothing, MeansAnswer, since="0.1.0", promise="exact", deals=True)
+MEANS = Task("means", "train", Nothing, MeansAnswer, since="0.1.0", deals=True)
 
 
-COLUMN_RANGES = Task("column_ranges", "train", Nothing, ExtremesAnswer, since="0.1.0", promise="exact")
+COLUMN_RANGES = Task("column_ranges", "train", Nothing, ExtremesAnswer, since="0.1.0")
 """Smallest and largest training cell of each of the site's columns, as of a single fold."""
 
 
@@ -75,8 +75,6 @@ class KernelAnswer:
     matrix: str = disclosed()  # digest of B_j
 
 
-KERNEL = Task("kernel", "train", KernelQuestion, KernelAnswer, since="0.1.0", promise="exact")
-KERNEL_POINTS = Task(
-    "kernel_points", "evaluate", KernelQuestion, KernelAnswer, since="0.1.0", promise="exact"
-)
+KERNEL = Task("kernel", "train", KernelQuestion, KernelAnswer, since="0.1.0")
+KERNEL_POINTS = Task("kernel_points", "evaluate", KernelQuestion, KernelAnswer, since="0.1.0")
 """The same of the test rows, which the model is tried on."""

@@ -7,7 +7,7 @@ import numpy as np
 from flower_pansvm.arrays import Floats, Ints, Singles
 from flower_pansvm.cutting_planes.cuts import Duals
 from flower_pansvm.tasks.cutting_planes import ProblemsQuestion, pieces
-from flower_pansvm.tasks.limits import COUNT, HEADROOM, MOST_ROWS, REWEIGHTED, UNKNOWN, largest_total
+from flower_pansvm.tasks.limits import COUNT, HEADROOM, MOST_ROWS, UNKNOWN, largest_total
 from flower_pansvm.tasks.task import Nothing, Task, scaled, summed
 from flower_pansvm.terms import Terms
 
@@ -30,16 +30,14 @@ class SupportQuestion(ProblemsQuestion):
 
     points: Singles  # (sum of cuts * (rank + 1),)
     cuts: Ints  # (problems,): how many they are
-    blurred: Ints  # (sum of cuts,): their random rows
     beta: Floats  # (sum of cuts,): their dual variables
-    blur: int  # 1 if support vectors are to be weighted at random, else 0
 
     def duals(self) -> list[Duals]:
         """Return the cutting planes of each problem."""
         sizes = self.rank + 1
         points = pieces(self.points.astype(np.float64), self.cuts * sizes)
-        blurred, beta = np.split(self.blurred, np.cumsum(self.cuts)[:-1]), pieces(self.beta, self.cuts)
-        return [Duals(points[i].reshape(-1, sizes[i]), blurred[i], beta[i]) for i in range(len(sizes))]
+        beta = pieces(self.beta, self.cuts)
+        return [Duals(points[i].reshape(-1, sizes[i]), beta[i]) for i in range(len(sizes))]
 
 
 def _weights(question: SupportQuestion, terms: Terms, sites: int) -> float:
@@ -52,13 +50,13 @@ def _weights(question: SupportQuestion, terms: Terms, sites: int) -> float:
 
 @dataclass(frozen=True)
 class SupportAnswer:
-    """Sums over each problem's rows, and over its support vectors with random weights, in scaled units (5.2.2)."""
+    """Sums over each problem's rows, and over its support vectors, in scaled units (5.2.2)."""
 
     weights: Floats = summed(_weights)  # (problems, features): sum over rows of alpha_i y_i x_i
-    count: Floats = summed(REWEIGHTED * MOST_ROWS)  # (problems, 2): of each side
+    count: Floats = summed(MOST_ROWS)  # (problems, 2): of each side
     # (problems, 2, features): sum of their cells, and of the squares
-    total: Floats = summed(scaled(lambda sites: REWEIGHTED * largest_total(sites)))
-    square: Floats = summed(scaled(lambda sites: REWEIGHTED * MOST_ROWS * sites))
+    total: Floats = summed(scaled(lambda sites: HEADROOM * largest_total(sites)))
+    square: Floats = summed(scaled(lambda sites: HEADROOM * MOST_ROWS * sites))
 
 
 SUPPORT = Task("support", "train", SupportQuestion, SupportAnswer, since="0.1.0")

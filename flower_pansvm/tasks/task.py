@@ -1,10 +1,9 @@
 """What a task is: a question to every site, the answer, and how each part of the answer leaves the site.
 
-A part is *summed*: it leaves only through a secure sum. Or it is *noised*: summed, and with secret noise of the site in
-it, unless the hospital has agreed to exact sums. Or it is *private*: summed, with noise for differential privacy that
-no agreement takes away, and charged to the hospital's budget. Or it is *disclosed*: the coordinator sees it site by
-site. Each field of an answer's dataclass says which by the function that makes it; what a hospital is promised of the
-whole answer stands beside them. The gate (`clients/gate`) holds the site to it.
+A part is *summed*: only its exact sum over the sites is learned, of the true records or of their perturbed copies, as
+the run's level says. Or it is *dp*: summed with noise for differential privacy, of the true records, and charged to the
+hospital's budget. Or it is *disclosed*: the coordinator sees it site by site. Each field of an answer's dataclass says
+which by the function that makes it. The gate (`clients/gate`) holds the site to it.
 """
 
 import math
@@ -15,7 +14,7 @@ from typing import Any, Generic, Literal, TypeVar, get_type_hints
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.records import Values
-from flower_pansvm.tasks.consents import CONSENTS, Promise
+from flower_pansvm.tasks.consents import CONSENTS
 from flower_pansvm.tasks.limits import PRIVATE_BOUND, UNKNOWN
 from flower_pansvm.terms import Terms
 
@@ -33,10 +32,10 @@ DECLARATION = "leaves"
 class Declaration:
     """How a part of an answer leaves the site."""
 
-    how: Literal["summed", "noised", "private", "disclosed"]
+    how: Literal["summed", "dp", "disclosed"]
     bound: Bound = UNKNOWN  # of what is summed
-    sensitivity: Callable[[Any], float] = lambda _: math.inf  # of a private part: see `private`
-    scale: Callable[[Any, int], float] | None = None  # of another private part: see `perturbed`
+    sensitivity: Callable[[Any], float] = lambda _: math.inf  # of a dp part: see `dp`
+    scale: Callable[[Any, int], float] | None = None  # of another dp part: see `dp_laplace`
     consent: str | None = None  # key of the node config by which the hospital must have agreed to it
 
 
@@ -45,12 +44,7 @@ def summed(bound: Bound = UNKNOWN, consent: str | None = None) -> Any:
     return field(metadata={DECLARATION: Declaration("summed", bound, consent=_known(consent))})
 
 
-def noised(bound: Bound = UNKNOWN) -> Any:
-    """Return the field of a part that is summed, and holds secret noise of the site unless exact sums are agreed to."""
-    return field(metadata={DECLARATION: Declaration("noised", bound)})
-
-
-def private(sensitivity: Callable[[Any], float]) -> Any:
+def dp(sensitivity: Callable[[Any], float]) -> Any:
     """Return the field of a part that is summed with noise for differential privacy, and charged.
 
     Parameters
@@ -59,11 +53,11 @@ def private(sensitivity: Callable[[Any], float]) -> Any:
         Of an answer, what one row's contribution to the part is divided by, so that all the parts together have at most
         the 2-norm 1. The noise is proportional to it.
     """
-    return field(metadata={DECLARATION: Declaration("private", PRIVATE_BOUND, sensitivity)})
+    return field(metadata={DECLARATION: Declaration("dp", PRIVATE_BOUND, sensitivity)})
 
 
-def perturbed(scale: Callable[[Any, int], float], consent: str) -> Any:
-    """Return the field of a private part whose noise is each site's own and enough without that of others: Laplace's.
+def dp_laplace(scale: Callable[[Any, int], float], consent: str) -> Any:
+    """Return the field of a dp part whose noise is each site's own and enough without that of others: Laplace's.
 
     Numbers of rows are public in its promise, so that it takes a consent.
 
@@ -73,7 +67,7 @@ def perturbed(scale: Callable[[Any, int], float], consent: str) -> Any:
         Of the question and the number of the site's training rows, the scale of the noise.
     """
     return field(
-        metadata={DECLARATION: Declaration("private", PRIVATE_BOUND, scale=scale, consent=_known(consent))}
+        metadata={DECLARATION: Declaration("dp", PRIVATE_BOUND, scale=scale, consent=_known(consent))}
     )
 
 
@@ -108,7 +102,7 @@ class Task(Generic[Q, A]):
     """A request to every site: dataclasses of what is asked and of what comes back.
 
     Each part of the answer has a declaration, those that are summed hold floats. All parts are disclosed, or none is;
-    all private, or none. The question of a private task has a field ``rho``, what the answer is to cost; it is charged
+    all dp, or none. The question of a dp task has a field ``rho``, what the answer is to cost; it is charged
     to the budget of the test rows if the category is 'evaluate', else of the training rows.
     """
 
@@ -117,7 +111,7 @@ class Task(Generic[Q, A]):
     question: type[Q]
     answer: type[A]
     since: str  # first version of this project whose sites have the task
-    promise: Promise = "defended"  # with preset=private
+    simulated: bool = False  # whether no hospital answers it, whatever it agrees to
     deals: bool = (
         False  # whether sites hand each other secrets with it, which a run that is resumed needs anew
     )
@@ -128,7 +122,7 @@ class Task(Generic[Q, A]):
             if DECLARATION not in part.metadata:
                 raise TypeError(
                     f"The answer of task '{self.name}' does not say how '{part.name}' leaves a site. Declare it with "
-                    "summed, noised or disclosed of flower_pansvm/tasks/task.py."
+                    "summed, dp or disclosed of flower_pansvm/tasks/task.py."
                 )
         for name in self.summed:
             if types[name] != Floats:
@@ -137,10 +131,8 @@ class Task(Generic[Q, A]):
                 )
         if self.disclosed and self.summed:
             raise TypeError(f"Task '{self.name}' both sums and discloses. Make two tasks of it.")
-        if self.private and {part.how for part in self.declared.values()} != {"private"}:
-            raise TypeError(f"Task '{self.name}' has parts that are private and others that are not.")
-        if self.private != (self.promise == "charged"):
-            raise TypeError(f"Task '{self.name}' has private parts or the promise 'charged', but not both.")
+        if self.dp and {part.how for part in self.declared.values()} != {"dp"}:
+            raise TypeError(f"Task '{self.name}' has parts that are dp and others that are not.")
 
     @property
     def message_type(self) -> str:
@@ -154,18 +146,13 @@ class Task(Generic[Q, A]):
 
     @property
     def summed(self) -> tuple[str, ...]:
-        """The parts that leave only through a secure sum, with noise or without."""
+        """The parts that leave only through a secure sum, exact or with noise."""
         return tuple(name for name, part in self.declared.items() if part.how != "disclosed")
 
     @property
-    def noised(self) -> frozenset[str]:
-        """Those of them that hold secret noise."""
-        return frozenset(name for name, part in self.declared.items() if part.how == "noised")
-
-    @property
-    def private(self) -> bool:
+    def dp(self) -> bool:
         """Whether all that leaves is differentially private and charged."""
-        return any(part.how == "private" for part in self.declared.values())
+        return any(part.how == "dp" for part in self.declared.values())
 
     @property
     def disclosed(self) -> tuple[str, ...]:

@@ -136,7 +136,7 @@ def attack(settings: Settings, folder: Path, minutes: float, show: Callable[[str
         attacker = _Attacker(truth, test, numbers_received(record), 60.0 * minutes, show)
         if knowledge is None:
             return attacker.on_models(record, settings.terms)
-        return attacker.on_cuts(knowledge, signs(pool.train.classes, knowledge.pair), settings.sites)
+        return attacker.on_cuts(knowledge, signs(pool.train.classes, knowledge.pair))
 
 
 class _Attacker:
@@ -170,9 +170,9 @@ class _Attacker:
         baselines = self._baselines(landmarks, spread, len(rows))
         return self._findings(baselines, {"differences of models": rows}, (None, None))
 
-    def on_cuts(self, knowledge: Knowledge, y: Floats, sites: int) -> Attack:
+    def on_cuts(self, knowledge: Knowledge, y: Floats) -> Attack:
         """Try everything on cuts and curvatures, and count."""
-        equations = Equations(knowledge, sites)
+        equations = Equations(knowledge)
         guesses: dict[str, Floats] = {}
         guesses["spaces of cuts"] = search_spaces(
             knowledge,
@@ -198,7 +198,7 @@ class _Attacker:
         return self._findings(
             self._baselines(knowledge.landmarks, equations.spread, len(rows)),
             guesses,
-            determined(knowledge, self.truth, y, sites),
+            determined(knowledge, self.truth, y),
         )
 
     def _baselines(self, landmarks: Floats, width: float, guesses: int) -> dict[str, Found]:

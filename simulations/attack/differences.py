@@ -21,7 +21,7 @@ TRIES = 4
 """Starts for each number of rows."""
 
 SOLVED = 1e-5
-"""A difference is solved if no larger share of it is left over; where sums hold noise, if no more than that is."""
+"""A difference is solved if no larger share of it is left over."""
 
 
 def solve_differences(
@@ -68,27 +68,25 @@ def _solved(
 ) -> Floats | None:
     """Return the rows that make up a difference, with as few rows as will do; None if none are found."""
     rank, p = len(difference), knowledge.landmarks.shape[1]
-    unit = equations.slope_unit * np.sqrt(2.0) if knowledge.noise else np.ones(rank)
-    target = difference / unit
-    enough = np.sqrt(rank) if knowledge.noise else SOLVED * float(np.linalg.norm(target))
+    enough = SOLVED * float(np.linalg.norm(difference))
     most = (rank + 1) // (p + 1)
     for count in sorted({1, 2, 3, 4, 6, 8, 10, most} & set(range(1, most + 1))):
         for _ in range(TRIES):
-            X, g = _pursued(target, count, unit, equations, generator)
-            X, left = _polished(target, X, g, unit, equations)
+            X, g = _pursued(difference, count, equations, generator)
+            X, left = _polished(difference, X, g, equations)
             if left <= enough:
                 return X
     return None
 
 
 def _pursued(
-    target: Floats, count: int, unit: Floats, equations: Equations, generator: np.random.Generator
+    target: Floats, count: int, equations: Equations, generator: np.random.Generator
 ) -> tuple[Floats, Floats]:
     """Return points whose maps, one picked after the other, explain most of a target, and their factors."""
     near = generator.integers(len(equations.landmarks), size=CANDIDATES)
     X = equations.landmarks[near]
     X = X + equations.spread * generator.standard_normal(X.shape)
-    F = equations.mapped(X) / unit
+    F = equations.mapped(X)
     directions = F / np.linalg.norm(F, axis=1, keepdims=True)
     chosen: list[int] = []
     left: Floats = target
@@ -102,20 +100,18 @@ def _pursued(
     return X[chosen], g
 
 
-def _polished(
-    target: Floats, X: Floats, g: Floats, unit: Floats, equations: Equations
-) -> tuple[Floats, float]:
+def _polished(target: Floats, X: Floats, g: Floats, equations: Equations) -> tuple[Floats, float]:
     """Return the points moved to where they explain a target best, and the length of what is left over."""
     count, p = X.shape
 
     def left(values: Floats) -> Floats:
-        over: Floats = values[:count] @ (equations.mapped(values[count:].reshape(count, p)) / unit) - target
+        over: Floats = values[:count] @ equations.mapped(values[count:].reshape(count, p)) - target
         return over
 
     def slopes(values: Floats) -> Floats:
         points, factors = values[count:].reshape(count, p), values[:count]
-        by_cell = equations.derivatives(points) / unit * factors[:, None, None]
-        return np.vstack([equations.mapped(points) / unit, by_cell.reshape(count * p, -1)]).T
+        by_cell = equations.derivatives(points) * factors[:, None, None]
+        return np.vstack([equations.mapped(points), by_cell.reshape(count * p, -1)]).T
 
     found = least_squares(left, np.append(g, X.ravel()), slopes, method="trf", max_nfev=60)
     return found.x[count:].reshape(count, p), float(np.linalg.norm(found.fun))

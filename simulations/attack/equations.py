@@ -11,13 +11,9 @@ from scipy.linalg import LinAlgError, cho_factor, cho_solve, cholesky, solve_tri
 from scipy.optimize import nnls
 
 from flower_pansvm.cutting_planes.cuts import EVERYWHERE
-from flower_pansvm.cutting_planes.noise import HEIGHT, rows_to_blur
 from flower_pansvm.nystroem import NystromMap
 from simulations.attack.guess import Guess, Residuals, Weights
 from simulations.attack.knowledge import Floats, Knowledge, spread_about
-
-JITTER = 0.29
-"""Standard deviation of a random weight between 0.5 and 1.5."""
 
 EXACT_SHARE, EXACT_SLOPE = 1e-4, 1e-3
 """How far exact sums are trusted: the rest is for what is not modelled, such as selections that are not yet right."""
@@ -43,27 +39,20 @@ class Equations:
     ----------
     knowledge : Knowledge
         What the coordinator has.
-    sites : int
-        Number of sites.
     whiten : bool
         Whether curvatures are compared in units in which all directions count alike; else coordinate by coordinate.
     """
 
-    def __init__(self, knowledge: Knowledge, sites: int, whiten: bool = True) -> None:
-        self.map, noise = knowledge.feature_map, knowledge.noise
+    def __init__(self, knowledge: Knowledge, whiten: bool = True) -> None:
+        self.map = knowledge.feature_map
         self.landmarks = self.map.landmarks
         self.rows, self.features = knowledge.rows, self.landmarks.shape[1]
         self.curvatures = knowledge.curvatures
         self.points = np.vstack([one.question.points for one in knowledge.asked])
         self.a = np.vstack([one.cuts.a for one in knowledge.asked])
         self.loss = np.concatenate([one.cuts.loss for one in knowledge.asked])
-        least = rows_to_blur(self.map.rank, self.features, sites) if noise else 0
-        self.blurred = sites * np.concatenate(
-            [np.full(len(one.question.points), max(one.question.blur, least)) for one in knowledge.asked]
-        )
         sizes = np.sqrt(np.square(self.map.transform(self.landmarks)).mean(axis=0)) * np.sqrt(self.map.rank)
-        self.slope_unit = noise.slope[:-1] if noise else EXACT_SLOPE * sizes
-        self.loss_unit = HEIGHT if noise else EXACT_SLOPE
+        self.slope_unit, self.loss_unit = EXACT_SLOPE * sizes, EXACT_SLOPE
         self.total, self.square = knowledge.total, knowledge.square
         self.spread = spread_about(self.landmarks, self.rows, self.square)
         self._choose_units(whiten)
@@ -124,15 +113,11 @@ class Equations:
         )
 
     def selected(self, z: Floats) -> Floats:
-        """Return c of rows, a half where it is random, shape (rows, cuts)."""
-        c = (z > 0).astype(np.float64)
-        for t, count in enumerate(np.minimum(self.blurred, len(z) - 1)):
-            if count:
-                c[np.argpartition(np.abs(z[:, t]), count)[:count], t] = 0.5
-        return c
+        """Return c of rows, shape (rows, cuts)."""
+        return (z > 0).astype(np.float64)
 
     def bumps(self, F: Floats, y: Floats) -> Floats:
-        """Return what the factors of rows are but for their random weights, shape (rows, curvatures)."""
+        """Return what the factors of rows are, shape (rows, curvatures); of the floor its mean."""
         columns = []
         for question, _ in self.curvatures:
             z = 1.0 - y * (F @ question.centre[:-1] + question.centre[-1])
@@ -143,7 +128,7 @@ class Equations:
         return np.column_stack(columns)
 
     def weights(self, found: Residuals, joint: bool) -> Weights:
-        """Return what each group of equations counts for: less where it is far from fulfilled, as is no mere noise.
+        """Return what each group of equations counts for: less where it is far from fulfilled.
 
         Unless all are to be fulfilled jointly, cuts and expected factors count for nothing: they say who is near the
         margin, and as long as the rows are far off, that is mostly wrong. Who is behind a landmark is a guess
@@ -362,4 +347,4 @@ def slopes_of_map(feature_map: NystromMap, X: Floats) -> Floats:
 
 def _slack(expected: Floats) -> Floats:
     """Return how far a factor may be off what is expected of it."""
-    return 2.0 * JITTER * expected + 0.02
+    return 0.05 * expected + 0.02

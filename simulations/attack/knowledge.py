@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.cutting_planes.cuts import Cuts
-from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import SettingError
@@ -54,8 +53,6 @@ class Knowledge:
         Training rows of each class.
     total, square : ndarray of shape (features,)
         Sums of the scaled cells and of their squares over all rows.
-    noise : Noise or None
-        Size of the noise in the sums; None if they are exact.
     min_cluster : int
         Fewest rows behind a landmark.
     """
@@ -66,7 +63,6 @@ class Knowledge:
     class_rows: Floats
     total: Floats
     square: Floats
-    noise: Noise | None
     min_cluster: int
 
     @property
@@ -126,7 +122,6 @@ def knowledge_of(settings: NystroemSettings, record: Sequence[TranscriptSum]) ->
         class_rows=moments.sums["rows"].sum(axis=0),
         total=total,
         square=square,
-        noise=Noise.of(feature_map) if settings.preset == "private" else None,
         min_cluster=settings.min_cluster,
     )
 

@@ -1,6 +1,6 @@
 """How many rows all that the coordinator has would determine, if it knew them nearly: an upper limit of every attack.
 
-At the truth the sums are made linear in the rows. With the noise in the sums, the random weights and what is known of a
+At the truth the sums are made linear in the rows. With the rounding of the sums and what is known of a
 row beforehand, that gives each cell a standard deviation that no unbiased guess can go below. Who was selected is taken
 as known, which the coordinator would first have to find out.
 """
@@ -9,18 +9,17 @@ import numpy as np
 from scipy.linalg import cho_factor, cho_solve
 from scipy.spatial.distance import cdist
 
-from simulations.attack.equations import JITTER, Equations
+from simulations.attack.equations import Equations
 from simulations.attack.findings import ONE, TEN
 from simulations.attack.fit import with_factors
 from simulations.attack.guess import Guess, Weights
 from simulations.attack.knowledge import Floats, Knowledge
 
 EXACT = 1e-5
-"""Standard deviation that exact sums are taken to have, in the units that noise would have: at worst they are in
-single precision."""
+"""Standard deviation that sums are taken to have: at worst they are in single precision."""
 
 
-def determined(knowledge: Knowledge, truth: Floats, y: Floats, sites: int) -> tuple[int, int]:
+def determined(knowledge: Knowledge, truth: Floats, y: Floats) -> tuple[int, int]:
     """Return how many rows are determined to 1 and to 10 percent of a standard deviation, root mean square.
 
     Parameters
@@ -31,18 +30,16 @@ def determined(knowledge: Knowledge, truth: Floats, y: Floats, sites: int) -> tu
         The rows, scaled.
     y : ndarray of shape (rows,)
         Their sides, +1 or -1.
-    sites : int
-        Number of sites.
     """
-    deviations = cell_deviations(knowledge, truth, y, sites)
+    deviations = cell_deviations(knowledge, truth, y)
     varied = truth.std(axis=0) > 0
     of_rows = np.sqrt(np.square(deviations[:, varied] / truth.std(axis=0)[varied]).mean(axis=1))
     return int(np.count_nonzero(of_rows <= ONE)), int(np.count_nonzero(of_rows <= TEN))
 
 
-def cell_deviations(knowledge: Knowledge, truth: Floats, y: Floats, sites: int) -> Floats:
+def cell_deviations(knowledge: Knowledge, truth: Floats, y: Floats) -> Floats:
     """Return the standard deviation to which each cell is determined, shape (rows, features)."""
-    equations = Equations(knowledge, sites, whiten=False)
+    equations = Equations(knowledge, whiten=False)
     cluster = cdist(truth, knowledge.landmarks).argmin(axis=1)
     guess = with_factors(equations, Guess(truth, y, cluster))
     found = equations.residuals(guess)
@@ -60,8 +57,7 @@ def _weights(knowledge: Knowledge, equations: Equations, guess: Guess) -> Weight
     for one in range(len(means)):
         members = guess.X[guess.cluster == one]
         if len(members) > 1:
-            off = JITTER if knowledge.noise else EXACT
-            means[one] = len(members) / np.square(off * max(float(members.std(axis=0).mean()), 0.01))
+            means[one] = len(members) / np.square(EXACT * max(float(members.std(axis=0).mean()), 0.01))
     # Entries above the diagonal are the ones below it once more.
     # Beforehand a cell is known to a standard deviation of its column. That rows are near landmarks is not counted: the
     # baselines say how far that alone leads.

@@ -113,7 +113,7 @@ def slopes_of_losses(federation: Federation, planes: Planes) -> Floats:
     at = FAR * np.rint(np.column_stack([w, -STEEP * planes.heights]))
     around = FAR * np.vstack([np.zeros(columns + 1), np.eye(columns, columns + 1)])
     points = (at[:, None] + around[None]).reshape(-1, columns + 1)
-    problem, question = Problem("", columns, 2.0**20, 1.0, Pair(1, REST)), Question(points, 1, points[0])
+    problem, question = Problem("", columns, 2.0**20, 1.0, Pair(1, REST)), Question(points, points[0])
     asked = pack_questions([problem], [question])
     sums = federation.secure_sum(CUTS, asked, dict.fromkeys(CUTS.summed, UNCHECKED))
     (answer,) = unpack_answers(sums, [question])

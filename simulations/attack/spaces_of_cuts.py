@@ -2,8 +2,7 @@
 
 From one point to a near one only rows next to the margin change their c, and the random c are of nearly the same few
 rows at each point. So the differences of some near cuts span no more than the space of these rows' (f, 1), and rows can
-be told by lying in it (:mod:`.spaces`). Where sums hold noise, it is the space of the directions in which they differ
-by more than noise would.
+be told by lying in it (:mod:`.spaces`).
 """
 
 import time
@@ -20,7 +19,7 @@ FLAT = 1e-6
 """Share of the largest singular value of some differences up to which one is none."""
 
 SOLVED = 1e-4
-"""A point is a row if its (f, 1), of length 1 or more, is no further from the space; without noise."""
+"""A point is a row if its (f, 1), of length 1 or more, is no further from the space."""
 
 
 def search_spaces(
@@ -40,49 +39,38 @@ def search_spaces(
         Called with the time and the rows so far whenever a space has been searched.
     """
     begun = time.monotonic()
-    noise, features = knowledge.noise, knowledge.landmarks.shape[1]
-    unit = noise.slope if noise else np.ones(knowledge.feature_map.rank + 1)
-    sums = np.vstack([np.column_stack([one.cuts.a, one.cuts.d]) for one in knowledge.asked]) / unit
+    features, unit = knowledge.landmarks.shape[1], np.ones(knowledge.feature_map.rank + 1)
+    sums = np.vstack([np.column_stack([one.cuts.a, one.cuts.d]) for one in knowledge.asked])
     most = len(unit) - features - 1
     spaces: list[tuple[int, Floats]] = []
     for one in sums[::-1]:  # the last are about the fewest rows
         if time.monotonic() - begun > seconds / 2:
             break
-        spaces += _spaces_at(one, sums, most, noisy=noise is not None)
+        spaces += _spaces_at(one, sums, most)
     search = RowsInSpaces(knowledge.feature_map, equations.spread, unit)
     found = np.empty((0, features))
-    for dimensions, outside in sorted(spaces, key=lambda space: space[0]):
+    for _, outside in sorted(spaces, key=lambda space: space[0]):
         if time.monotonic() - begun > seconds:
             break
         X, left = search.nearest(outside, found)
-        if noise is None:
-            X = X[left <= SOLVED]
-        else:
-            # Nearest as a share of their length; as many as the space can be made of.
-            X = merged(X[:0], X[np.argsort(left / np.linalg.norm(search.g(X), axis=1))])[:dimensions]
-        found = merged(found, X)
+        found = merged(found, X[left <= SOLVED])
         report(time.monotonic() - begun, found)
     return found
 
 
-def _spaces_at(one: Floats, sums: Floats, most: int, *, noisy: bool) -> list[tuple[int, Floats]]:
+def _spaces_at(one: Floats, sums: Floats, most: int) -> list[tuple[int, Floats]]:
     """Return spaces of sums near one of them: their dimensions, at most so many, and the directions outside.
 
-    Without noise, the smallest and the largest that more sums lie in than it has dimensions.
+    They are the smallest and the largest that more sums lie in than it has dimensions.
     """
     near = sums[np.argsort(np.square(sums - one).sum(axis=1))]
 
     def space(size: int) -> tuple[int, Floats]:
         D = near[:size] - near[:size].mean(axis=0)
         _, lengths, directions = np.linalg.svd(np.linalg.qr(D, mode="r"))
-        # The largest singular value of a matrix of noise alone.
-        least = np.sum(np.sqrt(D.shape)) if noisy else FLAT * lengths[0]
-        dimensions = int(np.count_nonzero(lengths > least))
+        dimensions = int(np.count_nonzero(lengths > FLAT * lengths[0]))
         return dimensions, directions[dimensions:].T
 
-    if noisy:
-        found = [space(max(3, len(near) // part)) for part in (8, 4, 2, 1)]
-        return [one for one in found if 0 < one[0] <= most]
     sizes = range(3, len(near) + 1)
     first = bisect(sizes, 0, key=lambda size: size - 1 - space(size)[0])
     last = bisect(sizes, most, key=lambda size: space(size)[0]) - 1

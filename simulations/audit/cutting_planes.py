@@ -1,13 +1,12 @@
 """Cutting planes: which rows are in which cut and which curvature, by feature map."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.gate.blur import draw_of
-from clients.local.cutting_planes import fewest_blurred, labels_of
+from clients.local.cutting_planes import labels_of
 from clients.site import Site
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.cutting_planes.question import Question
@@ -66,11 +65,9 @@ def factors_by_site(sites: SimulatedSites, questions: Sequence[CutQuestion]) -> 
 def _factors(site: Site, one: CutQuestion) -> NDArray[np.float64]:
     """Return one site's factors in the sums of one question, shape (sums, rows)."""
     labels = labels_of(site, one.problem)
-    question = replace(one.question, blur=max(one.question.blur, fewest_blurred(site, one.problem)))
     if site.name not in one.asked.sites:
-        return np.zeros((len(question.points) + int(question.leading >= 0), len(labels.y)))
-    mapped = site.mapped_train(one.problem.feature_map)
-    return parts_in_cuts(mapped, labels, question, draw_of(site, one.problem))
+        return np.zeros((len(one.question.points) + int(one.question.leading >= 0), len(labels.y)))
+    return parts_in_cuts(site.mapped_train(one.problem.feature_map), labels, one.question)
 
 
 @PHASES.register("cutting_planes")

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from clients.local.landmarks import own_centres, sampled_rows
 from clients.site import Site
-from flower_pansvm.landmarks import weighted_totals
+from flower_pansvm.landmarks import totals_by_centre
 from flower_pansvm.tasks.landmarks import ASSIGN, LANDMARKS
 from simulations.audit.phase import PHASES, Phase
 from simulations.audit.sites import SimulatedSites
@@ -39,8 +39,7 @@ def _assigned_sizes(site: Site, one: TranscriptSum) -> list[NDArray[Any]]:
     for number, (fold, count) in enumerate(zip(question.folds, question.counts, strict=True)):
         centres = question.centres[number, :count]
         X = sampled_rows(site, number, int(fold), len(centres))
-        # With weights of 1 each, their sum is the number of rows.
-        sizes.append(weighted_totals(X, centres, np.ones(X.shape), question.min_cluster)[1][:, 0])
+        sizes.append(totals_by_centre(X, centres, question.min_cluster)[1])
     return sizes
 
 

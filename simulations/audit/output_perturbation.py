@@ -43,6 +43,6 @@ class OutputPerturbationAudit(Phase):
 
 def _factors(site: Site, question: RffCutsQuestion) -> NDArray[np.float64]:
     """Return one site's factors in the sums of one question, shape (sums, rows)."""
-    labels, asked, draw = problem_of(site, question)
+    labels, asked = problem_of(site, question)
     X = site.train().X
-    return parts_in_cuts(lambda rows: mapped_rows(site, X[rows]), labels, asked, draw)
+    return parts_in_cuts(lambda rows: mapped_rows(site, X[rows]), labels, asked)

@@ -3,13 +3,13 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Draw, Labels, Mapped, Rough, RowFactors, blocks
+from flower_pansvm.cutting_planes.cuts import Labels, Mapped, Rough, RowFactors, blocks
 from flower_pansvm.cutting_planes.question import Question
 
 
-def parts_in_cuts(mapped: Mapped, labels: Labels, question: Question, draw: Draw) -> NDArray[np.float64]:
+def parts_in_cuts(mapped: Mapped, labels: Labels, question: Question) -> NDArray[np.float64]:
     """Return the factors of the rows in each cut, times their sides, and in the curvature, shape (sums, rows)."""
-    factors, rows = RowFactors(labels, question, draw), len(labels.y)
+    factors, rows = RowFactors(labels, question), len(labels.y)
     signed, v = np.zeros((rows, len(question.points))), np.zeros((rows, int(question.leading >= 0)))
     for block in blocks(rows):
         F = mapped(block)
@@ -18,7 +18,5 @@ def parts_in_cuts(mapped: Mapped, labels: Labels, question: Question, draw: Draw
         signed[near.rows] = near.c
         if question.leading >= 0:
             v[block, 0] = factors.of_curvature(block, rough)
-    blurred, change = factors.blurred()
-    signed[blurred] += change
     signed *= labels.y[:, None]
     return np.hstack([signed, v]).T

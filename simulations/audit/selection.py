@@ -6,11 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.local.cutting_planes import labels_of
-from clients.local.selection import cell_weights, support_vectors
+from clients.local.selection import support_vectors
 from clients.site import Site
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.multiclass import Pair
-from flower_pansvm.tasks.cutting_planes import FEATURE_MAP
 from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from simulations.audit.phase import PHASES, Factors, Phase, no_rows
 from simulations.audit.sites import SimulatedSites
@@ -35,29 +34,24 @@ def row_factors_by_site(
 ) -> list[NDArray[np.float64]]:
     """Return what each training row is multiplied by in the sums of a feature selection about the rows themselves.
 
-    Support vectors have another weight for each feature; it is looked at the one that is in all sums, so that its cells
-    stand for the rows. Cells that are missing are taken as if they were there. What the coordinator knows is divided
+    Cells that are missing are taken as if they were there. What the coordinator knows is divided
     out: the sum of the cutting planes' dual variables, so that a row beyond the margin has its weight as in a cut.
 
     Returns
     -------
     list of ndarray of shape (sums, rows)
-        For each site. In the order of the sums, for each problem: alpha_i y_i, the weights of the support vectors
+        For each site. In the order of the sums, for each problem: alpha_i y_i, a 1 for the support vectors
         of the positive, and of the negative side. Then a 1 for the rows of each class, and the rows' weight for those
         of each side of a problem.
     """
     parts = no_rows(sites, transcript)
     sides: dict[tuple[Pair, tuple[float, float]], Problem] = {}
-    # Features are only ever removed: one that is in the last sum is in all.
-    for one in [one for one in transcript if one.task == SUPPORT.name][-1:]:
-        last = one.question(SUPPORT).problems()[0].feature_map
-        feature = np.flatnonzero(one.heard(FEATURE_MAP.numbered(last)).features)[:1]
     for one in transcript:
         if one.task == SUPPORT.name:
             problems = one.question(SUPPORT).problems()
             sides.update({(problem.pair, problem.weights): problem for problem in problems})
             for part, site in zip(parts, sites.before(one), strict=True):
-                part.append(_support_factors(site, one, problems, feature))
+                part.append(_support_factors(site, one, problems))
     for one in transcript:
         if one.task == CLASS_MOMENTS.name:
             for part, site in zip(parts, sites.before(one), strict=True):
@@ -65,9 +59,7 @@ def row_factors_by_site(
     return [np.vstack(part) for part in parts]
 
 
-def _support_factors(
-    site: Site, one: TranscriptSum, problems: Sequence[Problem], feature: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _support_factors(site: Site, one: TranscriptSum, problems: Sequence[Problem]) -> NDArray[np.float64]:
     """Return one site's factors in one sum over support vectors, shape (3 * problems, rows)."""
     found, asked = np.zeros((3 * len(problems), len(site.train().classes))), one.question(SUPPORT)
     if site.name in one.sites:
@@ -75,8 +67,7 @@ def _support_factors(
             signed, both = support_vectors(site, problem, duals)
             found[3 * i] = signed / duals.beta.sum()
             for k, side in enumerate(both, start=1):
-                cells = cell_weights(site, problem, side, feature, bool(asked.blur))
-                found[3 * i + k, side] = cells[:, 0]
+                found[3 * i + k, side] = 1.0
     return found
 
 

@@ -84,7 +84,7 @@ def train(table: LargeTable, contestant: str, data_dir: Path) -> dict[str, Any]:
             work = partial(all_baselines()[contestant], settings, rows.train, rows.test)
             central, used = timed(work)
             return {**used, "accuracy": central.evaluation.accuracy, "converged": central.converged}
-        settings = replace(settings, preset=contestant)
+        settings = replace(settings, privacy=contestant)
         strategy, used = timed(lambda: train_in_process(settings))
         assert isinstance(strategy, PanSVM)
         return {

@@ -96,10 +96,10 @@ def by_slopes(ran: Ran) -> Read:
         "data-dir": ran.settings.data_dir,
         "seed": ran.settings.seed,
     }
-    if ran.settings.promise == "charged":
+    if ran.settings.dp:
         rho = rho_of(1.0, 1e-5)
     else:
-        own |= {"kernel": "linear", "preset": ran.settings.terms.preset}
+        own |= {"kernel": "linear", "privacy": ran.settings.level}
     return Read(ASKS, "slopes of the loss", rows_read(settings_from(own), PLANES, rho), None)
 
 
@@ -203,9 +203,9 @@ def _counted(pool: Pooled, guesses: Floats, attacker: str, how: str) -> Read:
 
 
 SYSTEMS = {
-    "pan-svm, as published": System({"preset": "paper"}, (by_sums, by_slopes)),
-    "pan-svm, exact": System({"preset": "exact"}, (by_sums,)),
-    "pan-svm, private": System({}, (by_sums, by_slopes)),
+    "pan-svm, as published": System({"privacy": "exact", "search": "published"}, (by_sums, by_slopes)),
+    "pan-svm, exact": System({"privacy": "exact"}, (by_sums,)),
+    "pan-svm, perturbed": System({}, (by_sums, by_slopes)),
     "svm-admm": System({"strategy": "svm-admm"}, (by_sums,)),
     "svm-ensemble": System(
         {"strategy": "svm-ensemble"},

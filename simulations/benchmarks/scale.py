@@ -78,8 +78,8 @@ def train(rows: int, sites: int, features: int, **config: Scalar) -> dict[str, A
 def main(out: Out = RESULTS) -> None:
     """Measure runs with many rows and with many sites."""
     by_rows = [
-        in_new_process(train, rows, 10, 20, landmarks=200, preset=preset)
-        for preset in ("private", "exact")
+        in_new_process(train, rows, 10, 20, landmarks=200, privacy=level)
+        for level in ("perturbed", "exact")
         for rows in ROWS
     ]
     by_sites = [

@@ -28,6 +28,10 @@ def init(
     test_fraction: Annotated[
         float, typer.Option(help="Share of the rows kept for evaluation in all runs.")
     ] = 0.2,
+    privacy: Annotated[
+        str, typer.Option(help="Weakest level it takes part in: dp, perturbed or exact.")
+    ] = "dp",
+    noise: Annotated[float, typer.Option(help="Least noise of level perturbed: 0.25, 0.5 or 1.")] = 0.5,
 ) -> None:
     """Make keys, identity, node config and service files, and the one file to hand over to the coordinator."""
     from simulations.deployment.hospital import make_hospital  # noqa: PLC0415
@@ -40,6 +44,8 @@ def init(
         epsilon=epsilon,
         delta=delta,
         test_fraction=test_fraction,
+        privacy=privacy,
+        noise=noise,
     )
     typer.echo(
         f"Everything of '{name}' is in {file.parent}: keep that folder and back it up; nothing of it but the next file "

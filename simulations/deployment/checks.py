@@ -9,7 +9,7 @@ from flwr.app import Context, RecordDict
 
 from clients.gate.budget import link_table
 from clients.gate.classes import rows_with_classes
-from clients.gate.promise import check_promise
+from clients.gate.levels import level_of
 from clients.gate.state_folder import check_value_refusals, state_folder
 from clients.gate.terms import allowed_classes, budget_terms, least_rows, least_sites
 from clients.local.joining import classes_to_tell
@@ -124,8 +124,7 @@ def _check_agreed(context: Context, invitation: Invitation) -> None:
     """Check that this hospital would take part in a run as it is agreed: its gate is asked, as in the run."""
     try:
         # Whatever its classes are called: the run takes them from the hospitals' own list.
-        question = JoinQuestion((), (), invitation.promise)
-        check_promise(context, JOIN, question)
+        level_of(context, JOIN, JoinQuestion((), (), invitation.privacy == "dp"))
         least = least_sites(context)
         if least > len(invitation.roster):
             raise SettingError(
@@ -140,14 +139,14 @@ def _check_agreed(context: Context, invitation: Invitation) -> None:
 
 def _check_table(context: Context, invitation: Invitation) -> str:
     """Say how many rows of the table can take part; an error if it cannot be read or none can, as in the run."""
-    site = Site(context)
+    site = Site(context, invitation.privacy)
     table = site.table()
     if table.labels is None:
         raise SettingError("The table has no labels. Name its label column in node.toml as label.")
     named = listed(str(context.run_config.get("positive", "")))
     positive = [canonical_label(label) for label in named if label]
-    public = allowed_classes(context) if invitation.promise == "charged" else ()
-    classes_to_tell(site, JoinQuestion(tuple(positive), public, invitation.promise))
+    public = allowed_classes(context) if invitation.privacy == "dp" else ()
+    classes_to_tell(site, JoinQuestion(tuple(positive), public, invitation.privacy == "dp"))
     rows, left = len(table.labels), int(rows_with_classes(context, table.labels, positive).sum())
     said = f"table: {rows} rows and {len(table.columns)} columns can be read"
     if 0 < left < least_rows(context):
@@ -174,7 +173,7 @@ def _check_budget(context: Context) -> str:
     if "epsilon" not in context.node_config:
         return "budget: none, no differentially private answers"
     epsilon, delta = budget_terms(context)
-    ledger = link_table(state_folder(context) or Path(), Site(context).table())
+    ledger = link_table(state_folder(context) or Path(), Site(context, "dp").table())
     asked = float(context.run_config.get("epsilon", 0.0))
     if asked > epsilon:
         raise SettingError(

@@ -144,10 +144,10 @@ class Coordinator:
                 )
             number = self.invitation().number + 1
         read_private(self.folder / KEY_FILE, OWN)
-        promise = settings_from(agreed).promise
+        privacy = settings_from(agreed).level
         authority = (self.folder / "ca.crt").read_text(encoding="utf-8")
         blank = Invitation(
-            *(number, "", self.address, authority, hospitals, agreed, promise),
+            *(number, "", self.address, authority, hospitals, agreed, privacy),
             software={"version": VERSION, "hash": hash_of(installed_files())},
             schema=_schema(schema) if schema else {},
         )
@@ -188,7 +188,7 @@ def agreed_settings(
             f"A run needs min-sites={parsed.min_sites} hospitals, and {hospitals} are invited. Give the files of all "
             "of them; or lower it by --set min-sites, which each hospital has to do in its node.toml as well."
         )
-    if parsed.promise == "charged" and schema is None:
+    if parsed.dp and schema is None:
         raise SettingError(
             "What each column can hold, and the classes, have to be public in a run that is differentially private: "
             "write them into a schema file (docs/tables.md; `pansvm schema TABLE` begins one), and add --schema FILE."

@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.serialization import (
 from clients.gate.budget import new_ledger
 from clients.gate.tables import tables_home
 from clients.gate.terms import LEAST_SITES
+from clients.perturb_kept import new_key
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import is_printable
@@ -26,6 +27,9 @@ from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.secure_sum.identities import load_identity
 from flower_pansvm.secure_sum.mask_graph import FEWEST_ENOUGH
 from flower_pansvm.secure_sum.new_identity import create_identity
+from flower_pansvm.setting_values import check_choice
+from flower_pansvm.tasks.consents import LEVELS
+from flower_pansvm.terms import NOISES
 from flower_pansvm.version import VERSION
 from simulations.deployment.documents import is_code
 from simulations.deployment.files import PRIVATE, PUBLIC, new_folder, read_private, replace, write_new
@@ -50,6 +54,8 @@ def make_hospital(
     epsilon: float = 1.0,
     delta: float = 1e-5,
     test_fraction: float = 0.2,
+    privacy: str = "dp",
+    noise: float = 0.5,
 ) -> tuple[Path, Registration]:
     """Make a hospital's folder with all that is its own, and return the file that it hands over, and what is in it.
 
@@ -67,6 +73,10 @@ def make_hospital(
         What all runs together may spend on its table.
     test_fraction : float
         Share of its rows that is kept for evaluation in all runs.
+    privacy : str
+        The weakest level that it agrees to.
+    noise : float
+        The least noise of level `perturbed` that it agrees to.
 
     Raises
     ------
@@ -79,6 +89,9 @@ def make_hospital(
             f"epsilon has to be above 0 and at most {LARGEST_EPSILON:g}, delta above 0 and at most {LARGEST_DELTA:g}, "
             "test-fraction from 0 to below 1. Usual are 1, 1e-5 and 0.2."
         )
+    check_choice("privacy", privacy, LEVELS)
+    if noise not in NOISES:
+        raise SettingError(f"noise has to be one of {', '.join(f'{one:g}' for one in NOISES)}.")
     if not is_printable(f"{folder}{data}{label or ''}"):
         raise SettingError(
             "The path of the table or of the folder, or the label, holds a control character. Rename it."
@@ -96,7 +109,9 @@ def make_hospital(
         (folder / inner).mkdir(mode=0o700)
     new_ledger(folder / STATE_FOLDER, test_fraction)
     tables_home()  # systemd lets a SuperNode write into folders only that are there
-    write_new(folder / NODE_FILE, node_text(folder, name, str(table), label, epsilon, delta), PRIVATE)
+    new_key(folder / STATE_FOLDER)
+    agreed = {"epsilon": epsilon, "delta": delta, "privacy": privacy, "noise": noise}
+    write_new(folder / NODE_FILE, node_text(folder, name, str(table), label, **agreed), PRIVATE)  # type: ignore[arg-type]
     write_new(folder / "pansvm-hospital.service", unit(folder, name))
     write_new(folder / "Containerfile", container_file(folder, table))
     registration = Registration.of(name, load_identity(folder / IDENTITY_FILE), _public(key))

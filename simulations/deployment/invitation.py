@@ -26,7 +26,7 @@ from simulations.deployment.registration import Registration, registration_of
 KIND = "pansvm invitation 1"
 ENTRIES = {
     **{"number": int, "coordinator": str, "address": str, "authority": str, "hospitals": list},
-    **{"settings": dict, "promise": str, "software": dict, "schema": dict},
+    **{"settings": dict, "privacy": str, "software": dict, "schema": dict},
 }
 SOFTWARE_ENTRIES = {"version": str, "hash": str}
 SCHEMA_ENTRIES = {"name": str, "text": str}
@@ -55,8 +55,8 @@ class Invitation:
         All that take part; their names and identities are the roster.
     settings : dict
         The run config that the hospitals agree to, as far as it differs from the defaults.
-    promise : str
-        What the hospitals are promised of such a run, at the least: see `flower_pansvm.tasks.consents.Promise`.
+    privacy : str
+        The level of such a run: see `flower_pansvm.tasks.consents.LEVELS`.
     software : dict of str to str
         Version and hash of the software that all run (:mod:`flower_pansvm.bundle`).
     schema : dict of str to str
@@ -71,7 +71,7 @@ class Invitation:
     authority: str
     hospitals: tuple[Registration, ...]
     settings: dict[str, Scalar]
-    promise: str
+    privacy: str
     software: dict[str, str]
     schema: dict[str, str]
     signature: str = ""

@@ -12,8 +12,7 @@ NODE_FILE = "node.toml"
 
 TEXT = """\
 # What this hospital agrees to, whatever the coordinator asks for. `pansvm hospital start` reads it; all keys are
-# explained in docs/deployment.md. What leaves: differentially private answers only, charged to the budget below. Other
-# strategies take part only if somebody adds exact-sums = "defended": read docs/threat-model.md first.
+# explained in docs/deployment.md.
 
 name = {name}
 data = {data}
@@ -22,7 +21,13 @@ data = {data}
 identity = {identity}
 roster = {roster}
 
-# What must be kept from run to run: the secrets of the noise, and which of the account's ledgers is this table's. They
+# The weakest level that it takes part in: dp, differentially private answers only, charged to the budget below;
+# perturbed, sums of a copy of the table in which each cell has noise; exact, sums of the true records, from which
+# whoever runs the coordinator can compute most of a small table. noise is the least of level perturbed: 0.25, 0.5, 1.
+privacy = {privacy}
+noise = {noise!r}
+
+# What must be kept from run to run: the key of the copy, and which of the account's ledgers is this table's. They
 # are in ~/.local/state/pansvm/tables (docs/differential-privacy.md). Back up both.
 state = {state}
 # Copies of large tables, unencrypted. "none" makes none.
@@ -38,7 +43,17 @@ delta = {delta!r}
 """
 
 
-def node_text(folder: Path, name: str, data: str, label: str | None, epsilon: float, delta: float) -> str:
+def node_text(
+    folder: Path,
+    name: str,
+    data: str,
+    label: str | None,
+    *,
+    epsilon: float,
+    delta: float,
+    privacy: str,
+    noise: float,
+) -> str:
     """Return the node config of a new hospital, whose files are in ``folder``, with the pins that are recommended."""
     return TEXT.format(
         name=_written(name),
@@ -50,6 +65,8 @@ def node_text(folder: Path, name: str, data: str, label: str | None, epsilon: fl
         cache=_written(folder / "cache"),
         epsilon=epsilon,
         delta=delta,
+        privacy=_written(privacy),
+        noise=noise,
     )
 
 
@@ -81,7 +98,7 @@ def read_node_config(folder: Path) -> dict[str, Any]:
     return found
 
 
-def set_key(folder: Path, key: str, value: Path | str | int) -> None:
+def set_key(folder: Path, key: str, value: Path | str | float) -> None:
     """Write a key of the node config, in its line if there is one, and else at the end."""
     file, line = folder / NODE_FILE, f"{key} = {_written(value)}"
     text = file.read_text(encoding="utf-8")
@@ -89,6 +106,6 @@ def set_key(folder: Path, key: str, value: Path | str | int) -> None:
     file.write_text(found if times else f"{text}\n{line}\n", encoding="utf-8")
 
 
-def _written(value: str | Path | int) -> str:
+def _written(value: str | Path | float) -> str:
     """Return a number, or a text in quotation marks: what JSON writes of printable texts is TOML."""
-    return json.dumps(value if isinstance(value, int) else str(value), ensure_ascii=False)
+    return json.dumps(value if isinstance(value, int | float) else str(value), ensure_ascii=False)

@@ -13,8 +13,7 @@ import pandas as pd
 
 from clients.table.table import LABEL
 from flower_pansvm.models.errors import EngineError
-from flower_pansvm.tasks.consents import AGREEMENTS, EXACT_SUMS
-from flower_pansvm.terms import Scalar
+from flower_pansvm.terms import Scalar, Terms
 from simulations.data.datasets import locate
 from simulations.deployment.coordinator import FLOWER_FOLDER, Coordinator
 from simulations.deployment.files import new_folder, write_new
@@ -33,9 +32,6 @@ from strategies.results import MODEL_FILE, read_result
 
 START_SECONDS = 300.0
 """Longest wait for SuperLink and SuperNodes; on a machine that does other work they take a minute."""
-
-DEFENDED = "private"
-"""The preset whose sums hold the hospitals' noise, and the default."""
 
 READY, CONNECTED = "The server is ready", "connected; waits"
 TAIL_LINES = 15
@@ -149,7 +145,7 @@ def _run_trial(
     made = list(found.files)
     show(f"{len(made)} hospitals and a coordinator on port {coordinator.port} are set up in {folder}")
     for word in words:
-        show(f"they agree to sums without differential privacy: {EXACT_SUMS} = '{word}' in each node.toml")
+        show(f"they agree to a run that is not differentially private: {word} in each node.toml")
     with exit_on_signals(), contextlib.ExitStack() as running:
         link = running.enter_context(started_command("coordinator", folder))
         wait_for({"coordinator": link}, folder, READY)
@@ -190,17 +186,16 @@ def set_up(folder: Path, tables: Tables, settings: Mapping[str, Scalar]) -> tupl
 
 
 def agree(folder: Path, invitation: Invitation) -> str:
-    """Write into a hospital's node config the ``exact-sums`` that a study needs, and return it; empty if it needs none.
+    """Write into a hospital's node config the level and noise of a study, and return them; empty if it is `dp`.
 
     Whoever runs a trial speaks for all hospitals in it. Other agreements, such as to show rows, are not written.
     """
-    promise = invitation.promise
-    if promise == "defended" and invitation.settings.get("preset", DEFENDED) != DEFENDED:
-        promise = "exact"
-    word = next((word for word, promises in AGREEMENTS.items() if promise in promises), "")
-    if word:
-        set_key(folder, EXACT_SUMS, word)
-    return word
+    if invitation.privacy == "dp":
+        return ""
+    noise = Terms.from_config(invitation.settings).noise
+    set_key(folder, "privacy", invitation.privacy)
+    set_key(folder, "noise", noise)
+    return f"privacy='{invitation.privacy}', noise={noise:g}"
 
 
 @contextlib.contextmanager

@@ -14,7 +14,7 @@ from simulations.papers.reproduction import Reproduction, Setup
 
 SCHEMES = ("CV1", "CV2")
 SUBSTITUTED = (
-    "preset=exact and features in [-1, 1] (not stated), min-cluster=1, five sites. Leukemia: cut off at 100 and "
+    "privacy=exact and features in [-1, 1] (not stated), min-cluster=1, five sites. Leukemia: cut off at 100 and "
     "16,000, logarithms.",
     "PAN-SVM under CV1: the federation's own 5-fold cross-validation, whose models are trained to a gap of 1 % or for "
     "12 rounds.",
@@ -30,7 +30,13 @@ def shares_of(one: ThesisSet) -> Sequence[int]:
 
 def pan(one: ThesisSet, share: int, scheme: str) -> Setup:
     """Return a run of PAN-SVM but for its seed."""
-    values: dict[str, Scalar] = {"scaling": "minmax", "preset": "exact", "min_cluster": 1, "sites": 5}
+    values: dict[str, Scalar] = {
+        "scaling": "minmax",
+        "privacy": "exact",
+        "tol": 1e-3,
+        "min_cluster": 1,
+        "sites": 5,
+    }
     values |= {"gamma": one.gamma, "landmarks": share / 100}
     if scheme == "CV1":
         values |= {"C": "auto", "C_grid": f"{one.C:g}", "test_fraction": 0.0}

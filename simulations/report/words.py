@@ -92,9 +92,9 @@ WORDS: dict[str, tuple[str, str]] = {
 """By task: what leaves a site, and what for."""
 
 WAYS: dict[str, str] = {
-    "summed": "masked: only the sum over all sites can be read",
-    "noised": "masked, with the site’s secret noise in it: only the sum over all sites can be read",
-    "private": "masked, with noise for differential privacy: only the sum over all sites can be read",
+    "exact": "masked: only the sum over all sites can be read",
+    "perturbed": "masked, and of a copy of the table with noise in each cell: only the sum over all sites can be read",
+    "dp": "masked, with noise for differential privacy: only the sum over all sites can be read",
     "disclosed": "as it is: the coordinator reads what each site has sent",
 }
 """How results leave."""

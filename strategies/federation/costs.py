@@ -29,8 +29,8 @@ class Costs:
     added : dict of str to dict
         Round trips, bytes up and down, seconds of waiting and of work of each phase.
     departures : dict
-        For each task and result, whether it was summed, summed with the sites' secret noise in it, or disclosed,
-        how many numbers left each site, and how often.
+        For each task and result, the level of its sums, or that it was disclosed; how many numbers left each site, and
+        how often.
     dropped : list of str
         Sites that stopped answering.
     """

@@ -21,13 +21,14 @@ from flower_pansvm.tasks.task import Task
 
 @dataclass(frozen=True)
 class Contact:
-    """How to reach a site that has joined, what it has published of its keys, its version, columns and classes."""
+    """How to reach a site that has joined, and what it has said of itself."""
 
     node_id: int
     keys: PublicKeys
     version: str
     columns: tuple[str, ...] = ()
     classes: tuple[str, ...] = ()
+    simulated: bool = False
 
 
 @dataclass(frozen=True)

@@ -122,6 +122,12 @@ class Federation:
         return self.schema.columns if self.schema else ()
 
     @property
+    def tested_on(self) -> str:
+        """Whose test records a model's accuracy is of: the true ones, or at level perturbed their copies."""
+        true = self.settings.level != "perturbed" or all(site.simulated for site in self.sites.values())
+        return "true records" if true else "perturbed records"
+
+    @property
     def rows_train(self) -> int | None:
         """Training rows of all sites, as far as they have been counted."""
         return None if self._rows is None else int(self._rows.train.sum())
@@ -299,10 +305,9 @@ class Federation:
         for name, total in sums.items():
             if not total.size:
                 continue  # a part that was not asked for
-            hidden = task.declared[name].how
-            if hidden == "noised" and self.terms.preset != "private":
-                hidden = "summed"
-            how = hidden if self.protocol.protected else "disclosed"
+            how = "dp" if task.dp else self.settings.level
+            if not self.protocol.protected:
+                how = "disclosed"
             self.costs.note_departure(task, how, name, total.size)
         return sums
 

@@ -67,7 +67,7 @@ def solve(
     ask : callable
         One round trip to the sites.
     tol : float
-        Stop a problem at (upper - lower) <= tol * upper; with noise, no later than what the noise may hide.
+        Stop a problem at (upper - lower) <= tol * upper.
     search : callable
         Makes the search of one problem.
     numbers : int

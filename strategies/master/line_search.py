@@ -1,7 +1,7 @@
-"""Where to ask next, the preset ``paper``: Lu 2016, Algorithms 2 and 3, one point per round trip.
+"""Where to ask next, ``search=published``: Lu 2016, Algorithms 2 and 3, one point per round trip.
 
 The rule by which Algorithm 2 stops is not here: its line 11 tests the slack of a plane that the master has just
-satisfied, and would stop after two rounds. Training ends when the bounds meet (:mod:`.progress`), whatever the preset.
+satisfied, and would stop after two rounds. Training ends when the bounds meet (:mod:`.progress`), whatever the search.
 """
 
 import numpy as np
@@ -48,4 +48,4 @@ class LineSearch:
 
 
 def _at(point: NDArray[np.float64]) -> Question:
-    return Question(point[None, :], blur=0, centre=point)
+    return Question(point[None, :], centre=point)

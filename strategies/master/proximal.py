@@ -20,11 +20,8 @@ from flower_pansvm.models.errors import TrainingError
 from strategies.master.quadratic_program import minimise
 from strategies.master.span import in_span
 
-TRUST: tuple[float, ...] = (0.01, 0.1, 1.0)
-"""Values of tau, the trust in the curvature, that are tried with one that the sites have told."""
-
-WIDER_TRUST: tuple[float, ...] = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0)
-"""The same where the curvature is a guess: nobody knows how far it holds, so more is tried."""
+TRUST = (0.01, 0.1, 1.0)
+"""Values of tau, the trust in the curvature, that are tried."""
 
 NEAREST_CUTS = 30
 """Cuts taken into account besides those that hold up the master's solution: the highest at the best point."""
@@ -42,8 +39,6 @@ class TrustedCurvature:
         H, the second derivative of the smoothed loss.
     C : float
         Penalty.
-    trust : tuple of float, optional
-        Values of tau that are to be tried.
 
     Attributes
     ----------
@@ -51,11 +46,11 @@ class TrustedCurvature:
         R of every trust, with R^T R = I + tau C H; without those of which there is none.
     """
 
-    def __init__(self, curvature: NDArray[np.float64], C: float, trust: tuple[float, ...] = TRUST) -> None:
+    def __init__(self, curvature: NDArray[np.float64], C: float) -> None:
         coupled = np.count_nonzero(curvature, axis=0) > 1
         block, diagonal = curvature[np.ix_(coupled, coupled)], np.diag(curvature)
         self.roots: list[_Root] = []
-        for tau in trust:
+        for tau in TRUST:
             with suppress(LinAlgError):
                 self.roots.append(_Root(block, diagonal, coupled, tau * C))
 

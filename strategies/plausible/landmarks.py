@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from flower_pansvm.cutting_planes.cuts import LARGEST_JITTER
 from flower_pansvm.tasks.landmarks import ASSIGN, BOX, LANDMARKS
 from strategies.plausible.check import CHECKS, Problems
 from strategies.plausible.opened import ROUNDING, Opened
@@ -26,14 +25,13 @@ def landmarks(opened: Opened) -> Problems:
 
 @CHECKS.register(ASSIGN.name)
 def assign(opened: Opened) -> Problems:
-    """Yield what cannot be of sums of rows with random weights."""
-    yield from opened.misshapen(totals=opened.question.centres.shape, weights=opened.question.centres.shape)
-    if opened.negative("weights"):
-        yield "'weights' holds a weight that is negative"
-    if opened.rows is not None:
-        weights, most = opened.sums["weights"].sum(axis=1), LARGEST_JITTER * opened.rows.train.sum()
-        if (weights > most * (1 + ROUNDING) + opened.sums["weights"].shape[1] * opened.off("weights")).any():
-            yield "'weights' has more weight than all rows"
+    """Yield what cannot be of sums and numbers of rows by centre."""
+    centres = opened.question.centres.shape
+    yield from opened.misshapen(totals=centres, rows=centres[:2])
+    if opened.broken("rows"):
+        yield "'rows' holds a number of rows that is negative or not whole"
+    if opened.rows is not None and (opened.sums["rows"].sum(axis=1) > opened.rows.train.sum()).any():
+        yield "'rows' has more rows than all sites"
 
 
 @CHECKS.register(BOX.name)

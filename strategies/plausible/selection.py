@@ -1,6 +1,5 @@
 """What cannot be of the sums of a feature selection."""
 
-from flower_pansvm.cutting_planes.cuts import LARGEST_JITTER
 from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from strategies.plausible.check import CHECKS, Problems
 from strategies.plausible.opened import Opened
@@ -20,12 +19,12 @@ def class_moments(opened: Opened) -> Problems:
 
 @CHECKS.register(SUPPORT.name)
 def support(opened: Opened) -> Problems:
-    """Yield what cannot be of moments of support vectors, which have random weights."""
+    """Yield what cannot be of moments of support vectors."""
     weights = opened.sums["weights"].shape
     cells = (len(opened.question.rank), 2, weights[-1] if weights else -1)
     yield from opened.misshapen(weights=(cells[0], -1), count=cells[:2], total=cells, square=cells)
-    if opened.negative("count"):
-        yield "'count' holds a number of support vectors that is negative"
-    if opened.rows is not None and opened.exceeds("count", LARGEST_JITTER * opened.rows.train.sum()):
+    if opened.broken("count"):
+        yield "'count' holds a number of support vectors that is negative or not whole"
+    if opened.rows is not None and (opened.sums["count"] > opened.rows.train.sum()).any():
         yield "'count' has more support vectors than there are rows"
     yield from squares(opened)

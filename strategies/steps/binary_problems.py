@@ -6,9 +6,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.arrays import Singles
 from flower_pansvm.class_pairs import one_versus_all, one_versus_one
-from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import LARGEST_WEIGHT, Problem
 from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
@@ -24,7 +22,6 @@ from strategies.steps.cutting_planes import side_rows, weighted_rows
 from strategies.steps.fitted_map import fit_map
 from strategies.steps.packing import pack_problems
 from strategies.steps.scaling import ScaledFeatures
-from strategies.steps.synthetic_rows import synthetic_rows
 
 
 def scale_gamma(features: int, variance: float) -> float:
@@ -136,24 +133,6 @@ def name_of(pair: Pair, schema: Schema) -> str:
     )
 
 
-def noise_of(settings: PanSvmSettings, feature_map: NystromMap) -> Noise | None:
-    """Return the `Problem.noise` of problems by a feature map."""
-    return Noise.of(feature_map) if settings.preset == "private" else None
-
-
-def synthetic_of(
-    settings: PanSvmSettings,
-    feature_map: NystromMap,
-    scaled: ScaledFeatures,
-    features: NDArray[np.bool_] | None = None,
-) -> Singles | None:
-    """Return the `Problem.synthetic` of problems by a feature map, of all features or of those that a mask picks."""
-    if settings.preset != "private":
-        return None
-    variances = scaled.variances()
-    return synthetic_rows(feature_map, variances if features is None else variances[features], scaled.rows)
-
-
 def with_rows(problem: Problem, settings: NystroemSettings, rows: NDArray[np.float64]) -> Problem:
     """Return a problem with the weights of its classes and its number of rows.
 
@@ -226,7 +205,7 @@ def warm_start(
     list of ndarray of shape (0 or 1, rank + 1)
         No point where no site has rows of both sides, or no warm start is wanted.
     """
-    if not settings.warm_start or settings.preset == "paper":
+    if not settings.warm_start or settings.search == "published":
         return [np.empty((0, problem.rank + 1)) for problem in problems]
     sums = federation.secure_sum(WARM_START, pack_problems(problems))
     pieces = np.split(sums.weights, np.cumsum([problem.rank + 1 for problem in problems])[:-1])

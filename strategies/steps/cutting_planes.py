@@ -18,15 +18,14 @@ from flower_pansvm.tasks.task import Nothing
 from strategies.federation.federation import Federation
 from strategies.master.engine import MAX_ROUNDS, Search, solve
 from strategies.master.line_search import LineSearch
-from strategies.master.noise_bounds import largest_noise
 from strategies.master.progress import Progress
 from strategies.master.search import PATIENCE, PointSearch
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps.packing import pack_questions, unpack_answers
 
-NUMBERS_PER_MEGABYTE = 125_000
-MUCH = 0.5
-"""Where noise is more than this share of a gap it is why the bounds stand still."""
+CURVATURE_NUMBERS, COMPARED_NUMBERS = 500_000, 62_500
+"""Most numbers of all curvatures of a site's answer together: four megabytes. Of models that are only compared with
+others half a megabyte: their training begins close to a solution, and more would save no round trips."""
 
 SHORT_PATIENCE = 4
 """Rounds without progress after which a model that is only compared with others is taken as it is."""
@@ -110,7 +109,6 @@ class CuttingPlanes:
         PanSVMError
             If the federation fails.
         """
-        numbers = int(self.settings.curvature * NUMBERS_PER_MEGABYTE)
         while True:
             if tuple(self.federation.sites) != self.sites:
                 self._count_rows()
@@ -119,9 +117,9 @@ class CuttingPlanes:
                     self.problems,
                     starts,
                     self._ask,
-                    tol=self.settings.tolerance,
+                    tol=self.settings.tol,
                     search=self._search,
-                    numbers=numbers,
+                    numbers=COMPARED_NUMBERS if self.compared else CURVATURE_NUMBERS,
                     report=self._report,
                     most_rounds=self.most_rounds,
                     needed=self.needed,
@@ -133,19 +131,16 @@ class CuttingPlanes:
             self._warn_of_gaps(solved)
             return solved
 
-    def _search(self, problem: Problem) -> Search:
-        if self.settings.preset == "paper":
+    def _search(self, problem: Problem) -> Search:  # noqa: ARG002
+        if self.settings.search == "published":
             return LineSearch()
-        blurred = self.settings.blurred_rows(problem.rank, len(self.sites))
-        return PointSearch(self.settings.points, blurred, SHORT_PATIENCE if self.compared else PATIENCE)
+        return PointSearch(SHORT_PATIENCE if self.compared else PATIENCE)
 
     def _ask(self, wanted: Mapping[int, Question]) -> dict[int, Answer]:
         """Ask the sites the questions of all problems, in one round trip."""
         problems, questions = [self.problems[i] for i in wanted], list(wanted.values())
         self.questions.append(dict(wanted))
-        sums = self.federation.secure_sum(
-            CUTS, pack_questions(problems, questions), slack=_slack(problems, questions)
-        )
+        sums = self.federation.secure_sum(CUTS, pack_questions(problems, questions))
         if tuple(self.federation.sites) != self.sites:
             raise SitesChangedError
         return dict(zip(wanted, unpack_answers(sums, questions), strict=True))
@@ -171,44 +166,19 @@ class CuttingPlanes:
                     log(WARNING, "%s is left at its best point so far: %s", state.problem.name, state.failure)
         asked = [state for state in states if state.rounds == number]
         worst = max(asked, key=lambda state: state.gap)
-        still_open = sum(not state.met(self.settings.tolerance) and not state.failure for state in asked)
+        still_open = sum(not state.met(self.settings.tol) and not state.failure for state in asked)
         which = f" ({worst.problem.name}; {still_open} of {len(states)} open)" if len(states) > 1 else ""
-        noise = f", of which {worst.noise:.1e} noise" if worst.noise else ""
-        text = "cutting planes, round %3d: upper bound %.6g, lower bound %.6g, gap %.1e%s%s"
+        text = "cutting planes, round %3d: upper bound %.6g, lower bound %.6g, gap %.1e%s"
         level = DEBUG if self.compared else INFO
-        log(level, text, number, worst.upper, worst.lower, worst.honest_gap, noise, which)
+        log(level, text, number, worst.upper, worst.lower, worst.gap, which)
 
     def _warn_of_gaps(self, states: Sequence[Progress]) -> None:
         """Say which problems were given up because their bounds did not move any more."""
-        text = (
-            "%s is left at a gap of %.1e, where its bounds stand still: mostly because %s. The model is usable; for a "
-            "smaller gap lower C%s."
-        )
+        text = "%s is left at a gap of %.1e, where its bounds stand still; it is usable. Lower C for a smaller gap."
         for state in states[: self.needed]:
-            if (
-                not state.met(self.settings.tolerance)
-                and not state.failure
-                and state.rounds < self.most_rounds
-            ):
-                exact = state.problem.noise is None
-                cause = (
-                    "fewer rows lie on the margin than are blurred"
-                    if exact
-                    else "the rows are few for the noise"
-                )
-                more = " or blur" if exact else ", or agree on preset=exact"
-                level = DEBUG if self.compared else WARNING
-                log(level, text, state.problem.name, state.honest_gap, cause, more)
-
-
-def _slack(problems: Sequence[Problem], questions: Sequence[Question]) -> dict[str, float]:
-    """Return by how much secret noise may put each number of the sums off."""
-    slack: dict[str, float] = {}
-    for problem, question in zip(problems, questions, strict=True):
-        if problem.noise is not None:
-            for name, size in largest_noise(problem.noise, question, max(problem.weights)).items():
-                slack[name] = max(slack.get(name, 0.0), size)
-    return slack
+            ended = state.failure or state.rounds >= self.most_rounds
+            if not state.met(self.settings.tol) and not ended:
+                log(DEBUG if self.compared else WARNING, text, state.problem.name, state.gap)
 
 
 def side_rows(problem: Problem, rows: NDArray[np.float64]) -> tuple[float, float]:

@@ -50,7 +50,7 @@ def join(
         If the sites' tables do not fit together.
     """
     _wait_for_sites(federation, settings)
-    question = JoinQuestion(tuple(settings.positive_labels), classes, settings.promise)
+    question = JoinQuestion(tuple(settings.positive_labels), classes, settings.dp)
     answers = federation.collect(JOIN, question)
     by_name = _by_name(answers)
     federation.enrol({name: _contact(node, answers[node]) for name, node in by_name.items()})
@@ -88,6 +88,7 @@ def _contact(node: int, answer: JoinAnswer) -> Contact:
         answer.version,
         answer.columns,
         answer.classes,
+        answer.simulated,
     )
 
 

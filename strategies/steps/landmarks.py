@@ -81,8 +81,8 @@ def _say_if_few(settings: NystroemSettings, rows: float, found: int, sites: int)
         log(
             WARNING,
             "auto gives only %d landmarks for %d rows; with many columns that is too few to be accurate. landmarks=0.9 "
-            "with min-cluster=1 gives more, but then most of them are single patients' rows, which all sites and the "
-            "coordinator see (behind noise with preset=private only).",
+            "with min-cluster=1 gives more, but then most of them are single rows, which all sites and the coordinator "
+            "see (at level perturbed their copies only).",
             found,
             rows,
         )
@@ -136,8 +136,8 @@ def federated_k_means(
             ),
         )
         centres = [
-            totals[weights[:, 0] > 0] / weights[weights[:, 0] > 0]
-            for totals, weights in zip(sums.totals, sums.weights, strict=True)
+            totals[rows > 0] / rows[rows > 0, None]
+            for totals, rows in zip(sums.totals, sums.rows, strict=True)
         ]
         log(INFO, "federated k-means: %d centres", len(centres[0]))
     return centres

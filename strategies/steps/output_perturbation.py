@@ -28,9 +28,6 @@ from strategies.master.progress import Progress
 from strategies.master.search import PointSearch
 from strategies.steps.cutting_planes import SitesChangedError
 
-POINTS = 8
-"""Points on the line to the master's solution when the bounds stall."""
-
 SPREAD = 0.3
 """How far decision values lie apart, in shares of the length of the weights."""
 
@@ -86,7 +83,7 @@ def exact_weights(federation: Federation, size: int, C: float, tol: float) -> Ex
 def _exact_weights(federation: Federation, size: int, C: float, tol: float) -> ExactWeights:
     # Without weights all rows are within the margin, so the first answer counts them.
     zero = np.zeros((1, size + 1))
-    rows = int(_ask(federation, Question(zero, 0, zero[0], 1.0, size)).cuts.m[0])
+    rows = int(_ask(federation, Question(zero, zero[0], 1.0, size)).cuts.m[0])
     sites = tuple(federation.sites)
     problem = Problem("the SVM", size, float(rows), C / rows, Pair(1, REST))
 
@@ -104,7 +101,7 @@ def _exact_weights(federation: Federation, size: int, C: float, tol: float) -> E
         [np.empty((0, size + 1))],
         ask,
         tol=tol,
-        search=lambda _: PointSearch(POINTS, 0),
+        search=lambda _: PointSearch(),
         numbers=curvature_size(size, size),
         report=report,
     )

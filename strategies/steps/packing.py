@@ -28,7 +28,6 @@ def pack_questions(problems: Sequence[Problem], questions: Sequence[Question]) -
         **_fields_of(problems),
         ends=flat([question.ends for question in questions]).astype(np.float32),
         count=np.array([len(question.ends) for question in questions]),
-        blur=np.array([question.blur for question in questions]),
         width=np.array([question.width for question in questions], dtype=np.float64),
         leading=np.array([question.leading for question in questions]),
         points=np.array([len(question.share) for question in questions]),
@@ -38,15 +37,13 @@ def pack_questions(problems: Sequence[Problem], questions: Sequence[Question]) -
     )
 
 
-def pack_duals(problems: Sequence[Problem], duals: Sequence[Duals], *, blur: bool) -> SupportQuestion:
-    """Return the cutting planes that hold up each problem's solution; ``blur`` as in :class:`SupportQuestion`."""
+def pack_duals(problems: Sequence[Problem], duals: Sequence[Duals]) -> SupportQuestion:
+    """Return the cutting planes that hold up each problem's solution."""
     return SupportQuestion(
         **_fields_of(problems),
         points=flat([one.points for one in duals]).astype(np.float32),
         cuts=np.array([len(one.beta) for one in duals]),
-        blurred=np.concatenate([np.empty(0, dtype=np.int64), *(one.blurred for one in duals)]),
         beta=flat([one.beta for one in duals]),
-        blur=int(blur),
     )
 
 

@@ -162,7 +162,7 @@ class Hospitals:
             records.write(content, f"broadcast.{broadcast.name}", message)
         # With one thread, as in the grid: the number of threads is one more thing on which rounding depends.
         with environment(XDG_STATE_HOME=self.homes[name]), THREADS.limit(limits=1):
-            site = Site(context)
+            site = Site(context, "dp")
             link_table(Path(str(self.nodes[name]["state"])), site.table())
             enter_run(context)
             broadcasts.keep(context, content)

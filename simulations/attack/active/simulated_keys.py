@@ -54,7 +54,7 @@ def name_a_file(folder: Path) -> Attempt:
     run_config = dict(hospitals.settings.run_config) | {"data": str(other), "schema": "", "sites": 2}
     node: dict[str, Scalar] = {"partition-id": 0, "num-partitions": 2}
     content = RecordDict()
-    records.write(content, "inputs", JoinQuestion((), class_names(2), "exact"))
+    records.write(content, "inputs", JoinQuestion((), class_names(2)))
     # As a SuperNode does it: by a grid of this project the site would be simulated. Only Flower has to know of a run.
     hospitals.grid()
     reply = app(Message(content, 7, JOIN.message_type), Context(1, 7, node, RecordDict(), run_config))

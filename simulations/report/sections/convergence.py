@@ -27,11 +27,10 @@ class ConvergenceSection(Section):
         objective = result["objective"]
         problems = objective if isinstance(objective, list) else [objective]
         worst = max(problems, key=lambda problem: problem["gap"])
-        noise = f", of which {worst['noise']:.1e} noise" if worst.get("noise") else ""
         converged = "" if result["converged"] else " (not converged)"
         return {
             "landmarks": f"{result['landmarks']} (rank {result['rank']})",
-            "gap between bounds": f"{worst['gap']:.1e}{noise}{converged}",
+            "gap between bounds": f"{worst['gap']:.1e}{converged}",
         }
 
     def round_trips(self, result: Result) -> str:

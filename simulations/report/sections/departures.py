@@ -22,7 +22,7 @@ TEMPLATE = """\
 
 @SECTIONS.register("departures")
 class DeparturesSection(Section):
-    """Each task in words; each of its results, whether it was summed, noised, private or disclosed, and its numbers."""
+    """Each task in words; each of its results, its level, and its numbers."""
 
     title = "What left each site"
     place = 70

@@ -1,0 +1,124 @@
+"""At which level a site answers a request: decided here, once, for each, before anything is computed.
+
+The level says which records the code that answers gets to see: at `exact` the true ones; at `perturbed` their copy
+(:mod:`clients.perturb`); at `dp` the true ones, for sums with noise that are charged. A hospital's node config says the
+weakest level that it agrees to.
+"""
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from flwr.app import Context
+
+from clients.gate.budget import read_ledger
+from clients.gate.classes import check_listed
+from clients.gate.simulated import is_simulated
+from clients.gate.state_folder import state_folder
+from clients.gate.terms import (
+    agreed_terms,
+    allowed_classes,
+    budget_terms,
+    has_agreed,
+    least_noise,
+    site_name,
+    weakest_level,
+)
+from flower_pansvm.errors import NOT_FOLLOWED, BudgetError, SettingError
+from flower_pansvm.tasks.consents import AGREED, CONSENTS, LEVELS
+from flower_pansvm.tasks.joining import JoinQuestion
+from flower_pansvm.tasks.task import Task
+
+LEARNED = {
+    "exact": "sums of its patients' records, from which whoever runs the coordinator can compute most of a small table",
+    "perturbed": "sums of perturbed copies of its patients' records, which whoever runs the coordinator can compute",
+}
+"""What leaves a hospital at the levels without a proof, and who can learn what from it."""
+
+
+def level_of(context: Context, task: Task[Any, Any], question: object) -> str:
+    """Return the level of a request, after checking that the hospital agrees to it; a simulated site agrees to all.
+
+    Raises
+    ------
+    SettingError
+        If it does not.
+    BudgetError
+        If the answer would be charged, and there is no budget, ledger or roster; or the classes' names are not public.
+    """
+    terms, simulated = agreed_terms(context), is_simulated(context)
+    if task.simulated:
+        if simulated:
+            return "exact"
+        raise SettingError(
+            f"Site '{site_name(context)}' does not answer task '{task.name}', which is for simulated sites. Write into "
+            "files what is public of the columns, or rows that nobody has to protect; and name them in the run's "
+            "settings, as 'schema' and 'public'."
+        )
+    if task.dp or (isinstance(question, JoinQuestion) and question.dp):
+        if not simulated:
+            check_consents(context, task.consents)
+            _check_budget(context, question)
+        return "dp"
+    if terms.privacy == "dp":
+        raise SettingError(
+            f"Site '{site_name(context)}' refuses task '{task.name}', which is not differentially private, in a run "
+            f"with privacy=dp. {NOT_FOLLOWED}"
+        )
+    level = "exact" if terms.privacy == "exact" else "perturbed"
+    if not simulated:
+        check_consents(context, task.consents)
+        check_level(context, level)
+    return level
+
+
+def check_level(context: Context, level: str) -> None:
+    """Check that this hospital agrees to `exact` or `perturbed`, with the run's noise; SettingError if not."""
+    name, noise, least = site_name(context), agreed_terms(context).noise, least_noise(context)
+    if LEVELS.index(level) < LEVELS.index(weakest_level(context)):
+        stronger = " or privacy=perturbed" if weakest_level(context) == "perturbed" else ""
+        raise SettingError(
+            f"Site '{name}' does not take part in a run at level {level}, of which leave {LEARNED[level]}. Start the "
+            f"run with strategy=dp-svm{stronger}; or, if the hospital agrees to that level, write privacy='{level}' "
+            "into the site's node config."
+        )
+    if level == "perturbed" and noise < least:
+        raise SettingError(
+            f"Site '{name}' refuses noise={noise:g}: it insists on at least {least:g}. Start the run with "
+            f"noise={least:g}; or write noise={noise:g} into the site's node config, if the hospital agrees."
+        )
+
+
+def check_consents(context: Context, consents: Iterable[str]) -> None:
+    """Check that this hospital agrees to what a task discloses; SettingError if not."""
+    for consent in sorted(consents):
+        if not has_agreed(context, consent):
+            raise SettingError(
+                f"Site '{site_name(context)}' does not disclose {CONSENTS[consent].discloses}. Start the run with "
+                f"{CONSENTS[consent].instead}; or, if the hospital agrees, write {consent}='{AGREED}' into the site's "
+                "node config."
+            )
+
+
+def _check_budget(context: Context, question: object) -> None:
+    name = site_name(context)
+    if "epsilon" not in context.node_config:
+        raise BudgetError(
+            f"Site '{name}' has no budget for differential privacy. Write epsilon=1.0 and delta=1e-5 into its node "
+            "config, or what else the hospital agrees to spend on this table in all runs together."
+        )
+    if not {"identity", "roster"} <= context.node_config.keys():
+        raise BudgetError(
+            f"Site '{name}' shares the noise of private answers with hospitals that it knows only: without a roster "
+            "the coordinator could invent most of them. Write identity and roster into its node config "
+            "(docs/deployment.md)."
+        )
+    budget_terms(context)
+    read_ledger(state_folder(context) or Path())
+    if isinstance(question, JoinQuestion):
+        if not allowed_classes(context):
+            raise BudgetError(
+                f"Site '{name}' has to name its classes without looking at its rows. Write a line such as "
+                "'classes = [0, 1]' into the schema file; or classes='0,1' into the site's node config."
+            )
+        check_listed(context, question.classes, question.positive_labels)
