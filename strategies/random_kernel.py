@@ -80,6 +80,11 @@ class RandomKernel(PhasedStrategy):
         with phase("join"):
             schema = join(federation, chosen, by_columns=True)
             layout = layout_of({name: site.columns for name, site in federation.sites.items()}, schema)
+            if layout.blocks.max() > 0 and chosen.level == "perturbed":
+                raise SettingError(
+                    "The sites hold different columns of the same records, and at level perturbed each would have "
+                    "labels of its own for them. Where all hospitals agree, start the run with privacy=exact."
+                )
             federation.broadcast(LAYOUT, layout)
         with phase("random matrix"):
             size = rows_of_matrix(chosen.rows, count_rows(federation, layout), layout)
