@@ -1,4 +1,4 @@
-"""Findings about single columns: text among numbers, ids, constant cells, codes, other units; and rows that are there twice."""
+"""Findings about cells: text among numbers, ids, constant columns, codes, other units, rows that are there twice."""
 
 import json
 import re

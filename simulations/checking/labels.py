@@ -29,6 +29,7 @@ ALIKE = 0.84
 
 
 def of_labels(labels: np.ndarray, classes: tuple[str, ...], place: str) -> Iterator[Finding]:
+    """Return what is said of the labels, shape (rows,), of a column; without known classes as joining does."""
     counts = Counter(labels.tolist())
     if classes:
         wrong = ~np.isin(labels, classes)

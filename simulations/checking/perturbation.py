@@ -56,9 +56,9 @@ def of_level(table: Table, schema: TableSchema | None) -> Iterator[Finding]:
     if table.ids is None:
         yield Finding(
             NOTE,
-            "The table is read without row ids. At level perturbed, a record that is corrected gets a second copy then, "
-            "and an attacker takes the mean of both. If a column has an id of each row, a hospital names it as row-id "
-            "in its node config.",
+            "The table is read without row ids. At level perturbed, a record that is corrected gets a second copy, and "
+            "an attacker takes the mean of both. If a column holds an id of each row, a hospital names it as row-id in "
+            "its node config.",
         )
     rare = rare_classes(table.labels)
     if rare:
@@ -88,7 +88,7 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools) -> Finding:
         )
     near = errors[-1] <= TWO_COPIES * NOISES[-1]
     names = [table.columns[place] for place in np.flatnonzero(columns)[near]]
-    more = f" Columns that follow others are protected less: {columns_text(names)}." if names else ""
+    more = f" Protected less, as it follows others: {columns_text(names)}." if names else ""
     return Finding(NOTE, f"Level perturbed: {told}{more}")
 
 
@@ -140,7 +140,8 @@ def filter_errors(Z: Floats, noise: float) -> Floats:
 def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> float:
     """Return how well an attacker who knows records tells those with a copy from others, by the nearest copy.
 
-    Half of a table's records get copies, with a key of no hospital's: 0.5 is guessing, 1 is always right.
+    Half of a table's records get copies, with a key of no hospital's. The attacker goes by the distance to the nearest
+    copy, or by how much nearer it is than the second: by what tells more. 0.5 is guessing, 1 is always right.
     """
     half = len(table.X) // 2
     own = replace(table, cells=table.X[:half])
@@ -151,10 +152,12 @@ def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> fl
     def scaled(X: Floats) -> Floats:
         return np.nan_to_num((X[:, columns] - mean) / deviation)
 
-    nearest = NearestNeighbors(n_neighbors=1).fit(scaled(copy))
+    nearest = NearestNeighbors(n_neighbors=2).fit(scaled(copy))
     tried = [own.X[:MOST_TRIED], table.X[half : half + MOST_TRIED]]
-    distances = np.concatenate([nearest.kneighbors(scaled(X))[0][:, 0] for X in tried])
-    return float(roc_auc_score(np.arange(len(distances)) < len(tried[0]), -distances))
+    first, second = np.concatenate([nearest.kneighbors(scaled(X))[0] for X in tried]).T
+    took_part = np.arange(len(first)) < len(tried[0])
+    nearer = np.divide(first, second, out=np.ones_like(first), where=second > 0)
+    return float(max(roc_auc_score(took_part, -score) for score in (first, nearer)))
 
 
 def rare_classes(labels: NDArray[np.str_] | None) -> int:

@@ -29,6 +29,7 @@ from simulations.engines.running import in_process_grid
 from simulations.report.page import headline, write_report
 from strategies.app import run
 from strategies.dp_svm import DpSvm
+from strategies.federation.message_size import size
 from strategies.settings import Settings, make_settings
 from strategies.steps.private_fit import NoisyRidge, orthogonal_frequencies, shares, symmetric
 from strategies.steps.private_training import evaluated
@@ -227,6 +228,21 @@ def test_hospitals_pay_for_every_answer_and_then_no_more(
     small = of_hospitals(tmp_path, epsilon=0.5)
     with pytest.raises(BudgetError):
         trained(small, hospitals(small, files, NODE, run_id=3))
+
+
+def test_nothing_that_a_hospital_sends_tells_whether_most_of_a_column_is_in_other_units(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path
+) -> None:
+    """What most cells are would be told without noise, and free of charge, by a refusal."""
+    sent = []
+    for run_id in (1, 2):
+        grid = hospitals(of_hospitals(tmp_path, epsilon=1.0), files, NODE, run_id=run_id)
+        trained(of_hospitals(tmp_path, epsilon=1.0), grid)
+        sent.append(
+            sorted((one.metadata.message_type, one.has_error(), size(one.content)) for one in grid.replies)
+        )
+        pd.read_csv(files[1]).assign(age=lambda table: 12 * table["age"]).to_csv(files[1], index=False)
+    assert sent[0] == sent[1]
 
 
 def test_a_repeated_sum_is_charged_again(
