@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from flwr.app import Array, RecordDict
 from sklearn.datasets import make_moons
 
 from clients.gate.budget import new_ledger, read_ledger
@@ -29,7 +30,6 @@ from simulations.engines.running import in_process_grid
 from simulations.report.page import headline, write_report
 from strategies.app import run
 from strategies.dp_svm import DpSvm
-from strategies.federation.message_size import size
 from strategies.settings import Settings, make_settings
 from strategies.steps.private_fit import NoisyRidge, orthogonal_frequencies, shares, symmetric
 from strategies.steps.private_training import evaluated
@@ -234,15 +234,29 @@ def test_nothing_that_a_hospital_sends_tells_whether_most_of_a_column_is_in_othe
     files: list[Path], hospitals: MakeGrid, tmp_path: Path
 ) -> None:
     """What most cells are would be told without noise, and free of charge, by a refusal."""
-    sent = []
+    settings, sent = of_hospitals(tmp_path, epsilon=1.0, steps=1), []
+    node: dict[str, Scalar] = {**NODE, "schema": str(tmp_path / "ranges.toml")}
     for run_id in (1, 2):
-        grid = hospitals(of_hospitals(tmp_path, epsilon=1.0), files, NODE, run_id=run_id)
-        trained(of_hospitals(tmp_path, epsilon=1.0), grid)
-        sent.append(
-            sorted((one.metadata.message_type, one.has_error(), size(one.content)) for one in grid.replies)
-        )
+        grid = hospitals(settings, files, node, run_id=run_id)
+        trained(settings, grid)
+        assert not any(reply.has_error() for reply in grid.replies)
+        sent.append(sorted((reply.metadata.message_type, form_of(reply.content)) for reply in grid.replies))
         pd.read_csv(files[1]).assign(age=lambda table: 12 * table["age"]).to_csv(files[1], index=False)
     assert sent[0] == sent[1]
+
+
+def form_of(content: RecordDict) -> list[tuple[str, str, int]]:
+    """Return what a reply holds, by name, and how long each text and array is: keys and masks are new each time."""
+    values = [(place, name, value) for place, record in content.items() for name, value in record.items()]
+    sized = (str, bytes, Array)
+    return sorted(
+        (
+            place,
+            name,
+            len(value.data if isinstance(value, Array) else value) if isinstance(value, sized) else 0,
+        )
+        for place, name, value in values
+    )
 
 
 def test_a_repeated_sum_is_charged_again(
