@@ -150,7 +150,8 @@ def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> fl
     mean, deviation = np.nanmean(own.X[:, columns], axis=0), np.nanstd(own.X[:, columns], axis=0)
 
     def scaled(X: Floats) -> Floats:
-        return np.nan_to_num((X[:, columns] - mean) / deviation)
+        Z: Floats = np.nan_to_num((X[:, columns] - mean) / deviation)
+        return Z
 
     nearest = NearestNeighbors(n_neighbors=2).fit(scaled(copy))
     tried = [own.X[:MOST_TRIED], table.X[half : half + MOST_TRIED]]
