@@ -146,8 +146,8 @@ def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> fl
     half = len(table.X) // 2
     own = replace(table, cells=table.X[:half])
     copy = perturbed_table(own, "", schema, PerturbedTerms(noise), bytes(32)).X
-    columns = varied(own.X)
-    mean, deviation = np.nanmean(own.X[:, columns], axis=0), np.nanstd(own.X[:, columns], axis=0)
+    columns = varied(table.X)
+    mean, deviation = np.nanmean(table.X[:, columns], axis=0), np.nanstd(table.X[:, columns], axis=0)
 
     def scaled(X: Floats) -> Floats:
         Z: Floats = np.nan_to_num((X[:, columns] - mean) / deviation)

@@ -92,6 +92,9 @@ def test_of_a_table_without_columns_that_differ_or_with_few_records_nothing_is_s
     nothing = np.column_stack([np.full(50, 3.0), np.full(50, np.nan)])
     assert told(nothing) == []
     assert told(genes(10, 3)) == []
+    # Of a column that differs in one record, half of the records may not have it.
+    (hardly,) = told(np.eye(50)[:, :1])
+    assert "AUC 0.5" in hardly.text
     # One that holds both is sound.
     X = np.column_stack([nothing, np.random.default_rng(5).normal(size=(50, 3))])
     X[::7, 2] = np.nan
