@@ -25,8 +25,8 @@ others, which are as good as a second copy of it."""
 
 NOTHING = 0.5
 """Share of the noise at which level perturbed is called worthless. It is what the mean of four independent copies has:
-three quarters of the noise's variance are gone. Of 13 clinical and other tables with fewer columns than rows, the share
-was 0.51 (neighbouring pixels) to 0.89, and of four tables of genes 0.1 to 0.24."""
+three quarters of the noise's variance are gone. Of 15 tables with fewer columns than rows, the share was 0.51
+(neighbouring pixels) to 0.89, and of four tables of genes 0.10 to 0.23."""
 
 RARE = 0.1
 """Part of an even share of the records below which a class is rare: one in twenty where there are two."""
@@ -65,7 +65,7 @@ def of_level(table: Table, schema: TableSchema | None) -> Iterator[Finding]:
         wrong = " and ".join(f"{replaced_share(noise):.0%}" for noise in NOISES)
         yield Finding(
             WARNING,
-            f"{rare} classes are rare. At level perturbed, of the records that have such a label in the copy about "
+            f"{rare} of the classes {'is' if rare == 1 else 'are'} rare. At level perturbed, of the records that have such a label in the copy about "
             f"{wrong} are of another class, where noise is {_both(NOISES)}; as many of the class have another label.",
         )
 
@@ -76,8 +76,8 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools) -> Finding:
     of_all = np.sqrt(np.mean(errors**2, axis=1))
     aucs = [membership_auc(table, schema, noise) for noise in NOISES]
     told = (
-        f"An attacker who knows exactly how the columns go together guesses a cell to {_both(of_all)} deviations, on "
-        f"average, where noise is {_both(NOISES)}. An attacker who knows a record can tell by the nearest copy whether "
+        f"An attacker who knows exactly how the columns go together guesses a cell with an error of {_both(of_all)} "
+        f"deviations, on average, where noise is {_both(NOISES)}. An attacker who knows a record can tell by the nearest copy whether "
         f"it took part: AUC {_both(aucs)}, where 0.5 is guessing."
     )
     if of_all[-1] < NOTHING * NOISES[-1]:
