@@ -65,8 +65,8 @@ def of_level(table: Table, schema: TableSchema | None) -> Iterator[Finding]:
         wrong = " and ".join(f"{replaced_share(noise):.0%}" for noise in NOISES)
         yield Finding(
             WARNING,
-            f"{rare} of the classes {'is' if rare == 1 else 'are'} rare. At level perturbed, of the records that have such a label in the copy about "
-            f"{wrong} are of another class, where noise is {_both(NOISES)}; as many of the class have another label.",
+            f"{rare} of the classes {'is' if rare == 1 else 'are'} rare. At level perturbed, of the records that have such "
+            f"a label in the copy about {wrong} are of another class, where noise is {_both(NOISES)}; as many of the class have another label.",
         )
 
 
@@ -77,8 +77,8 @@ def _worth(table: Table, schema: TableSchema | None, columns: Bools) -> Finding:
     aucs = [membership_auc(table, schema, noise) for noise in NOISES]
     told = (
         f"An attacker who knows exactly how the columns go together guesses a cell with an error of {_both(of_all)} "
-        f"deviations, on average, where noise is {_both(NOISES)}. An attacker who knows a record can tell by the nearest copy whether "
-        f"it took part: AUC {_both(aucs)}, where 0.5 is guessing."
+        f"deviations, on average, where noise is {_both(NOISES)}. An attacker who knows a record can "
+        f"tell by the nearest copy whether it took part: AUC {_both(aucs)}, where 0.5 is guessing."
     )
     if of_all[-1] < NOTHING * NOISES[-1]:
         return Finding(
