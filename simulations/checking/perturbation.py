@@ -65,8 +65,9 @@ def of_level(table: Table, schema: TableSchema | None) -> Iterator[Finding]:
         wrong = " and ".join(f"{replaced_share(noise):.0%}" for noise in NOISES)
         yield Finding(
             WARNING,
-            f"{rare} of the classes {'is' if rare == 1 else 'are'} rare. At level perturbed, of the records that have such "
-            f"a label in the copy about {wrong} are of another class, where noise is {_both(NOISES)}; as many of the class have another label.",
+            f"{rare} of the classes {'is' if rare == 1 else 'are'} rare. At level perturbed, of the records that have "
+            f"such a label in the copy about {wrong} are of another class, where noise is {_both(NOISES)}; as many of "
+            "the class have another label.",
         )
 
 
