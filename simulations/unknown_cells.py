@@ -49,29 +49,21 @@ def known_cells(frame: pd.DataFrame, form: TableForm, name: str) -> tuple[Table,
         raise TableError(f"'{name}' has no rows to predict. Is it the right file?")
     unknown = pd.DataFrame(np.zeros(frame.shape, dtype=np.bool_), columns=frame.columns)
     columns = {column.name: column for column in form.schema.columns} if form.schema else {}
-    # All that a column can hold but its range, which is looked at below.
-    anywhere = replace(
-        form, schema=form.schema and replace(form.schema, columns=tuple(map(_anywhere, columns.values())))
-    )
     try:
-        table = table_from_frame(frame, None, name, anywhere)
+        table = table_from_frame(frame, None, name, form)
     except TableError:
         for column in columns or frame.columns:
             if column in frame.columns:
-                unknown[column] = _refused(frame[column], columns.get(column), anywhere, name)
-        table = table_from_frame(_without(frame, unknown), None, name, anywhere)
+                unknown[column] = _refused(frame[column], columns.get(column), form, name)
+        table = table_from_frame(_without(frame, unknown), None, name, form)
     outside = {column.name: _outside(table, column) for column in columns.values() if column.ends is not None}
     for column, cells in outside.items():
         unknown[column] |= cells
     for column in frame.columns[unknown.any().to_numpy()]:
         _check_most(unknown[column].to_numpy(), frame[column], columns.get(column), name)
     if any(cells.any() for cells in outside.values()):
-        table = table_from_frame(_without(frame, unknown), None, name, anywhere)
+        table = table_from_frame(_without(frame, unknown), None, name, form)
     return table, unknown
-
-
-def _anywhere(column: TableColumn) -> TableColumn:
-    return replace(column, ends=None)
 
 
 def _without(frame: pd.DataFrame, unknown: pd.DataFrame) -> pd.DataFrame:
@@ -95,7 +87,7 @@ def _refused(cells: "pd.Series[str]", column: TableColumn | None, form: TableFor
     own = (
         form
         if form.schema is None or column is None
-        else replace(form, schema=replace(form.schema, columns=(_anywhere(column),)))
+        else replace(form, schema=replace(form.schema, columns=(column,)))
     )
     codes, different = pd.factorize(cells.astype(object))
 

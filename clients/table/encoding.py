@@ -132,23 +132,3 @@ def _without_texts(cells: "pd.Series[str]", column: TableColumn, form: TableForm
 def _as_numbers(codes: Sequence[str]) -> NDArray[np.float64]:
     found: Floats = pd.to_numeric(pd.Series(list(codes), dtype=object), errors="coerce").to_numpy(dtype=float)
     return np.asarray(found[~np.isnan(found)], dtype=np.float64)
-
-
-def check_units(X: Floats, schema: TableSchema, name: str) -> None:
-    """Check that not most numbers of a column are outside of its range, as they are in another unit; else TableError.
-
-    ``X``, shape (rows, features), are all of a table's features, in the order of the schema.
-    """
-    places = {name: place for place, name in enumerate(schema.features)}
-    for column in schema.columns:
-        if column.kind != NUMBER or column.ends is None:
-            continue
-        cells = X[:, places[column.name]]
-        outside = np.count_nonzero((cells < column.ends[0]) | (cells > column.ends[1]))
-        if outside > np.count_nonzero(~np.isnan(cells)) / 2:
-            unit = f" in {column.unit}" if column.unit else ""
-            raise TableError(
-                f"Most numbers in column '{column.name}' of '{name}' are outside of the range that the schema file "
-                f"gives, {column.ends[0]:g} to {column.ends[1]:g}{unit}. Are they in another unit? Convert them, or "
-                "correct the schema file at all sites."
-            )

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from clients.table.cells import canonical_labels, first_row, numbers
 from clients.table.cells_on_disk import collected
-from clients.table.encoding import check_units, encoded
+from clients.table.encoding import encoded
 from clients.table.file import LIBSVM_SUFFIXES, read_frame, read_in_parts, suffix_of
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.table import LABEL, Table, nearest_text
@@ -113,7 +113,7 @@ def _from_parts(
         start = 0
         for frame in frames:
             try:
-                table = _from_frame(frame, label, name, form)
+                table = table_from_frame(frame, label, name, form)
             except TableError as error:
                 raise TableError(
                     str(error), detail=f"{error.detail} Count from data row {start + 1} on."
@@ -124,7 +124,7 @@ def _from_parts(
 
     X = collected(cells(), rows, folder)
     labels = np.concatenate([part.labels for part in parts if part.labels is not None])
-    return _with_checked_units(replace(parts[0], cells=X, labels=labels), name, form)
+    return replace(parts[0], cells=X, labels=labels)
 
 
 def table_from_frame(frame: pd.DataFrame, label: str | None, name: str, form: TableForm = AS_IT_IS) -> Table:
@@ -144,20 +144,8 @@ def table_from_frame(frame: pd.DataFrame, label: str | None, name: str, form: Ta
     Raises
     ------
     TableError
-        If there are no rows or features, labels are missing, or a cell is text or infinite, or of another unit than
-        the schema says.
+        If there are no rows or features, labels are missing, or a cell is text or infinite.
     """
-    return _with_checked_units(_from_frame(frame, label, name, form), name, form)
-
-
-def _with_checked_units(table: Table, name: str, form: TableForm) -> Table:
-    if form.schema is not None:
-        check_units(table.X, form.schema, name)
-    return table
-
-
-def _from_frame(frame: pd.DataFrame, label: str | None, name: str, form: TableForm) -> Table:
-    """Return the table of a frame, whose units are still to be checked."""
     if len(frame) == 0:
         raise TableError(
             f"'{name}' has no rows, and a site without rows cannot take part. Is it the right file, or did an "

@@ -33,7 +33,8 @@ def check(
     """
     from clients.table.form import TableForm  # noqa: PLC0415
     from flower_pansvm.table_schema import TableSchema  # noqa: PLC0415
-    from simulations.checking.findings import ERROR, NOTE, findings  # noqa: PLC0415
+    from simulations.checking.finding import ERROR, NOTE  # noqa: PLC0415
+    from simulations.checking.findings import findings  # noqa: PLC0415
 
     said = {**reading, "drop": together(drop)}
     form = TableForm.of(said, TableSchema.read(schema) if schema else None)

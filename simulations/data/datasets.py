@@ -17,6 +17,7 @@ from clients.table.table import LABEL, Table
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.printable import plain_name
 from flower_pansvm.setting_values import near_matches
+from simulations.checking.units import check_units
 from simulations.data.partition import column_place
 
 SHIPPED = {
@@ -70,7 +71,7 @@ def load_dataset(
     path = locate(name, data_dir)
     if path is not None and site_column is None:
         table = read_table(path, label, form=form, folder=Path(tempfile.gettempdir()))
-        _check_classes(table, form, path.name)
+        _check_agreed(table, form, path.name)
         return table
     if path is not None:
         frame = read_frame(path, form)
@@ -89,14 +90,15 @@ def load_dataset(
         frame = frame.drop(columns=site_column)
     place = path.name if path is not None else name
     table = table_from_frame(frame, label, place, form)
-    _check_classes(table, form, place)
+    _check_agreed(table, form, place)
     if site_column is None:
         return table
     return replace(table, columns=(*table.columns, site_column), cells=np.column_stack([table.X, site]))
 
 
-def _check_classes(table: Table, form: TableForm, place: str) -> None:
-    """Check that all labels are classes: a hospital leaves other rows out, a researcher has all in hand."""
+def _check_agreed(table: Table, form: TableForm, place: str) -> None:
+    """Check units, and that all labels are classes: a hospital leaves other rows out, a researcher has all in hand."""
+    check_units(table, form.schema, place)
     classes = form.schema.classes if form.schema else ()
     if classes and table.labels is not None and not np.isin(table.labels, classes).all():
         raise TableError(

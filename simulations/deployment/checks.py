@@ -16,6 +16,7 @@ from clients.local.joining import classes_to_tell
 from clients.site import Site
 from clients.table.form import TableForm
 from clients.table.schema_file import schema_of
+from clients.table.source import open_table
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.labels import canonical_label
 from flower_pansvm.reading_options import as_list, listed
@@ -23,7 +24,10 @@ from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.tasks.joining import JOIN, JoinQuestion
 from flower_pansvm.version import VERSION
-from simulations.checking.findings import WARNING, doubts
+from simulations.checking.finding import WARNING
+from simulations.checking.findings import doubts
+from simulations.checking.perturbation import of_level
+from simulations.checking.units import check_units
 from simulations.deployment.files import read_private
 from simulations.deployment.hospital import (
     accepted,
@@ -66,13 +70,17 @@ def check_hospital(folder: Path) -> Iterator[str]:
     yield "agreed settings: " + ", ".join(f"{key}={value}" for key, value in invitation.settings.items())
     check_value_refusals(context)
     _check_query_file(Path(str(node.get("data", ""))))
-    yield _check_table(context, invitation)
-    yield _check_budget(context)
     path = Path(str(node["data"]))
+    yield _check_table(context, invitation)
+    # The true records, at whatever level a run would see them.
+    table, schema = open_table(context), schema_of(context)
+    check_units(table, schema, path.name)
+    yield _check_budget(context)
     label = str(node.get("label") or "") or None
-    form = TableForm.of(
-        {**node, "drop": as_list(filter(None, [str(node.get("row-id", ""))]))}, schema_of(context)
-    )
+    form = TableForm.of({**node, "drop": as_list(filter(None, [str(node.get("row-id", ""))]))}, schema)
+    level = list(of_level(table, schema))
+    yield from (one.text for one in level if one.level != WARNING)
+    yield from (f"{WARNING}: {one.text}" for one in level if one.level == WARNING)
     yield from (f"{WARNING}: {text}" for text in doubts(path, label, form))
 
 

@@ -229,6 +229,29 @@ def test_hospitals_pay_for_every_answer_and_then_no_more(
         trained(small, hospitals(small, files, NODE, run_id=3))
 
 
+def test_nothing_that_a_hospital_sends_tells_whether_most_of_a_column_is_in_other_units(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path
+) -> None:
+    """What most cells are would be told without noise, and free of charge, by a refusal."""
+    settings, sent = of_hospitals(tmp_path, epsilon=1.0, steps=1), []
+    node: dict[str, Scalar] = {**NODE, "schema": str(tmp_path / "ranges.toml")}
+    for run_id in (1, 2):
+        grid = hospitals(settings, files, node, run_id=run_id)
+        trained(settings, grid)
+        assert not any(reply.has_error() for reply in grid.replies)
+        # Keys, masks and noise are new each time, and how long a sum is follows from what the last one has chosen.
+        sent.append(
+            sorted(
+                (reply.metadata.message_type, place, name)
+                for reply in grid.replies
+                for place, record in reply.content.items()
+                for name in record
+            )
+        )
+        pd.read_csv(files[1]).assign(age=lambda table: 12 * table["age"]).to_csv(files[1], index=False)
+    assert sent[0] == sent[1]
+
+
 def test_a_repeated_sum_is_charged_again(
     files: list[Path], hospitals: MakeGrid, tmp_path: Path, state_home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

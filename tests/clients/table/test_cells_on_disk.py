@@ -18,6 +18,7 @@ from clients.table.reading import read_table
 from clients.table.table import Table
 from flower_pansvm.errors import TableError
 from flower_pansvm.table_schema import TableColumn, TableSchema
+from simulations.checking.units import check_units
 from simulations.data.partition import partition
 from simulations.engines.running import train_in_process
 from strategies.pan_svm_settings import PanSvmSettings
@@ -112,10 +113,11 @@ def test_units_are_judged_by_all_rows(tmp_path: Path, small_memory: None) -> Non
     form = TableForm(schema=TableSchema(columns))
     ages = np.linspace(0.0, 100.0, ROWS)
     frame(age=ages).to_parquet(tmp_path / "ward.parquet")
-    assert read_table(tmp_path / "ward.parquet", form=form).columns == ("age", "smokes", "dose")
+    check_units(read_table(tmp_path / "ward.parquet", form=form), form.schema, "ward.parquet")
     frame(age=ages / 10).to_parquet(tmp_path / "ward.parquet")
-    with pytest.raises(TableError, match="Most numbers in column 'age'"):
-        read_table(tmp_path / "ward.parquet", form=form)
+    other = read_table(tmp_path / "ward.parquet", form=form)
+    with pytest.raises(TableError, match=r"Most numbers in column 'age' of 'ward\.parquet' .* 18 to 120"):
+        check_units(other, form.schema, "ward.parquet")
 
 
 def test_a_full_disk_is_an_error_that_names_no_folder(

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from clients.table.form import TableForm
 from flower_pansvm.table_schema import TableColumn, TableSchema
-from simulations.checking.findings import ERROR, NOTE, WARNING, Finding, findings
+from simulations.checking.finding import ERROR, NOTE, WARNING, Finding
+from simulations.checking.findings import findings
 from simulations.checking.sentinels import sentinels
 
 ROWS = 200
@@ -32,9 +33,11 @@ def ward(**more: Any) -> pd.DataFrame:
 
 
 def found(folder: Path, frame: pd.DataFrame, schema: TableSchema | None = None) -> list[Finding]:
+    """Return what is said of a table but the notes on level perturbed, which each has."""
     path = folder / "ward.csv"
     frame.to_csv(path, index=False)
-    return findings(path, None, TableForm(schema=schema))
+    said = findings(path, None, TableForm(schema=schema))
+    return [one for one in said if one.level != NOTE or "evel perturbed" not in one.text]
 
 
 def texts(folder: Path, frame: pd.DataFrame, schema: TableSchema | None = None) -> list[str]:
@@ -43,6 +46,13 @@ def texts(folder: Path, frame: pd.DataFrame, schema: TableSchema | None = None) 
 
 def test_a_sound_table_has_no_finding(tmp_path: Path) -> None:
     assert found(tmp_path, ward()) == []
+
+
+def test_what_level_perturbed_is_worth_is_told_of_a_table_that_can_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "ward.csv"
+    for frame, told in ((ward(), True), (ward(sex=["f", "m"] * (ROWS // 2)), False)):
+        frame.to_csv(path, index=False)
+        assert any("AUC" in one.text for one in findings(path, None, TableForm())) == told
 
 
 def with_zeros() -> list[Any]:
@@ -89,6 +99,10 @@ def test_labels_that_are_doubtful(tmp_path: Path) -> None:
     assert any("spelt nearly as a frequent one" in text and "data row 1." in text for text in once)
     assert not any("malingnant" in text for text in once)
     assert any("1 labels that fewer than 5 rows have" in text for text in once)
+    known = TableSchema(schema().columns, classes=("benign", "malignant", "other"))
+    rare = texts(tmp_path, ward(label=["other", *words[1:]]), known)
+    assert any("get another label" in text for text in rare)
+    assert not any("does not name them" in text for text in rare)
     spelt = texts(tmp_path, ward(label=["Benign", *words[1:]]))
     assert any(text.startswith("error:") and "differ only" in text for text in spelt)
     numbers = texts(tmp_path, ward(label=np.linspace(0, 1, ROWS)))

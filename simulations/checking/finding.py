@@ -1,0 +1,49 @@
+"""A finding of ``pansvm check``: how bad it is, and a text that shows no cell."""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from clients.table.table import columns_text
+
+ERROR, WARNING, NOTE = "error", "warning", "note"
+
+MOST_ALIKE = 3
+"""Columns of which the same is said one by one; of more, it is said once."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong with a table (``error``: it cannot take part), may be, or is worth knowing."""
+
+    level: str
+    text: str
+
+
+@dataclass(frozen=True)
+class ColumnFinding:
+    """The same of one column: what it is, by how much, and what to do, which is the same for all such columns."""
+
+    level: str
+    name: str
+    what: str
+    how_much: str
+    remedy: str
+
+    @property
+    def text(self) -> str:
+        """The paragraph of a column alone."""
+        return f"Column '{self.name}' {self.what}{self.how_much}. {self.remedy}"
+
+
+def grouped(found: Sequence[ColumnFinding]) -> Iterator[Finding]:
+    """Return what is said of columns, once where it is the same of many."""
+    alike: dict[tuple[str, str], list[ColumnFinding]] = {}
+    for one in found:
+        alike.setdefault((one.level, one.what), []).append(one)
+    for (level, what), several in alike.items():
+        if len(several) <= MOST_ALIKE:
+            yield from (Finding(level, one.text) for one in several)
+            continue
+        names, first = columns_text([one.name for one in several]).removeprefix("column "), several[0]
+        of_first = "" if all(one.remedy == first.remedy for one in several) else f"Of '{first.name}': "
+        yield Finding(level, f"{len(several)} columns, {names}: each {what}. {of_first}{first.remedy}")
