@@ -37,10 +37,10 @@ Report = Callable[[int, Sequence[Progress]], None]
 class Search(Protocol):
     """Where a problem asks the sites, one question after the other."""
 
-    def first(self, progress: Progress, starts: NDArray[np.float64], numbers: int) -> Question:
+    def first(self, progress: Progress, starts: NDArray[np.float64]) -> Question:
         """Return the first question, at the given points; shape (any, rank + 1)."""
 
-    def next(self, progress: Progress, question: Question, answer: Answer, numbers: int) -> Question | None:
+    def next(self, progress: Progress, question: Question, answer: Answer) -> Question | None:
         """Return the question after ``answer``, which ``progress`` knows already; None to give the problem up."""
 
 
@@ -51,7 +51,6 @@ def solve(
     *,
     tol: float,
     search: Callable[[Problem], Search],
-    numbers: int,
     report: Report,
     most_rounds: int = MAX_ROUNDS,
     needed: int | None = None,
@@ -70,8 +69,6 @@ def solve(
         Stop a problem at (upper - lower) <= tol * upper.
     search : callable
         Makes the search of one problem.
-    numbers : int
-        How many numbers all curvatures of a message together may be.
     report : callable
         Called after every round trip.
     most_rounds : int
@@ -87,14 +84,13 @@ def solve(
     """
     states = [Progress(problem) for problem in problems]
     searches = [search(problem) for problem in problems]
-    share = numbers // max(len(problems), 1)
-    wanted = {i: searches[i].first(states[i], starts[i], share) for i in range(len(problems))}
+    wanted = {i: searches[i].first(states[i], starts[i]) for i in range(len(problems))}
 
-    def advance(i: int, answer: Answer, share: int) -> Question | None:
+    def advance(i: int, answer: Answer) -> Question | None:
         states[i].learn(wanted[i], answer)
         if states[i].failure or states[i].met(tol):
             return None
-        return searches[i].next(states[i], wanted[i], answer, share)
+        return searches[i].next(states[i], wanted[i], answer)
 
     workers = WORKERS if max((problem.rank for problem in problems), default=0) > LARGE else 1
     # On matrices as small as the master's, threads only wait for each other: many times slower on a busy machine.
@@ -104,9 +100,8 @@ def solve(
                 break
             wanted = {i: _sendable(question) for i, question in wanted.items()}
             answers = ask(wanted)
-            share = numbers // len(wanted)
             replies = [answers[i] for i in wanted]
-            questions = list(pool.map(advance, wanted, replies, [share] * len(wanted)))
+            questions = list(pool.map(advance, wanted, replies))
             wanted = {
                 i: question for i, question in zip(wanted, questions, strict=True) if question is not None
             }

@@ -27,13 +27,13 @@ class LineSearch:
         self.direction = np.empty(0)
         self.k = 0
 
-    def first(self, progress: Progress, starts: NDArray[np.float64], numbers: int) -> Question:  # noqa: ARG002
+    def first(self, progress: Progress, starts: NDArray[np.float64]) -> Question:  # noqa: ARG002
         """Ask at w = 0; the paper knows no other start."""
         self.base = np.zeros(progress.problem.rank + 1)
         self.direction = np.zeros(progress.problem.rank + 1)
         return _at(self.base)
 
-    def next(self, progress: Progress, question: Question, answer: Answer, numbers: int) -> Question:  # noqa: ARG002
+    def next(self, progress: Progress, question: Question, answer: Answer) -> Question:
         """Take the next step, or turn to the master's new solution when the derivative is not negative any more."""
         point, D = question.points[0], self.direction
         # Equation (3.9) derived afresh, the bias included: its sign tells whether the objective falls on.

@@ -29,6 +29,9 @@ FIRST_WIDTH, LAST_WIDTH, NARROWING = 3.0, 0.1, 0.5
 """Width of the zone around the margin whose rows make up the curvature, in the first round and at the least, and the
 factor from round to round. The margin itself is at distance 1 from the decision surface."""
 
+CURVATURE_PLANES = 3.0
+"""A curvature is at most as many numbers as so many cutting planes: more make few round trips fewer."""
+
 SMALL, RENEWED = 256, 6
 """With more coordinates than so many, the curvature is renewed in every so many rounds only once its zone is at its
 narrowest: it hardly changes any more, and is most of the message and much of the work of all."""
@@ -48,10 +51,12 @@ class PointSearch:
     ----------
     patience : int
         Rounds after which a problem whose bounds do not move any more is given up.
+    planes : float
+        As many cutting planes as a curvature may have numbers; infinite for the whole one.
     """
 
-    def __init__(self, patience: int = PATIENCE) -> None:
-        self.patience = patience
+    def __init__(self, patience: int = PATIENCE, planes: float = CURVATURE_PLANES) -> None:
+        self.patience, self.planes = patience, planes
         self.width = FIRST_WIDTH
         self.gap = math.inf
         self.distance = math.inf
@@ -59,13 +64,13 @@ class PointSearch:
         self.curvature: TrustedCurvature | None = None  # the latest
         self.age = 0  # in rounds
 
-    def first(self, progress: Progress, starts: NDArray[np.float64], numbers: int) -> Question:
+    def first(self, progress: Progress, starts: NDArray[np.float64]) -> Question:
         """Ask at the origin and at the given points; the last of them is the best guess."""
         points = np.vstack([np.zeros(progress.problem.rank + 1), starts])
-        leading = self._wanted(progress.problem, numbers)
+        leading = self._wanted(progress.problem)
         return Question(points, points[-1], self.width, leading)
 
-    def next(self, progress: Progress, question: Question, answer: Answer, numbers: int) -> Question | None:
+    def next(self, progress: Progress, question: Question, answer: Answer) -> Question | None:
         """Ask on the line to the master's solution and at the proximal points; give up when nothing helps any more."""
         self._count_idle_rounds(progress.upper - progress.lower)
         if self.idle >= self.patience:
@@ -84,12 +89,12 @@ class PointSearch:
             )
             ends = np.vstack([ends, found])
             ways += [np.array(STEPS)] * len(found)
-        return Question(ends, best, self.width, self._wanted(problem, numbers), *points_on(ways))
+        return Question(ends, best, self.width, self._wanted(problem), *points_on(ways))
 
-    def _wanted(self, problem: Problem, numbers: int) -> int:
+    def _wanted(self, problem: Problem) -> int:
         """Return of how many leading coordinates the sites are to tell the curvature; -1 for none at all."""
         due = problem.rank <= SMALL or self.width > LAST_WIDTH or self.age >= RENEWED
-        return leading_coordinates(problem.rank, numbers) if due else -1
+        return leading_coordinates(problem.rank, self.planes) if due else -1
 
     def _learn_curvature(self, progress: Progress, question: Question, answer: Answer) -> None:
         """Take the curvature that the sites have told, if they were asked for one."""
@@ -113,14 +118,10 @@ def points_on(ways: Sequence[NDArray[np.float64]]) -> tuple[NDArray[np.int64], N
     return np.repeat(np.arange(len(ways)), [len(part) for part in ways]), share
 
 
-def leading_coordinates(rank: int, numbers: int) -> int:
-    """Return between how many leading coordinates the curvature is asked for, so that it is at most so many numbers.
-
-    -1, for no curvature at all, if it would not even be the diagonal.
-    """
-    if curvature_size(rank, 0) > numbers:
-        return -1
-    leading = min(rank, math.isqrt(2 * numbers))
+def leading_coordinates(rank: int, planes: float) -> int:
+    """Return between how many leading coordinates the curvature is asked for, the most that so many planes allow."""
+    numbers = planes * (rank + 1)
+    leading = rank
     while curvature_size(rank, leading) > numbers:
         leading -= 1
     return leading

@@ -23,10 +23,6 @@ from strategies.master.search import PATIENCE, PointSearch
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps.packing import pack_questions, unpack_answers
 
-CURVATURE_NUMBERS, COMPARED_NUMBERS = 500_000, 62_500
-"""Most numbers of all curvatures of a site's answer together: four megabytes. Of models that are only compared with
-others half a megabyte: their training begins close to a solution, and more would save no round trips."""
-
 SHORT_PATIENCE = 4
 """Rounds without progress after which a model that is only compared with others is taken as it is."""
 
@@ -119,7 +115,6 @@ class CuttingPlanes:
                     self._ask,
                     tol=self.settings.tol,
                     search=self._search,
-                    numbers=COMPARED_NUMBERS if self.compared else CURVATURE_NUMBERS,
                     report=self._report,
                     most_rounds=self.most_rounds,
                     needed=self.needed,

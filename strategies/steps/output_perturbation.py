@@ -1,5 +1,6 @@
 """Output perturbation: the exact weights by cutting planes over all sites, and how the model is tried."""
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from logging import INFO
@@ -22,7 +23,6 @@ from flower_pansvm.tasks.output_perturbation import (
     RffScoresQuestion,
 )
 from strategies.federation.federation import Federation
-from strategies.master.curvature import curvature_size
 from strategies.master.engine import solve
 from strategies.master.progress import Progress
 from strategies.master.search import PointSearch
@@ -101,8 +101,7 @@ def _exact_weights(federation: Federation, size: int, C: float, tol: float) -> E
         [np.empty((0, size + 1))],
         ask,
         tol=tol,
-        search=lambda _: PointSearch(),
-        numbers=curvature_size(size, size),
+        search=lambda _: PointSearch(planes=math.inf),
         report=report,
     )
     gap = max(state.upper - state.lower, 0.0)
