@@ -260,7 +260,7 @@ def test_membership_shows_in_a_model_that_has_learned_rows_by_heart(
     drawn = np.random.default_rng(1).integers(2, size=600)
     pd.read_csv(table).assign(label=drawn).to_csv(table, index=False)
     by_heart: dict[str, Scalar] = {
-        **{"preset": "exact", "landmarks": "300", "min-cluster": 1, "gamma": "1", "C": "100"}
+        **{"privacy": "exact", "landmarks": "300", "min-cluster": 1, "gamma": "1", "C": "100"}
     }
     for name, settings in (("by heart", by_heart), ("private", {"strategy": "dp-svm"})):
         monkeypatch.setitem(privacy_compared.SYSTEMS, name, privacy_compared.System(dict(settings), ()))

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_info
 from flower_pansvm.errors import PanSVMError
 from simulations.federated_svc import FederatedSVC
 
-EXACT = {"preset": "exact", "sites": 3, "random_state": 0, "settings": {"tol": 1e-5}}
+EXACT = {"privacy": "exact", "sites": 3, "random_state": 0, "settings": {"tol": 1e-5}}
 
 NOT_AS_SCIKIT_LEARN = {
     "check_class_weight_classifiers": "One class weighs ten million times another there, and sites accept a thousand.",
@@ -33,7 +33,7 @@ NOT_AS_SCIKIT_LEARN = {
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_it_behaves_as_scikit_learn_asks() -> None:
-    few_rows = FederatedSVC(sites=3, min_cluster=1, preset="exact", random_state=0)
+    few_rows = FederatedSVC(sites=3, min_cluster=1, privacy="exact", random_state=0)
     found = check_estimator(few_rows, expected_failed_checks=NOT_AS_SCIKIT_LEARN)
     assert {check["check_name"] for check in found if check["status"] == "xfail"} == set(NOT_AS_SCIKIT_LEARN)
     assert sum(check["status"] == "passed" for check in found) > 50
