@@ -52,7 +52,8 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     aggregation : str
         The secure sum; the model is the same with each.
     privacy : {'auto', 'exact', 'perturbed'}
-        What the sums are made of: the rows, or, by default, a copy of them with noise; the model depends on it.
+        The level: with 'exact' the sites train on the rows, with 'perturbed' on a copy in which every cell has noise;
+        'auto' is 'perturbed'.
     sites : int
         Number of sites that rows are dealt to where ``fit`` is not told whose they are.
     min_cluster : int
