@@ -186,7 +186,8 @@ def _level_words(runs: pd.DataFrame) -> str:
     """Return at which level each strategy ran; a failed run has none."""
     done = runs[runs["error"] == ""]
     named = {
-        str(level): ", ".join(dict.fromkeys(own)) for level, own in done.groupby("level", sort=False)["strategy"]
+        str(level): ", ".join(dict.fromkeys(own))
+        for level, own in done.groupby("level", sort=False)["strategy"]
     }
     central = named.pop("", "")
     parts = [f"Level {level}: {names}." for level, names in named.items()]

@@ -101,11 +101,11 @@ WAYS: dict[str, str] = {
 
 KEEPS: dict[str, str] = {
     "exact": "Other hospitals see no sum. Whoever runs the coordinator can compute most records of a small table.",
-    "perturbed": "Nobody, the coordinator included, comes much nearer to a measurement than this noise, however often "
-    "they ask. Someone who knows a patient’s record can tell that it took part. Of columns that follow each other, such "
-    "as genes, the copies give most of a record back.",
-    "dp": "Nobody who sees the sums, the coordinator included, can tell for sure whether a patient’s record took part: "
-    "ε and δ bound it (see “Differential privacy”).",
+    "perturbed": "Nobody, the coordinator included, comes much nearer to a measurement than this noise, however "
+    "often they ask. Someone who knows a patient’s record can tell that it took part. Of columns that follow each "
+    "other, such as genes, the copies give most of a record back.",
+    "dp": "Nobody who sees the sums, the coordinator included, can tell for sure whether a patient’s record took "
+    "part: ε and δ bound it (see “Differential privacy”).",
 }
 """What each level keeps from whom."""
 

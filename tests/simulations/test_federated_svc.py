@@ -40,9 +40,10 @@ def test_it_behaves_as_scikit_learn_asks() -> None:
 
 
 @pytest.mark.slow
-def test_it_is_nearly_as_accurate_as_an_svc() -> None:
+@pytest.mark.parametrize("level", ["exact", "auto"])
+def test_it_is_nearly_as_accurate_as_an_svc(level: str) -> None:
     X, y = make_moons(600, noise=0.2, random_state=0)
-    ours = FederatedSVC(C=10, gamma=2.0, random_state=0).fit(X[:400], y[:400])
+    ours = FederatedSVC(C=10, gamma=2.0, privacy=level, random_state=0).fit(X[:400], y[:400])
     central = make_pipeline(StandardScaler(), SVC(C=10, gamma=2.0)).fit(X[:400], y[:400])
     assert ours.score(X[400:], y[400:]) > central.score(X[400:], y[400:]) - 0.03
     assert np.array_equal(ours.predict(X), ours.classes_[(ours.decision_function(X) > 0).astype(int)])

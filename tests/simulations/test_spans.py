@@ -82,5 +82,8 @@ def test_cuts_that_lie_close_together_span_a_few_rows_which_are_copies_at_level_
     assert of_them.exact >= 10
     assert of_them.exact >= len(rows) / 2
     if level == "perturbed":
-        site, truth = SimulatedSites(settings).before(read_transcript(tmp_path)[-1])[0], pooled(settings).train.X
+        site, truth = (
+            SimulatedSites(settings).before(read_transcript(tmp_path)[-1])[0],
+            pooled(settings).train.X,
+        )
         assert found(site.scaled(truth), rows, seen.std(axis=0)).within_1 == 0

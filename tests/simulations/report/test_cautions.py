@@ -67,7 +67,14 @@ def test_as_good_as_naming_the_largest_class_is_told_with_both_shares() -> None:
 
 
 def test_older_results_have_the_cautions_that_their_figures_allow() -> None:
-    new = ("confusion", "count_noise", "rows_train_by_class", "sites_with_one_class", "constant_columns", "tested_on")
+    new = (
+        "confusion",
+        "count_noise",
+        "rows_train_by_class",
+        "sites_with_one_class",
+        "constant_columns",
+        "tested_on",
+    )
     old = {name: value for name, value in GOOD.items() if name not in new}
     assert cautions(old) == []
     assert len(cautions({**old, "dropped_sites": ["Ulm"], "converged": False})) == 2
