@@ -273,9 +273,12 @@ class Site:
         labels = self.labels()
         classes = schema.indices(labels)
         known = (classes >= 0) & rows_with_classes(self.context, labels, schema.positive_labels)
+        # Only a researcher may know how a model does on the true records: the same ones as at every level.
+        true = Site(self.context, "exact") if self.perturbed and is_simulated(self.context) else self
         # Drawn among all rows, so that it does not depend on which classes other sites name.
-        test = test_rows(class_names(labels, schema.positive_labels), test_fraction, seed)
-        train, test = known & ~test, known & test
+        left_out = test_rows(class_names(true.labels(), schema.positive_labels), test_fraction, seed)
+        true_classes = schema.indices(true.labels())
+        train, test = known & ~left_out, left_out & (known if true is self else true_classes >= 0)
         left, least = int(np.count_nonzero(train)), least_rows(self.context)
         if left > MOST_ROWS:
             raise TableError(
@@ -287,13 +290,9 @@ class Site:
                 "test-fraction, or min-cluster in the site's node config if the hospital agrees.",
                 detail=f"It would train on {left} rows.",
             )
-        of_train, of_test = (Rows(self._cells(rows), classes[rows]) for rows in (train, test))
-        if self.perturbed and is_simulated(self.context):
-            # Only a researcher may know how a model does on the true records.
-            true = Site(self.context, "exact")
-            classes = schema.indices(true.labels())
-            test &= classes >= 0
-            of_test = Rows(true._cells(test), classes[test])
+        weights = self.table().weights
+        of_train = Rows(self._cells(train), classes[train], None if weights is None else weights[train])
+        of_test = Rows(true._cells(test), true_classes[test])
         return Split(of_train, of_test, labels[~known])
 
     def _cells(self, rows: Bools) -> Cells:

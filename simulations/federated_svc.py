@@ -19,15 +19,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from clients.table.table import LABEL
 from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.models.pan_svc import PanSVC
-from simulations.data.sites import join_data
+from simulations.data.sites import SAMPLE_WEIGHT, join_data
 from simulations.engines.flower_log import quieter
 from simulations.engines.running import check, train_in_process, with_sites_of_data
 from strategies.settings import Settings, make_settings
 
 LARGEST_SEED = 2**31 - 1
-MOST_PARTS, MOST_TIMES = 100, 1000
-"""Of weights of rows: most parts that 1 is divided into to make them whole, and most times that a row counts."""
-
 _ONE_AT_A_TIME = Lock()
 
 
@@ -52,7 +49,8 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     aggregation : str
         The secure sum; the model is the same with each.
     privacy : {'auto', 'exact', 'perturbed'}
-        What the sums are made of: the rows, or, by default, a copy of them with noise; the model depends on it.
+        The level: with 'exact' the sites train on the rows, with 'perturbed' on a copy in which every cell has noise;
+        'auto' is 'perturbed'.
     sites : int
         Number of sites that rows are dealt to where ``fit`` is not told whose they are.
     min_cluster : int
@@ -128,9 +126,9 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         sites : array-like of shape (rows,), optional
             Whose each row is: equal values are one site's. By default rows are dealt to ``self.sites``.
         sample_weight : array-like of shape (rows,), optional
-            How often each row counts, in whole multiples of one number: a row of weight 2 counts as two rows in all
-            sums, as in those of landmarks and columns, and so tells about itself twice as clearly; one of weight 0 has
-            no part. With weights 0.5 and 1.5 it is once and three times, and C is half as large.
+            Factor of each row's loss, as in ``SVC``: not negative, and 0 for a row without a part. Landmarks, scaling
+            and ``class_weight='balanced'`` are of the rows as they are. With ``C='auto'`` the values that are tried are
+            those of the heaviest row. Weights are not perturbed.
 
         Raises
         ------
@@ -142,11 +140,10 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         cells, labels = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan")
         check_classification_targets(labels)
         whose = _whose(sites, len(cells))
-        unit = 1.0
-        if sample_weight is not None:
-            times, unit = _times(_check_sample_weight(sample_weight, cells, dtype=np.float64))
-            cells, labels = np.repeat(cells, times, axis=0), np.repeat(labels, times)
-            whose = None if whose is None else np.repeat(whose, times)
+        weights = _checked(_check_sample_weight(sample_weight, cells, dtype=np.float64))
+        used = weights > 0
+        cells, labels, weights = cells[used], labels[used], weights[used]
+        whose = None if whose is None else whose[used]
         self.classes_, places = np.unique(labels, return_inverse=True)
         if not 2 <= len(self.classes_) <= MOST_CLASSES:
             raise ValueError(
@@ -155,17 +152,20 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             )
         frame = _frame(cells)
         frame[LABEL] = places.astype(str)
+        heaviest = float(weights.max())
+        if weights.min() < heaviest:
+            frame[SAMPLE_WEIGHT] = weights / heaviest
         # The level of the log, warnings and threads of the libraries are the process's.
         with _ONE_AT_A_TIME, tempfile.TemporaryDirectory() as folder, quieter(logging.WARNING):
             files = _write(frame, whose, Path(folder))
-            settings = self._settings(files, unit, labels)
+            settings = self._settings(files, heaviest, labels)
             check(settings)
             strategy = train_in_process(settings)
         self.model_: PanSVC = strategy.outcome.model  # type: ignore[assignment]
         self.round_trips_ = strategy.federation.costs.round_trips
         return self
 
-    def _settings(self, files: list[str], unit: float, labels: NDArray[Any]) -> Settings:
+    def _settings(self, files: list[str], heaviest: float, labels: NDArray[Any]) -> Settings:
         own: dict[str, Any] = {"class_weight": self.class_weight or "none"}
         if isinstance(self.class_weight, dict):
             weights = compute_class_weight(self.class_weight, classes=self.classes_, y=labels)
@@ -176,11 +176,6 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             own = {"class_weight": "balanced", "class_weights": tuple(map(float, weights))}
             if len(self.classes_) > 2:
                 own["multi_class"] = "ovo"
-        C = self.C
-        if unit != 1.0:
-            if isinstance(C, str):
-                raise ValueError("Weights that are no whole numbers need a number as C.")
-            C *= unit
         seed = check_random_state(self.random_state).randint(LARGEST_SEED)
         return with_sites_of_data(
             make_settings(
@@ -188,7 +183,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                     "strategy": "pan-svm",
                     "data": join_data(files),
                     "sites": self.sites,
-                    "C": C,
+                    "C": self.C if isinstance(self.C, str) else self.C * heaviest,
                     "kernel": self.kernel,
                     "gamma": self.gamma,
                     "landmarks": self.landmarks,
@@ -259,23 +254,13 @@ def _whose(sites: ArrayLike | None, rows: int) -> NDArray[Any] | None:
     return codes
 
 
-def _times(weights: NDArray[np.float64]) -> tuple[NDArray[np.int64], float]:
-    """Return how often each row counts, and the weight of once."""
+def _checked(weights: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return weights of rows of which none is negative and some are not 0."""
     if (weights < 0).any():
         raise ValueError("sample_weight has a weight below 0. A row that is to have no part weighs 0.")
     if not weights.any():
         raise ValueError("sample_weight is 0 for every row, so that there is nothing to learn from.")
-    for parts in range(1, MOST_PARTS + 1):
-        times = np.rint(weights * parts)
-        if np.allclose(times, weights * parts, rtol=0, atol=1e-9 * parts):
-            whole: NDArray[np.int64] = times.astype(np.int64)
-            whole //= (common := int(np.gcd.reduce(whole)))
-            if whole.max() <= MOST_TIMES:
-                return whole, common / parts
-    raise ValueError(
-        "sample_weight has weights that are no whole multiples of one number, or a row that weighs more than "
-        f"{MOST_TIMES} times another. Round them, such as to halves or to tenths."
-    )
+    return weights
 
 
 def _write(frame: pd.DataFrame, whose: NDArray[Any] | None, folder: Path) -> list[str]:

@@ -174,11 +174,26 @@ def _words(
             f"{sets} data set{'' if sets == 1 else 's'}, {repeats} repeat{'' if repeats == 1 else 's'}. Mean ± "
             "standard deviation over the repeats, on the test rows of all sites."
         ),
+        "levels": _level_words(runs),
         "failed": f"{failed} run{' has' if failed == 1 else 's have'} failed and are in no mean."
         if failed
         else "",
         "tests": _test_words(blocks, ranking),
     }
+
+
+def _level_words(runs: pd.DataFrame) -> str:
+    """Return at which level each strategy ran; a failed run has none."""
+    done = runs[runs["error"] == ""]
+    named = {
+        str(level): ", ".join(dict.fromkeys(own))
+        for level, own in done.groupby("level", sort=False)["strategy"]
+    }
+    central = named.pop("", "")
+    parts = [f"Level {level}: {names}." for level, names in named.items()]
+    if central:
+        parts.append(f"Baselines, which train on the true rows at any level: {central}.")
+    return " ".join([*parts, "All are tested on the same true rows."])
 
 
 def _test_words(blocks: Blocks, ranking: Ranking | None) -> str:

@@ -77,8 +77,10 @@ class Finished(Which):
 
     Parameters
     ----------
+    level : str
+        Of which records the sites' answers were made, and the noise; empty for a baseline, which has the true ones.
     accuracy, balanced_accuracy, auc, f1 : float or None
-        On the test rows of all sites.
+        On the true test rows of all sites.
     rows_test : int or None
         How many these are.
     round_trips, bytes_up, bytes_down : int or None
@@ -95,6 +97,7 @@ class Finished(Which):
         Why the run failed; empty if it did not.
     """
 
+    level: str = ""
     accuracy: float | None = None
     balanced_accuracy: float | None = None
     auc: float | None = None
@@ -118,15 +121,19 @@ class Finished(Which):
 def settings_of(case: Case) -> Settings:
     """Return the settings of a case; for a baseline those that PAN-SVM would have.
 
+    A strategy that is differentially private has one level, whatever the others are compared at.
+
     Raises
     ------
     PanSVMError
         If a value cannot work, or the data that say how many sites there are cannot be read.
     """
-    named: dict[str, Scalar] = {}
+    config = dict(case.config)
     if case.strategy not in all_baselines():
-        named = {"strategy": case.strategy, "aggregation": case.aggregation}
-    return running.with_sites_of_data(settings_from({**case.config, **named}))
+        config |= {"strategy": case.strategy, "aggregation": case.aggregation}
+        if settings_from({**config, "privacy": "auto"}).dp:
+            config["privacy"] = "auto"
+    return running.with_sites_of_data(settings_from(config))
 
 
 def run_case(case: Case) -> Finished:
@@ -156,6 +163,7 @@ def _strategy(case: Case) -> dict[str, Any]:
         *("round_trips", "bytes_up", "bytes_down"),
     )
     return {
+        "level": result["level"] + (f", noise {result['noise']:g}" if result["noise"] else ""),
         **{name: result[name] for name in names},
         "seconds": round(seconds, 3),
         "disclosed": disclosed_text(result["disclosed"]),

@@ -32,7 +32,6 @@ from simulations.papers.reproduction import (
 )
 
 PAPER: dict[str, Scalar] = {
-    "privacy": "exact",
     "search": "published",
     "tol": 1e-3,
     "scaling": "minmax",

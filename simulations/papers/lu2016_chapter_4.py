@@ -32,7 +32,6 @@ def pan(one: ThesisSet, share: int, scheme: str) -> Setup:
     """Return a run of PAN-SVM but for its seed."""
     values: dict[str, Scalar] = {
         "scaling": "minmax",
-        "privacy": "exact",
         "tol": 1e-3,
         "min_cluster": 1,
         "sites": 5,

@@ -48,7 +48,6 @@ def selection(one: ThesisSet, column: Column) -> Setup:
             # In [-1, 1] a quarter of gamma is the same kernel.
             "gamma": one.gamma / 4,
             "scaling": "minmax",
-            "privacy": "exact",
             "tol": 1e-3,
             "min_cluster": 1,
             "landmarks": 0.9 if one in GENES else 0.25,

@@ -171,14 +171,24 @@ def unprotected(result: Result) -> str:
     )
 
 
-def exact_slopes(result: Result) -> str:
+def exact_sums(result: Result) -> str:
     """Tell that rows can be computed from what the coordinator was told."""
     told = {(one["task"], one["how"]) for one in result.get("disclosed") or []}
-    if not told & {("cuts", "summed"), ("rff_cuts", "summed"), ("consensus", "summed")}:
+    if not told & {("cuts", "exact"), ("rff_cuts", "exact"), ("consensus", "exact")}:
         return ""
     return (
-        "The coordinator was told exact sums over the patients next to the margin, many times. Values of single "
-        "patients can be computed from these, though not whose they are: treat what it has received as patients’ data."
+        "The coordinator was told exact sums over true records, many times. Single patients’ records can be computed "
+        "from these, though not whose they are: treat what it has received as patients’ data."
+    )
+
+
+def tested_on_copies(result: Result) -> str:
+    """Tell that the test patients' records, and their classes, were perturbed."""
+    if result.get("tested_on") != "perturbed records" or result["accuracy"] is None:
+        return ""
+    return (
+        "The model was tried on perturbed copies of patients’ records, in which some classes are wrong. How good it is "
+        "for true records was not measured; most likely it is better."
     )
 
 
@@ -187,6 +197,7 @@ CAUTIONS = (
     not_tried,
     not_better_than_the_largest_class,
     tried_on_distorted_rows,
+    tested_on_copies,
     never_named,
     not_tested,
     sites_lost,
@@ -196,6 +207,6 @@ CAUTIONS = (
     noisy_counts,
     not_converged,
     constant_columns,
-    exact_slopes,
+    exact_sums,
     unprotected,
 )

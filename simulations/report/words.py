@@ -1,4 +1,4 @@
-"""What each task's results are, and what they are for, in words: `WORDS` has a line for each task."""
+"""What each task's results are, what they are for, and what each level means, in words: `WORDS` has a line a task."""
 
 WORDS: dict[str, tuple[str, str]] = {
     "join": (
@@ -38,7 +38,7 @@ WORDS: dict[str, tuple[str, str]] = {
         "Test patients by class and predicted class, by the site’s own model",
         "to say how good models of single sites are",
     ),
-    "held_out": ("Test patients as they are, without their class", "to have all sites vote on them"),
+    "held_out": ("Test patients’ rows, without their class", "to have all sites vote on them"),
     "votes": (
         "Class of each test patient by the site’s own model",
         "to find the class that most sites vote for",
@@ -98,3 +98,24 @@ WAYS: dict[str, str] = {
     "disclosed": "as it is: the coordinator reads what each site has sent",
 }
 """How results leave."""
+
+KEEPS: dict[str, str] = {
+    "exact": "Other hospitals see no sum. Whoever runs the coordinator can compute most records of a small table.",
+    "perturbed": "Nobody, the coordinator included, comes much nearer to a measurement than this noise, however "
+    "often they ask. Someone who knows a patient’s record can tell that it took part. Of columns that follow each "
+    "other, such as genes, the copies give most of a record back.",
+    "dp": "Nobody who sees the sums, the coordinator included, can tell for sure whether a patient’s record took "
+    "part: ε and δ bound it (see “Differential privacy”).",
+}
+"""What each level keeps from whom."""
+
+
+def made_of(level: str, noise: float | None) -> str:
+    """Return which records the answers of a run were made of."""
+    return {
+        "exact": "What left the hospitals was computed from their true records (level exact).",
+        "perturbed": "What left the hospitals was computed from a copy of each one’s table (level perturbed). In the "
+        f"copy every measurement carries noise of {noise or 0.0:g} standard deviations of its column, and some codes "
+        "and classes are drawn anew.",
+        "dp": "What left the hospitals was computed from their true records, with noise in each sum (level dp).",
+    }[level]

@@ -93,8 +93,8 @@ def test_training(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, shared_data: 
     monkeypatch.setattr(training, "accuracies", partial(training.accuracies, sets=smallest, seeds=[0]))
     training.main(shared_data, tmp_path)
     found = tables_of(tmp_path / "training.json")
-    rounds = {line["preset"]: line["rounds"] for line in found["rounds"]}
-    assert rounds["exact"] <= rounds["private"] < rounds["paper"]
+    rounds = {line["search"]: line["rounds"] for line in found["rounds"]}
+    assert rounds["fast"] < rounds["published"]
     assert {line["rank"] for line in found["rounds"]} == {12}
     assert [line["system"] for line in found["accuracy"]] == [*training.COMPARED, "central SVC"]
     assert all(0.7 < line["accuracy"] < 0.9 for line in found["accuracy"])
@@ -110,7 +110,7 @@ def test_large_tables(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     large_tables.main(tmp_path, tmp_path)
     lines = tables_of(tmp_path / "large_tables.json")["contestants"]
     assert [line["system"] for line in lines] == list(large_tables.CONTESTANTS)
-    assert [line["system"] for line in lines if line.get("megabytes_up", 0) > 0] == ["exact", "private"]
+    assert [line["system"] for line in lines if line.get("megabytes_up", 0) > 0] == ["exact", "perturbed"]
     assert all(line["accuracy"] > 0.8 for line in lines)
 
 
@@ -131,8 +131,8 @@ def test_scale(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(scale, "ROWS_AT_A_SITE", 100)
     scale.main(tmp_path)
     found = tables_of(tmp_path / "scale.json")
-    assert [(line["preset"], line["rows"]) for line in found["rows"]] == [
-        (preset, rows) for preset in ("private", "exact") for rows in (600, 1200)
+    assert [(line["privacy"], line["rows"]) for line in found["rows"]] == [
+        (level, rows) for level in ("perturbed", "exact") for rows in (600, 1200)
     ]
     assert [(line["aggregation"], line["sites"]) for line in found["sites"]] == [
         (protocol, sites) for protocol in scale.PROTOCOLS for sites in (3, 6)
@@ -260,7 +260,7 @@ def test_membership_shows_in_a_model_that_has_learned_rows_by_heart(
     drawn = np.random.default_rng(1).integers(2, size=600)
     pd.read_csv(table).assign(label=drawn).to_csv(table, index=False)
     by_heart: dict[str, Scalar] = {
-        **{"preset": "exact", "landmarks": "300", "min-cluster": 1, "gamma": "1", "C": "100"}
+        **{"privacy": "exact", "landmarks": "300", "min-cluster": 1, "gamma": "1", "C": "100"}
     }
     for name, settings in (("by heart", by_heart), ("private", {"strategy": "dp-svm"})):
         monkeypatch.setitem(privacy_compared.SYSTEMS, name, privacy_compared.System(dict(settings), ()))

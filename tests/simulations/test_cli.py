@@ -86,7 +86,7 @@ def test_settings_reach_the_run(pansvm: Run, tmp_path: Path) -> None:
 IRIS = ("--data", "iris", "--sites", 3, "--set", "tol=0.1")
 SMALL = ("--data", "wine", "--sites", 3, "--set", "landmarks=20", "--set", "cv-folds=2")
 # With noise as by default the bounds of so few rows do not meet, and every step goes on for twenty round trips.
-EXACT = (*SMALL, "--set", "preset=exact")
+EXACT = (*SMALL, "--set", "privacy=exact")
 
 
 @pytest.mark.slow
@@ -210,7 +210,7 @@ SELECT = (
     "--set",
     "tol=0.05",
     "--set",
-    "preset=exact",
+    "privacy=exact",
 )
 
 

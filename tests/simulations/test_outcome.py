@@ -134,12 +134,12 @@ def training_rows(settings: Settings) -> tuple[NDArray[np.float64], NDArray[np.s
 
 
 def test_a_strategy_with_a_model_of_its_own_leaves_all_that_others_leave(tmp_path: Path) -> None:
-    result, report, lines = finished(tmp_path / "out", "nearest-centroid")
+    result, report, lines = finished(tmp_path / "out", "nearest-centroid", privacy="exact")
     assert {path.name for path in (tmp_path / "out").iterdir()} == {"model.npz", "report.html", "result.json"}
     X, y = training_rows(make_settings(data="wine", sites=3))
     assert (result["rows_train"], result["features"], result["sites"]) == (len(y), X.shape[1], 3)
     assert result["class_rows"] == [int(np.count_nonzero(y == name)) for name in result["classes"]]
-    assert {entry["task"] for entry in result["disclosed"] if entry["how"] == "summed"} == {
+    assert {entry["task"] for entry in result["disclosed"] if entry["how"] == "exact"} == {
         *("moments", "class_moments", "rows")
     }
     # It was not tried, and nobody says that it was.
@@ -204,6 +204,7 @@ def test_an_audit_finds_a_class_of_one_row(tmp_path: Path) -> None:
         tmp_path / "out",
         "nearest-centroid",
         audit=True,
+        privacy="exact",
         data="|".join(data),
         test_fraction=0.0,
         positive="alone",

@@ -33,7 +33,7 @@ def trained(pansvm: Run, tmp_path: Path) -> Callable[..., tuple[str, dict[str, A
             "--set",
             "tol=0.1",
             "--set",
-            "preset=exact",
+            "privacy=exact",
         )
         code, out, err = pansvm("run", *given, *usual, *arguments, "--out", "out")
         assert code == 0, err

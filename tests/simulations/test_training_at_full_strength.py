@@ -30,17 +30,16 @@ MOST_ROUNDS = {
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("preset", "more"), [("exact", 0), ("private", 3)])
 @pytest.mark.parametrize("one", NINE, ids=lambda one: one.data)
 def test_few_round_trips_and_no_row_isolated_with_the_papers_settings(
-    one: PaperSet, preset: str, more: int, shared_data: Path, tmp_path: Path
+    one: PaperSet, shared_data: Path, tmp_path: Path
 ) -> None:
     settings = paper_settings(
-        one, shared_data, preset=preset, min_cluster=1, audit=True, out=str(tmp_path), tol=1e-3
+        one, shared_data, privacy="exact", min_cluster=1, audit=True, out=str(tmp_path), tol=1e-3
     )
     (state,) = run(in_process_grid(settings), settings, tmp_path).training.progress
-    assert state.gap <= (1e-3 if preset == "exact" else max(1e-3, min(1.5 * state.noise, 5e-3)))
-    assert state.rounds <= MOST_ROUNDS[one.data] + more
+    assert state.gap <= 1e-3
+    assert state.rounds <= MOST_ROUNDS[one.data]
     found = audit(settings, tmp_path)
     assert (found.isolated_by_pairs, found.isolated_by_quads) == (0, 0)
 
@@ -51,15 +50,13 @@ def test_a9a_takes_few_rounds_and_is_as_accurate_as_a_central_svc(shared_data: P
     settings = make_settings(
         data="a9a", data_dir=folder, C=1.0, gamma="0.05", landmarks="300", scaling="none", test_fraction=0.0
     )
-    exact, strategy = (train_in_process(replace(settings, preset=preset)) for preset in ("exact", "private"))
-    assert exact.training.progress[0].rounds <= 7
-    # 3 to 6 with six seeds.
-    assert strategy.training.progress[0].rounds <= 9
     cells, labels = load_svmlight_file(str(shared_data / "a9a.t.libsvm.gz"), n_features=123)
-    X = pd.DataFrame(cells.toarray(), columns=strategy.model.feature_names_in_)
-    accuracy = np.mean(strategy.model.predict(X) == labels)
-    # SVC(C=1, gamma=0.05), fitted on all of a9a, takes half a minute; see docs/training.md.
-    assert accuracy >= 0.8503 - 0.003
+    # SVC(C=1, gamma=0.05), fitted on all of a9a, takes half a minute, and is right for .8503; see docs/training.md.
+    for level, lost in (("exact", 0.003), ("perturbed", 0.015)):
+        strategy = train_in_process(replace(settings, privacy=level))
+        assert strategy.training.progress[0].rounds <= 7
+        X = pd.DataFrame(cells.toarray(), columns=strategy.model.feature_names_in_)
+        assert np.mean(strategy.model.predict(X) == labels) >= 0.8503 - lost
 
 
 @pytest.mark.parametrize(
@@ -72,10 +69,9 @@ def test_a9a_takes_few_rounds_and_is_as_accurate_as_a_central_svc(shared_data: P
 )
 @pytest.mark.slow
 def test_several_classes(data: str, config: dict[str, object], shared_data: Path) -> None:
-    settings = make_settings(data=data, data_dir=str(shared_data), preset="exact", **config)  # type: ignore[arg-type]
+    settings = make_settings(data=data, data_dir=str(shared_data), privacy="exact", tol=1e-3, **config)  # type: ignore[arg-type]
     strategy = train_in_process(settings)
-    # Of 32 rows, hardly more lie on the margin than are blurred.
-    assert all(state.gap <= (1e-2 if data == "lung-cancer" else 1e-3) for state in strategy.training.progress)
+    assert all(state.gap <= 1e-3 for state in strategy.training.progress)
     assert len(strategy.training.progress) == len(strategy.model.classes_) > 2
 
 

@@ -57,7 +57,7 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     (folder / "schema.toml").write_text(SCHEMA)
     ward(120).to_csv(folder / "ward.csv", index=False)
     ward(120)[["age", "dose", "outcome"]].to_csv(folder / "numbers.csv", index=False)
-    common = {"sites": 3, "landmarks": "10", "tol": 0.1, "preset": "exact"}
+    common = {"sites": 3, "landmarks": "10", "tol": 0.1, "privacy": "exact"}
     found = {}
     for name, more in (
         ("schema", {"data": str(folder / "ward.csv"), "schema": str(folder / "schema.toml")}),

@@ -67,7 +67,7 @@ def test_each_learns_and_is_judged_by_the_same_measures_twice_the_same(name: str
 @pytest.mark.slow
 def test_its_area_under_the_curve_is_that_of_the_federation() -> None:
     # The federation's is from a histogram; its model, with every other row a landmark, is nearly the SVC.
-    settings = settings_of(landmarks=0.5, min_cluster=1, preset="exact", C=1.0)
+    settings = settings_of(landmarks=0.5, min_cluster=1, privacy="exact", C=1.0)
     federated = train_in_process(settings).outcome.evaluation
     central = run("central:svc", landmarks=0.5)
     assert federated is not None

@@ -98,8 +98,10 @@ def test_the_page_has_plots_tests_and_why_runs_failed(line: Line, tmp_path: Path
 
 
 def test_a_single_run_makes_a_page(line: Line, tmp_path: Path) -> None:
-    write_summary(tmp_path, [line("pan-svm", accuracy=None)], 1, [])
-    assert "too little to test" in (tmp_path / PAGE_FILE).read_text()
+    write_summary(tmp_path, [line("pan-svm", accuracy=None, level="exact"), line("central:svc")], 2, [])
+    page = (tmp_path / PAGE_FILE).read_text()
+    assert "too little to test" in page
+    assert "Level exact: pan-svm. Baselines, which train on the true rows at any level: central:svc." in page
 
 
 def test_strategies_that_are_printed_in_grey_have_other_marks() -> None:

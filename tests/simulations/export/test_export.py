@@ -157,7 +157,7 @@ def test_rows_of_several_classes_were_compared(name: str) -> None:
 @pytest.mark.parametrize(
     "settings",
     [
-        {"data": "wine", "sites": 3, "preset": "exact", "tol": 0.1, "probability": True},
+        {"data": "wine", "sites": 3, "privacy": "exact", "tol": 0.1, "probability": True},
         {"strategy": "dp-svm", "epsilon": 10.0},
         {"strategy": "hybrid-svm"},
         {"strategy": "mixture", "data": "wine"},

@@ -132,13 +132,14 @@ def test_folds_of_a_central_classifier_are_all_rows_once(tmp_path: Path) -> None
 
 def test_a_federated_run_is_made_again_by_its_command() -> None:
     run = make_run("pan-svm", "wine", seed=3, C=2.0, min_cluster=1)
-    assert run.command == "pansvm run --data wine --seed 3 --strategy pan-svm --set C=2.0 --set min-cluster=1"
+    command = "pansvm run --data wine --seed 3 --strategy pan-svm --set C=2.0 --set min-cluster=1"
+    assert run.command == f"{command} --set privacy=exact"
     assert wine("central:svc", 0).command == ""
 
 
 def test_a_strategy_is_given_only_settings_that_it_has() -> None:
     config = make_run("svm-ensemble", "wine", landmarks=20, C=2.0, seed=1).config
-    assert config == {"strategy": "svm-ensemble", "data": "wine", "C": 2.0, "seed": 1}
+    assert config == {"strategy": "svm-ensemble", "data": "wine", "C": 2.0, "privacy": "exact", "seed": 1}
 
 
 def test_what_there_is_is_listed_with_how_long_it_takes(invented: str, pansvm: Pansvm) -> None:

@@ -53,7 +53,9 @@ def test_every_run_has_settings_that_work_and_a_full_one_goes_on_from_a_quick_on
         assert not colon or word in NO_STRATEGY
         assert (run.command == "") == bool(colon)
         if word != "mangasarian":
-            assert run.settings("iris").sites in (3, 5, 10, 20)
+            settings = run.settings("iris")
+            assert settings.sites in (3, 5, 10, 20)
+            assert settings.level == "exact"
     assert runs <= {run for cell in what.plan(what.quick_repeats + 1).values() for run in cell}
 
 

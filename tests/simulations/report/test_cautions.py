@@ -19,8 +19,9 @@ GOOD: dict[str, Any] = {
     "sites_with_one_class": [],
     "constant_columns": [],
     "converged": True,
+    "tested_on": "true records",
     "tested_on_distorted_rows": False,
-    "disclosed": [{"task": "cuts", "how": "noised"}, {"task": "scores", "how": "summed"}],
+    "disclosed": [{"task": "cuts", "how": "perturbed"}, {"task": "scores", "how": "exact"}],
 }
 
 
@@ -47,10 +48,11 @@ def test_a_good_run_has_none() -> None:
         ({"constant_columns": ["zip code"]}, "tell the model nothing: zip code"),
         ({"aggregation": "plain"}, "Nothing was masked"),
         ({"tested_on_distorted_rows": True}, "tried on distorted data"),
+        ({"tested_on": "perturbed records"}, "perturbed copies"),
         ({"count_noise": 3.2}, "each is off by about 3.2"),
-        ({"disclosed": [{"task": "cuts", "how": "summed"}]}, "can be computed from these"),
-        ({"disclosed": [{"task": "rff_cuts", "how": "summed"}]}, "can be computed from these"),
-        ({"disclosed": [{"task": "consensus", "how": "summed"}]}, "can be computed from these"),
+        ({"disclosed": [{"task": "cuts", "how": "exact"}]}, "can be computed from these"),
+        ({"disclosed": [{"task": "rff_cuts", "how": "exact"}]}, "can be computed from these"),
+        ({"disclosed": [{"task": "consensus", "how": "exact"}]}, "can be computed from these"),
     ],
 )
 def test_a_caution_is_there_where_it_is_true(changes: dict[str, Any], words: str) -> None:
@@ -65,7 +67,14 @@ def test_as_good_as_naming_the_largest_class_is_told_with_both_shares() -> None:
 
 
 def test_older_results_have_the_cautions_that_their_figures_allow() -> None:
-    new = ("confusion", "count_noise", "rows_train_by_class", "sites_with_one_class", "constant_columns")
+    new = (
+        "confusion",
+        "count_noise",
+        "rows_train_by_class",
+        "sites_with_one_class",
+        "constant_columns",
+        "tested_on",
+    )
     old = {name: value for name, value in GOOD.items() if name not in new}
     assert cautions(old) == []
     assert len(cautions({**old, "dropped_sites": ["Ulm"], "converged": False})) == 2

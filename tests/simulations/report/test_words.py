@@ -1,12 +1,16 @@
 """What leaves a site is told in words, for every task that there is."""
 
 import sys
+from typing import Any
+
+import pytest
 
 import flower_pansvm.tasks
 from flower_pansvm.folder import import_modules
+from flower_pansvm.tasks.consents import LEVELS
 from flower_pansvm.tasks.task import Task
 from simulations.report.section import SECTIONS, sections_of
-from simulations.report.words import WAYS, WORDS
+from simulations.report.words import KEEPS, WAYS, WORDS
 
 
 def every_task() -> list[Task]:
@@ -22,18 +26,39 @@ def test_every_task_has_words_and_no_words_are_without_a_task() -> None:
 
 
 def test_every_way_of_leaving_has_words() -> None:
-    assert {part.how for one in every_task() for part in one.declared.values()} == WAYS.keys()
+    assert {*LEVELS, "disclosed"} == WAYS.keys()
+    assert set(LEVELS) == KEEPS.keys()
 
 
 def test_a_task_is_told_once_with_all_ways_in_which_it_left() -> None:
     disclosed = [
-        {"task": "landmarks", "result": "centres", "how": "noised", "numbers_per_site": 9, "times": 1},
-        {"task": "landmarks", "result": "filled", "how": "summed", "numbers_per_site": 3, "times": 1},
+        {"task": "landmarks", "result": "centres", "how": "perturbed", "numbers_per_site": 9, "times": 1},
+        {"task": "landmarks", "result": "filled", "how": "exact", "numbers_per_site": 3, "times": 1},
         {"task": "<of their own>", "result": "x", "how": "disclosed", "numbers_per_site": 1200, "times": 1},
     ]
     sections_of({})
     page = SECTIONS["departures"]().html({"disclosed": disclosed})
     assert page.count("Centres of groups of similar patients") == 1
-    assert f"{WAYS['noised']}; {WAYS['summed']}" in page
+    assert f"{WAYS['perturbed']}; {WAYS['exact']}" in page
     assert "&lt;of their own&gt;" in page
     assert "1,200" in page
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"level": "exact"}, "can compute most records"),
+        ({"level": "perturbed", "noise": 0.5}, "noise of 0.5 standard deviations"),
+        ({"level": "perturbed", "noise": 0.5}, "real hospitals does not get to see"),
+        (
+            {"level": "perturbed", "noise": 0.5, "tested_on": "perturbed records"},
+            "tested on perturbed records.",
+        ),
+        ({"level": "dp"}, "ε and δ"),
+        ({"level": "exact", "disclosed": [{"task": "held_out", "how": "disclosed"}]}, "Test patients’ rows"),
+    ],
+)
+def test_the_level_is_told_in_words(changes: dict[str, Any], words: str) -> None:
+    sections_of({})
+    result = {"noise": None, "tested_on": "true records", "disclosed": [], **changes}
+    assert words in SECTIONS["level"]().html(result)
