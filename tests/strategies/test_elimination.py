@@ -29,7 +29,7 @@ Write = Callable[..., str]
 Pool = Callable[..., Any]
 
 QUICK: dict[str, Any] = {
-    "sites": 3, "landmarks": "12", "tol": 0.05, "cv_folds": 2, "seed": 1, "preset": "exact"
+    "sites": 3, "landmarks": "12", "tol": 0.05, "cv_folds": 2, "seed": 1, "privacy": "exact"
 }  # fmt: skip
 """With noise as by default, the bounds of so few rows do not meet, and each step goes on for twenty round trips."""
 
@@ -176,7 +176,7 @@ def test_the_model_needs_the_chosen_columns_only(table: str) -> None:
 
 @pytest.mark.slow
 def test_the_model_is_trained_to_the_end(table: str) -> None:
-    strategy = select(strategy="voted-wrapper", data=table, tol=1e-3, preset="exact")
+    strategy = select(strategy="voted-wrapper", data=table, tol=1e-3, privacy="exact")
     assert all(state.gap <= 1e-3 for state in strategy.training.progress)
     assert strategy.evaluation.rows > 0
 
@@ -345,7 +345,7 @@ def test_of_identical_features_the_later_one_goes_first(strategy: str, write_tab
     # distances in another order, so that rows at the margin of two like models are on either side.
     same = {"kernel": "linear", "tol": 1e-5} if strategy == "filter-wrapper" else {}
     found = [
-        select(**unfiltered(strategy), **same, data=write_table(twins, y, name), preset="exact").selection
+        select(**unfiltered(strategy), **same, data=write_table(twins, y, name), privacy="exact").selection
         for name in ("one", "two")
     ]
     assert found[0].ranking == found[1].ranking

@@ -20,7 +20,7 @@ from strategies.settings import Settings, make_settings
 MakeGrid = Callable[..., InProcessGrid]
 Nodes = dict[str, Scalar]
 
-EXACT: dict[str, object] = {"preset": "exact", "blur": "0", "curvature": 0.0}
+EXACT: dict[str, object] = {"privacy": "exact", "blur": "0", "curvature": 0.0}
 """Without the hospitals' own random numbers, which differ from table to table."""
 
 

@@ -84,7 +84,7 @@ def test_accuracies_are_those_of_a_central_cross_validation(
         gamma_grid="0.01,0.03",
         cv_folds=3,
         landmarks="80",
-        preset="exact",
+        privacy="exact",
     )
     strategy = train_in_process(settings)
     rows = pool(settings, strategy.model.schema_)
@@ -209,9 +209,7 @@ def test_rows_of_a_fold_have_no_part_in_its_models(
         landmarks="15",
         test_fraction=0.0,
         tol=0.05,
-        preset="exact",
-        blur="0",
-        curvature=0.0,
+        privacy="exact",
     )
     strategy = train_in_process(settings)
     before = Told(told.landmarks, dict(told.weights))

@@ -73,7 +73,7 @@ def test_the_solution_is_that_of_a_central_solver(
     data: str, config: dict[str, float], request: pytest.FixtureRequest
 ) -> None:
     folder = "" if data == "breast_cancer" else str(request.getfixturevalue("shared_data"))
-    settings = make_settings(data=data, data_dir=folder, preset="exact", **config)
+    settings = make_settings(data=data, data_dir=folder, privacy="exact", **config)
     strategy = train_in_process(settings)
     state = strategy.training.progress[0]
     assert state.gap <= 1e-3
@@ -121,7 +121,7 @@ def no_draw(purpose: str, count: int) -> NDArray[np.float64]:
 
 
 def test_distributing_costs_no_accuracy() -> None:
-    settings = make_settings(tol=1e-6, landmarks="30", preset="exact")
+    settings = make_settings(tol=1e-6, landmarks="30", privacy="exact")
     strategy = train_in_process(settings)
     F, y = mapped(strategy.model, settings)
     problem = strategy.training.progress[0].problem
@@ -155,7 +155,7 @@ def test_the_number_of_sites_does_not_change_the_objective_reached() -> None:
     uppers = []
     for sites in (3, 8):
         settings = make_settings(
-            sites=sites, scaling="none", gamma="0.0001", C=1.0, min_cluster=1, preset="exact"
+            sites=sites, scaling="none", gamma="0.0001", C=1.0, min_cluster=1, privacy="exact"
         )
         strategy = train_in_process(settings)
         F, y = mapped(strategy.model, settings)
@@ -230,7 +230,8 @@ def test_the_same_seed_gives_the_same_model_and_another_one_another(trained: Pan
 @pytest.mark.slow
 def test_without_warm_start_the_optimum_is_the_same() -> None:
     warm, cold = (
-        train_in_process(make_settings(preset="exact", warm_start=warm_start)) for warm_start in (True, False)
+        train_in_process(make_settings(privacy="exact", warm_start=warm_start))
+        for warm_start in (True, False)
     )
     assert cold.training.progress[0].upper == pytest.approx(warm.training.progress[0].upper, rel=1e-3)
     assert "warm_start" not in {entry["task"] for entry in cold.federation.costs.disclosed()}
@@ -257,7 +258,7 @@ def test_four_real_hospitals_together_beat_the_mean_of_each_alone(shared_data: P
 
 
 def test_three_classes() -> None:
-    strategy = train_in_process(make_settings(data="iris", sites=3, preset="exact"))
+    strategy = train_in_process(make_settings(data="iris", sites=3, privacy="exact"))
     assert [state.problem.name for state in strategy.training.progress] == [
         "class setosa",
         "class versicolor",
@@ -287,7 +288,7 @@ def test_training_on_every_row_reports_no_accuracy(tmp_path: Path) -> None:
 
 
 def test_without_noise_the_result_says_so() -> None:
-    settings = make_settings(preset="exact")
+    settings = make_settings(privacy="exact")
     result = describe(train_in_process(settings), settings)
     assert result["objective"]["noise"] == 0
     assert result["objective"]["gap"] <= 1e-3

@@ -38,7 +38,7 @@ CENTRAL = {
 def test_probabilities_are_those_of_scikit_learns_calibration(
     central: str, config: dict[str, Any], pool: Pool
 ) -> None:
-    settings = make_settings(probability=True, landmarks="40", preset="exact", **config)
+    settings = make_settings(probability=True, landmarks="40", privacy="exact", **config)
     model = train_in_process(settings).model
     rows, new = pool(settings, model.schema_), pool(settings, model.schema_, test=True)
     solver = CENTRAL[central]

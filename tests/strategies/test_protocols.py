@@ -30,7 +30,7 @@ JOBS: dict[str, dict[str, Any]] = {
     "one versus all": {"tol": 1e-3},
     "federated landmarks": {"landmark_method": "federated-k-means"},
     "random landmarks": {"landmark_method": "random"},
-    "exact sums": {"preset": "exact"},
+    "exact sums": {"privacy": "exact"},
     "the paper's points": {"preset": "paper"},
 }
 
