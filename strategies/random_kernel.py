@@ -80,6 +80,12 @@ class RandomKernel(PhasedStrategy):
         with phase("join"):
             schema = join(federation, chosen, by_columns=True)
             layout = layout_of({name: site.columns for name, site in federation.sites.items()}, schema)
+            if layout.blocks.any() and chosen.level == "perturbed":
+                raise SettingError(
+                    "The sites hold different columns of the same rows. At level perturbed each site would give a row "
+                    "another label. Set privacy=exact, if the hospitals agree to that level; or give each site rows "
+                    "with all columns."
+                )
             federation.broadcast(LAYOUT, layout)
         with phase("random matrix"):
             size = rows_of_matrix(chosen.rows, count_rows(federation, layout), layout)

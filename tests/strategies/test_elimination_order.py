@@ -28,7 +28,7 @@ def select(pool: Callable[..., Any]) -> Callable[..., tuple[Elimination, Any]]:
     """Return a function that selects on 5 sites, and gives the same to the reference."""
 
     def selected(strategy: str, data: str, kept: int, **config: Any) -> tuple[Elimination, Any]:
-        # Sums over support vectors are exact without blur, and where no site leaves out a side with few of them.
+        # No site leaves out a side with few support vectors.
         settings = make_settings(
             strategy=strategy,
             data=data,

@@ -1,4 +1,4 @@
-"""Every secure sum, in every execution, gives the very same model: with blur, curvature, folds and many problems."""
+"""Every secure sum, in every execution, gives the very same model: with curvature, folds and many problems."""
 
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +31,7 @@ JOBS: dict[str, dict[str, Any]] = {
     "federated landmarks": {"landmark_method": "federated-k-means"},
     "random landmarks": {"landmark_method": "random"},
     "exact sums": {"privacy": "exact"},
-    "the paper's points": {"preset": "paper"},
+    "published search": {"search": "published", "privacy": "exact"},
 }
 
 
