@@ -55,9 +55,8 @@ AGREED = {"extremes": "agreed", "kernel-rows": "agreed", "row-labels": "agreed"}
 
 
 def settings_of(**values: Any) -> Settings:
-    chosen = make_settings(
-        **{"strategy": "random-kernel", "min_sites": 2, "test_fraction": 0.2, "privacy": "exact", **values}
-    )
+    usual = {"strategy": "random-kernel", "min_sites": 2, "test_fraction": 0.2, "privacy": "exact"}
+    chosen = make_settings(**{**usual, **values})
     return with_sites_of_data(chosen) if chosen.data else chosen
 
 
