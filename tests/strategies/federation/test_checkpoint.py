@@ -8,7 +8,8 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from flwr.app import Message
 
+from clients import cache
 from flower_pansvm.errors import FederationError, SettingError
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid, resumed
@@ -169,6 +171,34 @@ def test_a_site_that_was_lost_before_the_run_was_killed_stays_lost(tmp_path: Pat
     strategy = run(in_process_grid(again), again, tmp_path / "cut")
     assert strategy.federation.costs.dropped == ["site-001"]
     assert strategy.model.sha256() == whole.model.sha256()
+
+
+def test_a_hospitals_copy_is_the_same_after_a_restart(
+    hospital_files: list[Path],
+    hospitals: Callable[..., InProcessGrid],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of the hospitals nothing but their state folders outlives the first run."""
+    settings = make_settings(sites=3, min_cluster=2, landmarks="15", landmark_method="random")
+    whole = run(hospitals(settings, hospital_files), settings, tmp_path / "whole")
+    grid, folder, left = hospitals(settings, hospital_files, run_id=2), tmp_path / "stopped", iter(range(4))
+    push = grid.push_messages
+
+    def stopping(messages: Iterable[Message]) -> Iterable[str]:
+        if next(left, None) is None:
+            raise StoppedError
+        return push(messages)
+
+    grid.push_messages = stopping  # type: ignore[method-assign]
+    with pytest.raises(StoppedError):
+        run(grid, settings, folder)
+    monkeypatch.setattr(cache, "_kept", OrderedDict())
+    monkeypatch.setattr(cache, "_bytes", 0)
+    again = resumed(folder)
+    assert (
+        run(hospitals(again, hospital_files, run_id=3), again, folder).model.sha256() == whole.model.sha256()
+    )
 
 
 @pytest.mark.slow
