@@ -146,9 +146,9 @@ class RowFactors:
     def __init__(self, labels: Labels, question: Question) -> None:
         self.labels, self.question = labels, question
         # Every so many rows: as many as there are coordinates will do, and all of a large table would take long.
-        own = int(np.count_nonzero(labels.y))
+        own, size = int(np.count_nonzero(labels.y)), question.ends.shape[1]
         self.everywhere = np.zeros(len(labels.y))
-        self.everywhere[:: max(1, own // question.ends.shape[1])] = EVERYWHERE
+        self.everywhere[:: max(1, own // size)] = EVERYWHERE
 
     def of_cuts(self, F: Floats, block: slice, rough: Rough) -> Near:
         """Return the rows of a block that have a part in the cuts.

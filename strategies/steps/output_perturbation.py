@@ -101,7 +101,7 @@ def _exact_weights(federation: Federation, size: int, C: float, tol: float) -> E
         [np.empty((0, size + 1))],
         ask,
         tol=tol,
-        search=lambda _: PointSearch(),
+        search=PointSearch,
         numbers=curvature_size(size, size),
         report=report,
     )

@@ -103,7 +103,7 @@ def test_distributing_costs_no_accuracy() -> None:
         [np.empty((0, problem.rank + 1))],
         ask,
         tol=1e-6,
-        search=lambda _: PointSearch(),
+        search=PointSearch,
         numbers=0,
         report=lambda *_: None,
     )
