@@ -162,14 +162,14 @@ def test_misspelt_words_are_answered_with_the_near_ones(key: str, value: str, ne
     ("agreed", "told"),
     [
         ({}, r"does not disclose a distorted copy of its rows.*distorted-rows='agreed'"),
-        ({"distorted-rows": "agreed", "privacy": "dp"}, r"does not take part in a run at level perturbed"),
+        ({"distorted-rows": "agreed", "privacy": "dp"}, r"does not take part in a run at level exact"),
     ],
     ids=str,
 )
 def test_rows_do_not_leave_a_hospital_that_has_not_agreed_to_both(
     hospitals: Callable[..., InProcessGrid], hospital_files: list[Path], agreed: dict[str, str], told: str
 ) -> None:
-    settings = settings_of(data="")
+    settings = settings_of(data="", privacy="exact")
     grid = hospitals(settings, hospital_files, agreed)
     with pytest.raises(PanSVMError, match=told):
         trained(settings, grid)

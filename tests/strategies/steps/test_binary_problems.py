@@ -142,7 +142,9 @@ def test_a_site_may_have_fewer_rows_than_there_are_classes(
     # The last site has 4 rows of 8 classes, too few for a landmark too.
     shares = np.split(np.arange(260), [128, 256])
     files = [write_table(X[rows], y[rows], f"site{number}") for number, rows in enumerate(shares)]
-    settings = make_settings(data=join_data(files), sites=3, multi_class=multi_class, tol=0.1)
+    settings = make_settings(
+        data=join_data(files), sites=3, multi_class=multi_class, tol=0.1, privacy="exact"
+    )
     strategy = train_in_process(settings)
     assert len(strategy.model.classes_) == 8
     assert strategy.evaluation.accuracy is not None
