@@ -236,6 +236,7 @@ def test_a_fold_without_one_class_is_tried_all_the_same(
         landmarks="14",
         test_fraction=0.0,
         tol=0.3,
+        privacy="exact",
         multi_class=multi_class,
     )
     strategy = train_in_process(settings)
