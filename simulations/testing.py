@@ -1,8 +1,8 @@
 """What every strategy has to do, as checks for the tests of whoever writes one.
 
 Each check is a function of a strategy's name; it trains with simulated sites on two moons beside a column of noise, and
-raises an AssertionError that says what is wrong. A check of :data:`CHECKS` takes seconds, one of :data:`LONG_CHECKS` up
-to a minute.
+raises an AssertionError that says what is wrong. Where nothing else is said it is at the strategy's usual level. A
+check of :data:`CHECKS` takes seconds, one of :data:`LONG_CHECKS` up to a minute.
 
 Examples
 --------
@@ -21,6 +21,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import fields
 from functools import lru_cache
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -73,14 +74,23 @@ LEAST_ACCURACY: dict[str, float] = {"random-kernel": 0.75}
 """The same of strategies that need not reach as much. With three columns a random matrix has two rows at the most, and
 30 draws of them had 0.83 in the middle."""
 
+WITH_PROOF: dict[str, dict[str, Scalar]] = {
+    name: {"guarantee": "local"} for name in ("private-svm", "hybrid-svm")
+}
+"""Settings with which strategies that have other levels besides are at level dp."""
+
 SAME = ("model_sha256", "accuracy", "auc", "round_trips", "disclosed")
 """What two runs of the same training agree in."""
 
 
 def check_learns(strategy: str) -> None:
-    """Check that `LEARNED` of the test rows of the two moons are classified right, or `LEAST_ACCURACY`."""
-    accuracy = _trained(strategy)["accuracy"]
-    assert accuracy >= LEAST_ACCURACY.get(strategy, LEARNED), f"accuracy {accuracy} on the two moons"
+    """Check that, at every level, `LEARNED` of the test rows are classified right, or `LEAST_ACCURACY`."""
+    for level in levels(strategy):
+        result = _trained(strategy, level)
+        assert result["level"] == level, f"the run was at level {result['level']} in place of {level}"
+        accuracy = result["accuracy"]
+        least = LEAST_ACCURACY.get(strategy, LEARNED)
+        assert accuracy >= least, f"accuracy {accuracy} on the two moons at level {level}"
 
 
 def check_same_without_masks(strategy: str) -> None:
@@ -141,7 +151,7 @@ def check_refuses_bad_settings(strategy: str) -> None:
 
 def check_declares_what_leaves(strategy: str) -> None:
     """Check that the result lists all that the sites have sent: what was only in sums, and what was open to read."""
-    result, replies = _whole_run(strategy)
+    result, replies = _whole_run(strategy, levels(strategy)[0])
     sent: dict[tuple[str, str], set[str]] = {}
     for reply in replies:
         task = reply.metadata.message_type.split(".")[1]
@@ -155,23 +165,25 @@ def check_declares_what_leaves(strategy: str) -> None:
         named = {
             entry["result"]
             for entry in result["disclosed"]
-            if entry["task"] == task and (entry["how"] == "disclosed") == (how == "disclosed")
+            if entry["task"] == task
+            and entry["how"] == ("disclosed" if how == "disclosed" else result["level"])
         }
         assert names == named, f"the task {task} sent {names}, and the result says {how} {named}"
 
 
 def check_same_with_every_protocol(strategy: str) -> None:
-    """Check that every secure sum that is registered gives the same model.
+    """Check that every secure sum that is registered gives the same model, at every level.
 
     Each with the first combination of its options: that all of them add up the same words is for
     :mod:`flower_pansvm.secure_sum.testing` to check.
     """
-    for name in protocol_names():
+    for level, name in product(levels(strategy), protocol_names()):
         protocol = variants(protocol_class(name))[0]
         options = {key_of(option.name): getattr(protocol, option.name) for option in fields(protocol)}
+        config = {**_of_level(strategy, level), **options, "aggregation": name}
         with _folder() as folder:
-            found = _train(_settings(strategy, folder, {**options, "aggregation": name}))
-        _same(_trained(strategy), found, f"with {protocol}", SAME[:3])
+            found = _train(_settings(strategy, folder, config))
+        _same(_trained(strategy, level), found, f"with {protocol} at level {level}", SAME[:3])
 
 
 def check_same_on_both_engines(strategy: str) -> None:
@@ -229,17 +241,29 @@ class _LosingGrid(InProcessGrid):
         return ["lost" if message.metadata.dst_node_id == lost else next(ids) for message in asked]
 
 
+def levels(strategy: str) -> list[str]:
+    """Return the levels at which a strategy runs, first its usual one."""
+    usual = settings_from({"strategy": strategy}).level
+    if usual == "dp":
+        return [usual]
+    return ["perturbed", "exact", *(["dp"] if strategy in WITH_PROOF else [])]
+
+
+def _of_level(strategy: str, level: str) -> dict[str, Scalar]:
+    return WITH_PROOF.get(strategy, {}) if level == "dp" else {"privacy": level}
+
+
 @lru_cache(maxsize=32)
-def _whole_run(strategy: str) -> tuple[Result, list[Message]]:
+def _whole_run(strategy: str, level: str) -> tuple[Result, list[Message]]:
     """Return the result of an undisturbed run and all that the sites have answered."""
     with _folder() as folder:
-        settings = _settings(strategy, folder)
+        settings = _settings(strategy, folder, _of_level(strategy, level))
         grid = _grid(settings, InProcessGrid)
         return _train(settings, grid), grid.replies
 
 
-def _trained(strategy: str) -> Result:
-    return _whole_run(strategy)[0]
+def _trained(strategy: str, level: str = "") -> Result:
+    return _whole_run(strategy, level or levels(strategy)[0])[0]
 
 
 def _train(settings: Settings, grid: InProcessGrid | None = None) -> Result:

@@ -276,7 +276,7 @@ class PanSVM(PhasedStrategy):
             "rank": self.model.feature_map_.rank,
             "objective": objectives[0] if len(objectives) == 1 else objectives,
             "tolerance": self.settings.tol,
-            "converged": all(state.met(self.settings.tol) for state in solved),
+            "converged": all(state.gap <= self.settings.tol for state in solved),
             "convergence": self.training.history[:pairs],
             "cut_rounds": max(state.rounds for state in self.training.progress),
             "chosen": None if self.choice is None else self.choice.figures(self.settings.kernel),

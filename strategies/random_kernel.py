@@ -80,10 +80,11 @@ class RandomKernel(PhasedStrategy):
         with phase("join"):
             schema = join(federation, chosen, by_columns=True)
             layout = layout_of({name: site.columns for name, site in federation.sites.items()}, schema)
-            if layout.blocks.max() > 0 and chosen.level == "perturbed":
+            if layout.blocks.any() and chosen.level == "perturbed":
                 raise SettingError(
-                    "The sites hold different columns of the same records, and at level perturbed each would have "
-                    "labels of its own for them. Where all hospitals agree, start the run with privacy=exact."
+                    "The sites hold different columns of the same rows. At level perturbed each site would give a row "
+                    "another label. Set privacy=exact, if the hospitals agree to that level; or give each site rows "
+                    "with all columns."
                 )
             federation.broadcast(LAYOUT, layout)
         with phase("random matrix"):

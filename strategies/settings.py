@@ -94,8 +94,8 @@ class Settings:
         parse(self)
         if self.privacy == "dp" and not self.dp:
             raise SettingError(
-                f"{self.strategy} has no proof of differential privacy, and privacy is dp. Choose strategy=dp-svm, or "
-                "privacy=perturbed."
+                f"{self.strategy} with these settings has no proof of differential privacy for what leaves a hospital, "
+                "and privacy is dp. Choose strategy=dp-svm, or private-svm with guarantee=local, or privacy=perturbed."
             )
         if self.dp and self.privacy not in ("auto", "dp"):
             raise SettingError(

@@ -34,7 +34,7 @@ from strategies.strategy import PhasedStrategy
 
 @dataclass(frozen=True)
 class SvmAdmmSettings(NystroemSettings):
-    """Penalty and tolerances of ADMM, besides those of a Nyström map; with ``private`` only landmarks have noise."""
+    """Penalty and tolerances of ADMM, besides those of a Nyström map."""
 
     rho: float = setting(1.0, number(above=0), "ADMM's penalty, at the beginning.")
     adaptive_rho: bool = setting(

@@ -157,9 +157,8 @@ class Federation:
         question : object
             The task's question.
         slack : mapping of str to float, optional
-            By how much any number of a sum may be off, besides rounding, for instance because the sites add noise to
-            it; 0 for a result that is not named. Without it the sums are checked as
-            :mod:`strategies.plausible.check` says.
+            At level dp only: by how much any number of a sum may be off, besides rounding, since the sites add noise;
+            0 for a result that is not named.
 
         Returns
         -------

@@ -50,7 +50,7 @@ def solve(
     ask: Ask,
     *,
     tol: float,
-    search: Callable[[Problem], Search],
+    search: Callable[[], Search],
     report: Report,
     most_rounds: int = MAX_ROUNDS,
     needed: int | None = None,
@@ -83,12 +83,12 @@ def solve(
         that its search gives up, is returned with the best point it has come to.
     """
     states = [Progress(problem) for problem in problems]
-    searches = [search(problem) for problem in problems]
+    searches = [search() for _ in problems]
     wanted = {i: searches[i].first(states[i], starts[i]) for i in range(len(problems))}
 
     def advance(i: int, answer: Answer) -> Question | None:
         states[i].learn(wanted[i], answer)
-        if states[i].failure or states[i].met(tol):
+        if states[i].failure or states[i].gap <= tol:
             return None
         return searches[i].next(states[i], wanted[i], answer)
 

@@ -63,10 +63,6 @@ class Progress:
         rounding = float(np.finfo(np.float64).eps) * self.problem.C * self.problem.rows
         return (self.upper - self.lower) / self.upper if self.upper > rounding else 0.0
 
-    def met(self, tol: float) -> bool:
-        """Tell whether the bounds have met, to a tolerance."""
-        return self.gap <= tol
-
     def duals(self) -> Duals:
         """Return the cuts that hold up the master's solution; those without a share in it are left out."""
         beta = self.master.beta

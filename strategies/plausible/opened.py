@@ -66,7 +66,7 @@ class Opened:
     sites : tuple of str
         The sites it is over.
     slack : mapping of str to float
-        By how much any number of a result may be off, besides rounding: what secret noise adds. 0 if not named.
+        By how much any number of a result may be off, besides rounding, by the noise of level dp. 0 if not named.
     rows : KnownRows or None
         What is known of the sites' rows so far.
     roster_size : int

@@ -126,7 +126,7 @@ class CuttingPlanes:
             self._warn_of_gaps(solved)
             return solved
 
-    def _search(self, problem: Problem) -> Search:  # noqa: ARG002
+    def _search(self) -> Search:
         if self.settings.search == "published":
             return LineSearch()
         return PointSearch(SHORT_PATIENCE if self.compared else PATIENCE)
@@ -161,7 +161,7 @@ class CuttingPlanes:
                     log(WARNING, "%s is left at its best point so far: %s", state.problem.name, state.failure)
         asked = [state for state in states if state.rounds == number]
         worst = max(asked, key=lambda state: state.gap)
-        still_open = sum(not state.met(self.settings.tol) and not state.failure for state in asked)
+        still_open = sum(state.gap > self.settings.tol and not state.failure for state in asked)
         which = f" ({worst.problem.name}; {still_open} of {len(states)} open)" if len(states) > 1 else ""
         text = "cutting planes, round %3d: upper bound %.6g, lower bound %.6g, gap %.1e%s"
         level = DEBUG if self.compared else INFO
@@ -172,7 +172,7 @@ class CuttingPlanes:
         text = "%s is left at a gap of %.1e, where its bounds stand still; it is usable. Lower C for a smaller gap."
         for state in states[: self.needed]:
             ended = state.failure or state.rounds >= self.most_rounds
-            if not state.met(self.settings.tol) and not ended:
+            if state.gap > self.settings.tol and not ended:
                 log(DEBUG if self.compared else WARNING, text, state.problem.name, state.gap)
 
 

@@ -11,7 +11,7 @@ from strategies.settings import make_settings
 
 STRATEGIES = list(all_strategies())
 ON_THE_ENGINE = ("pan-svm", "dp-svm")
-"""Strategies that are run on Flower's engine here: with noise in the sums, and with budgets. Exact sums are in
+"""Strategies that are run on Flower's engine here: with perturbed copies, and with budgets. Exact sums are in
 tests/simulations/test_engines.py, and values that are disclosed in tests/strategies/test_deployment.py."""
 
 

@@ -351,10 +351,10 @@ def test_a_budget_smaller_than_the_runs_ends_the_steps_early(
         ({**NODE, "colluders": 2}, {}, "colluders=1: it insists on at least 2"),
         (NODE, {"colluders": 3}, "cannot share noise among 3 sites of which 3"),
         ({**NODE, "aggregation": "plain"}, {"aggregation": "plain"}, "in secure sums only"),
-        (NODE, {"strategy": "pan-svm"}, "does not take part in sums without differential privacy"),
-        (NODE, {"strategy": "local-only"}, "does not take part in sums without differential privacy"),
+        (NODE, {"strategy": "pan-svm"}, "does not take part in a run at level perturbed"),
+        (NODE, {"strategy": "local-only"}, "does not take part in a run at level perturbed"),
         (NODE, {"schema": ""}, "'ranges', which is for simulated sites"),
-        ({**NODE, **EXTREMES, "exact-sums": "agreed"}, {"schema": ""}, "for simulated sites"),
+        ({**NODE, **EXTREMES, "privacy": "exact"}, {"schema": ""}, "for simulated sites"),
     ],
 )
 def test_hospitals_refuse(

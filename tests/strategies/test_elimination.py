@@ -29,9 +29,8 @@ Write = Callable[..., str]
 Pool = Callable[..., Any]
 
 QUICK: dict[str, Any] = {
-    "sites": 3, "landmarks": "12", "tol": 0.05, "cv_folds": 2, "seed": 1, "preset": "exact"
+    "sites": 3, "landmarks": "12", "tol": 0.05, "cv_folds": 2, "seed": 1, "privacy": "exact"
 }  # fmt: skip
-"""With noise as by default, the bounds of so few rows do not meet, and each step goes on for twenty round trips."""
 
 
 def select(**config: Any) -> Elimination:
@@ -90,7 +89,9 @@ class OnlyMoments(Elimination):
 def test_statistics_of_five_sites_are_those_of_the_pooled_rows(
     data: str, protocol: dict[str, Any], pool: Pool
 ) -> None:
-    settings = make_settings(data=data, strategy="filter-wrapper", landmarks="10", **protocol)
+    settings = make_settings(
+        data=data, strategy="filter-wrapper", landmarks="10", privacy="exact", **protocol
+    )
     strategy = OnlyMoments(settings)
     with pytest.raises(Learned):
         strategy.start(in_process_grid(settings))
@@ -158,7 +159,7 @@ def test_every_feature_is_ranked_and_the_chosen_ones_are_a_head_of_the_ranking(
 @pytest.mark.slow
 def test_noise_goes_first(strategy: str, write_table: Write) -> None:
     X, y = some_rows(seed=4, features=9)
-    found = select(strategy=strategy, data=write_table(X, y), landmarks="30", preset="private").selection
+    found = select(strategy=strategy, data=write_table(X, y), landmarks="30").selection
     assert set(found.ranking[:2]) <= {0, 1, 2}
     assert found.points[-1].accuracy > 0.7
 
@@ -176,7 +177,7 @@ def test_the_model_needs_the_chosen_columns_only(table: str) -> None:
 
 @pytest.mark.slow
 def test_the_model_is_trained_to_the_end(table: str) -> None:
-    strategy = select(strategy="voted-wrapper", data=table, tol=1e-3, preset="exact")
+    strategy = select(strategy="voted-wrapper", data=table, tol=1e-3)
     assert all(state.gap <= 1e-3 for state in strategy.training.progress)
     assert strategy.evaluation.rows > 0
 
@@ -341,11 +342,10 @@ def test_a_table_of_constants_is_refused(write_table: Write) -> None:
 def test_of_identical_features_the_later_one_goes_first(strategy: str, write_table: Write) -> None:
     X, y = some_rows(features=4)
     twins = np.column_stack([X[:, 0], X[:, 1], X[:, 0], X[:, 1]])
-    # With noise in the landmarks, columns that are the same in the rows are not there; and k-means adds up their
-    # distances in another order, so that rows at the margin of two like models are on either side.
+    # k-means adds up distances in another order, so that rows at the margin of two like models are on either side.
     same = {"kernel": "linear", "tol": 1e-5} if strategy == "filter-wrapper" else {}
     found = [
-        select(**unfiltered(strategy), **same, data=write_table(twins, y, name), preset="exact").selection
+        select(**unfiltered(strategy), **same, data=write_table(twins, y, name)).selection
         for name in ("one", "two")
     ]
     assert found[0].ranking == found[1].ranking
@@ -412,6 +412,6 @@ def test_an_error_loses_nothing(table: str, tmp_path: Path, monkeypatch: pytest.
 def test_what_leaves_a_site_is_sums(table: str) -> None:
     strategy = select(strategy="voted-wrapper", data=table)
     left = strategy.federation.costs.disclosed()
-    summed = {entry["task"] for entry in left if entry["how"] in {"summed", "noised"}}
+    summed = {entry["task"] for entry in left if entry["how"] == "exact"}
     assert {"moments", "landmarks", "class_moments", "support", "cuts", "scores"} <= summed
     assert {entry["task"] for entry in left if entry["how"] == "disclosed"} == {"join"}

@@ -28,15 +28,14 @@ def select(pool: Callable[..., Any]) -> Callable[..., tuple[Elimination, Any]]:
     """Return a function that selects on 5 sites, and gives the same to the reference."""
 
     def selected(strategy: str, data: str, kept: int, **config: Any) -> tuple[Elimination, Any]:
-        # Sums over support vectors are exact without blur, and where no site leaves out a side with few of them.
+        # No site leaves out a side with few support vectors.
         settings = make_settings(
             strategy=strategy,
             data=data,
             sites=5,
             step="1",
             min_cluster=1,
-            preset="exact",
-            blur="0",
+            privacy="exact",
             tol=1e-9,
             **({f"filter_{name}": kept for name in FILTERS} if strategy == "filter-wrapper" else {}),
             **{"landmarks": "40", "gamma": "0.05", **config},

@@ -21,7 +21,6 @@ from flower_pansvm.errors import (
 )
 from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.tasks.cutting_planes import CUTS
-from flower_pansvm.terms import Scalar
 from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import train_in_process
@@ -39,31 +38,30 @@ def start(settings: Settings, grid: InProcessGrid) -> PanSVM:
 
 
 def three(**config: object) -> Settings:
-    # With secret noise the bounds of so few rows do not meet anyway.
-    tol = 1e-3 if config.get("preset") == "exact" else 0.1
-    return make_settings(**{"sites": 3, "min_cluster": 2, "tol": tol, **config})  # type: ignore[arg-type]
+    return make_settings(**{"sites": 3, "min_cluster": 2, **config})  # type: ignore[arg-type]
 
 
-AGREED: dict[str, Scalar] = {"exact-sums": "agreed"}
-"""Node config of a hospital that takes part without secret noise, by which the bounds of so few rows do not meet."""
-
-
-def test_hospitals_with_their_own_files_train(hospital_files: list[Path], hospitals: MakeGrid) -> None:
-    settings = three()
+@pytest.mark.parametrize(
+    ("level", "least", "tested_on"), [("exact", 0.9, "true records"), ("perturbed", 0.8, "perturbed records")]
+)
+def test_hospitals_with_their_own_files_train(
+    level: str, least: float, tested_on: str, hospital_files: list[Path], hospitals: MakeGrid
+) -> None:
+    settings = three(privacy=level)
     strategy = start(settings, hospitals(settings, hospital_files))
     assert list(strategy.federation.sites) == ["hospital0", "hospital1", "hospital2"]
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy > 0.9
+    assert strategy.federation.tested_on == tested_on
+    frame = pd.concat(map(pd.read_csv, hospital_files))
+    assert strategy.model.score(frame[["age", "dose"]], frame["label"]) > least
 
 
 @pytest.mark.slow
 def test_columns_in_another_order_are_put_right(hospital_files: list[Path], hospitals: MakeGrid) -> None:
-    # Without the hospitals' own random numbers, which differ from table to table.
-    settings = three(preset="exact", blur="0", curvature=0.0)
-    expected = start(settings, hospitals(settings, hospital_files, AGREED)).model.sha256()
+    settings = three()
+    expected = start(settings, hospitals(settings, hospital_files)).model.sha256()
     frame = pd.read_csv(hospital_files[1])
     frame[["label", "dose", "age"]].to_csv(hospital_files[1], index=False)
-    assert start(settings, hospitals(settings, hospital_files, AGREED)).model.sha256() == expected
+    assert start(settings, hospitals(settings, hospital_files)).model.sha256() == expected
 
 
 def test_a_missing_column_names_site_and_column(hospital_files: list[Path], hospitals: MakeGrid) -> None:
@@ -78,7 +76,7 @@ def test_a_libsvm_file_without_the_last_columns_is_as_one_with_zeros_there(
     hospital_files: list[Path], hospitals: MakeGrid, tmp_path: Path
 ) -> None:
     """LIBSVM text leaves zeros out; so a site where the last features are all zero does not know that there are any."""
-    settings = three(preset="exact", blur="0", curvature=0.0)
+    settings = three(privacy="exact")
     libsvm, csv = [], []
     for number, file in enumerate(hospital_files):
         frame = pd.read_csv(file)
@@ -92,13 +90,13 @@ def test_a_libsvm_file_without_the_last_columns_is_as_one_with_zeros_there(
         csv.append(tmp_path / f"sparse{number}.csv")
         table = pd.DataFrame(whole, columns=["f1", "f2", "f3", "f4"]).assign(label=frame["label"])
         table.to_csv(csv[-1], index=False)
-    strategies = [start(settings, hospitals(settings, files, AGREED)) for files in (libsvm, csv)]
+    strategies = [start(settings, hospitals(settings, files)) for files in (libsvm, csv)]
     assert strategies[0].model.schema_.columns == ("f1", "f2", "f3", "f4")
     assert strategies[0].model.sha256() == strategies[1].model.sha256()
     # The columns of CSV tables must be the same everywhere.
     pd.read_csv(csv[1]).drop(columns="f4").to_csv(csv[1], index=False)
     with pytest.raises(TableError, match="'sparse1' has no column 'f4'"):
-        start(settings, hospitals(settings, csv, AGREED))
+        start(settings, hospitals(settings, csv))
 
 
 @pytest.mark.parametrize("files", [1, 2])
@@ -123,14 +121,9 @@ def test_text_in_a_numeric_column_is_reported_without_the_text(
 def test_a_site_with_one_class_only_takes_part(hospital_files: list[Path], hospitals: MakeGrid) -> None:
     frame = pd.read_csv(hospital_files[2])
     frame[frame["label"] == 1].to_csv(hospital_files[2], index=False)
-    settings = three(preset="exact")
-    strategy = start(settings, hospitals(settings, hospital_files, AGREED))
+    strategy = start(three(), hospitals(three(), hospital_files))
     assert len(strategy.federation.sites) == 3
-    assert strategy.training.progress[0].gap <= 1e-3
-    private = start(three(), hospitals(three(), hospital_files, run_id=2))
-    assert len(private.federation.sites) == 3
-    assert private.evaluation.accuracy is not None
-    assert private.evaluation.accuracy > 0.9
+    assert strategy.training.progress[0].gap <= 0.01
 
 
 def test_constant_and_empty_columns_are_harmless(hospital_files: list[Path], hospitals: MakeGrid) -> None:
@@ -142,7 +135,6 @@ def test_constant_and_empty_columns_are_harmless(hospital_files: list[Path], hos
     strategy = start(three(), hospitals(three(), hospital_files))
     assert np.isfinite(strategy.model.coef_).all()
     assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy > 0.9
 
 
 def test_labels_of_one_class_everywhere(hospital_files: list[Path], hospitals: MakeGrid) -> None:
@@ -162,11 +154,11 @@ def test_two_sites_are_refused_unless_agreed(hospital_files: list[Path], hospita
     settings = make_settings(sites=2, min_cluster=2)
     with pytest.raises(FederationError, match="min-sites"):
         start(settings, hospitals(settings, hospital_files[:2]))
-    agreed = make_settings(sites=2, min_sites=2, min_cluster=2, preset="exact")
+    agreed = make_settings(sites=2, min_sites=2, min_cluster=2)
     with pytest.raises(SumError, match="has 2 sites and this site asks for at least 3"):
-        start(agreed, hospitals(agreed, hospital_files[:2], AGREED))
-    pinned = hospitals(agreed, hospital_files[:2], {**AGREED, "min-sites": 2}, run_id=2)
-    assert start(agreed, pinned).training.progress[0].gap <= 1e-3
+        start(agreed, hospitals(agreed, hospital_files[:2]))
+    pinned = hospitals(agreed, hospital_files[:2], {"min-sites": 2}, run_id=2)
+    assert start(agreed, pinned).training.progress[0].gap <= 0.01
 
 
 def test_a_hospital_can_ask_for_more_sites_than_the_run(
@@ -178,16 +170,16 @@ def test_a_hospital_can_ask_for_more_sites_than_the_run(
 
 
 def test_a_hospital_refuses_a_sum_without_protection(hospital_files: list[Path], hospitals: MakeGrid) -> None:
-    settings = three(aggregation="plain", preset="exact")
+    settings = three(aggregation="plain")
     with pytest.raises(SumError, match="refuses the aggregation 'plain'"):
-        start(settings, hospitals(settings, hospital_files, AGREED))
-    agreed = start(settings, hospitals(settings, hospital_files, {**AGREED, "aggregation": "plain"}))
-    assert agreed.training.progress[0].gap <= 1e-3
+        start(settings, hospitals(settings, hospital_files))
+    agreed = start(settings, hospitals(settings, hospital_files, {"aggregation": "plain"}))
+    assert agreed.training.progress[0].gap <= 0.01
 
 
-def test_a_hospital_without_a_table_says_so(hospital_files: list[Path]) -> None:
-    settings = three()
-    nodes = [{"name": f"h{number}", "exact-sums": "defended"} for number in range(3)]
+def test_a_hospital_without_a_table_says_so() -> None:
+    settings = three(privacy="exact")
+    nodes = [{"name": f"h{number}", "privacy": "exact"} for number in range(3)]
     with pytest.raises(TableError, match="names no table"):
         start(settings, InProcessGrid(app, nodes, settings.to_config()))  # type: ignore[arg-type]
 
@@ -195,12 +187,13 @@ def test_a_hospital_without_a_table_says_so(hospital_files: list[Path]) -> None:
 def test_the_coordinator_cannot_make_a_hospital_read_another_file(
     hospital_files: list[Path], hospitals: MakeGrid, tmp_path: Path
 ) -> None:
-    settings = three(data=str(tmp_path / "other.csv"), preset="exact")
-    assert start(settings, hospitals(settings, hospital_files, AGREED)).training.progress[0].gap <= 1e-3
+    settings = three(data=str(tmp_path / "other.csv"))
+    assert start(settings, hospitals(settings, hospital_files)).training.progress[0].gap <= 0.01
 
 
 def test_two_sites_of_the_same_name(hospital_files: list[Path], hospitals: MakeGrid) -> None:
-    settings = three()
+    # Here they share a state folder, in which one copy has room.
+    settings = three(privacy="exact")
     with pytest.raises(FederationError, match="called 'same'"):
         start(settings, hospitals(settings, hospital_files, {"name": "same"}))
 
@@ -335,7 +328,6 @@ def test_model_choice_goes_on_without_a_site_that_falls_silent(task: str, at: in
         C_grid="1,8",
         cv_folds=2,
         tol=0.02,
-        preset="exact",
     )
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     grid = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task=task, at=at)
@@ -394,7 +386,7 @@ def test_late_and_repeated_answers_are_ignored() -> None:
 @pytest.mark.parametrize("at", [1, 5])
 @pytest.mark.slow
 def test_after_a_loss_the_model_is_that_of_the_sites_that_are_left(at: int) -> None:
-    settings = make_settings(data="breast_cancer", sites=4, timeout=0.05, preset="exact")
+    settings = make_settings(data="breast_cancer", sites=4, timeout=0.05, privacy="exact", tol=1e-3)
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     strategy = start(settings, UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="cuts", at=at))
     F, y = [], []
@@ -452,7 +444,7 @@ def test_a_refusal_says_whose_file_it_is_about(
     hospital_files: list[Path], hospitals: MakeGrid, tmp_path: Path
 ) -> None:
     """Every hospital's roster file has the same name."""
-    settings = three()
+    settings = three(privacy="exact")
     rosters = []
     for number in range(3):
         (tmp_path / str(number)).mkdir(mode=0o700)
@@ -461,7 +453,7 @@ def test_a_refusal_says_whose_file_it_is_about(
         {
             "name": f"h{number}",
             "data": str(file),
-            "exact-sums": "defended",
+            "privacy": "exact",
             "state": str(tmp_path / str(number)),
         }
         for number, file in enumerate(hospital_files)

@@ -90,7 +90,7 @@ def central(
     ids=str,
 )
 def test_the_counts_are_those_of_one_svc_a_site(pool: Callable[..., Any], changes: dict[str, Any]) -> None:
-    settings = settings_of(**changes)
+    settings = settings_of(**changes, privacy="exact")
     strategy = trained(settings)
     schema = strategy.federation.schema
     assert schema is not None
@@ -141,7 +141,7 @@ def test_missing_cells_get_the_means_of_the_site(
         if site == 1:
             X[:, 2] = np.nan
         files.append(write_table(X, y, f"site{site}"))
-    settings = settings_of(data="|".join(files), sites=3)
+    settings = settings_of(data="|".join(files), sites=3, privacy="exact")
     strategy = trained(settings)
     assert strategy.federation.schema is not None
     true, predicted = central(pool, settings, strategy.federation.schema)
@@ -224,7 +224,7 @@ def test_counts_that_cannot_be_end_the_run(wrong: list[float], monkeypatch: pyte
 def test_nothing_but_counts_leaves() -> None:
     strategy = trained(settings_of())
     told = strategy.federation.costs.disclosed()
-    assert {(one["task"], one["result"]) for one in told if one["how"] == "summed"} == {
+    assert {(one["task"], one["result"]) for one in told if one["how"] == "perturbed"} == {
         ("local_scores", "confusion")
     }
     assert {one["task"] for one in told if one["how"] == "disclosed"} == {"join"}

@@ -73,7 +73,7 @@ def exact(z: np.ndarray, y: np.ndarray, C: float) -> np.ndarray:
 def test_without_noise_it_is_what_one_place_would_compute(
     pool: Callable[..., Any], changes: dict[str, Any]
 ) -> None:
-    settings = settings_of(guarantee="none", **changes)
+    settings = settings_of(guarantee="none", privacy="exact", **changes)
     strategy = trained(settings)
     model, schema = model_of(strategy), strategy.federation.schema
     assert schema is not None
@@ -358,12 +358,11 @@ def test_local_answers_are_charged_and_then_no_more(
 @pytest.mark.parametrize(
     ("node", "values", "told"),
     [
-        (NODE, {"guarantee": "release"}, "exact-sums='agreed'"),
-        ({}, {"guarantee": "release"}, "exact-sums='agreed'"),
+        (NODE, {"guarantee": "release"}, "privacy='perturbed'"),
         ({}, {}, "no budget for differential privacy"),
         (NODE, {"schema": ""}, "'ranges', which is for simulated sites"),
         (NODE, {"strategy": "hybrid-svm"}, "'public_rows', which is for simulated sites"),
-        ({"exact-sums": "defended"}, {"guarantee": "release"}, "exact-sums='agreed'"),
+        ({"privacy": "perturbed"}, {"guarantee": "release", "privacy": "exact"}, "privacy='exact'"),
         ({**NODE, "epsilon": 0.5}, {}, "not enough is left"),
         (NODE, {"exactness": 1e30}, None),
         ({key: value for key, value in NODE.items() if key != "own-weights"}, {}, "own-weights='agreed'"),
@@ -400,10 +399,10 @@ def test_hospitals_that_do_not_find_their_weights_say_so_three_times_at_most(
         trained(settings, hospitals(settings, files, NODE, run_id=4))
 
 
-def test_hospitals_that_agree_to_exact_sums_train_for_a_release(
+def test_hospitals_that_agree_to_sums_without_a_proof_train_for_a_release(
     files: list[Path], hospitals: MakeGrid, tmp_path: Path
 ) -> None:
     settings = of_hospitals(tmp_path, guarantee="release")
-    strategy = trained(settings, hospitals(settings, files, {"exact-sums": "agreed"}))
+    strategy = trained(settings, hospitals(settings, files))
     assert strategy.outcome.evaluation is not None
     assert (strategy.outcome.evaluation.auc or 0) > 0.8

@@ -38,7 +38,7 @@ CENTRAL = {
 def test_probabilities_are_those_of_scikit_learns_calibration(
     central: str, config: dict[str, Any], pool: Pool
 ) -> None:
-    settings = make_settings(probability=True, landmarks="40", preset="exact", **config)
+    settings = make_settings(probability=True, landmarks="40", privacy="exact", tol=1e-3, **config)
     model = train_in_process(settings).model
     rows, new = pool(settings, model.schema_), pool(settings, model.schema_, test=True)
     solver = CENTRAL[central]
@@ -66,14 +66,13 @@ def test_they_cost_no_round_trip(config: dict[str, Any]) -> None:
             make_settings(probability=probability, landmarks="40", cv_folds=2, **config)
         )
         rounds = max(state.rounds for state in strategy.training.progress if state.problem.fold == NO_FOLD)
-        # How many rounds the model itself needs differs a little: folds or not, the blur's draws are others.
         trips[probability] = strategy.federation.costs.round_trips - rounds
     assert trips[True] == trips[False] == 5
 
 
 @pytest.mark.slow
 def test_the_models_without_a_fold_are_close_to_their_optimum(pool: Pool) -> None:
-    settings = make_settings(probability=True, landmarks="40")
+    settings = make_settings(probability=True, landmarks="40", privacy="exact")
     strategy = train_in_process(settings)
     states = strategy.training.progress
     assert [state.problem.fold for state in states] == [NO_FOLD, *range(5)]

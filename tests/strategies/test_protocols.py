@@ -1,4 +1,4 @@
-"""Every secure sum, in every execution, gives the very same model: with blur, curvature, folds and many problems."""
+"""Every secure sum, in every execution, gives the very same model: with curvature, folds and many problems."""
 
 from collections.abc import Callable
 from typing import Any
@@ -30,8 +30,8 @@ JOBS: dict[str, dict[str, Any]] = {
     "one versus all": {"tol": 1e-3},
     "federated landmarks": {"landmark_method": "federated-k-means"},
     "random landmarks": {"landmark_method": "random"},
-    "exact sums": {"preset": "exact"},
-    "the paper's points": {"preset": "paper"},
+    "exact sums": {"privacy": "exact"},
+    "published search": {"search": "published", "privacy": "exact"},
 }
 
 

@@ -51,11 +51,12 @@ from strategies.results import RESULT_FILE
 from strategies.settings import Settings, make_settings
 from strategies.steps.random_kernel import check_kernel_rows, count_rows, most_rows
 
-AGREED = {"exact-sums": "agreed", "extremes": "agreed", "kernel-rows": "agreed", "row-labels": "agreed"}
+AGREED = {"extremes": "agreed", "kernel-rows": "agreed", "row-labels": "agreed"}
 
 
 def settings_of(**values: Any) -> Settings:
-    chosen = make_settings(**{"strategy": "random-kernel", "min_sites": 2, "test_fraction": 0.2, **values})
+    usual = {"strategy": "random-kernel", "min_sites": 2, "test_fraction": 0.2, "privacy": "exact"}
+    chosen = make_settings(**{**usual, **values})
     return with_sites_of_data(chosen) if chosen.data else chosen
 
 
@@ -288,6 +289,12 @@ def test_kernels_that_cannot_be_put_together(changes: dict[str, Any]) -> None:
         settings_of(**changes)
 
 
+def test_sites_with_other_columns_of_the_same_rows_do_not_perturb_them() -> None:
+    with pytest.raises(SettingError, match="privacy=exact"):
+        trained(settings_of(split="checkerboard:1x2", privacy="perturbed"))
+    assert trained(settings_of(split="checkerboard:3x1", privacy="perturbed")).outcome.model is not None
+
+
 def test_a_checkerboard_is_not_for_strategies_that_need_whole_rows() -> None:
     check(settings_of(split="checkerboard:3x2"))
     other = with_sites_of_data(make_settings(strategy="pan-svm", split="checkerboard:3x2"))
@@ -382,7 +389,7 @@ def test_nothing_is_disclosed_without_the_hospital_s_consent(
 ) -> None:
     settings = settings_of(sites=3, data="", rows=1)
     pins = {name: value for name, value in AGREED.items() if name != key}
-    grid = hospitals(settings, hospital_files, {"exact-sums": "defended", **pins})
+    grid = hospitals(settings, hospital_files, pins)
     with pytest.raises(SettingError, match=f"{key}='agreed'"):
         trained(settings, grid)
     assert not any(

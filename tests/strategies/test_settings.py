@@ -45,7 +45,10 @@ BAD: list[tuple[str, Scalar]] = [
     ("execution", "two-shot"),
     ("kernel", "sigmoid"),
     ("scaling", "robust"),
-    ("preset", "fast"),
+    ("privacy", "private"),
+    ("noise", 0.3),
+    ("noise", 0),
+    ("search", "paper"),
     ("multi-class", "ova"),
     ("class-weight", "even"),
     ("class-weights", "1,0"),
@@ -82,7 +85,6 @@ BAD: list[tuple[str, Scalar]] = [
             "sites",
             "min-sites",
             "min-cluster",
-            "points",
             "degree",
             "seed",
             "k",
@@ -95,13 +97,12 @@ BAD: list[tuple[str, Scalar]] = [
         )
         for value in (2.5, "nan", "inf", "-inf", "two", True, "1e400")
     ],
-    *[(name, -1) for name in ("sites", "min-sites", "min-cluster", "points", "degree", "seed", "k")],
+    *[(name, -1) for name in ("sites", "min-sites", "min-cluster", "degree", "seed", "k")],
     *[(name, value) for name in ("epsilon", "delta") for value in (0, -1, "nan", "inf", "much", 21)],
     *[(name, -1) for name in ("colluders", "steps", "frequencies")],
     ("sites", 1),
     ("min-sites", 1),
     ("min-cluster", 0),
-    ("points", 0),
     ("cv-folds", 1),
     ("degree", 0),
     ("seed", 2**32),
@@ -113,8 +114,6 @@ BAD: list[tuple[str, Scalar]] = [
     ("skip-rows", "-1"),
     ("skip-footer", "one"),
     ("missing", '"a'),
-    *[("curvature", value) for value in (-0.5, "nan", "inf", "none")],
-    *[("blur", value) for value in (-1, 2.5, "nan", "inf", "all")],
     *[(name, value) for name in ("coef0", "intercept") for value in (-0.5, "nan", "inf", "none")],
     *[("perturbation", value) for value in (-0.1, "nan", "inf", "some")],
     *[("risk-bounds", value) for value in (-0.1, 1.1, "nan", "0.5,2", "0.5;0.4", "")],
@@ -205,7 +204,7 @@ def test_settings_survive_the_run_config() -> None:
         C=3.5, min_cluster=1, warm_start=False, gamma="0.25", landmarks="30", positive="a, b"
     )
     chosen_later = make_settings(
-        C="auto", gamma="auto", C_grid="1,1e3", gamma_grid="0.5", blur="3", curvature=0.5
+        C="auto", gamma="auto", C_grid="1,1e3", gamma_grid="0.5", privacy="exact", noise=0.5
     )
     selecting = make_settings(strategy="filter-wrapper", step="90:0.5,1", features=7, filter_welch="40%")
     for settings in (changed, chosen_later, selecting, make_settings()):
@@ -221,11 +220,11 @@ def test_settings_survive_the_run_config() -> None:
         ("C", -2, "C is '-2', but it must be a number above 0, or 'auto'."),
         ("gamma", "skale", "gamma is 'skale', but it must be a number above 0, or 'scale', or 'auto'."),
         ("C-grid", "1,,4", "C-grid is '1,,4', but it must be numbers above 0, separated by commas."),
-        ("blur", 1.5, "blur is '1.5', but it must be a whole number of at least 0, or 'auto'."),
         ("cv-folds", 1, "cv-folds is '1', but it must be a whole number of at least 2."),
-        ("curvature", -1, "curvature is '-1', but it must be a number of at least 0."),
+        ("test-fraction", -1, "test-fraction is '-1', but it must be a number of at least 0 and below 1."),
         ("probability", "maybe", "probability is 'maybe', but it must be true or false."),
-        ("preset", "papr", "There is no preset 'papr'. Did you mean 'paper'?"),
+        ("privacy", "perturb", "There is no privacy 'perturb'. Did you mean 'perturbed'?"),
+        ("search", "publish", "There is no search 'publish'. Did you mean 'published'?"),
         ("multi-class", "ove", "There is no multi-class 'ove'. Did you mean 'ovr' or 'ovo'?"),
         ("class-weight", "balance", "There is no class-weight 'balance'. Did you mean 'balanced'?"),
         ("landmark-method", "kmeans", "There is no landmark-method 'kmeans'. Did you mean 'k-means'?"),
@@ -277,22 +276,6 @@ def test_the_default_grid_of_gamma_is_around_scale_and_short_to_write() -> None:
 )
 def test_rows_are_dealt_to_folds_only_where_something_needs_them(settings: Settings, folds: int) -> None:
     assert settings.folds == folds
-
-
-@pytest.mark.parametrize(
-    ("blur", "rank", "sites", "rows"),
-    [("auto", 160, 5, 2), ("auto", 500, 3, 10), ("auto", 12, 5, 1), ("0", 160, 5, 0), ("7", 12, 5, 7)],
-)
-def test_blurred_rows(blur: str, rank: int, sites: int, rows: int) -> None:
-    assert make_settings(blur=blur).blurred_rows(rank, sites) == rows
-
-
-@pytest.mark.parametrize(
-    ("changes", "tolerance"),
-    [({}, 0.02), ({"preset": "exact"}, 1e-3), ({"preset": "paper"}, 1e-3), ({"tol": 1e-4}, 1e-4)],
-)
-def test_private_stops_earlier_unless_it_is_told_when(changes: dict[str, Any], tolerance: float) -> None:
-    assert make_settings(**changes).tolerance == tolerance
 
 
 def test_positive_labels() -> None:
@@ -474,15 +457,44 @@ def test_a_protocol_has_its_own_options() -> None:
         settings_from({"aggregation": "plain", "execution": "hops"})
 
 
-def test_the_paper_preset_says_what_else_is_published() -> None:
+def test_the_published_search_says_what_else_is_published() -> None:
     def unpublished(**config: Any) -> list[str]:
         settings = make_settings(**config)
         assert isinstance(settings, PanSvmSettings)
         return settings.unpublished
 
+    published = {"search": "published", "privacy": "exact", "scaling": "minmax", "min_cluster": 1}
     assert unpublished() == unpublished(scaling="none") == []
-    assert unpublished(preset="paper") == ["scaling=minmax", "min-cluster=1"]
-    assert unpublished(preset="paper", scaling="minmax", min_cluster=1) == []
-    assert unpublished(preset="paper", scaling="minmax", min_cluster=1, multi_class="ovo") == [
-        "multi-class=ovr"
-    ]
+    assert unpublished(search="published") == ["privacy=exact", "scaling=minmax", "min-cluster=1"]
+    assert unpublished(**published) == []
+    assert unpublished(**published, multi_class="ovo") == ["multi-class=ovr"]
+
+
+# Levels
+
+
+def test_the_level_is_dp_where_there_is_a_proof_and_else_perturbed_unless_exact_is_asked_for() -> None:
+    levels = {name: make_settings(strategy=name).level for name in all_strategies()}
+    assert {name for name, level in levels.items() if level == "dp"} == {"dp-svm"}
+    assert set(levels.values()) == {"dp", "perturbed"}
+    assert make_settings(privacy="exact").level == "exact"
+    for name in ("private-svm", "hybrid-svm"):
+        assert make_settings(strategy=name, guarantee="local").level == "dp"
+
+
+@pytest.mark.parametrize(
+    ("config", "remedy"),
+    [
+        ({"privacy": "dp"}, "strategy=dp-svm.*or privacy=perturbed"),
+        ({"privacy": "dp", "strategy": "svm-rfe"}, "strategy=dp-svm.*or privacy=perturbed"),
+        ({"privacy": "dp", "strategy": "private-svm"}, "guarantee=local"),
+        ({"privacy": "exact", "strategy": "dp-svm"}, "Leave privacy out, or choose another strategy"),
+        ({"privacy": "perturbed", "strategy": "hybrid-svm", "guarantee": "local"}, "Leave privacy out"),
+    ],
+)
+def test_a_level_that_the_strategy_does_not_have_is_refused_with_what_to_choose(
+    config: dict[str, Scalar], remedy: str
+) -> None:
+    with pytest.raises(SettingError, match=remedy):
+        settings_from(config)
+    assert settings_from({**config, "privacy": "auto"}).level != config["privacy"]

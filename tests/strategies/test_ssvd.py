@@ -32,7 +32,7 @@ from strategies.ssvd import Ssvd
 from strategies.steps.joining import join
 
 Floats = NDArray[np.float64]
-AGREED = {"distorted-rows": "agreed", "exact-sums": "agreed"}
+AGREED = {"distorted-rows": "agreed"}
 
 
 def settings_of(**values: Any) -> Settings:
@@ -86,7 +86,7 @@ def published(grid: InProcessGrid) -> Iterator[dict[str, Any]]:
 def test_the_model_is_scikit_learns_on_rows_that_each_site_has_distorted(
     pool: Callable[..., Any], changes: dict[str, Any]
 ) -> None:
-    settings: Any = settings_of(**changes)
+    settings: Any = settings_of(**changes, privacy="exact")
     strategy = trained(settings)
     schema, model, found = strategy.federation.schema, strategy.outcome.model, strategy.outcome.evaluation
     assert schema is not None
@@ -161,18 +161,15 @@ def test_misspelt_words_are_answered_with_the_near_ones(key: str, value: str, ne
 @pytest.mark.parametrize(
     ("agreed", "told"),
     [
-        (
-            {"exact-sums": "agreed"},
-            r"does not disclose a distorted copy of its rows.*distorted-rows='agreed'",
-        ),
-        ({"distorted-rows": "agreed"}, r"does not take part in sums without noise"),
+        ({}, r"does not disclose a distorted copy of its rows.*distorted-rows='agreed'"),
+        ({"distorted-rows": "agreed", "privacy": "dp"}, r"does not take part in a run at level exact"),
     ],
     ids=str,
 )
 def test_rows_do_not_leave_a_hospital_that_has_not_agreed_to_both(
     hospitals: Callable[..., InProcessGrid], hospital_files: list[Path], agreed: dict[str, str], told: str
 ) -> None:
-    settings = settings_of(data="")
+    settings = settings_of(data="", privacy="exact")
     grid = hospitals(settings, hospital_files, agreed)
     with pytest.raises(PanSVMError, match=told):
         trained(settings, grid)
@@ -185,7 +182,7 @@ def test_rows_do_not_leave_a_hospital_that_has_not_agreed_to_both(
 @pytest.mark.parametrize("test", ["original", "distorted"])
 @pytest.mark.parametrize("data", ["wine", "breast_cancer"])
 def test_no_undistorted_row_leaves(pool: Callable[..., Any], data: str, order: str, test: str) -> None:
-    settings = settings_of(data=data, order=order, test=test)
+    settings = settings_of(data=data, order=order, test=test, privacy="exact")
     grid = in_process_grid(settings)
     strategy = trained(settings, grid)
     schema = strategy.federation.schema
@@ -204,7 +201,7 @@ def test_no_undistorted_row_leaves(pool: Callable[..., Any], data: str, order: s
     # No other answer is as long as a site's rows, and what else is disclosed is names and keys.
     told = {(one["task"], one["how"]) for one in strategy.federation.costs.disclosed()}
     assert {task for task, how in told if how == "disclosed"} == {"join", "distorted_rows"}
-    assert {task for task, how in told if how == "summed"} <= {"column_votes", "scores"}
+    assert {task for task, how in told if how == "exact"} <= {"column_votes", "scores"}
 
 
 def test_test_rows_stay_unless_they_are_asked_for_and_have_no_part_in_what_is_published() -> None:
@@ -295,7 +292,7 @@ def test_a_column_of_numbers_of_patients_warns_in_the_hospitals_log(
     write_table: Callable[..., str], caplog: pytest.LogCaptureFixture
 ) -> None:
     numbered = [(np.column_stack([842300 + 17 * np.arange(60), X]), y) for X, y in (noisy(0), noisy(1))]
-    settings = settings_of(**files_of(write_table, numbered), order="perturb-first")
+    settings = settings_of(**files_of(write_table, numbered), order="perturb-first", privacy="exact")
     # And it is so large that it hides all other columns.
     with pytest.raises(SettingError, match="No column of the published rows tells anything"):
         trained(settings)
@@ -419,7 +416,7 @@ def records_nothing() -> Any:
 def test_the_audit_says_how_many_rows_are_linked(
     changes: dict[str, Any], pool: Callable[..., Any], tmp_path: Path
 ) -> None:
-    settings = settings_of(audit=True, **changes)
+    settings = settings_of(audit=True, privacy="exact", **changes)
     run(in_process_grid(settings), settings, tmp_path)
     result = json.loads((tmp_path / "result.json").read_text())
     found = audit(settings, tmp_path)
@@ -427,7 +424,7 @@ def test_the_audit_says_how_many_rows_are_linked(
     assert found.entries["rows_published"] == wanted
     assert found.not_examined == ([] if changes else ["scores"])
     assert f"{wanted} distorted rows published with their labels" in str(found)
-    schema = trained(settings_of(**changes)).federation.schema
+    schema = trained(settings).federation.schema
     parts = [pool(settings, schema), *([pool(settings, schema, test=True)] if changes else [])]
     X, sites = (np.concatenate([getattr(part, name) for part in parts]) for name in ("X", "sites"))
     if not changes:
@@ -458,6 +455,7 @@ def test_whoever_knows_patients_finds_them_and_reads_their_class(shared_data: Pa
         data="ionosphere",
         data_dir=str(shared_data),
         order="perturb-first",
+        privacy="exact",
         test_fraction=0.0,
         sites=2,
         min_sites=2,
@@ -480,7 +478,7 @@ def test_whoever_knows_patients_finds_them_and_reads_their_class(shared_data: Pa
 
 def test_a_coordinator_that_asks_for_two_columns_has_most_cells_of_one_nearly_as_they_are() -> None:
     """A site answers one question a run, but the coordinator chooses the columns, and runs are not counted."""
-    settings = settings_of(data="breast_cancer", test_fraction=0.0)
+    settings = settings_of(data="breast_cancer", test_fraction=0.0, privacy="exact")
     federation = joined(settings)
     radius_and_area = np.isin(np.arange(30), [0, 3])
     answers = federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(radius_and_area, 0))

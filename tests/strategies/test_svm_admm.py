@@ -37,7 +37,7 @@ QUICK: dict[str, Any] = {"landmarks": "8", "sites": 3, "rel_tol": 1e-3}
 
 
 def settings_of(**values: Any) -> Settings:
-    return make_settings(**{"strategy": "svm-admm", **values})
+    return make_settings(**{"strategy": "svm-admm", "privacy": "exact", **values})
 
 
 def trained(settings: Settings, grid: InProcessGrid | None = None) -> SvmAdmm:
@@ -160,9 +160,9 @@ def test_hospitals_that_have_agreed_train(
     hospital_files: list[Path], hospitals: Callable[..., InProcessGrid]
 ) -> None:
     settings = settings_of(sites=3, min_cluster=2, rel_tol=0.01)
-    with pytest.raises(SettingError, match="exact-sums='agreed'"):
-        trained(settings, hospitals(settings, hospital_files))
-    strategy = trained(settings, hospitals(settings, hospital_files, {"exact-sums": "agreed"}, run_id=2))
+    with pytest.raises(SettingError, match="privacy='exact'"):
+        trained(settings, hospitals(settings, hospital_files, {"privacy": "perturbed"}))
+    strategy = trained(settings, hospitals(settings, hospital_files, run_id=2))
     evaluation = strategy.outcome.evaluation
     assert evaluation is not None
     assert evaluation.accuracy is not None
@@ -176,8 +176,8 @@ def test_nothing_is_chosen_by_cross_validation(changes: dict[str, Any]) -> None:
 
 
 def test_settings_of_the_cutting_planes_are_refused() -> None:
-    with pytest.raises(SettingError, match="'points' is a setting of"):
-        settings_of(points=3)
+    with pytest.raises(SettingError, match="'search' is a setting of"):
+        settings_of(search="published")
 
 
 def test_the_point_agreed_on_is_the_least_of_its_objective() -> None:
@@ -251,7 +251,7 @@ def test_the_audit_looks_at_the_models(tmp_path: Path) -> None:
     assert found.sums["model"] == 3 * result["consensus_rounds"]
     assert found.numbers["consensus: models"] == 3 * (result["rank"] + 1) * result["consensus_rounds"]
     told = {(one["task"], one["how"]) for one in result["disclosed"] if one["task"] == "consensus"}
-    assert told == {("consensus", "summed")}
+    assert told == {("consensus", "exact")}
 
 
 def test_the_audits_factors_add_up_to_what_was_sent(tmp_path: Path) -> None:

@@ -8,7 +8,8 @@ import stat
 import subprocess
 import sys
 import time
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ import numpy as np
 import pytest
 from flwr.app import Message
 
+from clients import cache
 from flower_pansvm.errors import FederationError, SettingError
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid, resumed
@@ -64,8 +66,8 @@ QUICK: dict[str, Any] = {"data": "wine", "sites": 3, "landmarks": "15", "tol": 0
 JOBS: dict[str, dict[str, Any]] = {
     "training": {},
     "hops": {"aggregation": "k-secure", "execution": "hops"},
-    "exact sums": {"preset": "exact"},
-    "the paper's points": {"preset": "paper", "tol": 0.2},
+    "exact sums": {"privacy": "exact"},
+    "published search": {"search": "published", "privacy": "exact"},
     "extremes": {"scaling": "minmax", "test_fraction": 0.0},
     "one versus one with probabilities": {"multi_class": "ovo", "probability": True, "cv_folds": 2},
     "federated landmarks": {"landmark_method": "federated-k-means"},
@@ -171,6 +173,34 @@ def test_a_site_that_was_lost_before_the_run_was_killed_stays_lost(tmp_path: Pat
     assert strategy.model.sha256() == whole.model.sha256()
 
 
+def test_a_hospitals_copy_is_the_same_after_a_restart(
+    hospital_files: list[Path],
+    hospitals: Callable[..., InProcessGrid],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Of the hospitals nothing but their state folders outlives the first run."""
+    settings = make_settings(sites=3, min_cluster=2, landmarks="15", landmark_method="random")
+    whole = run(hospitals(settings, hospital_files), settings, tmp_path / "whole")
+    grid, folder, left = hospitals(settings, hospital_files, run_id=2), tmp_path / "stopped", iter(range(4))
+    push = grid.push_messages
+
+    def stopping(messages: Iterable[Message]) -> Iterable[str]:
+        if next(left, None) is None:
+            raise StoppedError
+        return push(messages)
+
+    grid.push_messages = stopping  # type: ignore[method-assign]
+    with pytest.raises(StoppedError):
+        run(grid, settings, folder)
+    monkeypatch.setattr(cache, "_kept", OrderedDict())
+    monkeypatch.setattr(cache, "_bytes", 0)
+    again = resumed(folder)
+    assert (
+        run(hospitals(again, hospital_files, run_id=3), again, folder).model.sha256() == whole.model.sha256()
+    )
+
+
 @pytest.mark.slow
 def test_a_run_may_be_stopped_more_than_once(uninterrupted: str, tmp_path: Path) -> None:
     settings = make_settings(data="wine", sites=3)
@@ -203,12 +233,12 @@ def test_too_few_sites_leave_a_checkpoint(tmp_path: Path) -> None:
                 else (InProcessGrid.push_messages(self, messages))
             )
 
-    settings = make_settings(data="wine", sites=3, preset="exact")
+    settings = make_settings(data="wine", sites=3)
     with pytest.raises(FederationError, match="Only 2 sites are left"):
         run(Silent(settings, 5), settings, tmp_path)
     assert len(list((tmp_path / FOLDER).glob("*.npz"))) == 4
     assert (
-        run(in_process_grid(resumed(tmp_path)), resumed(tmp_path), tmp_path).training.progress[0].gap <= 1e-3
+        run(in_process_grid(resumed(tmp_path)), resumed(tmp_path), tmp_path).training.progress[0].gap <= 0.01
     )
 
 

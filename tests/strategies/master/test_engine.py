@@ -1,7 +1,6 @@
 """The cutting-plane loop: as good as a central solver, and honest about how good."""
 
 import functools
-import hashlib
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field
@@ -14,7 +13,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Draw, Labels, Rough, RowFactors, cuts_at
+from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Duals, Labels, cuts_at, row_duals
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.kernels import Kernel
@@ -124,16 +123,6 @@ def central_bounds(make: Callable[[], Rows], C: float) -> tuple[float, float]:
     return central(*make(), C)[:2]
 
 
-def of_site(number: int) -> Draw:
-    """Return a site's random numbers: the same for the same purpose."""
-
-    def draw(purpose: str, count: int) -> Matrix:
-        seed = int.from_bytes(hashlib.sha256(f"{number} {purpose}".encode()).digest()[:8])
-        return np.random.default_rng(seed).random(count)
-
-    return draw
-
-
 @dataclass
 class Federation:
     """Sites in this process: answers the engine and writes down what it asked."""
@@ -149,9 +138,9 @@ class Federation:
 
     def answer(self, i: int, question: Question) -> Answer:
         parts = []
-        for number, site in enumerate(self.sites):
+        for site in self.sites:
             F, labels = site[i]
-            parts += cuts_at(lambda rows, F=F: F[rows], [labels], [question], [of_site(number)])  # type: ignore[misc]
+            parts += cuts_at(lambda rows, F=F: F[rows], [labels], [question])  # type: ignore[misc]
         cuts = zip(*(astuple(part.cuts) for part in parts), strict=True)
         return Answer(
             Cuts(*(np.sum(part, axis=0) for part in cuts)), np.sum([part.curvature for part in parts], axis=0)
@@ -163,7 +152,7 @@ class Federation:
 
     def solve(
         self,
-        search: Callable[[Problem], Search] | None = None,
+        search: Callable[[], Search] = PointSearch,
         *,
         tol: float = TOL,
         starts: Sequence[Matrix] | None = None,
@@ -175,15 +164,11 @@ class Federation:
             starts or [np.empty((0, problem.rank + 1)) for problem in self.problems],
             self.ask,
             tol=tol,
-            search=search or (lambda problem: PointSearch(8, blur=0)),
+            search=search,
             numbers=numbers,
             report=self.report,
             most_rounds=most_rounds,
         )
-
-
-def blurred(problem: Problem) -> Search:
-    return PointSearch(8, blur=2)
 
 
 def dealt_out(data: Sequence[Rows], Cs: Sequence[float], balanced: bool = False) -> Federation:
@@ -231,41 +216,6 @@ def test_it_is_as_good_as_libsvm_and_its_bounds_are_true_in_every_round(C: float
         assert_true_bounds(federation, i, dual, primal)
 
 
-@pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
-@pytest.mark.slow
-def test_with_blur_the_bounds_are_as_true(C: float) -> None:
-    data = [make() for make in DATA]
-    federation = dealt_out(data, [C] * len(data))
-    states = federation.solve(blurred, most_rounds=6)
-    for i, ((F, y), state) in enumerate(zip(data, states, strict=True)):
-        dual, primal = central_bounds(DATA[i], C)
-        assert objective(F, y, C, state.best) == pytest.approx(state.upper, rel=1e-9)
-        assert_true_bounds(federation, i, dual, primal)
-
-
-@pytest.mark.parametrize(
-    "make", [moons, breast_cancer, rare_class, rank_deficient, duplicate_rows, many_rows]
-)
-def test_with_blur_it_is_as_good_as_libsvm_where_enough_rows_are_on_the_margin(
-    make: Callable[[], Rows],
-) -> None:
-    F, y = make()
-    (state,) = dealt_out([(F, y)], [1.0]).solve(blurred)
-    assert state.gap <= TOL
-    assert state.upper <= central(F, y, 1.0)[1] * (1 + TOL)
-
-
-def test_where_few_rows_are_on_the_margin_it_does_not_go_on_forever() -> None:
-    # Three sites blur a row each, and three rows hold the solution up: the bounds cannot meet.
-    F, y = separable()
-    federation = dealt_out([(F, y)], [100.0])
-    (state,) = federation.solve(blurred)
-    assert state.rounds < 100
-    assert not state.failure
-    assert_true_bounds(federation, 0, *central(F, y, 100.0)[:2])
-    assert (np.sign(F @ state.best[:-1] + state.best[-1]) == y).all()
-
-
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e2])
 def test_balanced_classes_are_weighted_as_in_scikit_learn(C: float) -> None:
     F, y = rare_class()
@@ -290,15 +240,14 @@ def test_a_tighter_tolerance_is_met() -> None:
 def test_it_takes_far_fewer_rounds_than_the_paper(make: Callable[[], Rows]) -> None:
     ours, papers = (
         sum(dealt_out([make()], [C]).solve(search)[0].rounds for C in (1.0, 10.0))
-        for search in (blurred, lambda problem: LineSearch())
+        for search in (PointSearch, LineSearch)
     )
     assert ours < papers / 2
 
 
 def test_curvature_saves_rounds() -> None:
     with_it, without = (
-        dealt_out([breast_cancer()], [10.0]).solve(blurred, numbers=numbers)[0].rounds
-        for numbers in (PLENTY, 0)
+        dealt_out([breast_cancer()], [10.0]).solve(numbers=numbers)[0].rounds for numbers in (PLENTY, 0)
     )
     assert with_it < without
 
@@ -308,32 +257,27 @@ def test_curvature_saves_rounds() -> None:
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
 @pytest.mark.parametrize("sign", [1.0, -1.0])
-@pytest.mark.parametrize("blur", [0, 3])
-def test_a_problem_without_rows_of_one_class_ends_soon(C: float, sign: float, blur: int) -> None:
+def test_a_problem_without_rows_of_one_class_ends_soon(C: float, sign: float) -> None:
     # One class against all others, where no site trains on a row of it.
     F, y = moons()
-    (state,) = dealt_out([(F, np.full(len(y), sign))], [C]).solve(lambda problem: PointSearch(8, blur))
+    (state,) = dealt_out([(F, np.full(len(y), sign))], [C]).solve()
     assert state.rounds <= 5
     assert (np.sign(F @ state.best[:-1] + state.best[-1]) == sign).all()
     assert state.gap == 0.0
 
 
-@pytest.mark.parametrize("blur", [0, 3])
-def test_a_problem_without_any_rows_ends_at_once(blur: int) -> None:
+def test_a_problem_without_any_rows_ends_at_once() -> None:
     # Two rare classes against each other, without the one fold that has rows of them.
     nothing = np.empty((0, 3)), np.empty(0)
-    rest, fine = dealt_out([nothing, moons()], [1.0, 1.0]).solve(lambda problem: PointSearch(8, blur))
+    rest, fine = dealt_out([nothing, moons()], [1.0, 1.0]).solve()
     assert (rest.rounds, rest.gap, rest.failure) == (1, 0.0, "")
     assert not rest.best.any()
     assert fine.gap <= TOL
 
 
 @pytest.mark.parametrize("C", [1e-2, 1.0, 1e4])
-@pytest.mark.parametrize("blur", [0, 3])
-def test_rows_that_are_all_mapped_to_zero_are_told_apart_by_the_bias_alone(C: float, blur: int) -> None:
-    (state,) = dealt_out([(np.zeros((50, 3)), signs(np.arange(50) < 20))], [C]).solve(
-        lambda problem: PointSearch(8, blur)
-    )
+def test_rows_that_are_all_mapped_to_zero_are_told_apart_by_the_bias_alone(C: float) -> None:
+    (state,) = dealt_out([(np.zeros((50, 3)), signs(np.arange(50) < 20))], [C]).solve()
     assert state.gap <= TOL
     assert state.upper == pytest.approx(2 * C * 20, rel=TOL)
     assert state.best[-1] == pytest.approx(-1.0, rel=1e-2)
@@ -348,10 +292,10 @@ def test_problems_solved_together_are_solved_as_each_alone() -> None:
     data, Cs = [(F, signs(y == c)) for c in range(3)], [1.0, 0.01, 50.0]
     # No curvature, whose size depends on how many problems share a message.
     together = dealt_out(data, Cs)
-    states = together.solve(blurred, numbers=0, most_rounds=8)
+    states = together.solve(numbers=0, most_rounds=8)
     for i, C in enumerate(Cs):
         one = dealt_out([data[i]], [C])
-        (alone,) = one.solve(blurred, numbers=0, most_rounds=8)
+        (alone,) = one.solve(numbers=0, most_rounds=8)
         assert (states[i].best == alone.best).all()
         assert states[i].rounds == alone.rounds
         ours = [bounds[i] for bounds in together.bounds[: alone.rounds]]
@@ -481,30 +425,17 @@ def test_a_useless_start_does_no_harm() -> None:
     assert federation.bounds[0][0][0] == pytest.approx(len(y)), "the origin is always asked, too"
 
 
-def factors(F: Matrix, labels: Labels, question: Question, site: int) -> Matrix:
-    """Return a site's c, shape (rows, points)."""
-    rows = RowFactors(labels, question, of_site(site))
-    near = rows.of_cuts(F, slice(0, len(F)), Rough.of(F, question.looked_at))
-    c = np.zeros((len(F), len(question.points)))
-    c[near.rows] = near.c
-    changed, change = rows.blurred()
-    c[changed] += change
-    return c
-
-
-@pytest.mark.parametrize("blur", [0, 2])
-def test_dual_variables_give_the_weights_from_the_rows(blur: int) -> None:
+def test_dual_variables_give_the_weights_from_the_rows() -> None:
     # alpha_i = sum_t beta_t c_i(t) are SVM dual variables: feature selection rests on it.
     F, y = moons()
     C = 10.0
     federation = dealt_out([(F, y)], [C])
-    (state,) = federation.solve(lambda problem: PointSearch(8, blur), tol=1e-4)
+    (state,) = federation.solve(tol=1e-4)
     beta = state.master.beta
     alpha, w = [], np.zeros(F.shape[1])
-    for number, site in enumerate(federation.sites):
+    for site in federation.sites:
         site_F, labels = site[0]
-        c = np.hstack([factors(site_F, labels, wanted[0], number) for wanted in federation.asked])
-        alpha.append(c @ beta)
+        alpha.append(row_duals(lambda rows, F=site_F: F[rows], labels, Duals(state.points, beta)))  # type: ignore[misc]
         w += (alpha[-1] * labels.y) @ site_F
     alphas = np.concatenate(alpha)
     y = np.concatenate([site[0][1].y for site in federation.sites])

@@ -1,4 +1,4 @@
-"""The preset ``paper``: Algorithms 2 and 3, step by step."""
+"""``search=published``: Algorithms 2 and 3, step by step."""
 
 from collections.abc import Iterator
 
@@ -39,7 +39,7 @@ def rounds(F: Matrix, y: Matrix, C: float, count: int) -> Iterator[tuple[Questio
     question = search.first(progress, np.ones((1, F.shape[1] + 1)), 10**6)
     labels = Labels(y, np.ones(len(y)))
     for _ in range(count):
-        answer = cuts_at(lambda rows: F[rows], [labels], [question], [lambda *_: np.empty(0)])[0]
+        answer = cuts_at(lambda rows: F[rows], [labels], [question])[0]
         progress.learn(question, answer)
         yield question, progress
         question = search.next(progress, question, answer, 10**6)
@@ -69,10 +69,10 @@ def test_the_derivative_by_hand() -> None:
     assert question.points.tolist() == [[5.0, 1.0]], "half way from there to the master's new solution"
 
 
-def test_it_asks_for_one_point_without_blur_and_curvature_and_knows_no_start() -> None:
+def test_it_asks_for_one_point_without_curvature_and_knows_no_start() -> None:
     F, y = moons()
     for number, (question, _) in enumerate(rounds(F, y, 1.0, 20)):
-        assert (len(question.points), question.blur, question.leading) == (1, 0, -1)
+        assert (len(question.points), question.leading) == (1, -1)
         if number == 0:
             assert not question.points.any()
 

@@ -49,7 +49,7 @@ def check_against_svc(state: Progress, F: Matrix, y: Matrix, weights: Matrix, to
 )
 def test_balanced_classes_weigh_as_in_scikit_learn(config: dict[str, str], pool: Pool) -> None:
     strategy = train_in_process(
-        make_settings(class_weight="balanced", C=2.0, landmarks="40", preset="exact", **config)
+        make_settings(class_weight="balanced", C=2.0, landmarks="40", privacy="exact", tol=1e-3, **config)
     )  # type: ignore[arg-type]
     rows = pool(strategy.settings, strategy.model.schema_)
     F = rows.mapped(strategy.model)
@@ -79,7 +79,9 @@ def test_balanced_weights_find_more_of_a_rare_class(write_table: Callable[..., s
 
 
 def test_one_versus_one_predicts_as_scikit_learn_does(pool: Pool) -> None:
-    settings = make_settings(data="wine", sites=3, multi_class="ovo", C=4.0, landmarks="40", preset="exact")
+    settings = make_settings(
+        data="wine", sites=3, multi_class="ovo", C=4.0, landmarks="40", privacy="exact", tol=1e-3
+    )
     strategy = train_in_process(settings)
     model = strategy.model
     rows, new = pool(settings, model.schema_), pool(settings, model.schema_, test=True)
@@ -95,7 +97,7 @@ def test_one_versus_one_predicts_as_scikit_learn_does(pool: Pool) -> None:
 
 @pytest.mark.slow
 def test_one_versus_all_predicts_as_scikit_learn_does(pool: Pool) -> None:
-    settings = make_settings(data="digits", sites=3, landmarks="60", tol=1e-3)
+    settings = make_settings(data="digits", sites=3, landmarks="60", privacy="exact", tol=1e-3)
     strategy = train_in_process(settings)
     model = strategy.model
     rows, new = pool(settings, model.schema_), pool(settings, model.schema_, test=True)
@@ -140,7 +142,9 @@ def test_a_site_may_have_fewer_rows_than_there_are_classes(
     # The last site has 4 rows of 8 classes, too few for a landmark too.
     shares = np.split(np.arange(260), [128, 256])
     files = [write_table(X[rows], y[rows], f"site{number}") for number, rows in enumerate(shares)]
-    settings = make_settings(data=join_data(files), sites=3, multi_class=multi_class, tol=0.1)
+    settings = make_settings(
+        data=join_data(files), sites=3, multi_class=multi_class, tol=0.1, privacy="exact"
+    )
     strategy = train_in_process(settings)
     assert len(strategy.model.classes_) == 8
     assert strategy.evaluation.accuracy is not None
@@ -170,7 +174,7 @@ def test_features_that_are_all_constant_leave_an_rbf_kernel_the_larger_class(
 
 @pytest.mark.parametrize("C", [1e-2, pytest.param(1e4, marks=pytest.mark.slow)])
 def test_small_and_large_C_reach_the_tolerance(C: float, pool: Pool) -> None:
-    strategy = train_in_process(make_settings(C=C, landmarks="30", preset="exact"))
+    strategy = train_in_process(make_settings(C=C, landmarks="30", privacy="exact", tol=1e-3))
     (state,) = strategy.training.progress
     rows = pool(strategy.settings, strategy.model.schema_)
     y = signs(rows.classes, state.problem.pair)
@@ -182,12 +186,12 @@ def test_a_very_large_C_ends_at_a_usable_model_and_says_what_is_missing(
     shared_data: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     settings = make_settings(
-        data="diabetes", data_dir=str(shared_data), C=1e6, landmarks="40", preset="exact"
+        data="diabetes", data_dir=str(shared_data), C=1e6, landmarks="40", privacy="exact", tol=1e-3
     )
     with caplog.at_level("WARNING", logger="flwr"):
         strategy = train_in_process(settings)
     (state,) = strategy.training.progress
-    assert state.gap <= settings.tolerance or "is left at" in caplog.text
+    assert state.gap <= settings.tol or "is left at" in caplog.text
     assert state.lower <= state.upper
     assert strategy.evaluation.accuracy is not None
     assert strategy.evaluation.accuracy >= 0.65

@@ -1,6 +1,5 @@
 """The cutting-plane phase: what it asks the sites, the bounds it declares, and what it does when a site is lost."""
 
-from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
 import numpy as np
@@ -10,8 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flower_pansvm.class_pairs import one_versus_all
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Labels, cuts_at
-from flower_pansvm.cutting_planes.noise import Noise, noise_in
+from flower_pansvm.cutting_planes.cuts import Labels, cuts_at
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.multiclass import REST, Pair, signs
@@ -49,8 +47,6 @@ class Sites:
             )
             for name in self.sites
         }
-        self.noise: Noise | None = None
-        self.slack: dict[str, float] = {}
         self.lose_in = 0
         self.asked: list[str] = []
 
@@ -60,62 +56,28 @@ class Sites:
             np.add.at(counts, self.tables[name][:0:-1], 1.0)
         return counts
 
-    def secure_sum(self, task: Task[Any, Any], asked: Any, slack: Mapping[str, float] | None = None) -> Any:
-        self.slack = dict(slack or {})
+    def secure_sum(self, task: Task[Any, Any], asked: Any) -> Any:
         self.asked.append(task.name)
         if self.lose_in == len(self.asked):
             self.sites.remove("b")
         if task is ROWS:
             return RowsAnswer(self.rows())
         parts = [self._cuts(name, asked) for name in self.sites]
-        if self.noise is not None:
-            self._check_slack(parts, asked)
         bounds = bounds_of(task, asked, make_settings().terms, len(self.sites))
         for part in parts:
             for name, values in part.items():
                 assert np.abs(values).max(initial=0.0) <= bounds[name], name
         return CutsAnswer(**{name: np.sum([part[name] for part in parts], axis=0) for name in parts[0]})
 
-    def _check_slack(self, parts: Sequence[Mapping[str, Matrix]], asked: CutsQuestion) -> None:
-        """Check that the sums are off by noise, and by no more than the strategy lets go."""
-        noise, self.noise = self.noise, None
-        exact = [self._cuts(name, asked) for name in self.sites]
-        self.noise = noise
-        assert all(part["curvature"].size == 0 for part in parts)
-        for name in parts[0].keys() - {"curvature"}:
-            off = np.abs(
-                np.sum([part[name] - own[name] for part, own in zip(parts, exact, strict=True)], axis=0)
-            )
-            assert 0 < off.max() <= self.slack[name], name
-
     def _cuts(self, name: str, asked: CutsQuestion) -> dict[str, Matrix]:
         F, classes, folds = self.tables[name]
-        answers, rng = [], np.random.default_rng(0)
-
-        def secret(purpose: str, count: int) -> Matrix:
-            return np.random.default_rng([*name.encode(), *purpose.encode()]).random(count)
-
+        answers = []
         for problem, question in zip(asked.problems(), asked.questions(), strict=True):
             y = signs(classes, problem.pair)
             y[folds == problem.fold] = 0.0
             labels = Labels(y, np.where(y > 0, *problem.weights))
-            (answer,) = cuts_at(
-                lambda rows: F[rows], [labels], [question], [lambda _, count: rng.random(count)]
-            )
-            if self.noise is not None:
-                heaviest = max(problem.weights)
-                cuts = with_noise(
-                    answer.cuts, question, secret, self.noise, sites=len(self.sites), heaviest=heaviest
-                )
-                answer = Answer(cuts, answer.curvature)
-            answers.append(answer)
+            answers += cuts_at(lambda rows: F[rows], [labels], [question])
         return vars(CutsAnswer.of(answers))
-
-
-def with_noise(cuts: Cuts, *about: Any, **more: Any) -> Cuts:
-    """Return cuts with a site's share of the noise in them."""
-    noise = noise_in(cuts, *about, **more)
-    return Cuts(*(getattr(cuts, name) + getattr(noise, name) for name in ("a", "d", "m", "loss")))
 
 
 def training(
@@ -137,7 +99,6 @@ def training(
             problem.pair,
             fold=problem.fold,
             weights=weights,
-            noise=sites.noise,
         )
         for problem in problems
     ]
@@ -168,7 +129,7 @@ def test_no_site_breaks_the_bounds_of_a_message_wherever_it_is_asked(
     rng = np.random.default_rng(seed)
     starts = [10.0**log_start * rng.normal(size=(3, rank + 1)) for _ in range(2 * CLASSES)]
     # `Sites` checks the bounds, of the starts in the first round and of what follows from them in the others.
-    training(sites, weights, most_rounds=2, blur="2").train(starts)
+    training(sites, weights, most_rounds=2).train(starts)
     assert sites.asked == [CUTS.name] * len(sites.asked)
 
 
@@ -196,18 +157,14 @@ def test_all_problems_are_trained_in_the_same_round_trips() -> None:
     assert [past[-1] for past in one.history] == [(state.upper, state.lower) for state in states]
 
 
-def test_the_presets_ask_as_they_say() -> None:
-    paper, private = training(Sites(0, 60, 4), preset="paper"), training(Sites(0, 60, 4), blur="3", points=5)
-    for one in (paper, private):
+def test_the_published_search_asks_at_one_point_and_the_fast_one_at_several_and_for_curvature() -> None:
+    published, fast = training(Sites(0, 60, 4), search="published"), training(Sites(0, 60, 4))
+    for one in (published, fast):
         one.train([np.empty((0, 5))] * 6)
-    for questions in paper.questions:
-        assert {(len(q.points), q.blur, q.leading) for q in questions.values()} == {(1, 0, -1)}
-    assert {q.blur for q in private.questions[0].values()} == {3}
-    assert min(len(q.points) for q in private.questions[1].values()) > 5
-    without = training(Sites(0, 60, 4), points=5, curvature=0.0)
-    without.train([np.empty((0, 5))] * 6)
-    assert {(len(q.points), q.leading) for q in without.questions[1].values()} == {(1, -1)}
-    assert {len(q.points) for asked in without.questions[1:] for q in asked.values()} == {1, 5}
+    for questions in published.questions:
+        assert {(len(q.points), q.leading) for q in questions.values()} == {(1, -1)}
+    assert {q.leading for q in fast.questions[0].values()} == {4}
+    assert min(len(q.points) for q in fast.questions[1].values()) > 5
 
 
 def test_when_a_site_is_lost_it_begins_again_with_the_rows_of_the_others() -> None:
@@ -264,29 +221,6 @@ def test_a_problem_that_is_given_up_is_logged_with_its_gap(
 def test_training_that_was_cut_short_is_not_said_to_stand_still(lines: list[str]) -> None:
     training(Sites(0, 60, 4), most_rounds=2).train([np.empty((0, 5))] * 6)
     assert not any("stand still" in line for line in lines)
-
-
-# Secret noise
-
-
-def test_with_noise_bounds_are_off_by_no_more_than_they_are_said_to_be(lines: list[str]) -> None:
-    """`Sites` checks besides that the slack of every sum is as large as the noise in it."""
-    sites = Sites(0, 60, 4)
-    exact = training(sites, tol=1e-6).train([np.empty((0, 5))] * 6)
-    assert sites.slack == {}
-    sites.noise = Noise(np.full(5, 0.3))
-    states = training(sites, tol=0.01).train([np.empty((0, 5))] * 6)
-    assert sites.slack.keys() == {"a", "d", "m", "loss"}
-    assert all(0 < size < 200 for size in sites.slack.values())
-    for state, truth in zip(states, exact, strict=True):
-        assert truth.noise == 0
-        assert truth.honest_gap == max(truth.gap, 0.0) <= 1e-6
-        assert 0 < state.noise < 0.5
-        assert state.honest_gap == max(state.gap, 0.0) + state.noise
-        assert state.lower <= truth.upper + state.noise * state.upper
-        assert truth.lower <= state.upper + state.noise * state.upper
-    noisy = [line for line in lines if "of which" in line]
-    assert len(noisy) == max(state.rounds for state in states)
 
 
 def test_rows_of_a_problem_by_hand() -> None:

@@ -42,13 +42,13 @@ def dialogues(draw: st.DrawFn) -> tuple[list[Problem], list[Question], list[Answ
     questions, answers = [], []
     for problem in asked:
         rank, count, leading = problem.rank, draw(st.integers(1, 4)), draw(st.integers(-1, problem.rank))
-        blur, width = draw(st.integers(0, 9)), draw(positive)
+        width = draw(positive)
         *ends, centre = (
             rng.normal(size=(draw(st.integers(1, 4)) + 1, rank + 1)).astype(np.float32).astype(np.float64)
         )
         on_ways = draw(st.booleans())
         way, share = rng.integers(0, len(ends), count * on_ways), rng.random(count * on_ways)
-        questions.append(Question(np.array(ends), blur, centre, width, leading, way, share))
+        questions.append(Question(np.array(ends), centre, width, leading, way, share))
         count = questions[-1].count
         a, (d, m, loss) = rng.normal(size=(count, rank)), rng.normal(size=(3, count))
         answers.append(Answer(Cuts(a, d, m, loss), rng.normal(size=curvature_size(rank, leading))))
@@ -83,7 +83,7 @@ def test_questions_survive_the_message(dialogue: tuple[list[Problem], list[Quest
     found = sent(pack_questions(asked, questions)).questions()
     for one, other in zip(found, questions, strict=True):
         assert same(one.points, other.points)
-        assert (one.blur, one.width, one.leading) == (other.blur, other.width, other.leading)
+        assert (one.width, one.leading) == (other.width, other.leading)
         if other.needs_centre:
             assert same(one.centre, other.centre)
 
@@ -106,6 +106,6 @@ def test_a_centre_nobody_looks_at_is_not_sent() -> None:
     points = np.zeros((1, 4))
     problems = [Problem("", 3, 10.0, 1.0, Pair(1, REST))] * 2
     packed = pack_questions(
-        problems, [Question(points, 0, np.ones(4)), Question(points, 0, np.full(4, 2.0), leading=0)]
+        problems, [Question(points, np.ones(4)), Question(points, np.full(4, 2.0), leading=0)]
     )
     assert packed.centres.tolist() == [2.0] * 4

@@ -46,7 +46,7 @@ def filled(X: NDArray[np.float64], others: NDArray[np.bool_]) -> NDArray[np.floa
 def test_the_scaling_without_a_fold_is_that_of_the_pooled_other_rows(
     fold: int, data: str, pool: Callable[..., Any]
 ) -> None:
-    settings = make_settings(data=data, sites=SITES, C="auto", cv_folds=FOLDS)
+    settings = make_settings(data=data, sites=SITES, privacy="exact", C="auto", cv_folds=FOLDS)
     schema, moments = learned(settings)
     rows = pool(settings, schema)
     others = rows.folds != fold
@@ -66,7 +66,9 @@ def test_the_scaling_without_a_fold_is_that_of_the_pooled_other_rows(
 def test_minmax_without_a_fold_uses_the_extremes_of_the_other_rows(
     data: str, pool: Callable[..., Any]
 ) -> None:
-    settings = make_settings(data=data, sites=SITES, C="auto", cv_folds=FOLDS, scaling="minmax")
+    settings = make_settings(
+        data=data, sites=SITES, privacy="exact", C="auto", cv_folds=FOLDS, scaling="minmax"
+    )
     schema, moments = learned(settings)
     rows = pool(settings, schema)
     for fold in moments.folds:
@@ -79,7 +81,7 @@ def test_minmax_without_a_fold_uses_the_extremes_of_the_other_rows(
 
 
 def test_without_folds_there_is_one_fold_of_all_rows(data: str, pool: Callable[..., Any]) -> None:
-    settings = make_settings(data=data, sites=SITES)
+    settings = make_settings(data=data, sites=SITES, privacy="exact")
     schema, moments = learned(settings)
     assert moments.rows.tolist() == [np.bincount(pool(settings, schema).classes).tolist()]
     assert moments.test_rows == 230 - moments.rows.sum()
