@@ -41,7 +41,7 @@ class PanSvmSettings(NystroemSettings):
         or_word("auto", positives()),
         "Values of gamma that cross-validation tries; auto: a sixteenth, a quarter, one and four times scale.",
     )
-    tol: float = setting(0.01, number(above=0), "Relative gap at which training stops.")
+    tol: float = setting(0.02, number(above=0), "Relative gap at which training stops.")
     search: str = setting(
         "fast", one_of("fast", "published"), "Where cutting planes are asked for; published: as in the paper."
     )

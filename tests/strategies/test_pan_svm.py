@@ -104,7 +104,6 @@ def test_distributing_costs_no_accuracy() -> None:
         ask,
         tol=1e-6,
         search=PointSearch,
-        numbers=0,
         report=lambda *_: None,
     )
     assert strategy.training.progress[0].upper == pytest.approx(alone.upper, rel=2e-6)

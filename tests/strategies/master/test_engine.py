@@ -24,14 +24,13 @@ from strategies.master.engine import Search, solve
 from strategies.master.line_search import LineSearch
 from strategies.master.master import MasterSolution, solve_master
 from strategies.master.progress import Progress
-from strategies.master.search import PointSearch
+from strategies.master.search import CURVATURE_PLANES, PointSearch
 from strategies.steps.fitted_map import fit_map
 
 Matrix = NDArray[np.float64]
 Rows = tuple[Matrix, Matrix]
 
 TOL = 1e-3
-PLENTY = 10**6
 
 
 def signs(y: NDArray[np.bool_]) -> Matrix:
@@ -156,7 +155,6 @@ class Federation:
         *,
         tol: float = TOL,
         starts: Sequence[Matrix] | None = None,
-        numbers: int = PLENTY,
         most_rounds: int = 300,
     ) -> list[Progress]:
         return solve(
@@ -165,7 +163,6 @@ class Federation:
             self.ask,
             tol=tol,
             search=search,
-            numbers=numbers,
             report=self.report,
             most_rounds=most_rounds,
         )
@@ -247,7 +244,8 @@ def test_it_takes_far_fewer_rounds_than_the_paper(make: Callable[[], Rows]) -> N
 
 def test_curvature_saves_rounds() -> None:
     with_it, without = (
-        dealt_out([breast_cancer()], [10.0]).solve(numbers=numbers)[0].rounds for numbers in (PLENTY, 0)
+        dealt_out([breast_cancer()], [10.0]).solve(functools.partial(PointSearch, planes=planes))[0].rounds
+        for planes in (CURVATURE_PLANES, 0.0)
     )
     assert with_it < without
 
@@ -290,12 +288,11 @@ def test_problems_solved_together_are_solved_as_each_alone() -> None:
     X, y = load_iris(return_X_y=True)
     F = mapped(X, 30, 0.25)
     data, Cs = [(F, signs(y == c)) for c in range(3)], [1.0, 0.01, 50.0]
-    # No curvature, whose size depends on how many problems share a message.
     together = dealt_out(data, Cs)
-    states = together.solve(numbers=0, most_rounds=8)
+    states = together.solve(most_rounds=8)
     for i, C in enumerate(Cs):
         one = dealt_out([data[i]], [C])
-        (alone,) = one.solve(numbers=0, most_rounds=8)
+        (alone,) = one.solve(most_rounds=8)
         assert (states[i].best == alone.best).all()
         assert states[i].rounds == alone.rounds
         ours = [bounds[i] for bounds in together.bounds[: alone.rounds]]
@@ -320,16 +317,6 @@ def test_a_problem_that_has_converged_is_asked_no_more() -> None:
     for number, bounds in enumerate(federation.bounds, start=1):
         upper, lower = bounds[0]
         assert ((upper - lower) / upper <= TOL) == (number >= easy.rounds)
-
-
-def test_the_problems_that_are_left_share_all_of_the_curvature() -> None:
-    rank = moons()[0].shape[1]
-    numbers = 2 * (rank + 20)
-    federation = dealt_out([moons(), moons()], [1e-3, 1e3])
-    easy, _ = federation.solve(numbers=numbers)
-    leading = [wanted[1].leading for wanted in federation.asked]
-    assert leading[0] < leading[-1]
-    assert all(wanted[0].leading == leading[0] for wanted in federation.asked[: easy.rounds])
 
 
 def test_the_order_of_the_answers_does_not_matter() -> None:

@@ -56,16 +56,16 @@ def test_the_derivative_by_hand() -> None:
     # From w = b = 0 towards (4, 1), C = 2. At k lambda = 1/2 the derivative is 4 * 2 - 2 (4 a + 1 d).
     search = LineSearch()
     progress, answer = one_cut(4.0, a=3.0, d=0.0)
-    question = search.first(progress, np.empty((0, 2)), 0)
+    question = search.first(progress, np.empty((0, 2)))
     assert question.points.tolist() == [[0.0, 0.0]]
-    question = search.next(progress, question, answer, 0)
+    question = search.next(progress, question, answer)
     assert question.points.tolist() == [[2.0, 0.5]], "no direction yet: the derivative is 0"
     falling = one_cut(9.0, a=0.5, d=2.5)[1]  # 8 - 2 * 4.5 = -1
-    question = search.next(progress, question, falling, 0)
+    question = search.next(progress, question, falling)
     assert question.points.tolist() == [[4.0, 1.0]], "one step further, whatever the master says now"
     progress = one_cut(6.0, a=0.0, d=0.0)[0]
     flat = one_cut(6.0, a=2.0, d=0.0)[1]  # 4 * 4 - 2 * 8 = 0
-    question = search.next(progress, question, flat, 0)
+    question = search.next(progress, question, flat)
     assert question.points.tolist() == [[5.0, 1.0]], "half way from there to the master's new solution"
 
 
