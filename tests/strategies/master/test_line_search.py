@@ -36,13 +36,13 @@ def rounds(F: Matrix, y: Matrix, C: float, count: int) -> Iterator[tuple[Questio
     """Return each question and what is known after its answer."""
     search = LineSearch()
     progress = Progress(Problem("", F.shape[1], float(len(y)), C, Pair(1, REST)))
-    question = search.first(progress, np.ones((1, F.shape[1] + 1)), 10**6)
+    question = search.first(progress, np.ones((1, F.shape[1] + 1)))
     labels = Labels(y, np.ones(len(y)))
     for _ in range(count):
         answer = cuts_at(lambda rows: F[rows], [labels], [question])[0]
         progress.learn(question, answer)
         yield question, progress
-        question = search.next(progress, question, answer, 10**6)
+        question = search.next(progress, question, answer)
 
 
 def one_cut(w: float, a: float, d: float, C: float = 2.0) -> tuple[Progress, Answer]:
