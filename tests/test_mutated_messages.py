@@ -352,9 +352,7 @@ def test_large_answers_are_refused_before_there_is_room_for_them(
 
 def test_the_runs_have_every_task(record: Any) -> None:
     asked = {one.message_type for run in RUNS for one in record(run)[1].recorded[3]}
-    assert asked == {
-        task.message_type for task in TASKS if task.name != "rows" and not task.simulated
-    }
+    assert asked == {task.message_type for task in TASKS if task.name != "rows" and not task.simulated}
 
 
 @pytest.mark.usefixtures("_bounded")

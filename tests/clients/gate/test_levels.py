@@ -65,7 +65,7 @@ def test_a_hospital_answers_at_no_weaker_level_than_its_policy(
         level = "dp" if task.dp else "perturbed" if asked == "auto" else asked
         mixed = asked == "dp" and not task.dp
         if task.simulated or mixed or LEVELS.index(level) < LEVELS.index(policy or "dp"):
-            with pytest.raises(SettingError, match="Site 'north' (does not|refuses)"):
+            with pytest.raises(SettingError, match=r"Site 'north' (does not|refuses)"):
                 level_of(here, task, question_of(task))
             continue
         assert level_of(here, task, question_of(task)) == level
@@ -218,7 +218,9 @@ def test_a_coordinator_that_has_a_run_joined_as_private_is_refused_at_the_task(
         for site in grid._contexts.values():
             site.run_config = {**site.run_config, "privacy": "dp"}
         monkeypatch.setattr(type(settings), "run_config", site.run_config)
-    with pytest.raises(SettingError, match="does not take part in a run|which is not differentially private"):
+    with pytest.raises(
+        SettingError, match=r"does not take part in a run|which is not differentially private"
+    ):
         all_strategies()["pan-svm"](settings).start(grid)
     answered = {reply.metadata.message_type for reply in grid.replies if reply.has_content()}
     assert answered == {"query.join"}
