@@ -148,7 +148,7 @@ class RowFactors:
         # Every so many rows: as many as there are coordinates will do, and all of a large table would take long.
         own = int(np.count_nonzero(labels.y))
         self.everywhere = np.zeros(len(labels.y))
-        self.everywhere[:: max(1, own // len(question.centre))] = EVERYWHERE
+        self.everywhere[:: max(1, own // question.ends.shape[1])] = EVERYWHERE
 
     def of_cuts(self, F: Floats, block: slice, rough: Rough) -> Near:
         """Return the rows of a block that have a part in the cuts.
