@@ -401,10 +401,10 @@ def test_a_coordinator_that_chooses_its_own_points_reads_single_rows_of_what_the
     ask_moments(federation)
     cuts = cuts_between_ages(federation, np.linspace(-3.0, 3.0, 1001))
     found = rows_between(np.diff(cuts.a, axis=0), np.diff(cuts.d))
-    near = distance_to_a_row(found, all_rows(hospital_files)) < 1e-3
+    near = distance_to_a_row(found, all_rows(hospital_files)) < 1e-6
     assert np.count_nonzero(near) > 20 if privacy == "exact" else not near.any()
     if privacy == "perturbed":
-        assert np.count_nonzero(distance_to_a_row(found, copies(federation)) < 1e-3) > 20
+        assert np.count_nonzero(distance_to_a_row(found, copies(federation)) < 1e-6) > 20
 
 
 def copies(federation: Federation) -> NDArray[np.float64]:
