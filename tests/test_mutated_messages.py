@@ -27,6 +27,7 @@ from flwr.app import Context, Message, RecordDict
 from clients.app import TASKS, app
 from clients.gate.budget import new_ledger
 from clients.gate.turns import FOLDER
+from clients.perturb_kept import new_key
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
@@ -186,7 +187,9 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
         if "public" in own:
             small["public"] = str(tables[0].with_name("public.csv"))
         settings = make_settings(**{**small, **config})
-        agreement = {"charged": {}, "defended": {"exact-sums": "defended"}, "exact": {"exact-sums": AGREED}}
+        if settings.level != "dp":
+            for path in tables:
+                new_key(_state(path))
         nodes: list[dict[str, Scalar]] = [
             {
                 "data": str(path),
@@ -199,7 +202,8 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
                 **({"identity": str(path.with_suffix(".identity"))} if private else {}),
                 # What a strategy's own task discloses, too, and no more than it says that it needs.
                 **dict.fromkeys(CONSENTS, AGREED),
-                **agreement[settings.promise],
+                "privacy": settings.level,
+                "noise": 0.25,
             }
             for path in tables
         ]
@@ -348,9 +352,7 @@ def test_large_answers_are_refused_before_there_is_room_for_them(
 
 def test_the_runs_have_every_task(record: Any) -> None:
     asked = {one.message_type for run in RUNS for one in record(run)[1].recorded[3]}
-    assert asked == {
-        task.message_type for task in TASKS if task.name != "rows" and task.promise != "simulated"
-    }
+    assert asked == {task.message_type for task in TASKS if task.name != "rows" and not task.simulated}
 
 
 @pytest.mark.usefixtures("_bounded")

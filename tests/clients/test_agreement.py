@@ -21,13 +21,10 @@ from clients.rows import test_rows as held_out
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Duals
-from flower_pansvm.cutting_planes.noise import Noise
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError, TableError
-from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.secure_sum import make
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.decoding import decode
@@ -46,7 +43,6 @@ from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.federation.federation import Federation
-from strategies.master.noise_bounds import largest_noise
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
 from strategies.steps.packing import pack_duals, pack_problems, pack_questions
@@ -88,7 +84,7 @@ def five_files(tmp_path: Path) -> list[Path]:
 
 
 NAMES = tuple(f"hospital{number}" for number in range(5))
-RING = make_settings(sites=5, min_sites=5, min_cluster=2)
+RING = make_settings(sites=5, min_sites=5, min_cluster=2, privacy="exact")
 PAIRS = replace(RING, protocol=KSecure(k=2))
 OUTSIDE = NAMES[0]
 """The hospital whose masks are to fall away: the sum of the others is learned, and so are its own numbers."""
@@ -299,21 +295,15 @@ def tell_map(federation: Federation, **changed: records.Value) -> None:
     federation.broadcast(FEATURE_MAP.numbered(0), FeatureMapBroadcast(**{**rbf, **look, **changed}))
 
 
-NOISE = Noise.of(NystromMap(Kernel("rbf", 1.0), np.zeros((1, 2)), np.eye(1)))
-"""That of the map below."""
-
-
 def ask_cuts(federation: Federation, weights: tuple[float, float] = (1.0, 1.0), width: float = 1.0) -> Any:
     problem = Problem("", 1, 144.0 * max(weights), 1.0, Pair(1, REST), weights=weights)
-    question = Question(np.zeros((1, 2)), 5, np.zeros(2), width)
-    inputs = pack_questions([problem], [question])
-    return federation.secure_sum(CUTS, inputs, slack=largest_noise(NOISE, question, max(weights)))
+    inputs = pack_questions([problem], [Question(np.zeros((1, 2)), np.zeros(2), width)])
+    return federation.secure_sum(CUTS, inputs)
 
 
 def ask_support(federation: Federation, weights: tuple[float, float]) -> Any:
     problem = Problem("", 1, 144.0, 1.0, Pair(1, REST), weights=weights)
-    duals = Duals(np.zeros((1, 2)), np.array([5]), np.ones(1))
-    return federation.secure_sum(SUPPORT, pack_duals([problem], [duals], blur=True))
+    return federation.secure_sum(SUPPORT, pack_duals([problem], [Duals(np.zeros((1, 2)), np.ones(1))]))
 
 
 def ask_warm_start(federation: Federation, weights: tuple[float, float]) -> Any:
@@ -347,7 +337,7 @@ def test_a_map_that_makes_rows_longer_than_agreed_is_refused(
 def test_a_width_that_is_not_positive_is_refused(width: float, federation: Federation) -> None:
     problem = Problem("", 1, 144.0, 1.0, Pair(1, REST))
     request = pack_questions(
-        [problem] * 2, [Question(np.zeros((1, 2)), 5, np.zeros(2), own) for own in (1.0, width)]
+        [problem] * 2, [Question(np.zeros((1, 2)), np.zeros(2), own) for own in (1.0, width)]
     )
     with pytest.raises(FederationError, match="width that is not positive"):
         bounds_of(CUTS, request, federation.terms, 3)
@@ -377,7 +367,6 @@ def test_weights_of_classes_that_the_settings_do_not_allow_are_refused(
     enrol: Join,
     ask_moments: Any,
 ) -> None:
-    """A class of weight 0 used up the blur: of the rows nearest the margin only others' parts were left."""
     settings = replace(settings, class_weight=class_weight)
     federation = enrol(hospitals(settings, hospital_files), settings)
     ask_moments(federation)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from clients.gate.turns import turn
 from clients.rows import test_rows as held_out
+from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Cuts
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
@@ -211,7 +212,7 @@ def test_after_three_runs_that_ended_so_a_hospital_takes_part_in_none(
 def test_a_split_that_leaves_a_few_rows_is_refused(
     fraction: float, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
 ) -> None:
-    settings = make_settings(sites=3, test_fraction=fraction)
+    settings = make_settings(sites=3, test_fraction=fraction, privacy="exact")
     federation = enrol(hospitals(settings, hospital_files, {"min-cluster": 7}), settings)
     with pytest.raises(TableError, match=r"has too few rows: it trains on at least 7"):
         ask_moments(federation)
@@ -233,20 +234,6 @@ def test_landmarks_of_single_rows_are_refused(federation: Federation, ask_moment
         SettingError, match="refuses min-cluster=1: a landmark could be the mean of fewer than 2"
     ):
         gather_landmarks(federation, min_cluster=1)
-
-
-@pytest.mark.parametrize(
-    "other",
-    [{}, {"seed": 1}, {"shares": np.full(1, 0.5)}, {"min_cluster": 3}, {"slots_per_site": 50}],
-    ids=str,
-)
-def test_a_second_set_of_landmarks_of_all_rows_is_refused(
-    other: dict[str, Any], federation: Federation, ask_moments: Any
-) -> None:
-    ask_moments(federation)
-    gather_landmarks(federation)
-    with pytest.raises(FederationError, match="refuses a second set of landmarks of all its rows"):
-        gather_landmarks(federation, **other)
 
 
 def test_without_a_floor_landmarks_are_the_rows_themselves(
@@ -348,7 +335,7 @@ def test_the_run_config_does_not_choose_what_a_hospital_reads(
     ask_moments: Any,
 ) -> None:
     expected = ask_moments(enrol(hospitals(settings, hospital_files), settings))
-    asked = make_settings(**{"sites": 3, "min_cluster": 2, **config})
+    asked = make_settings(**{"sites": 3, "min_cluster": 2, "privacy": "exact", **config})
     sums = ask_moments(enrol(hospitals(asked, hospital_files), asked))
     assert all((sums[name] == expected[name]).all() for name in expected)
 
@@ -362,21 +349,13 @@ STEEP = 2.0**20
 precision."""
 
 
-def cuts_between_ages(
-    federation: Federation,
-    thresholds: NDArray[np.float64],
-    around: NDArray[np.float64],
-    blur: int,
-    steep: float = STEEP,
-) -> Cuts:
+def cuts_between_ages(federation: Federation, thresholds: NDArray[np.float64]) -> Cuts:
     """Ask for cuts that select the positive rows whose scaled age is below a threshold, and the negative ones above.
 
     Parameters
     ----------
     thresholds : ndarray of shape (T,)
         Scaled ages.
-    around : ndarray of shape (A, 3)
-        Added to each of the points: T x A cuts come back.
     """
     scaling = {"fill": np.zeros((1, 2)), "shift": SHIFT[None], "scale": SCALE[None]}
     federation.broadcast(SCALING, ScalingBroadcast(**scaling))
@@ -389,9 +368,9 @@ def cuts_between_ages(
         "normalization": np.eye(2, dtype=np.float32),
     }
     federation.broadcast(FEATURE_MAP.numbered(0), FeatureMapBroadcast(**the_rows_themselves))
-    planes = [np.full(len(thresholds), steep), np.zeros(len(thresholds)), 1.0 - steep * thresholds]
-    points = (np.column_stack(planes).astype(np.float32)[:, None] + around[None]).reshape(-1, 3)
-    problem, question = Problem("", 2, 144.0, 1.0, Pair(1, REST)), Question(points, blur, points[0])
+    planes = [np.full(len(thresholds), STEEP), np.zeros(len(thresholds)), 1.0 - STEEP * thresholds]
+    points = np.column_stack(planes).astype(np.float32).astype(np.float64)
+    problem, question = Problem("", 2, 144.0, 1.0, Pair(1, REST)), Question(points, points[0])
     inputs = pack_questions([problem], [question])
     (answer,) = unpack_answers(federation.secure_sum(CUTS, inputs), [question])
     return answer.cuts
@@ -403,67 +382,40 @@ def rows_between(steps: NDArray[np.float64], counts: NDArray[np.float64]) -> NDA
     return np.vstack([sign * steps[one_row] * SCALE + SHIFT for sign in (1, -1)])
 
 
-AGREED: dict[str, Scalar] = {"exact-sums": "agreed"}
-
-
 @pytest.mark.usefixtures("unchecked")
-def test_cuts_at_points_of_the_coordinators_choice_differ_in_one_row_only_if_the_hospital_allows_it(
-    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
-) -> None:
-    def stolen(preset: str, blur: int) -> int:
-        linear = replace(settings, kernel="linear", preset=preset)
-        federation = enrol(hospitals(linear, hospital_files, {**AGREED, "blur": blur}), linear)
-        ask_moments(federation)
-        cuts = cuts_between_ages(federation, np.linspace(-3.0, 3.0, 2001), np.zeros((1, 3)), blur)
-        differences = np.diff(cuts.a, axis=0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            # Whatever the factor of a lone row, the difference of the d has it too.
-            found = np.nan_to_num(differences / np.diff(cuts.d)[:, None]) * SCALE + SHIFT
-        return int(np.count_nonzero(distance_to_a_row(found, all_rows(hospital_files)) < 1e-6))
-
-    assert stolen("exact", blur=0) > 20
-    assert stolen("exact", blur=1) == 0
-    # Without the hospital's own pin a run with noise has random rows all the same.
-    assert stolen("private", blur=0) == 0
-
-
-@pytest.mark.usefixtures("unchecked")
-@pytest.mark.parametrize(
-    ("preset", "stride", "reads"),
-    [("exact", 1.0, True), ("private", 1.0, False), ("private", 2.0**13, True)],
-    ids=str,
-)
-def test_a_coordinator_that_chooses_its_own_points_reads_single_rows(
-    preset: str,
-    stride: float,
-    reads: bool,
+@pytest.mark.parametrize("privacy", ["exact", "perturbed"])
+def test_a_coordinator_that_chooses_its_own_points_reads_single_rows_of_what_the_level_shows(
+    privacy: str,
     settings: Settings,
     hospital_files: list[Path],
     hospitals: MakeGrid,
     enrol: Any,
     ask_moments: Any,
 ) -> None:
-    """The slopes of the loss are the cuts without blur, and the noise in it does not grow with the points.
+    """With a linear map and points of its own choice it finds slopes that differ in one row at will, in one round trip.
 
-    With a linear map and points of its own choice the coordinator finds slopes that differ in one row at will, in one
-    round trip: from points far enough apart, whatever noise there is. It does not learn which hospital the row is from.
+    It does not learn which hospital the row is from. At level perturbed the rows are the copies.
     """
-    settings = replace(settings, kernel="linear", preset=preset)
-    federation = enrol(hospitals(settings, hospital_files, AGREED), settings)
+    settings = replace(settings, kernel="linear", privacy=privacy)
+    federation = enrol(hospitals(settings, hospital_files), settings)
     ask_moments(federation)
-    around = stride * np.vstack([np.zeros(3), np.eye(3)])
-    thresholds = np.linspace(-3.0, 3.0, 1001)
-    loss = cuts_between_ages(federation, thresholds, around, blur=5, steep=STEEP * stride).loss.reshape(-1, 4)
-    slopes = (loss[:, 1:] - loss[:, :1]) / stride
-    found = rows_between(np.diff(slopes[:, :2], axis=0), np.diff(slopes[:, 2]))
-    near = np.count_nonzero(distance_to_a_row(found, all_rows(hospital_files)) < 1e-3)
-    assert near > 20 if reads else near == 0
+    cuts = cuts_between_ages(federation, np.linspace(-3.0, 3.0, 1001))
+    found = rows_between(np.diff(cuts.a, axis=0), np.diff(cuts.d))
+    near = distance_to_a_row(found, all_rows(hospital_files)) < 1e-6
+    assert np.count_nonzero(near) > 20 if privacy == "exact" else not near.any()
+    if privacy == "perturbed":
+        assert np.count_nonzero(distance_to_a_row(found, copies(federation)) < 1e-6) > 20
+
+
+def copies(federation: Federation) -> NDArray[np.float64]:
+    """Return the rows of all sites' copies."""
+    return np.vstack([Site(one, "perturbed").table().X for one in sites_of(federation)._contexts.values()])
 
 
 def test_a_coordinator_that_says_a_site_was_lost_gets_its_numbers_unless_the_sites_insist(
     hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
 ) -> None:
-    settings = make_settings(sites=3, min_sites=2, min_cluster=2)
+    settings = make_settings(sites=3, min_sites=2, min_cluster=2, privacy="exact")
 
     def difference(node: dict[str, Scalar]) -> list[float]:
         federation = enrol(hospitals(settings, hospital_files, node), settings)

@@ -229,7 +229,7 @@ def execute(supernode: SuperNode, home: Path, **changes: Path) -> "subprocess.Co
 
 @pytest.fixture
 def node(hospital_files: list[Path]) -> dict[str, str]:
-    return {"data": str(hospital_files[0]), "name": "north", "exact-sums": "agreed"}
+    return {"data": str(hospital_files[0]), "name": "north", "privacy": "exact"}
 
 
 @pytest.mark.slow

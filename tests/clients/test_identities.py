@@ -27,7 +27,7 @@ from strategies.federation.federation import Federation
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
 
-SETTINGS = make_settings(sites=3, min_cluster=2)
+SETTINGS = make_settings(sites=3, min_cluster=2, privacy="exact", tol=1e-3)
 NAMES = ("hospital0", "hospital1", "hospital2")
 Nodes = list[dict[str, Scalar]]
 
@@ -36,7 +36,7 @@ Nodes = list[dict[str, Scalar]]
 def anonymous(hospital_files: list[Path]) -> Nodes:
     """Node configs of three hospitals that pin nothing."""
     return [
-        {"data": str(file), "name": name, "min-cluster": 2, "exact-sums": "defended"}
+        {"data": str(file), "name": name, "min-cluster": 2, "privacy": "exact"}
         for name, file in zip(NAMES, hospital_files, strict=True)
     ]
 
@@ -67,10 +67,10 @@ def train(nodes: Nodes, settings: Settings = SETTINGS) -> PanSVM:
 def test_hospitals_with_identities_train_the_same_model(
     aggregation: str, anonymous: Nodes, identified: Nodes
 ) -> None:
-    settings = make_settings(sites=3, min_cluster=2, aggregation=aggregation, preset="exact")
+    settings = make_settings(sites=3, min_cluster=2, aggregation=aggregation, privacy="exact", tol=1e-3)
     models = []
     for nodes in (anonymous, identified):
-        strategy = train([{**node, "exact-sums": "agreed"} for node in nodes], settings)
+        strategy = train(nodes, settings)
         assert strategy.training.progress[0].gap <= 1e-3
         models.append(strategy.model.sha256())
     assert models[0] == models[1]

@@ -219,11 +219,10 @@ def test_a_category_stays_one_hot_and_is_one_code() -> None:
     assert same == pytest.approx(1 - r + r * 0.3, abs=0.04)
 
 
-def test_labels_of_too_few_records_are_drawn_anew_and_a_policy_may_leave_labels_true() -> None:
+def test_labels_of_too_few_records_are_drawn_anew() -> None:
     labels = np.array(["common"] * 50 + ["other"] * 47 + ["rare"] * 3)
     own = table(normal(100, 2), labels)
     assert set(copy_of(own).labels) == {"common", "other"}
-    assert (copy_of(own, replace(HALF, labels=False)).labels == labels).all()
 
 
 def test_another_label_column_is_another_set_of_codes_beside_the_same_features(folder: Path) -> None:

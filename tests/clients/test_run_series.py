@@ -10,9 +10,8 @@ import pytest
 from flwr.app import RecordDict
 from flwr.common.serde import recorddict_to_proto
 
-from clients.gate.blur import secret_of
+from clients.gate.secret import lasting_secret
 from clients.gate.turns import FOLDER, turn
-from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.terms import Scalar
@@ -27,7 +26,7 @@ RUNS: dict[str, dict[str, object]] = {
     "paillier": {"landmarks": "8", "tol": 0.3, "aggregation": "paillier"},
     "svm-admm": {"strategy": "svm-admm", "landmarks": "8"},
 }
-AGREED: dict[str, Scalar] = {"exact-sums": "agreed", "min-cluster": 2}
+AGREED: dict[str, Scalar] = {"min-cluster": 2}
 LEAST_BYTES = 16
 """Anything as long that a hospital remembers counts as a secret here."""
 
@@ -100,7 +99,7 @@ def test_another_app_of_the_series_finds_no_secret(
     for context in grid._contexts.values():
         left = recorddict_to_proto(context.state).SerializeToString()
         with turn(context):
-            secrets = set(values_of(context.state)) | {secret_of(Site(context))}
+            secrets = set(values_of(context.state)) | {lasting_secret(context)}
             keys = records.get(context.state, "keys")
         assert keys["private"] in secrets
         assert not any(secret in left for secret in secrets)
@@ -114,7 +113,7 @@ def test_state_of_another_app_is_not_believed_and_left_alone(
     settings = settings_of("pan-svm")
     grid = hospitals(settings, hospital_files, AGREED)
     planted = RecordDict()
-    for group in ("keys", "sums", "withdrawn", "first.blur", "first.table", "broadcast.schema", "told"):
+    for group in ("keys", "sums", "withdrawn", "first.slots", "first.table", "broadcast.schema", "told"):
         records.put(planted, group, {"private": bytes(32), "value": bytes(32)})
     for context in grid._contexts.values():
         context.state = copy.deepcopy(planted)

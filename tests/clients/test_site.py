@@ -85,7 +85,7 @@ def test_the_folds_cannot_change_within_a_run(
 
 
 def run(config: dict[str, Any]) -> PanSVM:
-    return train_in_process(make_settings(landmarks="25", preset="exact", **config))
+    return train_in_process(make_settings(landmarks="25", privacy="exact", **config))
 
 
 @pytest.mark.parametrize("config", [{}, {"data": "wine"}], ids=str)

@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 
 from flower_pansvm import landmarks
 from flower_pansvm.errors import SettingError
-from flower_pansvm.landmarks import beyond, cluster_centres, weighted_totals
+from flower_pansvm.landmarks import beyond, cluster_centres, totals_by_centre
 
 
 def blobs(rows: int, features: int = 3, seed: int = 0) -> NDArray[np.float64]:
@@ -146,21 +146,17 @@ def test_senseless_counts_are_an_error(clusters: int, min_cluster: int) -> None:
 def test_no_sum_of_a_federated_step_is_about_fewer_rows_of_the_site(
     rows: int, centres: int, min_cluster: int, seed: int
 ) -> None:
-    # Row i also carries the i-th unit vector, so a sum says which rows are in it, with which weight.
-    rng = np.random.default_rng(seed)
+    # Row i also carries the i-th unit vector, so a sum says which rows are in it.
     marked = np.hstack([blobs(rows, seed=seed), 1e-3 * np.eye(rows)])
     at = np.hstack([blobs(centres, seed=seed + 1), np.zeros((centres, rows))])
-    weight = rng.uniform(0.5, 1.5, size=rows)
-    totals, weights = weighted_totals(marked, at, np.tile(weight[:, None], rows + 3), min_cluster)
-    for column in weights.T:
-        assert column == pytest.approx(1e3 * totals[:, 3:].sum(axis=1))
+    totals, counts = totals_by_centre(marked, at, min_cluster)
+    assert counts == pytest.approx(1e3 * totals[:, 3:].sum(axis=1))
     if rows < min_cluster:
         assert not totals.any()
         return
     inside = totals[:, 3:] > 0
     assert (inside.sum(axis=0) == 1).all(), "every row is in exactly one sum"
-    assert 1e3 * totals[:, 3:].sum(axis=0) == pytest.approx(weight)
-    assert totals[:, :3] == pytest.approx((inside * weight) @ marked[:, :3])
+    assert totals[:, :3] == pytest.approx(inside @ marked[:, :3])
     sizes = inside.sum(axis=1)
     assert ((sizes == 0) | (sizes >= min_cluster)).all()
     used = np.flatnonzero(sizes)
@@ -172,32 +168,23 @@ def test_no_sum_of_a_federated_step_is_about_fewer_rows_of_the_site(
 
 def test_a_federated_step_by_hand() -> None:
     X, centres = np.array([[0.0], [1.0], [2.0], [7.0], [10.0]]), np.array([[0.0], [6.0], [11.0], [99.0]])
-    weight = np.array([[1.0], [2.0], [1.0], [1.0], [0.5]])
-    totals, weights = weighted_totals(X, centres, weight, 1)
-    assert totals.tolist() == [[4.0], [7.0], [5.0], [0.0]]
-    assert weights.ravel().tolist() == [4.0, 1.0, 0.5, 0.0]
+    totals, rows = totals_by_centre(X, centres, 1)
+    assert totals.tolist() == [[3.0], [7.0], [10.0], [0.0]]
+    assert rows.tolist() == [3.0, 1.0, 1.0, 0.0]
     # Of the two centres with one row the first goes; then that of the last has two.
-    totals, weights = weighted_totals(X, centres, weight, 2)
-    assert totals.tolist() == [[4.0], [0.0], [12.0], [0.0]]
-    assert weights.ravel().tolist() == [4.0, 0.0, 1.5, 0.0]
-    totals, _ = weighted_totals(X, centres, weight, 5)
-    assert totals.tolist() == [[16.0], [0.0], [0.0], [0.0]]
+    totals, rows = totals_by_centre(X, centres, 2)
+    assert totals.tolist() == [[3.0], [0.0], [17.0], [0.0]]
+    assert rows.tolist() == [3.0, 0.0, 2.0, 0.0]
+    totals, _ = totals_by_centre(X, centres, 5)
+    assert totals.tolist() == [[20.0], [0.0], [0.0], [0.0]]
 
 
-def test_every_cell_has_a_weight_of_its_own() -> None:
-    X, weight = np.array([[1.0, 10.0], [3.0, 30.0]]), np.array([[1.0, 1.0], [1.0, 0.5]])
-    totals, weights = weighted_totals(X, np.zeros((1, 2)), weight, 1)
-    assert (totals.tolist(), weights.tolist()) == ([[4.0, 25.0]], [[2.0, 1.5]])
-    centres, sizes = cluster_centres(X, 1, 2, 0, weight)
-    assert (centres.tolist(), sizes.tolist()) == ([[2.0, 25.0 / 1.5]], [2])
-
-
-def test_with_unit_weights_the_sites_together_make_a_step_of_plain_k_means() -> None:
+def test_the_sites_together_make_a_step_of_plain_k_means() -> None:
     X, centres = blobs(300), blobs(300)[::30]
     expected = KMeans(10, init=centres, n_init=1, max_iter=1).fit(X)
-    sums = [weighted_totals(part, centres, np.ones(part.shape), 1) for part in np.split(X, [20, 150])]
-    totals, weights = (np.sum(part, axis=0) for part in zip(*sums, strict=True))
-    assert totals / weights == pytest.approx(expected.cluster_centers_)
+    sums = [totals_by_centre(part, centres, 1) for part in np.split(X, [20, 150])]
+    totals, rows = (np.sum(part, axis=0) for part in zip(*sums, strict=True))
+    assert totals / rows[:, None] == pytest.approx(expected.cluster_centers_)
 
 
 def test_beyond_by_hand() -> None:

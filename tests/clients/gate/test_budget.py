@@ -26,7 +26,7 @@ from clients.gate.budget import (
     new_ledger,
     read_ledger,
 )
-from clients.gate.promise import check_promise
+from clients.gate.levels import level_of
 from clients.gate.tables import tables_home
 from clients.table.table import Table
 from flower_pansvm import records
@@ -159,7 +159,7 @@ def test_a_lost_or_damaged_ledger_is_a_spent_one(folder: Path, how: str) -> None
         with pytest.raises(BudgetError, match=r"counts as spent.*backup"):
             charge(context(folder), task, 1e-6)
     with pytest.raises(BudgetError, match="counts as spent"):
-        check_promise(context(folder), JOIN, JoinQuestion((), ("0", "1"), "charged"))
+        level_of(context(folder), JOIN, JoinQuestion((), ("0", "1"), dp=True))
 
 
 def test_a_site_never_begins_a_ledger_itself(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_place_that_others_can_enter_or_that_cannot_be_made_is_refused(folder:
 
 
 def test_a_run_that_was_joined_with_another_ledger_is_not_answered(folder: Path) -> None:
-    """Exchanged in the middle of a run, or a coordinator that has asked to join for another promise."""
+    """Exchanged in the middle of a run, or a coordinator that has asked to join otherwise."""
     node = context(folder)
     records.put(node.state, EPOCH, {EPOCH: "of another run"})
     with pytest.raises(BudgetError, match="has not joined this one"):

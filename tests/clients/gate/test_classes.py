@@ -33,9 +33,9 @@ def ask_to_join(tmp_path: Path) -> Ask:
         frame = pd.DataFrame({"age": np.arange(len(labels)) % 7, "outcome": labels})
         frame.to_csv(tmp_path / "ward.csv", index=False)
         config: dict[str, Scalar] = {"data": str(tmp_path / "ward.csv"), "label": "outcome", "name": "north"}
-        config["exact-sums"] = "defended"
+        config["privacy"] = "exact"
         names = {key.replace("_", "-"): value for key, value in node.items()}
-        settings = make_settings(positive=",".join(positive))
+        settings = make_settings(positive=",".join(positive), privacy="exact")
         grid = InProcessGrid(app, [{**config, **names}], settings.to_config())
         content = RecordDict()
         records.write(content, "inputs", JoinQuestion(tuple(positive)))
@@ -223,7 +223,7 @@ def test_a_wrong_column_is_refused_however_the_coordinator_goes_on(tmp_path: Pat
     records.put(content, f"broadcast.{SCHEMA.name}", told)
     broadcasts.keep(here, content)
     with pytest.raises(TableError, match="does not hold classes") as caught:
-        Site(here).train()
+        Site(here, "exact").train()
     assert not any(name in str(caught.value) for name in names)
 
 

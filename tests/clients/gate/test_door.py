@@ -15,10 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.app import TASKS, app
-from clients.gate import blur
-from clients.gate.blur import Noised
+from clients.gate import private
 from clients.gate.door import leave
 from clients.gate.membership import Participation
+from clients.gate.private import Private
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import PanSVMError, SumError
@@ -30,7 +30,7 @@ from flower_pansvm.secure_sum.rehearsal import gather_members
 from flower_pansvm.tasks.joining import JOIN, JoinQuestion
 from flower_pansvm.tasks.scaling import MOMENTS, ROWS
 from flower_pansvm.tasks.summing import RELAY, AllKeys, PublicKeys
-from flower_pansvm.tasks.task import Nothing, Task, disclosed, noised, sum_name, summed
+from flower_pansvm.tasks.task import Nothing, Task, disclosed, dp, sum_name, summed
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
@@ -43,8 +43,8 @@ class Weights:
 
 
 @dataclass(frozen=True)
-class NoisedWeights:
-    weights: Floats = noised()
+class DpWeights:
+    weights: Floats = dp(lambda _: 1.0)
 
 
 @dataclass(frozen=True)
@@ -53,7 +53,7 @@ class Names:
 
 
 WEIGH = Task("weigh", "train", Nothing, Weights, since="0.1.0")
-WEIGH_NOISED = Task("weigh", "train", Nothing, NoisedWeights, since="0.1.0")
+WEIGH_DP = Task("weigh", "train", Nothing, DpWeights, since="0.1.0")
 NAME = Task("name", "query", Nothing, Names, since="0.1.0")
 ONES = np.ones(2)
 
@@ -67,33 +67,31 @@ def participation() -> Participation:
     return Participation(protocol, this, member, make_settings(), {"weights": 8.0}, Memory("r"))
 
 
-@pytest.mark.parametrize(
-    "answer", [{"weights": ONES}, ONES, Names(("x",)), NoisedWeights(ONES), None], ids=str
-)
+@pytest.mark.parametrize("answer", [{"weights": ONES}, ONES, Names(("x",)), DpWeights(ONES), None], ids=str)
 def test_an_answer_that_is_not_declared_stays(answer: Any) -> None:
     with pytest.raises(SumError, match="returned something else than its answer declares"):
         leave(WEIGH, answer, participation(), {})
 
 
-@pytest.mark.parametrize("answer", [NoisedWeights(ONES), ONES, {"weights": ONES}], ids=str)
-def test_a_part_that_is_to_have_noise_does_not_leave_without(answer: Any) -> None:
-    with pytest.raises(SumError, match="'weigh' has not been through add_noise"):
-        leave(WEIGH_NOISED, answer, participation(), {})
+@pytest.mark.parametrize("answer", [DpWeights(ONES), ONES, {"weights": ONES}], ids=str)
+def test_a_part_that_is_to_be_charged_does_not_leave_without(answer: Any) -> None:
+    with pytest.raises(SumError, match="'weigh' has not been charged"):
+        leave(WEIGH_DP, answer, participation(), {})
 
 
-def test_with_noise_it_leaves() -> None:
-    content, _ = leave(WEIGH_NOISED, Noised(NoisedWeights(ONES)), participation(), {})
+def test_charged_it_leaves() -> None:
+    content, _ = leave(WEIGH_DP, Private(DpWeights(ONES)), participation(), {})
     assert records.has(content, "sum")
 
 
-def test_only_the_gate_adds_noise() -> None:
-    """Who makes a `Noised` by himself says that there is noise where there may be none."""
+def test_only_the_gate_charges() -> None:
+    """Who makes a `Private` by himself says that there is noise where there may be none."""
     makers = [
         file.name
-        for file in Path(blur.__file__).parents[1].rglob("*.py")
-        if re.search(r"(?<!class )\bNoised\(", file.read_text())
+        for file in Path(private.__file__).parents[1].rglob("*.py")
+        if re.search(r"(?<!class )\bPrivate\(", file.read_text())
     ]
-    assert makers == ["blur.py"]
+    assert makers == ["private.py"]
 
 
 def test_summed_parts_leave_masked() -> None:
@@ -157,11 +155,11 @@ def lonely(tmp_path: Path) -> Context:
     """Return a hospital whose cells would be recognised anywhere, in a run that it has not joined."""
     frame = pd.DataFrame({"age": [61.8033] * 6, "dose": [0.0271] * 6, "label": ["FEVER", "0"] * 3})
     frame.to_csv(tmp_path / "table.csv", index=False)
-    return context_of({"data": str(tmp_path / "table.csv"), "name": "north", "exact-sums": "agreed"})
+    return context_of({"data": str(tmp_path / "table.csv"), "name": "north", "privacy": "exact"})
 
 
 def context_of(node: dict[str, Scalar]) -> Context:
-    return Context(1, 2, {**node}, RecordDict(), {**make_settings(sites=3).to_config()})
+    return Context(1, 2, {**node}, RecordDict(), {**make_settings(sites=3, privacy="exact").to_config()})
 
 
 def ask(task: Task, content: RecordDict, context: Context) -> Message:
@@ -180,7 +178,7 @@ def request_without_inputs(task: Task) -> RecordDict:
     """Return a request that is right but for what the task needs: no inputs, no broadcasts, keys of zeros."""
     content = RecordDict()
     which: dict[str, records.Value] = {
-        "task": sum_name(task, {}, {}, {}, make_settings(sites=3).terms.digest),
+        "task": sum_name(task, {}, {}, {}, make_settings(sites=3, privacy="exact").terms.digest),
         "round_trip": 1,
         "attempt": 0,
         "left_out": [],
@@ -228,7 +226,6 @@ NAMES += ["public_key", "published", "signature"]
 NAMES += [
     "points",
     "count",
-    "blur",
     "rank",
     "fold",
     "folds",
@@ -249,7 +246,7 @@ NAMES += [
     "seed",
     "positive_labels",
 ]
-NAMES += ["classes", "promise", "rho"]
+NAMES += ["classes", "dp", "rho"]
 GROUPS = ["sum", "bounds", "inputs", "notes", "keys", "keys of all", "sums", "withdrawn"]
 GROUPS += ["broadcast.schema", "broadcast.scaling", "broadcast.feature_map.0", "broadcast.", "broadcast.../x"]
 

@@ -85,7 +85,7 @@ WORK: dict[Task[Any, Any], Callable[..., Any]] = {
 
 @dataclass
 class OneHonestSite:
-    """A simulated site; its secret is new for every answer."""
+    """A simulated site."""
 
     rows: Rows
     sites: int
@@ -102,9 +102,6 @@ class OneHonestSite:
         roster = tuple(map(str, range(self.sites)))
         return SimpleNamespace(this=SimpleNamespace(roster=roster), protocol=SimpleNamespace(protected=True))
 
-    def kept(self, secret: str) -> bytes:
-        return secrets.token_bytes(32)
-
     def told(self, broadcast: object) -> FourierMap:
         return MAP
 
@@ -116,6 +113,8 @@ class OneHonestSite:
 def table(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (private, private_training):
         monkeypatch.setattr(module, "lasting_split", lambda site: (site.rows, site.rows))
+    # New noise for every answer, as at a hospital.
+    monkeypatch.setattr(private, "lasting_secret", lambda context: secrets.token_bytes(32))
 
 
 def answer(task: Task[Any, Any], rows: Rows, sites: int = 2, colluders: int = 1) -> dict[str, Any]:

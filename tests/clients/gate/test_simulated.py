@@ -8,7 +8,7 @@ import pytest
 from flwr.app import Context, RecordDict
 
 from clients.app import TASKS, app
-from clients.gate.promise import check_promise
+from clients.gate.levels import level_of
 from clients.gate.simulated import SimulatedContext, is_simulated
 from clients.gate.terms import agreed_terms, has_agreed, least_rows, least_sites
 from clients.table.schema_file import schema_of
@@ -53,7 +53,7 @@ def test_a_simulation_in_this_process_is_one() -> None:
         {"num-partitions": 2},
         {**TUTORIAL, "data": "/ward.csv"},
         {**TUTORIAL, "name": "north"},
-        {**TUTORIAL, "exact-sums": "agreed"},
+        {**TUTORIAL, "privacy": "exact"},
         {"data": "/ward.csv"},
     ],
     ids=str,
@@ -69,7 +69,7 @@ def test_a_node_config_alone_switches_no_protection_off(state_home: Path) -> Non
     assert least_rows(here) > 1
     assert not any(has_agreed(here, consent) for consent in CONSENTS)
     with pytest.raises(SettingError):
-        check_promise(here, JOIN, JoinQuestion(()))
+        level_of(here, JOIN, JoinQuestion(()))
 
 
 @pytest.mark.parametrize("kind", [Context, SimulatedContext])

@@ -89,8 +89,7 @@ def joined(
     """Return a function that has hospitals with such a node config join and be told a scaling and a feature map."""
 
     def join(run_id: int = 1, **node: Scalar) -> Federation:
-        pins = {"exact-sums": "agreed", **{key.replace("_", "-"): value for key, value in node.items()}}
-        pins = {key: value for key, value in pins.items() if value}
+        pins = {key.replace("_", "-"): value for key, value in node.items()}
         federation: Federation = enrol(hospitals(settings, hospital_files, pins, run_id), settings)
         tell_maps(federation, SHIFT, SCALE)
         return federation
@@ -192,15 +191,6 @@ def test_a_site_without_the_models_of_the_step_before_refuses(joined: Ask, first
     changed = replace(question(first), points=question(first).points + 1)
     with pytest.raises(FederationError, match=rf"has taken 1 steps .* asked for number {first}"):
         federation.secure_sum(CONSENSUS, changed)
-
-
-def test_a_hospital_that_has_not_agreed_to_exact_sums_sends_no_model(joined: Ask) -> None:
-    federation = joined(exact_sums="")
-    with pytest.raises(SettingError, match="exact-sums='agreed'"):
-        ask(federation, 0)
-    grid = federation.grid
-    assert isinstance(grid, InProcessGrid)
-    assert all(reply.has_error() for reply in grid.replies if "consensus" in reply.metadata.message_type)
 
 
 def test_a_site_takes_so_many_steps_and_no_more(joined: Ask, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clients.rows import test_rows as held_out
 from flower_pansvm.cutting_planes.cuts import Duals
 from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.errors import TableError
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.tasks.task import Nothing
@@ -28,7 +28,7 @@ Ask = Callable[..., Federation]
 
 SHIFT, SCALE = np.array([50.0, 0.001]), np.array([10.0, 0.01])
 TINY = 1e-9
-"""As C: then a row whose part is random is a support vector however small its number is."""
+"""As C: then every row with a share is a support vector."""
 
 
 @pytest.fixture
@@ -50,12 +50,9 @@ def joined(
     Feature map 0 is of the rows themselves, in scaled units; map 1 of the ages only.
     """
 
-    def join(preset: str = "private", **node: Scalar) -> Federation:
+    def join(**node: Scalar) -> Federation:
         pins = {key.replace("_", "-"): value for key, value in node.items()}
-        if preset == "exact":
-            pins["exact-sums"] = "agreed"
-        run = replace(settings, preset=preset)
-        federation: Federation = enrol(hospitals(run, hospital_files, pins), run)
+        federation: Federation = enrol(hospitals(settings, hospital_files, pins), settings)
         tell_maps(federation, SHIFT, SCALE, [True, True], [True, False])
         return federation
 
@@ -79,21 +76,19 @@ def support(
     points: NDArray[np.float64],
     beta: list[float],
     *,
-    blur: int = 1,
     feature_map: int = 0,
     C: float = TINY,
 ) -> Sums:
     """Ask for the sums over the support vectors of one problem, without its axis."""
     problem = Problem("", points.shape[1] - 1, 144.0, C, Pair(1, REST), feature_map)
-    duals = Duals(points, np.full(len(points), blur), np.array(beta))
-    found = federation.secure_sum(SUPPORT, pack_duals([problem], [duals], blur=bool(blur)))
+    found = federation.secure_sum(SUPPORT, pack_duals([problem], [Duals(points, np.array(beta))]))
     return {name: sums[0] for name, sums in vars(found).items()}
 
 
 def expected_support(
     file: Path, points: NDArray[np.float64], beta: list[float], least: int, C: float
 ) -> Sums:
-    """Return what a hospital's sums are without random numbers."""
+    """Return what a hospital's sums are."""
     X, classes = train_rows(file)
     y = np.where(classes == 1, 1.0, -1.0)
     alpha = (1.0 - y[:, None] * (X @ points[:, :-1].T + points[:, -1]) > 0) @ np.array(beta)
@@ -171,7 +166,7 @@ BETA = [0.5, 0.3, 0.2]
 def test_sums_over_support_vectors_are_those_of_numpy(
     C: float, joined: Ask, hospital_files: list[Path]
 ) -> None:
-    found = support(joined("exact"), POINTS, BETA, blur=0, C=C)
+    found = support(joined(), POINTS, BETA, C=C)
     parts = [expected_support(file, POINTS, BETA, least=2, C=C) for file in hospital_files]
     assert_sums_are(found, parts)
     assert 0 < found["count"].sum() < 144
@@ -186,63 +181,6 @@ def test_a_side_of_few_support_vectors_is_left_out(joined: Ask, hospital_files: 
     counts = [part["count"][0] for part in everyone]
     assert min(counts) < 7 <= max(counts)
     assert sum(counts) == 20
-    found = support(joined("exact", min_cluster=7), points, [1.0], blur=0)
+    found = support(joined(min_cluster=7), points, [1.0])
     assert_sums_are(found, [expected_support(file, points, [1.0], 7, TINY) for file in hospital_files])
     assert found["count"][0] == sum(count for count in counts if count >= 7)
-
-
-def test_the_weight_of_a_support_vector_is_random_but_the_mean_remains(
-    joined: Ask, hospital_files: list[Path]
-) -> None:
-    exact = support(joined(blur=0), POINTS, BETA, blur=0, C=1.0)
-    found = support(joined(), POINTS, BETA, C=1.0)
-    for name in ("count", "total", "square"):
-        assert not np.isclose(found[name], exact[name], rtol=1e-8).any()
-    for part in ("total", "square"):
-        mean, expected = (sums[part] / sums["count"][:, None] for sums in (found, exact))
-        np.testing.assert_allclose(mean, expected, atol=0.35)  # 0.23 at most in 2,300 runs, and 0.26 once
-
-
-def test_the_same_support_vectors_have_the_same_sums(joined: Ask) -> None:
-    """Also when the model or the features have changed: there is nothing to take a mean of."""
-    federation = joined()
-    by_age = np.array([[1.0, 0.0, -0.2]])
-    first = support(federation, by_age, [0.9])
-    again = support(federation, by_age, [0.5])
-    on_one_feature = support(federation, by_age[:, [0, 2]], [0.9], feature_map=1)
-    assert not np.allclose(again["weights"], first["weights"])
-    for name in ("count", "total", "square"):
-        assert (again[name] == first[name]).all()
-        assert (on_one_feature[name] == (first[name] if name == "count" else first[name][:, :1])).all()
-
-
-def test_a_side_that_stays_the_same_keeps_its_sums_when_the_other_changes(joined: Ask) -> None:
-    federation = joined()
-    # All positive rows, and the negative ones above an age.
-    points = [np.array([[0.2, 0.0, -1.0 - 0.2 * age]]) for age in (0.3, 0.1)]
-    first, second = (support(federation, point, [1.0]) for point in points)
-    for name in ("count", "total", "square"):
-        assert (first[name][0] == second[name][0]).all()
-        assert not np.isclose(first[name][1], second[name][1], rtol=1e-8).any()
-
-
-def test_hospitals_refuse_sums_without_random_weights_unless_they_agreed(joined: Ask) -> None:
-    with pytest.raises(SettingError, match="refuses blur=0: two sums could give away a patient's row"):
-        support(joined(), POINTS, BETA, blur=0)
-    support(joined(blur=0), POINTS, BETA, blur=0)
-
-
-def test_cutting_planes_are_as_random_as_the_hospital_insists_whatever_is_asked(joined: Ask) -> None:
-    """Else the dual variables would be those of cutting planes without random rows."""
-    exact, at_most_one = (support(joined("exact"), POINTS, BETA, blur=blur)["weights"] for blur in (0, 1))
-    federation = joined(blur=3)
-    problem = Problem("", 2, 144.0, TINY, Pair(1, REST))
-    duals = Duals(POINTS, np.zeros(3, dtype=np.int64), np.array(BETA))
-    without = pack_duals([problem], [duals], blur=True)
-    found = federation.secure_sum(SUPPORT, without).weights[0]
-    assert not np.isclose(found, exact, rtol=1e-8).any()
-    assert not np.isclose(found, at_most_one, rtol=1e-8).any()
-    # And as it must be for what the rows could be computed from, if the hospital insists on nothing.
-    found = joined(blur=0).secure_sum(SUPPORT, without).weights[0]
-    assert not np.isclose(found, exact, rtol=1e-8).any()
-    assert np.isclose(found, at_most_one).all()

@@ -176,7 +176,7 @@ def test_a_table_that_is_changed_while_it_is_read_is_refused(
     monkeypatch.setattr("clients.site.open_table", read)
     context = Context(1, 2, {"data": str(path), "name": "ward"}, RecordDict(), {})
     with pytest.raises(TableError, match="changed while it was read"):
-        Site(context).table()
+        Site(context, "exact").table()
 
 
 def peak_of_training(folder: Path, rows: int) -> int:

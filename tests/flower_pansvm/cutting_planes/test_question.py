@@ -18,22 +18,18 @@ from strategies.steps.packing import pack_questions
 seeds = st.integers(0, 10**6)
 
 
-def drawn(purpose: str, count: int) -> NDArray[np.float64]:
-    return np.random.default_rng(list(purpose.encode())).random(count)
-
-
 def on_ways(seed: int, *, rank: int = 5, size: float = 1.0, leading: int = -1) -> Question:
     """Return a question with ends, shares and a centre such as travel: in single precision."""
     rng = np.random.default_rng(seed)
     *ends, centre = (size * rng.normal(size=(4, rank + 1))).astype(np.float32).astype(np.float64)
     way, share = rng.integers(0, 3, 7), rng.choice([0.0, 0.1, 0.3, 0.6, 1.0], 7)
-    return Question(np.array(ends), 2, centre, 1.0, leading, way, share)
+    return Question(np.array(ends), centre, 1.0, leading, way, share)
 
 
 def test_points_lie_at_their_share_of_the_way_from_the_centre() -> None:
     ends = np.array([[3.0, 0.0, 1.0], [-1.0, 2.0, 4.0]])
     way, share = np.array([0, 0, 0, 1]), np.array([0.0, 0.5, 1.0, 0.25])
-    found = Question(ends, 0, np.array([1.0, 2.0, 0.0]), way=way, share=share)
+    found = Question(ends, np.array([1.0, 2.0, 0.0]), way=way, share=share)
     assert found.points.tolist() == [[1.0, 2.0, 0.0], [2.0, 1.0, 0.5], [3.0, 0.0, 1.0], [0.5, 2.0, 1.0]]
     assert found.count == 4
     assert found.looked_at.tolist() == [*ends.tolist(), [1.0, 2.0, 0.0]]
@@ -42,7 +38,7 @@ def test_points_lie_at_their_share_of_the_way_from_the_centre() -> None:
 @pytest.mark.parametrize("leading", [-1, 2])
 def test_without_shares_the_ends_are_the_points(leading: int) -> None:
     ends = np.array([[3.0, 0.0, 1.0], [-1.0, 2.0, 4.0]])
-    found = Question(ends, 0, np.ones(3), leading=leading)
+    found = Question(ends, np.ones(3), leading=leading)
     assert found.points is ends
     assert found.count == 2
     assert len(found.looked_at) == 2 + (leading >= 0), "the centre is looked at for the curvature alone"
@@ -74,12 +70,10 @@ def test_decisions_on_the_way_are_off_by_no_more_than_is_told(
 @given(seeds, st.integers(-1, 3))
 def test_sums_are_those_at_the_points_themselves(seed: int, leading: int) -> None:
     question = on_ways(seed, leading=leading)
-    plain = Question(question.points, 2, question.centre, 1.0, leading)
+    plain = Question(question.points, question.centre, 1.0, leading)
     rng = np.random.default_rng(seed)
     F, labels = rng.normal(size=(40, 5)), Labels(rng.choice([-1.0, 0.0, 1.0], 40), rng.random(40))
-    found, expected = (
-        cuts_at(lambda rows: F[rows], [labels], [one], [drawn])[0] for one in (question, plain)
-    )
+    found, expected = (cuts_at(lambda rows: F[rows], [labels], [one])[0] for one in (question, plain))
     for name in ("a", "d", "m", "loss"):
         assert getattr(found.cuts, name) == pytest.approx(getattr(expected.cuts, name), abs=1e-12)
     assert found.curvature == pytest.approx(expected.curvature, rel=1e-4, abs=1e-5)
@@ -104,7 +98,7 @@ def test_sums_are_those_at_the_points_themselves(seed: int, leading: int) -> Non
     ],
 )
 def test_points_on_no_way_are_refused(change: dict[str, NDArray[np.float64]]) -> None:
-    two = Question(np.ones((3, 6)), 1, np.zeros(6), way=np.array([0, 2]), share=np.array([0.5, 1.0]))
+    two = Question(np.ones((3, 6)), np.zeros(6), way=np.array([0, 2]), share=np.array([0.5, 1.0]))
     packed = pack_questions([Problem("", 5, 10.0, 1.0, Pair(1, REST))], [two])
     assert packed.questions()[0].points.tolist() == two.points.tolist()
     with pytest.raises(FederationError, match="lie on no way"):

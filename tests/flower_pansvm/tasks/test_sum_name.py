@@ -59,7 +59,7 @@ def test_the_name_changes_with_everything(
         {"protocol": KSecure("hops", k=3)},
         {"protocol": KSecure(k=2)},
         {"protocol": Ring()},
-        {"preset": "paper"},
+        {"privacy": "exact"},
         {"class_weight": "balanced"},
         {"kernel": "linear"},
         {"min_sites": 4},

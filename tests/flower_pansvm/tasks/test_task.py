@@ -12,8 +12,10 @@ from clients.site import Site
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.tasks.consents import CONSENTS
 from flower_pansvm.tasks.cutting_planes import CUTS
+from flower_pansvm.tasks.output_perturbation import LOCAL_WEIGHTS
+from flower_pansvm.tasks.private_training import RANGES
 from flower_pansvm.tasks.scaling import EXTREMES, MOMENTS, MomentsAnswer
-from flower_pansvm.tasks.task import Nothing, Task, disclosed, noised, private, summed
+from flower_pansvm.tasks.task import Nothing, Task, disclosed, dp, summed
 
 
 @dataclass(frozen=True)
@@ -29,7 +31,7 @@ class WholeNumbers:
 
 @dataclass(frozen=True)
 class Both:
-    rows: Floats = noised()
+    rows: Floats = summed()
     name: str = disclosed()
 
 
@@ -51,23 +53,27 @@ def test_a_consent_that_does_not_exist_cannot_be_declared() -> None:
         disclosed(consent="extreme")
 
 
-def test_what_is_charged_is_private_and_nothing_else_is() -> None:
+def test_a_task_with_a_part_that_is_dp_has_no_other() -> None:
     @dataclass(frozen=True)
     class Weighed:
-        rows: Floats = private(lambda _: 1.0)
+        rows: Floats = dp(lambda _: 1.0)
 
-    assert Task("weigh", "train", Nothing, Weighed, since="0.1.0", promise="charged").private
-    with pytest.raises(TypeError, match="'weigh' has private parts or the promise 'charged', but not both"):
-        Task("weigh", "train", Nothing, Weighed, since="0.1.0")
-    with pytest.raises(TypeError, match="but not both"):
-        Task("weigh", "train", Nothing, MomentsAnswer, since="0.1.0", promise="charged")
+    @dataclass(frozen=True)
+    class Mixed:
+        rows: Floats = dp(lambda _: 1.0)
+        exact: Floats = summed()
+
+    assert Task("weigh", "train", Nothing, Weighed, since="0.1.0").dp
+    with pytest.raises(TypeError, match="'weigh' has parts that are dp and others that are not"):
+        Task("weigh", "train", Nothing, Mixed, since="0.1.0")
 
 
 def test_a_task_knows_how_its_parts_leave() -> None:
     assert CUTS.summed == ("a", "d", "m", "loss", "curvature")
-    assert CUTS.noised == {"a", "d", "m", "loss"}
-    assert (MOMENTS.noised, MOMENTS.disclosed, MOMENTS.consents) == (set(), (), set())
+    assert (CUTS.dp, CUTS.disclosed, CUTS.consents, CUTS.simulated) == (False, (), set(), False)
     assert (EXTREMES.disclosed, EXTREMES.consents) == (("low", "high"), {"extremes"})
+    assert (LOCAL_WEIGHTS.dp, LOCAL_WEIGHTS.consents) == (True, {"own-weights"})
+    assert RANGES.simulated
 
 
 def test_every_consent_belongs_to_a_task() -> None:

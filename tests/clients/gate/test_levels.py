@@ -1,0 +1,237 @@
+"""The level decides which records a request's answer is made of: what a hospital answers, and what the code sees."""
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from flwr.app import Context, RecordDict
+
+from clients.app import TASKS
+from clients.gate.budget import new_ledger
+from clients.gate.levels import level_of
+from clients.gate.simulated import SimulatedContext
+from clients.gate.terms import warn_of_risks
+from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
+from flower_pansvm.tasks.consents import AGREED, LEVELS
+from flower_pansvm.tasks.joining import JOIN, JoinQuestion
+from flower_pansvm.tasks.scaling import MOMENTS
+from flower_pansvm.tasks.task import Task
+from flower_pansvm.terms import NOISES, Scalar
+from simulations.engines.in_process import InProcessGrid
+from strategies.registry import all_strategies
+from strategies.settings import make_settings
+
+MakeGrid = Callable[..., InProcessGrid]
+KNOWN: dict[str, Scalar] = {"identity": "north.pem", "roster": "roster.json"}
+BUDGET: dict[str, Scalar] = {"epsilon": 1.0, "classes": "0,1", **KNOWN}
+DP_JOIN = JoinQuestion((), ("0", "1"), dp=True)
+
+
+def context(folder: Path, node: dict[str, Scalar], **config: Any) -> Context:
+    own: dict[str, Scalar] = {"name": "north", "state": str(folder), **node}
+    return Context(1, 7, own, RecordDict(), make_settings(**config).to_config())
+
+
+def simulated(**config: Any) -> Context:
+    node: dict[str, Any] = {"partition-id": 0, "num-partitions": 3}
+    return SimulatedContext(1, 7, node, RecordDict(), make_settings(**config).to_config())
+
+
+def question_of(task: Task[Any, Any]) -> object:
+    """Return a question as far as a level depends on it."""
+    return JoinQuestion(()) if task is JOIN else None
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    new_ledger(tmp_path / "kept", 0.2)
+    return tmp_path / "kept"
+
+
+# Levels, policies, kinds of tasks
+
+
+@pytest.mark.parametrize("policy", [None, *LEVELS])
+@pytest.mark.parametrize("asked", ["auto", *LEVELS])
+def test_a_hospital_answers_at_no_weaker_level_than_its_policy(
+    asked: str, policy: str | None, folder: Path
+) -> None:
+    node: dict[str, Scalar] = {**BUDGET, "noise": 0.25, **({} if policy is None else {"privacy": policy})}
+    for task in TASKS:
+        here = context(folder, {**node, **dict.fromkeys(task.consents, AGREED)})
+        # Few strategies have such settings; a coordinator may send them.
+        here.run_config["privacy"] = asked
+        level = "dp" if task.dp else "perturbed" if asked == "auto" else asked
+        mixed = asked == "dp" and not task.dp
+        if task.simulated or mixed or LEVELS.index(level) < LEVELS.index(policy or "dp"):
+            with pytest.raises(SettingError, match=r"Site 'north' (does not|refuses)"):
+                level_of(here, task, question_of(task))
+            continue
+        assert level_of(here, task, question_of(task)) == level
+        for consent in task.consents:
+            del here.node_config[consent]
+        if task.consents:
+            with pytest.raises(SettingError, match="into the site's node config"):
+                level_of(here, task, question_of(task))
+
+
+@pytest.mark.parametrize("asked", ["auto", *LEVELS])
+def test_a_run_that_is_private_is_joined_at_level_dp(asked: str, folder: Path) -> None:
+    for policy in LEVELS:
+        here = context(folder, {**BUDGET, "privacy": policy})
+        here.run_config["privacy"] = asked
+        assert level_of(here, JOIN, DP_JOIN) == "dp"
+    with pytest.raises(BudgetError, match="has no budget"):
+        level_of(context(folder, {"privacy": "exact"}), JOIN, DP_JOIN)
+
+
+@pytest.mark.parametrize("asked", ["perturbed", "exact"])
+def test_a_simulated_site_agrees_to_all(asked: str) -> None:
+    for task in TASKS:
+        level = "dp" if task.dp else "exact" if task.simulated else asked
+        assert level_of(simulated(privacy=asked), task, question_of(task)) == level
+
+
+@pytest.mark.parametrize("asked", NOISES)
+@pytest.mark.parametrize("least", [None, *NOISES])
+def test_a_hospital_does_not_answer_with_less_noise_than_its_own(
+    asked: float, least: float | None, folder: Path
+) -> None:
+    node: dict[str, Scalar] = {"privacy": "perturbed"}
+    if least is not None:
+        node["noise"] = least
+    here = context(folder, node, noise=asked)
+    if asked < (least or 0.5):
+        with pytest.raises(SettingError, match=rf"refuses noise={asked:g}.*at least {least or 0.5:g}"):
+            level_of(here, MOMENTS, None)
+    else:
+        assert level_of(here, MOMENTS, None) == "perturbed"
+
+
+@pytest.mark.parametrize(
+    ("node", "told"),
+    [
+        ({"privacy": "Exact"}, "privacy='Exact'.*exact, perturbed or dp"),
+        ({"privacy": "auto"}, "privacy='auto'.*exact, perturbed or dp"),
+        ({"privacy": ""}, "privacy=''.*exact, perturbed or dp"),
+        ({"privacy": "perturbed", "noise": "much"}, r"noise=much.*0\.25, 0\.5 or 1\.0"),
+        ({"privacy": "perturbed", "noise": 0.0}, r"noise=0\.0.*0\.25, 0\.5 or 1\.0"),
+        ({"privacy": "perturbed", "noise": "nan"}, r"noise=nan.*0\.25, 0\.5 or 1\.0"),
+        ({"exact-sums": "agreed"}, "unknown key 'exact-sums'"),
+        ({"privacy ": "exact"}, "unknown key 'privacy '"),
+    ],
+    ids=str,
+)
+def test_a_misspelt_policy_is_an_error_and_agrees_to_nothing(
+    node: dict[str, Scalar], told: str, folder: Path
+) -> None:
+    with pytest.raises(SettingError, match=told):
+        level_of(context(folder, node), MOMENTS, None)
+
+
+def test_the_refusal_says_who_learns_what_and_how_to_agree(folder: Path) -> None:
+    for asked, weakest in (("exact", "dp"), ("exact", "perturbed"), ("perturbed", "dp")):
+        with pytest.raises(SettingError) as caught:
+            level_of(context(folder, {"privacy": weakest, "noise": 0.25}, privacy=asked), MOMENTS, None)
+        text = str(caught.value)
+        assert "whoever runs the coordinator can compute" in text
+        assert "strategy=dp-svm" in text
+        assert ("privacy=perturbed" in text) == (weakest == "perturbed")
+        assert f"write privacy='{asked}' into the site's node config" in text
+
+
+# What a budget takes
+
+
+@pytest.mark.parametrize(
+    ("node", "told"),
+    [
+        ({"epsilon": 0}, "epsilon=0"),
+        ({"epsilon": -1.0}, "above 0"),
+        ({"epsilon": 21}, "worth nothing"),
+        ({"epsilon": "much"}, "epsilon=much"),
+        ({"epsilon": "nan"}, "epsilon=nan"),
+        ({"epsilon": 1.0, "delta": 0.1}, "delta=0.1"),
+    ],
+)
+def test_budgets_that_cannot_be_are_refused(folder: Path, node: dict[str, Scalar], told: str) -> None:
+    with pytest.raises(SettingError, match=told):
+        level_of(context(folder, {**KNOWN, **node}), JOIN, DP_JOIN)
+
+
+@pytest.mark.parametrize("missing", ["identity", "roster"])
+def test_noise_is_shared_with_known_hospitals_only(folder: Path, missing: str) -> None:
+    """Of a hundred sites that the coordinator has invented, each adds a hundredth of the noise, or none."""
+    node = {key: value for key, value in BUDGET.items() if key != missing}
+    with pytest.raises(BudgetError, match="could invent most of them"):
+        level_of(context(folder, node), JOIN, DP_JOIN)
+
+
+def test_class_names_are_not_taken_from_the_rows(folder: Path) -> None:
+    """Nor from the coordinator."""
+    unlisted = {key: value for key, value in BUDGET.items() if key != "classes"}
+    from_rows = JoinQuestion((), (), dp=True)
+    for policy in LEVELS:
+        for question in (from_rows, DP_JOIN):
+            with pytest.raises(BudgetError, match=r"without looking at its rows.*'classes = \[0, 1\]'"):
+                level_of(context(folder, {**unlisted, "privacy": policy}), JOIN, question)
+    level_of(context(folder, BUDGET), JOIN, from_rows)
+
+
+# In a run
+
+
+@pytest.mark.parametrize("strategy", sorted(all_strategies()))
+def test_nothing_leaves_a_hospital_that_has_agreed_to_nothing(
+    strategy: str, hospital_files: list[Path], hospitals: MakeGrid, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Not even its name or keys: the run ends at the first question, and the hospital's own log says why."""
+    settings = make_settings(strategy=strategy, sites=3)
+    grid = hospitals(settings, hospital_files)
+    for site in grid._contexts.values():
+        del site.node_config["privacy"]
+    refused = r"does not take part|has no budget"
+    with caplog.at_level("ERROR", logger="flwr"), pytest.raises(PanSVMError, match=refused):
+        all_strategies()[strategy](settings).start(grid)
+    for number in range(3):
+        assert sum(f"Site 'hospital{number}'" in line for line in caplog.messages) == 1
+    assert len(grid.replies) == 3
+    assert not any(reply.has_content() for reply in grid.replies)
+
+
+@pytest.mark.parametrize("policy", ["dp", "exact"])
+def test_a_coordinator_that_has_a_run_joined_as_private_is_refused_at_the_task(
+    policy: str,
+    hospital_files: list[Path],
+    hospitals: MakeGrid,
+    monkeypatch: pytest.MonkeyPatch,
+    state_home: Path,
+) -> None:
+    """At its policy dp, what is not differentially private; at any, in a run that says privacy=dp."""
+    for number in range(3):
+        new_ledger(state_home / f"site-hospital{number}", 0.2)
+    settings = make_settings(sites=3)
+    monkeypatch.setattr(type(settings), "dp", True)
+    grid = hospitals(settings, hospital_files, {"epsilon": 1.0, "classes": "0,1", "privacy": policy})
+    if policy == "exact":
+        for site in grid._contexts.values():
+            site.run_config = {**site.run_config, "privacy": "dp"}
+        monkeypatch.setattr(type(settings), "run_config", site.run_config)
+    with pytest.raises(
+        SettingError, match=r"does not take part in a run|which is not differentially private"
+    ):
+        all_strategies()["pan-svm"](settings).start(grid)
+    answered = {reply.metadata.message_type for reply in grid.replies if reply.has_content()}
+    assert answered == {"query.join"}
+
+
+def test_a_hospitals_own_log_says_what_it_has_agreed_to(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level("WARNING", logger="flwr"):
+        for policy in LEVELS:
+            warn_of_risks(context(folder, {"privacy": policy}))
+    told = [line for line in caplog.messages if "privacy" in line]
+    assert len(told) == 1
+    assert "privacy='exact' in the node config" in told[0]
