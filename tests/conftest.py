@@ -21,6 +21,7 @@ from flwr.supercore.task_identity import TaskIdentity
 from sklearn.datasets import make_moons
 
 from clients.app import app
+from clients.perturb_kept import FILE, new_key
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
@@ -91,10 +92,11 @@ def hospital_files(tmp_path: Path) -> list[Path]:
 
 
 @pytest.fixture
-def hospitals(tmp_path_factory: pytest.TempPathFactory) -> MakeGrid:
+def hospitals(tmp_path_factory: pytest.TempPathFactory, state_home: Path) -> MakeGrid:
     """Return a function that makes a grid of hospitals, each with a table and a name in its node config.
 
-    Those with a budget have an identity and a roster, too, as they have to.
+    Those with a budget have an identity and a roster, too, as they have to. The others agree to every level, and have
+    begun the copy of their table.
     """
 
     def identities(names: Sequence[str]) -> list[dict[str, Scalar]]:
@@ -112,12 +114,16 @@ def hospitals(tmp_path_factory: pytest.TempPathFactory) -> MakeGrid:
     ) -> InProcessGrid:
         pins = {"min-cluster": 2, **(nodes or {})}
         if "epsilon" not in pins:
-            # Most tests are about sums without differential privacy, which hospitals give only if they agree.
-            pins = {"exact-sums": "defended", **pins}
+            pins = {"privacy": "exact", "noise": 0.25, **pins}
         configs: list[dict[str, Scalar]] = [{"data": str(file), "name": file.stem, **pins} for file in files]
         if "epsilon" in pins:
             known = identities([file.stem for file in files])
             configs = [{**own, **config} for own, config in zip(known, configs, strict=True)]
+        if pins.get("privacy", "dp") != "dp":
+            for config in configs:
+                folder = Path(str(config.get("state", state_home / f"site-{config['name']}")))
+                if not (folder / FILE).exists():
+                    new_key(folder)
         return InProcessGrid(app, configs, settings.to_config(), run_id)
 
     return make

@@ -24,7 +24,7 @@ TellMaps = Callable[..., None]
 @pytest.fixture
 def settings() -> Settings:
     """Return the settings of three hospitals with the small tables of the tests."""
-    return make_settings(sites=3, min_cluster=2)
+    return make_settings(sites=3, min_cluster=2, privacy="exact")
 
 
 @pytest.fixture
