@@ -21,7 +21,7 @@ from flwr.supercore.task_identity import TaskIdentity
 from sklearn.datasets import make_moons
 
 from clients.app import app
-from clients.perturb_kept import FILE, new_key
+from clients.gate.budget import LINK, new_ledger
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
@@ -96,7 +96,7 @@ def hospitals(tmp_path_factory: pytest.TempPathFactory, state_home: Path) -> Mak
     """Return a function that makes a grid of hospitals, each with a table and a name in its node config.
 
     Those with a budget have an identity and a roster, too, as they have to. The others agree to every level, and have
-    begun the copy of their table.
+    begun the ledger of their table.
     """
 
     def identities(names: Sequence[str]) -> list[dict[str, Scalar]]:
@@ -122,8 +122,8 @@ def hospitals(tmp_path_factory: pytest.TempPathFactory, state_home: Path) -> Mak
         if pins.get("privacy", "dp") != "dp":
             for config in configs:
                 folder = Path(str(config.get("state", state_home / f"site-{config['name']}")))
-                if not (folder / FILE).exists():
-                    new_key(folder)
+                if not (folder / LINK).exists():
+                    new_ledger(folder, settings.test_fraction)
         return InProcessGrid(app, configs, settings.to_config(), run_id)
 
     return make

@@ -15,7 +15,6 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 
 from clients.gate.budget import charge
-from clients.gate.lasting_split import lasting_split
 from clients.gate.secret import lasting_secret
 from clients.gate.simulated import is_simulated
 from clients.gate.terms import colluders
@@ -57,7 +56,7 @@ def privately(site: Site, task: Task[Q, A], question: Q, work: Callable[[Site, Q
             f"Site '{site.name}' was asked for an answer of cost {rho:g}; it has to be {LEAST_RHO:g} or more."
         )
     # What a hospital refuses for its split costs nothing.
-    rows = len(lasting_split(site)[0].classes)
+    rows = len(site.train().classes)
     charge(site.context, task, rho)
     answer = work(site, question)
     bits, noisy = random_bits(_key(site, task, question)), {}

@@ -10,7 +10,7 @@ from flwr.app import Context, RecordDict
 from clients.gate.budget import link_table
 from clients.gate.classes import rows_with_classes
 from clients.gate.levels import level_of
-from clients.gate.state_folder import check_value_refusals, state_folder
+from clients.gate.state_folder import state_folder
 from clients.gate.terms import allowed_classes, budget_terms, least_rows, least_sites
 from clients.local.joining import classes_to_tell
 from clients.site import Site
@@ -64,7 +64,6 @@ def check_hospital(folder: Path) -> Iterator[str]:
     context = context_of(node, invitation.settings)
     _check_agreed(context, invitation)
     yield "agreed settings: " + ", ".join(f"{key}={value}" for key, value in invitation.settings.items())
-    check_value_refusals(context)
     _check_query_file(Path(str(node.get("data", ""))))
     yield _check_table(context, invitation)
     yield _check_budget(context)
