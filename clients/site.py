@@ -20,7 +20,6 @@ from clients.gate.classes import check_listed, log_left_out, rows_with_classes
 from clients.gate.lasting_split import lasting_split
 from clients.gate.membership import Participation
 from clients.gate.secret import key_of
-from clients.gate.simulated import is_simulated
 from clients.gate.state_folder import state_folder
 from clients.gate.terms import agreed_terms, least_rows, site_name
 from clients.rows import Rows, Split, fold_numbers, test_rows
@@ -285,10 +284,14 @@ class Site:
             )
         classes = schema.indices(labels)
         known = (classes >= 0) & rows_with_classes(self.context, labels, schema.positive_labels)
+        # Only a researcher may know how a model does on the true records: the same ones as at every level.
+        true = Site(self.context, "exact") if self.perturbed and folder is None else self
         # Among all rows, so that it does not depend on which classes other sites name.
         places = np.zeros(len(labels), dtype=np.int64)
         if folder is None:
-            kept = test_rows(class_names(labels, schema.positive_labels), told.test_fraction, told.seed)
+            kept = test_rows(
+                class_names(true.labels(), schema.positive_labels), told.test_fraction, told.seed
+            )
             dealt = classes[known & ~kept]
             places[known & ~kept] = fold_numbers(dealt, len(dealt), told.seed)
         else:
@@ -296,7 +299,8 @@ class Site:
             kept, digests = lasting_split(folder, self._true_table(), told.test_fraction)
             dealt = np.flatnonzero(~kept)
             places[dealt[np.lexsort((digests[dealt], labels[dealt]))]] = np.arange(len(dealt))
-        train, test = known & ~kept, known & kept
+        true_classes = schema.indices(true.labels())
+        train, test = known & ~kept, kept & (known if true is self else true_classes >= 0)
         left, least = int(np.count_nonzero(train)), least_rows(self.context)
         # At dp a refusal must not tell how many there are.
         if left < least and self.level != "dp":
@@ -305,13 +309,10 @@ class Site:
                 "test-fraction, or min-cluster in the site's node config if the hospital agrees.",
                 detail=f"It would train on {left} rows.",
             )
-        of_train, of_test = (Rows(self._cells(rows), classes[rows]) for rows in (train, test))
-        if self.perturbed and is_simulated(self.context):
-            # Only a researcher may know how a model does on the true records.
-            true = Site(self.context, "exact")
-            classes = schema.indices(true.labels())
-            test &= classes >= 0
-            of_test = Rows(true._cells(test), classes[test])
+        of_train, of_test = (
+            Rows(self._cells(train), classes[train]),
+            Rows(true._cells(test), true_classes[test]),
+        )
         return Split(of_train, of_test, labels[~known], places[train])
 
     def _cells(self, rows: Bools) -> Cells:

@@ -329,8 +329,8 @@ def _read(own: Path) -> Ledger:
         problem = "damaged"
     raise BudgetError(
         f"The ledger of this site's table is {problem}, so it counts as spent, and its perturbed copy is lost. Put it "
-        "back from a backup, with all of pansvm/tables. If there is none, its operator can begin anew: pansvm budget "
-        "--help",
+        "back from a backup, with all of pansvm/tables. If there is none, its operator can end this table's budget and "
+        "begin a second copy: pansvm budget --help",
         detail=f"It was {own / FILE}.",
     )
 

@@ -160,6 +160,7 @@ class KnownTables:
         }
         self._sketch |= {some: one for some, (one, _) in found.items()}
 
+
 def cell_digests(cipher: Cipher[Any], tag: int, cells: NDArray[np.float64]) -> Digests:
     """Return the digests of some cells of a column, shape (rows,): of its tag and each number in single precision."""
     octets = np.empty((len(cells), 2), "<u8")

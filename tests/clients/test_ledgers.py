@@ -130,13 +130,13 @@ def hospitals(tmp_path: Path) -> Hospitals:
 def test_a_second_folder_on_the_table_shares_budget_and_split(
     hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept, real = [], lasting_split._kept
+    kept, real = [], lasting_split.record_digests
 
     def spy(*arguments: object) -> object:
         kept.append(real(*arguments))  # type: ignore[arg-type]
         return kept[-1]
 
-    monkeypatch.setattr(lasting_split, "_kept", spy)
+    monkeypatch.setattr(lasting_split, "record_digests", spy)
     first = hospitals.state
     hospitals.train()
     spent = read_ledger(first).spent("train")
@@ -174,7 +174,7 @@ def test_a_column_that_is_added_moves_no_row_to_the_other_side(hospitals: Hospit
         cells=np.column_stack([np.arange(len(table.X)), table.X]),
     )
     assert link_table(hospitals.state, wider) == ledger
-    before, after = (lasting_split._kept(one, ledger) for one in (table, wider))
+    before, after = (lasting_split.lasting_split(hospitals.state, one, 0.2)[0] for one in (table, wider))
     assert np.array_equal(before, after)
     assert 0.1 < before.mean() < 0.3
 
@@ -270,15 +270,15 @@ def test_a_coordinator_cannot_change_what_hospitals_have_heard(hospitals: Hospit
 def test_a_run_that_was_not_to_be_private_has_no_private_answers(hospitals: Hospitals) -> None:
     """A coordinator that has a hospital join for exact sums would spare it the epochs."""
     for node in hospitals.nodes:
-        node["exact-sums"] = "agreed"
+        node |= {"privacy": "exact", "noise": 0.25}
 
-    def other_promise(message: Message) -> None:
+    def other_level(message: Message) -> None:
         if message.metadata.message_type == "query.join":
             question = records.read(message.content, "inputs", JoinQuestion)
-            records.write(message.content, "inputs", replace(question, promise="defended"))
+            records.write(message.content, "inputs", replace(question, dp=False))
 
     with pytest.raises(BudgetError, match="has not joined this one with the ledger"):
-        hospitals.train(other_promise)
+        hospitals.train(other_level)
     assert hospitals.private_answers() == 0
 
 
@@ -389,11 +389,6 @@ def test_who_has_lost_what_it_heard_hears_it_anew(content: str | None, linked: H
     assert len(enter_run(context(linked))) == 3 * EPOCH_BYTES
 
 
-def test_the_split_is_refused_to_a_site_that_has_not_joined(linked: Hospitals) -> None:
-    with pytest.raises(BudgetError, match="has not joined"):
-        lasting_split.lasting_split(Site(context(linked)))
-
-
 def test_how_many_columns_and_classes_a_row_has_is_not_the_coordinators_choice(linked: Hospitals) -> None:
     """Nothing has been charged yet, and where memory ends tells how many rows there are."""
     asked = SchemaBroadcast(("age", "dose"), ("0", "1"), (), 0.2, 0, 0)
@@ -404,9 +399,9 @@ def test_how_many_columns_and_classes_a_row_has_is_not_the_coordinators_choice(l
         enter_run(site := context(linked))
         records.write(message := RecordDict(), "broadcast.schema", schema)
         broadcasts.keep(site, message)
-        Site(site).table()
+        Site(site, "dp").table()
         tracemalloc.start()
         with pytest.raises((SettingError, TableError)):
-            lasting_split.lasting_split(Site(site))
+            Site(site, "dp").train()
         assert tracemalloc.get_traced_memory()[1] < 600 * 10_000
         tracemalloc.stop()

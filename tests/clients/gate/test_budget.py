@@ -26,7 +26,7 @@ from clients.gate.budget import (
     new_ledger,
     read_ledger,
 )
-from clients.gate.promise import check_promise
+from clients.gate.levels import level_of
 from clients.gate.tables import tables_home
 from clients.table.table import Table
 from flower_pansvm import records
@@ -159,7 +159,7 @@ def test_a_lost_or_damaged_ledger_is_a_spent_one(folder: Path, how: str) -> None
         with pytest.raises(BudgetError, match=r"counts as spent.*backup"):
             charge(context(folder), task, 1e-6)
     with pytest.raises(BudgetError, match="counts as spent"):
-        check_promise(context(folder), JOIN, JoinQuestion((), ("0", "1"), "charged"))
+        level_of(context(folder), JOIN, JoinQuestion((), ("0", "1"), dp=True))
 
 
 def test_a_site_never_begins_a_ledger_itself(tmp_path: Path) -> None:
