@@ -95,7 +95,7 @@ def disclosed_classes(context: Context, labels: Labels, positive: Sequence[str])
 
 
 def check_listed(context: Context, classes: Sequence[str], positive: Sequence[str]) -> None:
-    """Check that the classes of a run are those that this hospital lists, in its node config or schema file, if it does.
+    """Check that the classes of a run are those that this hospital lists in node config or schema file, if it does so.
 
     Others, or one of them twice, would be the coordinator's choice: of names, and of how many there are, which a site's
     memory depends on. SettingError if not.

@@ -18,7 +18,6 @@ from clients.table.table import Table
 from flower_pansvm.arrays import Bools
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.secure_sum.wire import join_fields
 
 
 def lasting_split(folder: Path, table: Table, test_fraction: float) -> tuple[Bools, Digests]:
@@ -53,14 +52,14 @@ def lasting_split(folder: Path, table: Table, test_fraction: float) -> tuple[Boo
 def record_digests(table: Table, ledger: Ledger) -> Digests:
     """Return a number of each record, evenly spread from 0 to 2^64, shape (rows,)."""
     if ledger.by_ids and table.ids is not None:
-        octets = (join_fields(tags.SIDE, str(one).encode()) for one in table.ids)
-        return np.frombuffer(b"".join(hashlib.sha256(one).digest()[:8] for one in octets), "<u8")
+        digests = (hashlib.sha256(tags.SIDE + str(one).encode()).digest()[:8] for one in table.ids)
+        return np.frombuffer(b"".join(digests), "<u8")
     key = bytes.fromhex(ledger.key)
     cipher = Cipher(algorithms.AES256(hmac.digest(key, tags.SIDE, "sha256")), modes.ECB())
-    digests, X = np.zeros(len(table.X), "<u8"), table.X
+    sums, X = np.zeros(len(table.X), "<u8"), table.X
     for name in ledger.columns:
         place, tag = table.columns.index(name), int.from_bytes(hmac.digest(key, name.encode(), "sha256")[:8])
         for start in range(0, len(X), BLOCK_ROWS):
             rows = slice(start, start + BLOCK_ROWS)
-            digests[rows] += cell_digests(cipher, tag, X[rows, place])
-    return digests
+            sums[rows] += cell_digests(cipher, tag, X[rows, place])
+    return sums

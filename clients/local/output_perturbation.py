@@ -85,7 +85,12 @@ def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.Loc
     SumError
         If they are not found as exactly as the noise was sized for, which depends on the rows.
     """
-    sound = 0 < question.C < tasks.LARGEST_C and question.epsilon > 0 and question.tol >= tasks.LEAST_TOL
+    sound = 0 < question.C < tasks.LARGEST_C and question.tol >= tasks.LEAST_TOL
+    if not question.epsilon >= tasks.LEAST_EPSILON:
+        raise SettingError(
+            f"Site '{site.name}' gives weights of its own model for an epsilon of {tasks.LEAST_EPSILON} or more. Start "
+            "the run with a larger one."
+        )
     if not sound or question.size != site.told(tasks.RFF).size:
         raise _misfit(site)
     rows = site.train()
