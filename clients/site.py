@@ -200,8 +200,11 @@ class Site:
         return self.scaling(number).transform(X)
 
     def scaling(self, number: int) -> Scaling:
-        """Return one of the scalings that the coordinator has broadcast."""
+        """Return one of the scalings that the coordinator has broadcast; FederationError if it does not fit."""
         told = self.told(SCALING)
+        sizes = {(len(told.fill), len(self.schema().columns))}
+        fits = {told.fill.shape, told.shift.shape, told.scale.shape} == sizes and 0 <= number < len(told.fill)
+        self._check_told(fits and bool((told.scale > 0).all()), "scalings")
         return Scaling(told.fill[number], told.shift[number], told.scale[number])
 
     def mapped_train(self, number: int) -> Mapped:
@@ -256,11 +259,23 @@ class Site:
         return tuple(map(self.digest_of, told))
 
     def _feature_map(self, number: int) -> FeatureMapBroadcast:
-        return self.told(FEATURE_MAP.numbered(number))
+        told = self.told(FEATURE_MAP.numbered(number))
+        fits = told.features.shape == (len(self.schema().columns),) and told.normalization.ndim == 2
+        self._check_told(fits, "parts of a feature map")
+        return told
 
     def _landmark_set(self, number: int) -> LandmarkBroadcast:
         """Return the landmarks of a feature map."""
-        return self.told(LANDMARK_SET.numbered(self._feature_map(number).landmark_set))
+        about = self._feature_map(number)
+        told = self.told(LANDMARK_SET.numbered(about.landmark_set))
+        self._check_told(told.landmarks.shape == (len(about.normalization), len(about.features)), "landmarks")
+        return told
+
+    def _check_told(self, fits: bool, what: str) -> None:
+        if not fits:
+            raise FederationError(
+                f"Site '{self.name}' was told {what} that do not fit its columns, or cannot be used. {NOT_FOLLOWED}"
+            )
 
     def _split(self) -> Split:
         told = self.told(SCHEMA)

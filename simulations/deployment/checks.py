@@ -138,7 +138,9 @@ def _check_agreed(context: Context, invitation: Invitation) -> None:
 
 def _check_table(context: Context, invitation: Invitation) -> str:
     """Say how many rows of the table can take part; an error if it cannot be read or none can, as in the run."""
-    site = Site(context, invitation.privacy)
+    # Of the true records: a copy is begun by a run, and not by a check of a table that is not ready.
+    site = Site(context, "exact")
+    site.link_table()
     table = site.table()
     if table.labels is None:
         raise SettingError("The table has no labels. Name its label column in node.toml as label.")
