@@ -21,7 +21,10 @@ from flwr.supercore.task_identity import TaskIdentity
 from sklearn.datasets import make_moons
 
 from clients.app import app
-from clients.gate.budget import LINK, new_ledger
+from clients.gate.budget import LINK, link_table, new_ledger
+from clients.gate.lasting_split import lasting_split
+from clients.table.reading import read_table
+from flower_pansvm.arrays import Bools
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
@@ -42,6 +45,13 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("project")
 
 MakeGrid = Callable[..., InProcessGrid]
+
+
+def kept_rows(file: Path) -> Bools:
+    """Return which rows of a hospital's table are kept for evaluation, after its grid was made."""
+    folder = Path(os.environ["XDG_STATE_HOME"]) / "pansvm" / f"site-{file.stem}"
+    table = read_table(file)
+    return lasting_split(folder, table, link_table(folder, table).test_fraction)[0]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
