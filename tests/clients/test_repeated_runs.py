@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from clients.gate.blur import KEY_FILE
 from flwr.app import Message
 from numpy.typing import NDArray
 
 from clients.app import app
+from clients.gate.blur import KEY_FILE
 from flower_pansvm import records
 from flower_pansvm.tasks.task import Broadcast
 from flower_pansvm.terms import Scalar

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from clients.gate.blur import secret_of
 from flwr.app import RecordDict
 from flwr.common.serde import recorddict_to_proto
 
+from clients.gate.blur import secret_of
 from clients.gate.turns import FOLDER, turn
 from clients.site import Site
 from flower_pansvm import records

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from clients.gate.blur import draw_for
 from numpy.typing import NDArray
 
+from clients.gate.blur import draw_for
 from flower_pansvm.cutting_planes.cuts import Draw, Duals
 from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.multiclass import REST, Pair

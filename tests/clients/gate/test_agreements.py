@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from clients.gate.promise import check_promise
 from flwr.app import Context, RecordDict
 
 from clients.gate.budget import new_ledger
+from clients.gate.promise import check_promise
 from clients.gate.simulated import SimulatedContext
 from clients.gate.terms import warn_of_risks
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError

@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from clients.gate.blur import KEY_FILE, SECRET, add_noise, draw_for, draw_of
-from flower_pansvm.cutting_planes.noise import HEIGHT, Noise
 from flwr.app import Context, RecordDict
 from numpy.typing import NDArray
 from scipy.stats import kstest
-from strategies.master.noise_bounds import largest_noise
 
+from clients.gate.blur import KEY_FILE, SECRET, add_noise, draw_for, draw_of
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Cuts
+from flower_pansvm.cutting_planes.noise import HEIGHT, Noise
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import SettingError, SumError
@@ -30,6 +29,7 @@ from flower_pansvm.tasks.task import noised, summed
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
+from strategies.master.noise_bounds import largest_noise
 from strategies.settings import Settings, make_settings
 from strategies.steps.packing import pack_questions, unpack_answers
 

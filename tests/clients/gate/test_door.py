@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from clients.gate.blur import Noised
 from flwr.app import ArrayRecord, ConfigRecord, Context, Message, RecordDict
 from hypothesis import given
 from hypothesis import strategies as st
 
 from clients.app import TASKS, app
 from clients.gate import blur
+from clients.gate.blur import Noised
 from clients.gate.door import leave
 from clients.gate.membership import Participation
 from flower_pansvm import records

@@ -9,9 +9,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from clients.gate.blur import KEY_FILE, secret_of
 from flwr.app import RecordDict
 
+from clients.gate.blur import KEY_FILE, secret_of
 from clients.gate.simulated import SimulatedContext
 from clients.site import Site
 from flower_pansvm.errors import SettingError

@@ -5,10 +5,10 @@ import sys
 from pathlib import Path
 
 import pytest
-from clients.gate.promise import check_promise
 from flwr.app import Context, RecordDict
 
 from clients.app import TASKS, app
+from clients.gate.promise import check_promise
 from clients.gate.simulated import SimulatedContext, is_simulated
 from clients.gate.terms import agreed_terms, has_agreed, least_rows, least_sites
 from clients.table.schema_file import schema_of

@@ -4,13 +4,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from clients.gate.promise import check_consents
-from flower_pansvm.cutting_planes.noise import rows_to_blur
 from flwr.app import Context, RecordDict
 
+from clients.gate.promise import check_consents
 from clients.gate.simulated import SimulatedContext
 from clients.gate.terms import agreed_terms, least_blur, least_rows, least_sites
 from flower_pansvm.cutting_planes.cuts import Answer, Draw, Labels, Mapped, cuts_at
+from flower_pansvm.cutting_planes.noise import rows_to_blur
 from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import PanSVMError, SettingError, SumError
 from flower_pansvm.tasks.consents import CONSENTS
