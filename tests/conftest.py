@@ -21,6 +21,7 @@ from flwr.supercore.task_identity import TaskIdentity
 from sklearn.datasets import make_moons
 
 from clients.app import app
+from clients.gate import budget
 from clients.gate.budget import LINK, link_table, new_ledger
 from clients.gate.lasting_split import lasting_split
 from clients.table.reading import read_table
@@ -87,6 +88,19 @@ def state_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
     home = tmp_path_factory.getbasetemp() / f"state-{secrets.token_hex(8)}"
     monkeypatch.setenv("XDG_STATE_HOME", str(home))
     return home / "pansvm"
+
+
+@pytest.fixture
+def begun_ledgers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a person begin a ledger in whichever state folder a hospital looks for one."""
+    read = budget._read_link
+
+    def begun(folder: Path) -> budget.Link:
+        if not (folder / LINK).exists():
+            new_ledger(folder, 0.2)
+        return read(folder)
+
+    monkeypatch.setattr(budget, "_read_link", begun)
 
 
 @pytest.fixture

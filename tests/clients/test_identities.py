@@ -27,6 +27,8 @@ from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
 from tests.conftest import kept_rows
 
+pytestmark = pytest.mark.usefixtures("begun_ledgers")
+
 SETTINGS = make_settings(sites=3, min_cluster=2)
 NAMES = ("hospital0", "hospital1", "hospital2")
 Nodes = list[dict[str, Scalar]]

@@ -27,6 +27,8 @@ from strategies.settings import Settings
 from strategies.steps.packing import pack_problems
 from tests.conftest import kept_rows
 
+pytestmark = pytest.mark.usefixtures("begun_ledgers")
+
 Numbers = NDArray[np.float64]
 Ask = Callable[..., Federation]
 

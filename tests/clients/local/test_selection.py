@@ -23,6 +23,8 @@ from strategies.settings import Settings
 from strategies.steps.packing import pack_duals
 from tests.conftest import kept_rows
 
+pytestmark = pytest.mark.usefixtures("begun_ledgers")
+
 Sums = dict[str, NDArray[np.float64]]
 Ask = Callable[..., Federation]
 
