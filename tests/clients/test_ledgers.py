@@ -5,6 +5,7 @@ import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,14 +16,16 @@ from clients.app import app
 from clients.gate import broadcasts, budget, lasting_split
 from clients.gate.budget import EPOCH, end_ledger, link_table, new_ledger, read_ledger
 from clients.gate.epochs import HEARD_FILE, enter_run, hear
+from clients.gate.private import privately
 from clients.gate.tables import tables_home
+from clients.local.private_training import private_bins
 from clients.site import Site
 from clients.table.reading import read_table
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SettingError, SumError, TableError
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.tasks.joining import JoinQuestion, SchemaBroadcast
-from flower_pansvm.tasks.private_training import PRIVATE_BINS
+from flower_pansvm.tasks.private_training import PRIVATE_BINS, BinsQuestion
 from flower_pansvm.tasks.summing import EPOCH_BYTES, AllKeys
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
@@ -387,6 +390,17 @@ def test_who_has_lost_what_it_heard_hears_it_anew(content: str | None, linked: H
     assert len(enter_run(context(linked))) == EPOCH_BYTES
     hear(here, {"hospital0": own, "hospital1": peer})
     assert len(enter_run(context(linked))) == 3 * EPOCH_BYTES
+
+
+def test_no_row_is_looked_at_for_a_site_that_has_not_joined(
+    linked: Hospitals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Site, "train", lambda _: pytest.fail("looks at rows"))
+    roster = SimpleNamespace(roster=NAMES)
+    part = SimpleNamespace(this=roster, protocol=SimpleNamespace(protected=True))
+    site = Site(context(linked), "dp", part)  # type: ignore[arg-type]
+    with pytest.raises(BudgetError, match="has not joined"):
+        privately(site, PRIVATE_BINS, BinsQuestion(1e-3, *np.zeros((2, 2))), private_bins)
 
 
 def test_how_many_columns_and_classes_a_row_has_is_not_the_coordinators_choice(linked: Hospitals) -> None:
