@@ -77,14 +77,16 @@ def perturbed_table(
     how : PerturbedTerms
         What is settled already stays, whatever its min-cluster says now.
     key : Path or bytes
-        The hospital's folder, in which key and deviations are kept; of a simulated site the key itself.
+        The hospital's folder, which leads to key and deviations; of a simulated site the key itself.
     folder : Path or None
         Where the cells of a large copy may be kept.
 
     Raises
     ------
     SettingError
-        If the noise is not one of `NOISES`, or the file is missing, damaged or open to other accounts.
+        If the noise is not one of `NOISES`.
+    BudgetError
+        If the table's ledger is missing or damaged.
     TableError
         If ids repeat, no label has enough records, or the table is not the one whose copy was begun.
     """

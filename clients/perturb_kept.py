@@ -1,15 +1,11 @@
 """What a hospital keeps for the copy of its table at level `perturbed`: the key, and what was settled at first use.
 
-It is one file, which only this account can read. A person begins it, once; a site never does, so that a lost key is an
-error and not a second copy of each record.
+It is in the table's ledger (:mod:`clients.gate.budget`), so that the table has the same copy from each of its
+hospital's folders, and a lost key is an error and not a second copy of each record.
 """
 
-import fcntl
-import hashlib
 import hmac
 import json
-import os
-import secrets
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -17,13 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from clients.gate.state_folder import is_private, replace_file
+from clients.gate.budget import Ledger, change_ledger
 from flower_pansvm.arrays import Floats
-from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.errors import TableError
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields
 
-FILE, LOCK = "perturbed.json", "perturbed.lock"
 FEW_VALUES = 10  # a column with no more different numbers holds codes
 MARKS = 32  # records of the first use by which a table is known again
 
@@ -46,7 +41,7 @@ class KeptColumn:
 
 @dataclass(frozen=True)
 class Kept:
-    """The content of the file: key, digest of the columns, marks of some records, what is settled of each column."""
+    """The table's key, digest of the columns, marks of some records, what is settled of each column."""
 
     key: str = field(repr=False)
     columns: str = ""
@@ -74,36 +69,31 @@ class Kept:
             )
         if not any(self.mark(record) in self.marks for record in records):
             raise TableError(
-                f"'{FILE}' in the site's state folder belongs to another table, or each record has changed since, or "
-                "what tells records apart: the row ids. Put back the file or the table; a table of other patients "
-                "needs a state folder of its own."
+                "Each record has changed since the table's copy for level perturbed was begun, or what tells records "
+                "apart: the row ids. Each would get a second copy. Put back the table, or its row ids."
             )
 
 
-def new_key(folder: Path) -> None:
-    """Begin a table's copy in its hospital's folder, as a person decides once; SettingError if there is one."""
-    if (folder / FILE).exists():
-        raise SettingError(
-            f"There is a '{FILE}' in {folder} already. It belongs to the table for good: with a new key each record "
-            "gets a second copy, and the mean of both is nearer to it. A table of other patients needs another folder."
-        )
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    _write(folder, Kept(secrets.token_hex(32)))
-
-
 def settle(folder: Path, settled: Callable[[Kept], Kept]) -> Kept:
-    """Return what is kept in a folder after a function has checked it, and added what is not settled yet.
+    """Return what is kept for a hospital's table after a function has checked it, and added what is not settled yet.
 
-    SettingError if the file is missing, damaged or open to other accounts.
+    BudgetError if the table's ledger is missing or damaged, or the table was not looked at when the run was joined.
     """
-    # Two processes may be the first at the same time.
-    with os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)) as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        before = _read(folder)
-        after = settled(before)
-        if after != before:
-            _write(folder, after)
-    return after
+
+    # Two processes may be the first at the same time, but only one at a time changes a ledger.
+    def change(ledger: Ledger) -> Ledger:
+        content = asdict(settled(_kept(ledger)))
+        del content["key"]
+        return replace(ledger, copy=content)
+
+    return _kept(change_ledger(folder, change))
+
+
+def _kept(ledger: Ledger) -> Kept:
+    content = {"features": [], "labels": {}, **ledger.copy}
+    features = [KeptColumn(**column) for column in content.pop("features")]
+    labels = {name: KeptColumn(**column) for name, column in content.pop("labels").items()}
+    return Kept(ledger.key, **content, features=features, labels=labels)
 
 
 def settled_column(cells: Floats, holds_codes: bool, least: int) -> KeptColumn:
@@ -135,36 +125,3 @@ def settled_column(cells: Floats, holds_codes: bool, least: int) -> KeptColumn:
         return settled_column(cells, True, least)
     rest = np.clip(rest, low, high)
     return replace(column, low=low, high=high, mean=float(rest.mean()), deviation=float(rest.std()))
-
-
-def _read(folder: Path) -> Kept:
-    try:
-        if not is_private(folder / FILE):
-            raise PermissionError
-        content = json.loads((folder / FILE).read_text(encoding="utf-8"))
-        if content.pop("sha256") != _digest(content):
-            raise ValueError
-        features = [KeptColumn(**column) for column in content.pop("features")]
-        labels = {name: KeptColumn(**column) for name, column in content.pop("labels").items()}
-        return Kept(**content, features=features, labels=labels)
-    except FileNotFoundError:
-        problem = (
-            "is missing. If this table was used at level perturbed, put it back; else its operator begins one"
-        )
-    except PermissionError:
-        problem = "is open to other accounts, or belongs to one (chmod 600 closes it)"
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        problem = "is damaged. Put back a copy of it"
-    raise SettingError(
-        f"'{FILE}' in the site's state folder, with the key of its copy for level perturbed, {problem}.",
-        detail=f"The state folder is {folder}.",
-    )
-
-
-def _write(folder: Path, kept: Kept) -> None:
-    content = asdict(kept)
-    replace_file(folder / FILE, json.dumps({**content, "sha256": _digest(content)}))
-
-
-def _digest(content: dict[str, Any]) -> str:
-    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()

@@ -1,4 +1,4 @@
-"""A site's rows in a run: which are trained on, which are kept for evaluation, and in which fold each is."""
+"""A site's rows in a run, and how those of a simulated one are drawn: for evaluation, and into folds."""
 
 from dataclasses import dataclass
 
@@ -33,6 +33,7 @@ class Split:
     train: Rows
     test: Rows  # kept for evaluation
     left_out: NDArray[np.str_]  # labels of the rows that have no part in the run: they are no classes of it
+    places: Ints  # (training rows,): in the order in which they are dealt to folds
 
 
 def test_rows(classes: NDArray[np.str_], fraction: float, seed: int) -> Bools:

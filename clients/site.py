@@ -15,10 +15,12 @@ from numpy.typing import NDArray
 
 from clients.cache import cached
 from clients.gate.broadcasts import digest_of, recall, was_told
-from clients.gate.classes import log_left_out, rows_with_classes
+from clients.gate.budget import link_table
+from clients.gate.classes import check_listed, log_left_out, rows_with_classes
+from clients.gate.lasting_split import lasting_split
 from clients.gate.membership import Participation
 from clients.gate.secret import key_of
-from clients.gate.simulated import is_simulated
+from clients.gate.state_folder import state_folder
 from clients.gate.terms import agreed_terms, least_rows, site_name
 from clients.rows import Rows, Split, fold_numbers, test_rows
 from clients.table.cells_on_disk import Cells, collected
@@ -36,7 +38,7 @@ from flower_pansvm.records import Value
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema, class_names
 from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
-from flower_pansvm.tasks.joining import SCHEMA
+from flower_pansvm.tasks.joining import SCHEMA, SchemaBroadcast
 from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
 from flower_pansvm.tasks.limits import MOST_ROWS
 from flower_pansvm.tasks.random_kernel import LAYOUT, LayoutBroadcast
@@ -81,6 +83,12 @@ class Site:
         """
         table = self._true_table()
         return cast(Table, self._cached(("copy",), lambda: self._copy(table))) if self.perturbed else table
+
+    def link_table(self) -> None:
+        """Find the ledger of a hospital's table as the site joins a run; BudgetError if there is none, or another's."""
+        folder = state_folder(self.context)
+        if folder is not None:
+            link_table(folder, self._true_table())
 
     @property
     def perturbed(self) -> bool:
@@ -185,15 +193,18 @@ class Site:
         """
         told = self.told(SCHEMA)
         key = ("folds", self.digest_of(SCHEMA), least_rows(self.context))
-        return cast(Ints, self._cached(key, lambda: self._deal(told.folds, told.seed)))
+        return cast(Ints, self._cached(key, lambda: self._deal(told.folds)))
 
     def scaled(self, X: Floats, number: int = 0) -> Floats:
         """Return rows filled and scaled by one of the scalings, shape (rows, features)."""
         return self.scaling(number).transform(X)
 
     def scaling(self, number: int) -> Scaling:
-        """Return one of the scalings that the coordinator has broadcast."""
+        """Return one of the scalings that the coordinator has broadcast; FederationError if it does not fit."""
         told = self.told(SCALING)
+        sizes = {(len(told.fill), len(self.schema().columns))}
+        fits = {told.fill.shape, told.shift.shape, told.scale.shape} == sizes and 0 <= number < len(told.fill)
+        self._check_told(fits and bool((told.scale > 0).all()), "scalings")
         return Scaling(told.fill[number], told.shift[number], told.scale[number])
 
     def mapped_train(self, number: int) -> Mapped:
@@ -248,16 +259,28 @@ class Site:
         return tuple(map(self.digest_of, told))
 
     def _feature_map(self, number: int) -> FeatureMapBroadcast:
-        return self.told(FEATURE_MAP.numbered(number))
+        told = self.told(FEATURE_MAP.numbered(number))
+        fits = told.features.shape == (len(self.schema().columns),) and told.normalization.ndim == 2
+        self._check_told(fits, "parts of a feature map")
+        return told
 
     def _landmark_set(self, number: int) -> LandmarkBroadcast:
         """Return the landmarks of a feature map."""
-        return self.told(LANDMARK_SET.numbered(self._feature_map(number).landmark_set))
+        about = self._feature_map(number)
+        told = self.told(LANDMARK_SET.numbered(about.landmark_set))
+        self._check_told(told.landmarks.shape == (len(about.normalization), len(about.features)), "landmarks")
+        return told
+
+    def _check_told(self, fits: bool, what: str) -> None:
+        if not fits:
+            raise FederationError(
+                f"Site '{self.name}' was told {what} that do not fit its columns, or cannot be used. {NOT_FOLLOWED}"
+            )
 
     def _split(self) -> Split:
         told = self.told(SCHEMA)
         key = ("split", self.digest_of(SCHEMA), self.own_columns().tobytes(), least_rows(self.context))
-        split = cast(Split, self._cached(key, lambda: self._make_split(told.test_fraction, told.seed)))
+        split = cast(Split, self._cached(key, lambda: self._make_split(told)))
         self.log_left_out(split.left_out)
         return split
 
@@ -268,23 +291,34 @@ class Site:
             schema = self.schema()
             log_left_out(self.context, labels, [*schema.classes, *schema.positive_labels])
 
-    def _make_split(self, test_fraction: float, seed: int) -> Split:
-        schema = self.schema()
-        labels = self.labels()
+    def _make_split(self, told: SchemaBroadcast) -> Split:
+        schema, labels, folder = self.schema(), self.labels(), state_folder(self.context)
+        if len(labels) > MOST_ROWS:
+            raise TableError(
+                f"Site '{self.name}' has more rows than a site may have, {MOST_ROWS}. Split the table."
+            )
         classes = schema.indices(labels)
         known = (classes >= 0) & rows_with_classes(self.context, labels, schema.positive_labels)
         # Only a researcher may know how a model does on the true records: the same ones as at every level.
-        true = Site(self.context, "exact") if self.perturbed and is_simulated(self.context) else self
-        # Drawn among all rows, so that it does not depend on which classes other sites name.
-        left_out = test_rows(class_names(true.labels(), schema.positive_labels), test_fraction, seed)
-        true_classes = schema.indices(true.labels())
-        train, test = known & ~left_out, left_out & (known if true is self else true_classes >= 0)
-        left, least = int(np.count_nonzero(train)), least_rows(self.context)
-        if left > MOST_ROWS:
-            raise TableError(
-                f"Site '{self.name}' has more training rows than a site may have, {MOST_ROWS}. Split the table."
+        true = Site(self.context, "exact") if self.perturbed and folder is None else self
+        # Among all rows, so that it does not depend on which classes other sites name.
+        places = np.zeros(len(labels), dtype=np.int64)
+        if folder is None:
+            kept = test_rows(
+                class_names(true.labels(), schema.positive_labels), told.test_fraction, told.seed
             )
-        if left < least:
+            dealt = classes[known & ~kept]
+            places[known & ~kept] = fold_numbers(dealt, len(dealt), told.seed)
+        else:
+            check_listed(self.context, schema.classes, schema.positive_labels)
+            kept, digests = lasting_split(folder, self._true_table(), told.test_fraction)
+            dealt = np.flatnonzero(~kept)
+            places[dealt[np.lexsort((digests[dealt], labels[dealt]))]] = np.arange(len(dealt))
+        true_classes = schema.indices(true.labels())
+        train, test = known & ~kept, kept & (known if true is self else true_classes >= 0)
+        left, least = int(np.count_nonzero(train)), least_rows(self.context)
+        # At dp a refusal must not tell how many there are.
+        if left < least and self.level != "dp":
             raise TableError(
                 f"Site '{self.name}' has too few rows: it trains on at least {least}, its min-cluster. Lower "
                 "test-fraction, or min-cluster in the site's node config if the hospital agrees.",
@@ -293,7 +327,7 @@ class Site:
         weights = self.table().weights
         of_train = Rows(self._cells(train), classes[train], None if weights is None else weights[train])
         of_test = Rows(true._cells(test), true_classes[test])
-        return Split(of_train, of_test, labels[~known])
+        return Split(of_train, of_test, labels[~known], places[train])
 
     def _cells(self, rows: Bools) -> Cells:
         """Return the cells of some of the table's rows, in the site's columns of the schema."""
@@ -303,18 +337,18 @@ class Site:
         parts = (align(replace(table, cells=X[block]), columns).X[rows[block]] for block in blocks(len(X)))
         return collected(parts, int(np.count_nonzero(rows)), folder_for_cells(self.context))
 
-    def _deal(self, folds: int, seed: int) -> Ints:
-        classes = self.train().classes
+    def _deal(self, folds: int) -> Ints:
+        places = self._split().places
         if folds == 0:
-            return np.full(len(classes), NO_FOLD)
+            return np.full(len(places), NO_FOLD)
         least = least_rows(self.context)
-        numbers = fold_numbers(classes, folds, seed) if folds <= len(classes) else np.empty(0, dtype=np.int64)
+        numbers = places % folds if folds <= len(places) else np.empty(0, dtype=np.int64)
         fewest = int(np.bincount(numbers, minlength=folds).min()) if len(numbers) else 0
         if fewest < least:
             raise TableError(
                 f"Site '{self.name}' has too few rows for {folds} folds: it wants at least {least} in each, its "
                 "min-cluster. Lower cv-folds, or min-cluster in the site's node config if the hospital agrees.",
-                detail=f"Of {len(classes)} training rows, a fold would have {fewest}.",
+                detail=f"Of {len(places)} training rows, a fold would have {fewest}.",
             )
         return numbers
 

@@ -42,10 +42,6 @@ class SumError(PanSVMError):
     code = 103
 
 
-class ValueRefusedError(SumError):
-    """A site's own value does not fit a secure sum: to say so tells something about this site's rows alone."""
-
-
 class FederationError(PanSVMError):
     """The sites could not complete a round trip."""
 

@@ -21,7 +21,11 @@ from flwr.supercore.task_identity import TaskIdentity
 from sklearn.datasets import make_moons
 
 from clients.app import app
-from clients.perturb_kept import FILE, new_key
+from clients.gate import budget
+from clients.gate.budget import LINK, link_table, new_ledger
+from clients.gate.lasting_split import lasting_split
+from clients.table.reading import read_table
+from flower_pansvm.arrays import Bools
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
@@ -42,6 +46,13 @@ hypothesis.settings.register_profile(
 hypothesis.settings.load_profile("project")
 
 MakeGrid = Callable[..., InProcessGrid]
+
+
+def kept_rows(file: Path) -> Bools:
+    """Return which rows of a hospital's table are kept for evaluation, after its grid was made."""
+    folder = Path(os.environ["XDG_STATE_HOME"]) / "pansvm" / f"site-{file.stem}"
+    table = read_table(file)
+    return lasting_split(folder, table, link_table(folder, table).test_fraction)[0]
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -80,6 +91,19 @@ def state_home(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.Mon
 
 
 @pytest.fixture
+def begun_ledgers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a person begin a ledger in whichever state folder a hospital looks for one."""
+    read = budget._read_link
+
+    def begun(folder: Path) -> budget.Link:
+        if not (folder / LINK).exists():
+            new_ledger(folder, 0.2)
+        return read(folder)
+
+    monkeypatch.setattr(budget, "_read_link", begun)
+
+
+@pytest.fixture
 def hospital_files(tmp_path: Path) -> list[Path]:
     """Tables of three hospitals: two features of different size, not linearly separable."""
     X, y = make_moons(180, noise=0.15, random_state=0)
@@ -96,7 +120,7 @@ def hospitals(tmp_path_factory: pytest.TempPathFactory, state_home: Path) -> Mak
     """Return a function that makes a grid of hospitals, each with a table and a name in its node config.
 
     Those with a budget have an identity and a roster, too, as they have to. The others agree to every level, and have
-    begun the copy of their table.
+    begun the ledger of their table.
     """
 
     def identities(names: Sequence[str]) -> list[dict[str, Scalar]]:
@@ -122,8 +146,8 @@ def hospitals(tmp_path_factory: pytest.TempPathFactory, state_home: Path) -> Mak
         if pins.get("privacy", "dp") != "dp":
             for config in configs:
                 folder = Path(str(config.get("state", state_home / f"site-{config['name']}")))
-                if not (folder / FILE).exists():
-                    new_key(folder)
+                if not (folder / LINK).exists():
+                    new_ledger(folder, settings.test_fraction)
         return InProcessGrid(app, configs, settings.to_config(), run_id)
 
     return make

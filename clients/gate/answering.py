@@ -22,12 +22,11 @@ from clients.gate.membership import remember, take_part, take_step, withdraw
 from clients.gate.private import privately
 from clients.gate.seeds import take_seeds
 from clients.gate.simulated import is_simulated
-from clients.gate.state_folder import note_value_refusal
 from clients.gate.terms import site_name
 from clients.gate.turns import turn
 from clients.site import Site
 from flower_pansvm import records
-from flower_pansvm.errors import BudgetError, PanSVMError, TableError, ValueRefusedError
+from flower_pansvm.errors import BudgetError, PanSVMError
 from flower_pansvm.printable import printable
 from flower_pansvm.tasks.summing import RELAY
 from flower_pansvm.tasks.task import Task
@@ -112,10 +111,8 @@ def _answer(task: Task[Q, A], work: Work[Q, A], content: RecordDict, context: Co
     except BudgetError:
         # It says nothing about this site's rows: what is still paid for may be asked.
         raise
-    except Exception as error:
+    except Exception:
         withdraw(context)
-        if task.summed and isinstance(error, TableError | ValueRefusedError):
-            note_value_refusal(context)
         raise
     if participation is not None:
         remember(context, participation.memory, kept)

@@ -2,12 +2,13 @@
 
 from typing import Any, TypeVar, cast
 
+import numpy as np
 from flwr.app import Context, RecordDict
 
 from clients.cache import cached
 from clients.gate.terms import site_name
 from flower_pansvm import records
-from flower_pansvm.errors import FederationError
+from flower_pansvm.errors import NOT_FOLLOWED, FederationError
 from flower_pansvm.tasks.joining import SCHEMA
 from flower_pansvm.tasks.task import Broadcast
 
@@ -33,9 +34,19 @@ def keep(context: Context, content: RecordDict) -> None:
 
 
 def recall(context: Context, broadcast: Broadcast[M]) -> M:
-    """Return a broadcast; this process reads the same one only once."""
+    """Return a broadcast, all of whose numbers are finite; this process reads the same one only once."""
     key, group = (broadcast.message, digest_of(context, broadcast)), PREFIX + broadcast.name
-    return cast(M, cached(key, lambda: records.read(context.state, group, broadcast.message)))
+
+    def read() -> M:
+        message = records.read(context.state, group, broadcast.message)
+        for value in records.values_of(message).values():
+            if isinstance(value, np.ndarray | float) and not np.isfinite(value).all():
+                raise FederationError(
+                    f"Site '{site_name(context)}' was told a number that is not finite. {NOT_FOLLOWED}"
+                )
+        return message
+
+    return cast(M, cached(key, read))
 
 
 def digest_of(context: Context, broadcast: Broadcast[Any]) -> str:

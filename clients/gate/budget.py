@@ -1,9 +1,11 @@
-"""What a hospital has spent of its budget for differential privacy: a ledger that outlives runs and coordinators.
+"""A table's ledger, which outlives runs and coordinators: its key, its copy's deviations, and what was spent of dp.
 
-The budget itself is the node config's ``epsilon`` and ``delta``. The ledger belongs to the hospital's table, whose rows
-find it in the account's place for ledgers (:mod:`clients.gate.tables`): all state folders and studies with the same
-table share it. A person lets it begin, in a state folder, with ``pansvm budget``. A site never does, so one that is
-missing is a spent one, and so is one that is damaged. It is on the disk before an answer leaves, whole, or as it was.
+From the key follow the sides of its records (:mod:`clients.gate.lasting_split`) and their copies at level `perturbed`
+(:mod:`clients.perturb`); the budget itself is the node config's ``epsilon`` and ``delta``. The ledger belongs to the
+hospital's table, whose rows find it in the account's place for ledgers (:mod:`clients.gate.tables`): all state folders
+and studies with the same table share it. A person lets it begin, in a state folder, with ``pansvm hospital init`` or
+``pansvm budget``. A site never does: one that is missing or damaged is a spent one, and a second key would give each
+record a second copy. It is on the disk before an answer leaves, whole, or as it was.
 """
 
 import math
@@ -11,7 +13,7 @@ import secrets
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -62,9 +64,13 @@ class Ledger:
     test_fraction : float
         Share of the table's rows that is kept for evaluation, in all runs; they have a budget of their own.
     key : str
-        Which rows these are follows from it (:mod:`clients.gate.lasting_split`).
+        Which rows these are follows from it, and the copy of each record.
     columns : tuple of str
-        Digests of the names of the columns that the table had first; a row's side follows from its cells there.
+        The columns that the table had first; a record is told by its cells there.
+    by_ids : bool
+        Whether it is told by its id instead.
+    copy : dict
+        What is settled of the copy at level `perturbed` (:mod:`clients.perturb_kept`).
     charges : tuple of Charge
         All answers, in order.
     epochs, missed : tuple of str
@@ -74,8 +80,10 @@ class Ledger:
     """
 
     test_fraction: float
-    key: str
+    key: str = field(repr=False)
     columns: tuple[str, ...] = ()
+    by_ids: bool = False
+    copy: dict[str, Any] = field(default_factory=dict)
     charges: tuple[Charge, ...] = ()
     epochs: tuple[str, ...] = ()
     missed: tuple[str, ...] = ()
@@ -88,14 +96,14 @@ class Ledger:
 
 @dataclass(frozen=True)
 class Link:
-    """What a state folder has of a budget: the name of the ledger's folder, empty until the table is first used."""
+    """What a state folder has of a ledger: the name of the ledger's folder, empty until the table is first used."""
 
     test_fraction: float
     table: str = ""
 
 
 def new_ledger(folder: Path, test_fraction: float) -> None:
-    """Let a budget begin from a state folder: a ledger is made for its table, unless it has one from another folder.
+    """Let a ledger begin from a state folder: one is made for its table, unless it has one from another folder.
 
     Raises
     ------
@@ -106,7 +114,7 @@ def new_ledger(folder: Path, test_fraction: float) -> None:
     with locked(folder):
         if (folder / LINK).exists() and _read_link(folder).table:
             raise BudgetError(
-                f"There is a budget in {folder} already. It belongs to the table for good: what was spent stays spent. "
+                f"There is a ledger in {folder} already. It belongs to the table for good: what was spent stays spent. "
                 "For a table of other patients make another hospital folder, with an identity of its own: pansvm "
                 "hospital init"
             )
@@ -123,6 +131,14 @@ def read_ledger(folder: Path) -> Ledger:
     """
     link = _read_link(folder)
     return _read(tables_home() / link.table) if link.table else Ledger(link.test_fraction, "")
+
+
+def linked_ledger(folder: Path) -> Ledger:
+    """Return the ledger of a state folder whose table was looked at; BudgetError if it was not, or as above."""
+    ledger = read_ledger(folder)
+    if not ledger.key:
+        raise BudgetError(NOT_LINKED)
+    return ledger
 
 
 def link_table(folder: Path, table: Table) -> Ledger:
@@ -159,15 +175,16 @@ def link_table(folder: Path, table: Table) -> Ledger:
                 f"--new STATE_FOLDER --test-fraction {ledger.test_fraction:g}",
                 detail=f"The state folder is {folder}.",
             )
-        lacks = not set(known.columns) >= set(ledger.columns)
-        if lacks and ledger.charges:
+        lacks = table.ids is None if ledger.by_ids else not set(table.columns) >= set(ledger.columns)
+        if lacks and (ledger.charges or not ledger.ended):
             raise BudgetError(
-                "The table lacks columns that it had when it was first asked, and rows that were kept for evaluation "
-                "would be trained on. Put the columns back; others may be added. If that cannot be, its operator can "
-                "end this table's budget: pansvm budget --help"
+                "The table lacks columns, or the row ids, that it had when it was first asked, and rows that were kept "
+                "for evaluation would be trained on. Put them back; others may be added. If they are lost, its "
+                "operator can end this table's budget: pansvm budget --help"
             )
         if lacks or not ledger.columns:
-            _write(home / name, ledger := replace(ledger, columns=known.columns))
+            ledger = replace(ledger, columns=table.columns, by_ids=table.ids is not None)
+            _write(home / name, ledger)
         known.add(home / name)
         write_checked(folder / LINK, asdict(Link(link.test_fraction, name)))
     return ledger
@@ -177,17 +194,22 @@ def change_ledger(folder: Path, change: Callable[[Ledger], Ledger]) -> Ledger:
     """Change the ledger of a state folder while no other process can, and return it; BudgetError if it is spent."""
     link = _read_link(folder)
     if not link.table:
-        raise BudgetError("This site's table was not looked at when it joined the run. Start a new run.")
+        raise BudgetError(NOT_LINKED)
     with _locked() as home:
-        ledger = _read(own := home / link.table)
-        if ledger.missed:
+        before = _read(own := home / link.table)
+        if before.missed:
             raise BudgetError(BEHIND)
-        _write(own, ledger := change(ledger))
+        ledger = change(before)
+        if ledger != before:
+            _write(own, ledger)
     return ledger
 
 
 def end_ledger(folder: Path) -> None:
-    """End the budget of a state folder's table, whatever was spent, and begin a new one: a person's decision."""
+    """End the budget of a state folder's table, whatever was spent, and begin a new one: a person's decision.
+
+    The key stays, and with it the copy of each record, unless the ledger is lost or damaged.
+    """
     link = _read_link(folder)
     with _locked() as home:
         own = home / link.table
@@ -241,6 +263,7 @@ def check_joined(context: Context, ledger: Ledger) -> None:
         )
 
 
+NOT_LINKED = "This site's table was not looked at when it joined the run. Start a new run."
 BEHIND = (
     "This site's ledger is behind: another hospital has met this one in a run that the ledger does not know. It is an "
     "older copy, or another machine uses a copy, so it counts as spent. Put back the latest one, with all of "
@@ -283,12 +306,12 @@ def _read_link(folder: Path) -> Link:
     try:
         return Link(**read_checked(folder / LINK))
     except FileNotFoundError:
-        problem = "belongs to no budget"
+        problem = "belongs to no table's ledger"
     except (OSError, ValueError, TypeError):
         problem = f"has a damaged file '{LINK}', to be deleted"
     raise BudgetError(
         f"The state folder {problem}. Its operator begins one with: pansvm budget --new STATE_FOLDER. A table that has "
-        "a ledger goes on with what is left there.",
+        "a ledger goes on with what is left there, and with its perturbed copy.",
         detail=f"The state folder is {folder}.",
     )
 
@@ -305,8 +328,9 @@ def _read(own: Path) -> Ledger:
     except (OSError, ValueError, KeyError, TypeError):
         problem = "damaged"
     raise BudgetError(
-        f"The ledger of this site's table is {problem}, so it counts as spent. Put it back from a backup, with all of "
-        "pansvm/tables. If it is lost, its operator can end this table's budget: pansvm budget --help",
+        f"The ledger of this site's table is {problem}, so it counts as spent, and its perturbed copy is lost. Put it "
+        "back from a backup, with all of pansvm/tables. If there is none, its operator can end this table's budget and "
+        "begin a second copy: pansvm budget --help",
         detail=f"It was {own / FILE}.",
     )
 

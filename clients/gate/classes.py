@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from clients.gate.terms import allowed_classes, least_rows, site_name
 from clients.table.source import label_place
 from flower_pansvm.arrays import Bools
-from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.errors import NOT_FOLLOWED, SettingError, TableError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, SPELLING, can_be_class, misspelt, spelling
 from flower_pansvm.schema import class_names
 
@@ -95,18 +95,20 @@ def disclosed_classes(context: Context, labels: Labels, positive: Sequence[str])
 
 
 def check_listed(context: Context, classes: Sequence[str], positive: Sequence[str]) -> None:
-    """Check that the classes of a private run are those that this hospital lists, in its node config or schema file.
+    """Check that the classes of a run are those that this hospital lists in node config or schema file, if it does so.
 
     Others, or one of them twice, would be the coordinator's choice: of names, and of how many there are, which a site's
     memory depends on. SettingError if not.
     """
-    listed = set(class_names(np.array(allowed_classes(context)), positive))
-    if not set(classes) <= listed or len(set(classes)) < len(classes):
+    allowed = allowed_classes(context)
+    if allowed and not set(classes) <= set(class_names(np.array(allowed), positive)):
         raise SettingError(
-            f"Site '{site_name(context)}' takes part in private runs with the classes only that it lists itself. Start "
-            "the run with the hospitals' own schema file; or write the classes into the site's node config, such as "
+            f"Site '{site_name(context)}' takes part in runs with the classes only that it lists itself. Start the run "
+            "with the hospitals' own schema file; or write the classes into the site's node config, such as "
             "classes='0,1'."
         )
+    if len(set(classes)) < len(classes):
+        raise SettingError(f"Site '{site_name(context)}' was told a class twice. {NOT_FOLLOWED}")
 
 
 def log_left_out(context: Context, left_out: Labels, named: Sequence[str]) -> None:

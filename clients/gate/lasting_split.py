@@ -1,77 +1,65 @@
-"""Which rows a hospital with a budget trains on, and which it keeps for evaluation: the same in every run.
+"""Which records a hospital trains on, and which it keeps for evaluation: the same in every run, at every level.
 
-The two have a budget each, so no row may change sides. A row's side follows from its cells and a key in the ledger, and
-from nothing that a coordinator says.
+A record's side follows from the record and its table's ledger, and from nothing that a coordinator says: by its id,
+or, without ids, by the ledger's key and its cells in the columns that the table had first. So equal records are on the
+same side, whatever columns are added; and hospitals that share a patient by an id keep it on the same side.
 """
 
+import hashlib
 import hmac
+from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
-from clients.cache import cached
-from clients.gate.budget import Ledger, check_joined, read_ledger
-from clients.gate.classes import allowed_rows, check_listed
-from clients.gate.state_folder import state_folder
-from clients.gate.tables import KnownTables, tables_home
-from clients.rows import Rows
-from clients.site import Site
-from clients.table.source import table_identity
-from clients.table.table import Table, align
-from flower_pansvm.errors import SettingError, TableError
-from flower_pansvm.tasks.joining import SCHEMA
-from flower_pansvm.tasks.limits import MOST_ROWS
+from clients.gate.budget import Ledger, linked_ledger
+from clients.gate.tables import BLOCK_ROWS, Digests, cell_digests
+from clients.table.table import Table
+from flower_pansvm.arrays import Bools
+from flower_pansvm.errors import SettingError
+from flower_pansvm.secure_sum import tags
 
 
-def lasting_split(site: Site) -> tuple[Rows, Rows]:
-    """Return the training and the test rows; of a simulated site, those that every strategy has.
+def lasting_split(folder: Path, table: Table, test_fraction: float) -> tuple[Bools, Digests]:
+    """Return which records are kept for evaluation, and a number of each that its fold follows from, shape (rows,).
+
+    Parameters
+    ----------
+    folder : Path
+        The hospital's state folder.
+    table : Table
+        The true records.
+    test_fraction : float
+        What the run asks for.
 
     Raises
     ------
     SettingError
-        If the run is to keep another share of the rows for evaluation than the hospital has settled on, or has classes
-        that the hospital does not list.
+        If it is not the share that the hospital has settled on.
     BudgetError
-        If there is no ledger, or the site has not joined the run with it.
-    TableError
-        If there are more rows than sums can hold.
+        If there is no ledger, or the table was not looked at when the site joined the run.
     """
-    folder = state_folder(site.context)
-    if folder is None:
-        return site.train(), site.test()
-    check_joined(site.context, ledger := read_ledger(folder))
-    table, told = site.table(), site.told(SCHEMA)
-    check_listed(site.context, told.classes, told.positive_labels)
-    if told.test_fraction != ledger.test_fraction:
+    ledger = linked_ledger(folder)
+    if test_fraction != ledger.test_fraction:
         raise SettingError(
-            f"Site '{site.name}' keeps the same {ledger.test_fraction:g} of its rows for evaluation in all runs. Start "
-            f"the run with test-fraction={ledger.test_fraction:g}."
+            f"The hospital keeps the same {ledger.test_fraction:g} of its rows for evaluation in all runs. Start the "
+            f"run with test-fraction={ledger.test_fraction:g}."
         )
-    if len(table.X) > MOST_ROWS:
-        raise TableError(
-            f"Site '{site.name}' has more rows than a site may have, {MOST_ROWS}. Split the table."
-        )
-    classes = str(site.context.node_config.get("classes"))
-    key = ("lasting split", table_identity(site.context), site.digest_of(SCHEMA), ledger.key, classes)
-    train, test = cached(key, lambda: _split(site, table, ledger))
-    return train, test
+    digests = record_digests(table, ledger)
+    return digests < ledger.test_fraction * 2.0**64, digests
 
 
-def _split(site: Site, table: Table, ledger: Ledger) -> tuple[Rows, Rows]:
-    schema, labels = site.schema(), site.labels()
-    classes = schema.indices(labels)
-    known = (classes >= 0) & allowed_rows(site.context, labels, schema.positive_labels)
-    site.log_left_out(labels[~known])
-    X, kept = align(table, schema.columns).X, _kept(table, ledger)
-    train, test = (Rows(X[rows], classes[rows]) for rows in (known & ~kept, known & kept))
-    return train, test
-
-
-def _kept(table: Table, ledger: Ledger) -> NDArray[np.bool_]:
-    """Return which rows are kept for evaluation: equal rows are on the same side, whatever columns were added."""
-    place = {tag: index for index, tag in enumerate(KnownTables(tables_home(), table).columns)}
-    order, key = [place[tag] for tag in sorted(ledger.columns)], bytes.fromhex(ledger.key)
-    # One way to write a zero, and one for a missing cell.
-    cells = np.where(np.isnan(table.X[:, order]), np.nan, table.X[:, order] + 0.0).astype("<f8")
-    digests = b"".join(hmac.digest(key, row.tobytes(), "sha256")[:8] for row in cells)
-    return np.frombuffer(digests, dtype="<u8") < ledger.test_fraction * 2.0**64
+def record_digests(table: Table, ledger: Ledger) -> Digests:
+    """Return a number of each record, evenly spread from 0 to 2^64, shape (rows,)."""
+    if ledger.by_ids and table.ids is not None:
+        digests = (hashlib.sha256(tags.SIDE + str(one).encode()).digest()[:8] for one in table.ids)
+        return np.frombuffer(b"".join(digests), "<u8")
+    key = bytes.fromhex(ledger.key)
+    cipher = Cipher(algorithms.AES256(hmac.digest(key, tags.SIDE, "sha256")), modes.ECB())
+    sums, X = np.zeros(len(table.X), "<u8"), table.X
+    for name in ledger.columns:
+        place, tag = table.columns.index(name), int.from_bytes(hmac.digest(key, name.encode(), "sha256")[:8])
+        for start in range(0, len(X), BLOCK_ROWS):
+            rows = slice(start, start + BLOCK_ROWS)
+            sums[rows] += cell_digests(cipher, tag, X[rows, place])
+    return sums

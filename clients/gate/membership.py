@@ -18,7 +18,6 @@ from clients.gate import broadcasts
 from clients.gate.budget import EPOCH
 from clients.gate.epochs import hear
 from clients.gate.simulated import is_simulated
-from clients.gate.state_folder import check_value_refusals
 from clients.gate.terms import agreed_terms, least_sites, site_name, warn_of_risks
 from flower_pansvm import records, secure_sum
 from flower_pansvm.errors import NOT_FOLLOWED, SumError
@@ -49,7 +48,6 @@ class Participation:
 
 def join_run(context: Context, epochs: bytes) -> PublicKeys:
     """Make this site's keys for a run that it takes part in, and return what it publishes of them and of its ledger."""
-    check_value_refusals(context)
     warn_of_risks(context)
     public = make_run_keys(context, protocol_of(context), epochs)
     remember(context, Memory(run=str(context.run_id), settings=agreed_terms(context).digest), b"")

@@ -14,10 +14,10 @@ from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from clients.gate.budget import charge
-from clients.gate.lasting_split import lasting_split
+from clients.gate.budget import charge, check_joined, read_ledger
 from clients.gate.secret import lasting_secret
 from clients.gate.simulated import is_simulated
+from clients.gate.state_folder import state_folder
 from clients.gate.terms import colluders
 from clients.site import Site
 from flower_pansvm import records
@@ -56,8 +56,12 @@ def privately(site: Site, task: Task[Q, A], question: Q, work: Callable[[Site, Q
         raise BudgetError(
             f"Site '{site.name}' was asked for an answer of cost {rho:g}; it has to be {LEAST_RHO:g} or more."
         )
+    folder = state_folder(site.context)
+    if folder is not None:
+        # Before a row is looked at: by a run that was joined as another its labels would be checked, and refused.
+        check_joined(site.context, read_ledger(folder))
     # What a hospital refuses for its split costs nothing.
-    rows = len(lasting_split(site)[0].classes)
+    rows = len(site.train().classes)
     charge(site.context, task, rho)
     answer = work(site, question)
     bits, noisy = random_bits(_key(site, task, question)), {}

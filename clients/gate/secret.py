@@ -1,19 +1,19 @@
-"""The lasting key of a site: that of its perturbed copy, from which it makes whatever must be the same in all runs."""
+"""The lasting key of a site: its table's, from which it makes whatever must be the same in all runs."""
 
 import hashlib
 from pathlib import Path
 
 from flwr.app import Context
 
+from clients.gate.budget import linked_ledger
 from clients.gate.state_folder import state_folder
 from clients.gate.terms import site_name
-from clients.perturb_kept import settle
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields
 
 
 def key_of(context: Context) -> Path | bytes:
-    """Return the folder in which a hospital keeps the key; of a simulated site the key, which follows from the seed."""
+    """Return the folder that leads to a hospital's key; of a simulated site the key, which follows from the seed."""
     folder = state_folder(context)
     if folder is not None:
         return folder
@@ -22,6 +22,6 @@ def key_of(context: Context) -> Path | bytes:
 
 
 def lasting_secret(context: Context) -> bytes:
-    """Return the key; SettingError if a hospital's is missing, damaged or open to other accounts."""
+    """Return the key; BudgetError if a hospital's ledger is missing or damaged."""
     key = key_of(context)
-    return key if isinstance(key, bytes) else bytes.fromhex(settle(key, lambda kept: kept).key)
+    return key if isinstance(key, bytes) else bytes.fromhex(linked_ledger(key).key)

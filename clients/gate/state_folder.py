@@ -1,9 +1,4 @@
-"""The folder in which a hospital keeps what must outlive a run, and how often it has refused because of its own values.
-
-Flower's own state ends with the SuperNode and with the run. What protects a hospital from many runs must not. A refusal
-because of a value is an answer: it tells the coordinator one thing about this hospital's rows alone. Within a run a
-site withdraws after the first one; and after some runs that ended so, it takes part in none until a person has looked.
-"""
+"""The folder in which a hospital keeps what must outlive a run: Flower's own state ends with SuperNode and run."""
 
 import hashlib
 import json
@@ -11,20 +6,17 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from logging import ERROR
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
 from flwr.app import Context
-from flwr.common.logger import log
 
 from clients.gate.simulated import is_simulated
 from clients.gate.terms import site_name
-from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.errors import SettingError
 
-FILE, LOCK = "value-refusals", "state.lock"
-MOST = 3  # refusals after which a hospital takes part in no run
+LOCK = "state.lock"
 
 
 def state_folder(context: Context) -> Path | None:
@@ -91,44 +83,6 @@ def locked(folder: Path) -> Iterator[None]:
     with os.fdopen(os.open(folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)) as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         yield
-
-
-def note_value_refusal(context: Context) -> None:
-    """Count one more refusal; nothing is counted at a simulated site."""
-    folder = state_folder(context)
-    if folder is None:
-        return
-    with locked(folder):
-        replace_file(folder / FILE, str(_count(folder / FILE) + 1))
-
-
-def check_value_refusals(context: Context) -> None:
-    """Check, before a run is joined, that this hospital has not refused too often; the SumError has no number."""
-    folder = state_folder(context)
-    if folder is None or _count(folder / FILE) < MOST:
-        return
-    log(
-        ERROR,
-        "This site takes part in no run: %d runs have ended because a value or a number of rows of its table did not "
-        "fit what the coordinator asked, and each told the coordinator something about this table. Look into it with "
-        "the other hospitals; then delete %s.",
-        MOST,
-        folder / FILE,
-    )
-    raise SumError(
-        f"Site '{site_name(context)}' takes part in no run: too many have ended with a refusal about its values. Its "
-        "own log says what its operator has to do."
-    )
-
-
-def _count(path: Path) -> int:
-    """Return the number in a file, 0 without one; one that cannot be read counts as too many."""
-    try:
-        return int(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        return 0
-    except (OSError, ValueError):
-        return MOST
 
 
 def _folder(context: Context) -> Path:

@@ -149,7 +149,8 @@ class KnownTables:
         found = {some: (np.empty(0, np.uint64), np.empty(0)) for some in new}
         for start in range(0, len(self._X) if new else 0, BLOCK_ROWS):
             block = self._X[start : start + BLOCK_ROWS]
-            of = {tag: self._digests(tag, block[:, place[tag]]) for tag in set().union(*new.values())}
+            tags = set().union(*new.values())
+            of = {tag: cell_digests(self._cipher, int(tag, 16), block[:, place[tag]]) for tag in tags}
             found = {
                 some: _smallest(*found[some], np.add.reduce([of[tag] for tag in tags]))
                 for some, tags in new.items()
@@ -159,14 +160,15 @@ class KnownTables:
         }
         self._sketch |= {some: one for some, (one, _) in found.items()}
 
-    def _digests(self, tag: str, cells: NDArray[np.float64]) -> Digests:
-        """Return the digests of some cells of a column, shape (rows,)."""
-        blocks = np.empty((len(cells), 2), "<u8")
-        with np.errstate(over="ignore"):
-            # One way to write a zero, and one for a missing cell.
-            single = np.where(np.isnan(cells), np.nan, cells + 0.0).astype("<f4")
-        blocks[:, 0], blocks[:, 1] = single.view("<u4"), int(tag, 16)
-        return np.frombuffer(self._cipher.encryptor().update(blocks.tobytes()), "<u8")[::2]
+
+def cell_digests(cipher: Cipher[Any], tag: int, cells: NDArray[np.float64]) -> Digests:
+    """Return the digests of some cells of a column, shape (rows,): of its tag and each number in single precision."""
+    octets = np.empty((len(cells), 2), "<u8")
+    with np.errstate(over="ignore"):
+        # One way to write a zero, and one for a missing cell.
+        single = np.where(np.isnan(cells), np.nan, cells + 0.0).astype("<f4")
+    octets[:, 0], octets[:, 1] = single.view("<u4"), tag
+    return np.frombuffer(cipher.encryptor().update(octets.tobytes()), "<u8")[::2]
 
 
 def _smallest(digests: Digests, counts: Counts, more: Digests) -> tuple[Digests, Counts]:

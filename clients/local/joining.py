@@ -1,12 +1,10 @@
 """The site's part in joining a run."""
 
 from clients.gate.answering import answers
-from clients.gate.budget import link_table
 from clients.gate.classes import disclosed_classes
 from clients.gate.epochs import enter_run
 from clients.gate.membership import join_run
 from clients.gate.simulated import is_simulated
-from clients.gate.state_folder import state_folder
 from clients.site import Site
 from clients.table.schema_file import schema_of
 from flower_pansvm.errors import TableError
@@ -17,17 +15,15 @@ from flower_pansvm.version import VERSION
 @answers(JOIN)
 def join(site: Site, question: JoinQuestion) -> JoinAnswer:
     """Read the table, make the keys of this run, and say what the columns and classes are called."""
-    table, epochs = site.table(), b""
-    classes = classes_to_tell(site, question)
-    folder = state_folder(site.context) if question.dp else None
-    if folder is not None:
-        link_table(folder, table)
-        epochs = enter_run(site.context)
+    simulated = is_simulated(site.context)
+    site.link_table()
+    table, classes = site.table(), classes_to_tell(site, question)
+    epochs = enter_run(site.context) if question.dp and not simulated else b""
     keys, schema = join_run(site.context, epochs), schema_of(site.context)
     return JoinAnswer(
         name=site.name,
         version=VERSION,
-        simulated=is_simulated(site.context),
+        simulated=simulated,
         **vars(keys),
         columns=table.columns,
         absent_is_zero=table.absent_is_zero,

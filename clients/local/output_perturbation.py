@@ -9,8 +9,8 @@ import math
 import numpy as np
 
 from clients.gate.answering import answers
-from clients.gate.lasting_split import lasting_split
 from clients.gate.requests import check_size
+from clients.gate.simulated import is_simulated
 from clients.local.consensus import solve
 from clients.rows import Rows
 from clients.site import Site
@@ -18,7 +18,7 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import confusion_counts, decision_histogram
 from flower_pansvm.cutting_planes.cuts import Labels, blocks, cuts_at
 from flower_pansvm.cutting_planes.question import Question
-from flower_pansvm.errors import NOT_FOLLOWED, SettingError, ValueRefusedError
+from flower_pansvm.errors import NOT_FOLLOWED, SettingError, SumError
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, WEIGHT_STEP, is_exact, row_blocks
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.tasks import output_perturbation as tasks
@@ -83,19 +83,24 @@ def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.Loc
 
     Raises
     ------
-    ValueRefusedError
+    SumError
         If they are not found as exactly as the noise was sized for, which depends on the rows.
     """
-    sound = 0 < question.C < tasks.LARGEST_C and question.epsilon > 0 and question.tol >= tasks.LEAST_TOL
+    sound = 0 < question.C < tasks.LARGEST_C and question.tol >= tasks.LEAST_TOL
+    if not (question.epsilon >= tasks.LEAST_EPSILON or (is_simulated(site.context) and question.epsilon > 0)):
+        raise SettingError(
+            f"Site '{site.name}' gives weights of its own model for an epsilon of {tasks.LEAST_EPSILON} or more. Start "
+            "the run with a larger one."
+        )
     if not sound or question.size != site.told(tasks.RFF).size:
         raise _misfit(site)
-    rows = lasting_split(site)[0]
+    rows = site.train()
     signed = _sides(rows)[:, None] * mapped_rows(site, rows.X)
     cost = question.C / len(signed)
     duals = solve(signed, np.full(len(signed), cost), np.ones(len(signed)), question.tol)
     weights, gap = weights_of(signed, duals / cost, cost)
     if not gap <= question.tol * question.C:
-        raise ValueRefusedError(
+        raise SumError(
             f"Site '{site.name}' has not found its weights as exactly as the noise was sized for, and keeps them. "
             "Raise exactness, or lower C-total."
         )
@@ -130,7 +135,7 @@ def weights_of(signed: Floats, shares: Floats, cost: float) -> tuple[Floats, flo
 @answers(tasks.RFF_PRIVATE_SCORES)
 def rff_private_scores(site: Site, question: tasks.RffPrivateScoresQuestion) -> tasks.RffPrivateScoresAnswer:
     """Count the test rows by class and predicted class."""
-    rows, counts = lasting_split(site)[1], np.zeros((2, 2))
+    rows, counts = site.test(), np.zeros((2, 2))
     # The map, too, before there is a row: a refusal must not tell whether there is one.
     feature_map, weights = _map(site, rows.X.shape[1]), _fitting(site, question.weights)
     if not is_exact(weights, WEIGHT_STEP, LARGEST_WEIGHT):

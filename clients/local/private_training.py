@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import numpy as np
 
 from clients.gate.answering import answers
-from clients.gate.lasting_split import lasting_split
 from clients.rows import Rows
 from clients.site import Site
 from flower_pansvm.arrays import Floats, Ints
@@ -40,7 +39,7 @@ from flower_pansvm.tasks.task import Nothing
 @answers(RANGES)
 def ranges(site: Site, question: Nothing) -> ExtremesAnswer:  # noqa: ARG001
     """Disclose the ends of a simulated site's columns."""
-    X = np.vstack([part.X for part in lasting_split(site)])
+    X = np.vstack([part.X for part in (site.train(), site.test())])
     low, high = np.where(np.isnan(X), np.inf, X), np.where(np.isnan(X), -np.inf, X)
     return ExtremesAnswer(
         low.min(axis=0, initial=np.inf, keepdims=True), high.max(axis=0, initial=-np.inf, keepdims=True)
@@ -50,7 +49,7 @@ def ranges(site: Site, question: Nothing) -> ExtremesAnswer:  # noqa: ARG001
 @answers(PRIVATE_BINS)
 def private_bins(site: Site, question: BinsQuestion) -> BinsAnswer:
     """Count the training rows, and the cells of each column by bin."""
-    X = lasting_split(site)[0].X
+    X = site.train().X
     columns = X.shape[1]
     if not (question.low.shape == question.high.shape == (columns,) and np.all(question.low < question.high)):
         raise SettingError(f"A range was not given for each column of site '{site.name}'. {NOT_FOLLOWED}")
@@ -65,7 +64,7 @@ def private_bins(site: Site, question: BinsQuestion) -> BinsAnswer:
 @answers(PRIVATE_MOMENTS)
 def private_moments(site: Site, question: PrivateMomentsQuestion) -> PrivateMomentsAnswer:  # noqa: ARG001
     """Add up z z' and z y' of the training rows."""
-    rows = lasting_split(site)[0]
+    rows = site.train()
     size = _map(site, rows).size
     squares, products = np.zeros((size, size)), np.zeros((size, len(_columns(site))))
     for z, classes in _mapped(site, rows):
@@ -78,7 +77,7 @@ def private_moments(site: Site, question: PrivateMomentsQuestion) -> PrivateMome
 @answers(PRIVATE_STEP)
 def private_step(site: Site, question: PrivateWeightsQuestion) -> PrivateStepAnswer:
     """Add up the slopes of the training rows' losses."""
-    rows = lasting_split(site)[0]
+    rows = site.train()
     weights = _weights(site, rows, question.weights)
     slope = np.zeros(weights.shape)
     for z, classes in _mapped(site, rows):
@@ -91,7 +90,7 @@ def private_step(site: Site, question: PrivateWeightsQuestion) -> PrivateStepAns
 @answers(PRIVATE_SCORES)
 def private_scores(site: Site, question: PrivateWeightsQuestion) -> PrivateScoresAnswer:
     """Count the test rows by class and by what a model says of them."""
-    rows, classes = lasting_split(site)[1], len(site.schema().classes)
+    rows, classes = site.test(), len(site.schema().classes)
     weights, cells = _weights(site, rows, question.weights), np.zeros((classes, 2))
     for z, true in _mapped(site, rows):
         said = winners(z @ weights)

@@ -138,7 +138,8 @@ def _checked(frame: pd.DataFrame, name: str, form: TableForm) -> pd.DataFrame:
         )
     if len(columns) > MOST_COLUMNS:
         raise TableError(
-            f"'{name}' has {len(columns)} columns, and at most {MOST_COLUMNS} can be used. Is it transposed?"
+            f"'{name}' has too many columns: at most {MOST_COLUMNS} can be used. Is it transposed?",
+            detail=f"It has {len(columns)}.",
         )
     frame = frame.set_axis(columns, axis=1)
     missing = {canonical_label(text).lower() for text in listed(form.missing)}

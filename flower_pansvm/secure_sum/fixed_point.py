@@ -15,7 +15,7 @@ from math import inf
 import numpy as np
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.errors import SettingError, ValueRefusedError
+from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum.contract import Words
 
 HEADROOM_BITS = 62
@@ -42,18 +42,18 @@ def encode(values: Floats, bound: float | None, sites: int, name: str = "array")
     """Return a site's values as words, before anything is sent.
 
     ``bound`` is the largest absolute value that any one site may hold; None when nobody knows it. A value that is not
-    finite or larger is a ValueRefusedError, whose text names the array and no value.
+    finite or larger is a SumError, whose text names the array and no value.
     """
     limit = WIDE_LIMIT if bound is None else bound
     flat = np.asarray(values, dtype=np.float64).ravel()
     largest = max(flat.max(initial=0.0), -flat.min(initial=0.0))
     if not np.isfinite(largest):
-        raise ValueRefusedError(
+        raise SumError(
             f"{name!r} holds a value that is not a finite number, so it cannot be added up. "
             "Look for missing cells, divisions by zero and overflows in this site's data."
         )
     if largest > limit:
-        raise ValueRefusedError(
+        raise SumError(
             f"{name!r} holds a value whose magnitude is above the agreed bound {limit:g}, so the sum could "
             "overflow. Check this site's data for outliers and units."
         )

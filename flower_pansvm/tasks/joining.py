@@ -47,7 +47,7 @@ class SchemaBroadcast:
     positive_labels: Texts  # as in JoinQuestion
     test_fraction: float  # share of each site's rows that is kept for evaluation
     folds: int  # of the training rows; 0 for none
-    seed: int  # of both draws
+    seed: int  # of both draws, at simulated sites only
 
 
 SCHEMA = Broadcast("schema", SchemaBroadcast)

@@ -21,6 +21,9 @@ LARGEST = 2.0 * MOST_ROWS
 LARGEST_C, LEAST_TOL = 1e6, 1e-9
 """Beyond these a solver in double precision may not find weights as exactly as their noise is sized for."""
 
+LEAST_EPSILON = 0.05
+"""Of a site's own weights: that a site refuses to tell them can depend on a row, so few runs get to ask."""
+
 RFF = Broadcast("rff", RandomFourierMap)
 
 CONSENTS.register("own-weights")(

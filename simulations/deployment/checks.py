@@ -10,7 +10,7 @@ from flwr.app import Context, RecordDict
 from clients.gate.budget import link_table
 from clients.gate.classes import rows_with_classes
 from clients.gate.levels import level_of
-from clients.gate.state_folder import check_value_refusals, state_folder
+from clients.gate.state_folder import state_folder
 from clients.gate.terms import allowed_classes, budget_terms, least_rows, least_sites
 from clients.local.joining import classes_to_tell
 from clients.site import Site
@@ -68,7 +68,6 @@ def check_hospital(folder: Path) -> Iterator[str]:
     context = context_of(node, invitation.settings)
     _check_agreed(context, invitation)
     yield "agreed settings: " + ", ".join(f"{key}={value}" for key, value in invitation.settings.items())
-    check_value_refusals(context)
     _check_query_file(Path(str(node.get("data", ""))))
     path = Path(str(node["data"]))
     yield _check_table(context, invitation)
@@ -147,7 +146,9 @@ def _check_agreed(context: Context, invitation: Invitation) -> None:
 
 def _check_table(context: Context, invitation: Invitation) -> str:
     """Say how many rows of the table can take part; an error if it cannot be read or none can, as in the run."""
-    site = Site(context, invitation.privacy)
+    # Of the true records: a copy is begun by a run, and not by a check of a table that is not ready.
+    site = Site(context, "exact")
+    site.link_table()
     table = site.table()
     if table.labels is None:
         raise SettingError("The table has no labels. Name its label column in node.toml as label.")

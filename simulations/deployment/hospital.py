@@ -19,7 +19,6 @@ from cryptography.hazmat.primitives.serialization import (
 from clients.gate.budget import new_ledger
 from clients.gate.tables import tables_home
 from clients.gate.terms import LEAST_SITES
-from clients.perturb_kept import new_key
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import is_printable
@@ -109,7 +108,6 @@ def make_hospital(
         (folder / inner).mkdir(mode=0o700)
     new_ledger(folder / STATE_FOLDER, test_fraction)
     tables_home()  # systemd lets a SuperNode write into folders only that are there
-    new_key(folder / STATE_FOLDER)
     agreed = {"epsilon": epsilon, "delta": delta, "privacy": privacy, "noise": noise}
     write_new(folder / NODE_FILE, node_text(folder, name, str(table), label, **agreed), PRIVATE)  # type: ignore[arg-type]
     write_new(folder / "pansvm-hospital.service", unit(folder, name))

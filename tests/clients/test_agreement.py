@@ -9,15 +9,16 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
+from flower_pansvm.cutting_planes.noise import Noise
 from flwr.app import Message
 from numpy.typing import NDArray
 from sklearn.datasets import make_moons
+from strategies.master.noise_bounds import largest_noise
 
 from clients.gate.membership import OF_ALL, Participation
 from clients.gate.seeds import SLOTS
 from clients.gate.slots import own_slots
 from clients.gate.turns import turn
-from clients.rows import test_rows as held_out
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.cutting_planes.cuts import Duals
@@ -46,6 +47,7 @@ from strategies.federation.federation import Federation
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
 from strategies.steps.packing import pack_duals, pack_problems, pack_questions
+from tests.conftest import kept_rows
 
 MakeGrid = Callable[..., InProcessGrid]
 Join = Callable[[InProcessGrid, Settings], Federation]
@@ -103,7 +105,7 @@ def rows_of(files: list[Path]) -> NDArray[np.float64]:
     parts = []
     for file in files:
         labels = pd.read_csv(file)["label"].to_numpy()
-        parts.append(np.bincount(labels[~held_out(labels.astype(np.str_), 0.2, 0)], minlength=2))
+        parts.append(np.bincount(labels[~kept_rows(file)], minlength=2))
     return np.sum(parts, axis=0).astype(np.float64)
 
 
@@ -450,57 +452,7 @@ def test_a_simulated_site_is_not_warned(caplog: pytest.LogCaptureFixture) -> Non
     assert not any(line.startswith("the node config has no") for line in caplog.messages)
 
 
-# Refusals about values, counted over runs
-
-
-@pytest.fixture
-def counted(state_home: Path) -> Path:
-    """Return the file in which hospital1 counts."""
-    return state_home / "site-hospital1" / "value-refusals"
-
-
-def test_a_refusal_because_of_the_number_of_rows_counts_and_one_because_of_the_request_does_not(
-    settings: Settings,
-    hospital_files: list[Path],
-    hospitals: MakeGrid,
-    enrol: Join,
-    ask_moments: Any,
-    counted: Path,
-) -> None:
-    federation = enrol(hospitals(settings, hospital_files), settings)
-    ask_moments(federation)
-    tell_map(federation)
-    with pytest.raises(SettingError):
-        ask_cuts(federation, (0.0, 1.0))
-    assert not counted.exists()
-    few = replace(settings, test_fraction=0.98)
-    for run_id in (2, 3):
-        with pytest.raises(TableError, match="has too few rows: it trains on at least 7") as refused:
-            ask_moments(enrol(hospitals(few, hospital_files, {"min-cluster": 7}, run_id=run_id), few))
-        assert "would train on" not in str(refused.value)
-        assert counted.read_text() == f"{run_id - 1}\n"
-        assert counted.stat().st_mode & 0o777 == 0o600
-
-
-@pytest.mark.parametrize(("text", "accepted"), [("2\n", True), ("3\n", False), ("", False), ("many", False)])
-def test_a_count_that_cannot_be_read_is_too_many(
-    text: str,
-    accepted: bool,
-    settings: Settings,
-    hospital_files: list[Path],
-    hospitals: MakeGrid,
-    enrol: Join,
-    counted: Path,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    counted.parent.mkdir(parents=True, mode=0o700)
-    counted.write_text(text)
-    if accepted:
-        enrol(hospitals(settings, hospital_files), settings)
-        return
-    with pytest.raises(SumError, match="'hospital1' takes part in no run"):
-        enrol(hospitals(settings, hospital_files), settings)
-    assert any(str(counted) in line for line in caplog.messages)
+# The state folder
 
 
 def test_an_open_state_folder_ends_the_run_before_anything_is_sent(

@@ -32,6 +32,7 @@ from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
 from strategies.steps.packing import pack_questions, unpack_answers
+from tests.conftest import kept_rows
 
 MakeGrid = Callable[..., InProcessGrid]
 VICTIM = 3
@@ -63,7 +64,7 @@ def sum_name_of(federation: Federation, task: Task, told: dict[str, str]) -> str
 def training_rows(file: Path) -> NDArray[np.float64]:
     """Return how many rows of each class a hospital trains on."""
     labels = np.loadtxt(file, delimiter=",", skiprows=1, usecols=2, dtype=int)
-    return np.bincount(labels[~held_out(labels.astype(np.str_), 0.2, 0)]).astype(np.float64)
+    return np.bincount(labels[~kept_rows(file)]).astype(np.float64)
 
 
 def all_rows(files: list[Path]) -> NDArray[np.float64]:
@@ -184,25 +185,6 @@ def test_a_refused_value_cannot_be_searched_for(federation: Federation, ask_mome
     for ask in (ask_moments, gather_landmarks):
         with pytest.raises(SumError, match="has reported an error in this run and answers nothing more"):
             ask(federation)
-
-
-def test_after_three_runs_that_ended_so_a_hospital_takes_part_in_none(
-    settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, state_home: Path
-) -> None:
-    def one_more(run_id: int) -> Federation:
-        federation: Federation = enrol(hospitals(settings, hospital_files, run_id=run_id), settings)
-        return federation
-
-    for run_id in range(3):
-        federation = one_more(run_id)
-        with pytest.raises(SumError, match="above the agreed bound"):
-            too_large(federation)
-    with pytest.raises(SumError, match="'hospital1' takes part in no run: too many have ended") as refused:
-        one_more(3)
-    assert str(state_home) not in str(refused.value)
-    for file in hospital_files:
-        (state_home / f"site-{file.stem}" / "value-refusals").unlink()
-    one_more(4)
 
 
 # A few rows only

@@ -9,7 +9,6 @@ from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from flwr.app import Message
 
 from clients.app import app
-from clients.rows import test_rows as held_out
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError
 from flower_pansvm.secure_sum.contract import Member, SumRound
@@ -26,6 +25,9 @@ from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
+from tests.conftest import kept_rows
+
+pytestmark = pytest.mark.usefixtures("begun_ledgers")
 
 SETTINGS = make_settings(sites=3, min_cluster=2, privacy="exact", tol=1e-3)
 NAMES = ("hospital0", "hospital1", "hospital2")
@@ -164,7 +166,7 @@ def test_without_a_roster_a_coordinator_that_swaps_keys_reads_the_first_sum(
 
     cells = np.loadtxt(hospital_files[1], delimiter=",", skiprows=1)
     labels = cells[:, 2].astype(int)
-    trained = ~held_out(labels.astype(np.str_), 0.2, 0)
+    trained = ~kept_rows(hospital_files[1])
     rows = decode(words[:2], (2,), COUNT, 3)
     assert list(rows) == list(np.bincount(labels[trained]))
     total = decode(words[5 : 5 + words_needed(2, None)], (2,), None, 3)

@@ -5,6 +5,7 @@ import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pandas as pd
@@ -15,14 +16,16 @@ from clients.app import app
 from clients.gate import broadcasts, budget, lasting_split
 from clients.gate.budget import EPOCH, end_ledger, link_table, new_ledger, read_ledger
 from clients.gate.epochs import HEARD_FILE, enter_run, hear
+from clients.gate.private import privately
 from clients.gate.tables import tables_home
+from clients.local.private_training import private_bins
 from clients.site import Site
 from clients.table.reading import read_table
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SettingError, SumError, TableError
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.tasks.joining import JoinQuestion, SchemaBroadcast
-from flower_pansvm.tasks.private_training import PRIVATE_BINS
+from flower_pansvm.tasks.private_training import PRIVATE_BINS, BinsQuestion
 from flower_pansvm.tasks.summing import EPOCH_BYTES, AllKeys
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
@@ -130,13 +133,13 @@ def hospitals(tmp_path: Path) -> Hospitals:
 def test_a_second_folder_on_the_table_shares_budget_and_split(
     hospitals: Hospitals, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    kept, real = [], lasting_split._kept
+    kept, real = [], lasting_split.record_digests
 
     def spy(*arguments: object) -> object:
         kept.append(real(*arguments))  # type: ignore[arg-type]
         return kept[-1]
 
-    monkeypatch.setattr(lasting_split, "_kept", spy)
+    monkeypatch.setattr(lasting_split, "record_digests", spy)
     first = hospitals.state
     hospitals.train()
     spent = read_ledger(first).spent("train")
@@ -174,7 +177,7 @@ def test_a_column_that_is_added_moves_no_row_to_the_other_side(hospitals: Hospit
         cells=np.column_stack([np.arange(len(table.X)), table.X]),
     )
     assert link_table(hospitals.state, wider) == ledger
-    before, after = (lasting_split._kept(one, ledger) for one in (table, wider))
+    before, after = (lasting_split.lasting_split(hospitals.state, one, 0.2)[0] for one in (table, wider))
     assert np.array_equal(before, after)
     assert 0.1 < before.mean() < 0.3
 
@@ -270,15 +273,15 @@ def test_a_coordinator_cannot_change_what_hospitals_have_heard(hospitals: Hospit
 def test_a_run_that_was_not_to_be_private_has_no_private_answers(hospitals: Hospitals) -> None:
     """A coordinator that has a hospital join for exact sums would spare it the epochs."""
     for node in hospitals.nodes:
-        node["exact-sums"] = "agreed"
+        node |= {"privacy": "exact", "noise": 0.25}
 
-    def other_promise(message: Message) -> None:
+    def other_level(message: Message) -> None:
         if message.metadata.message_type == "query.join":
             question = records.read(message.content, "inputs", JoinQuestion)
-            records.write(message.content, "inputs", replace(question, promise="defended"))
+            records.write(message.content, "inputs", replace(question, dp=False))
 
     with pytest.raises(BudgetError, match="has not joined this one with the ledger"):
-        hospitals.train(other_promise)
+        hospitals.train(other_level)
     assert hospitals.private_answers() == 0
 
 
@@ -389,9 +392,15 @@ def test_who_has_lost_what_it_heard_hears_it_anew(content: str | None, linked: H
     assert len(enter_run(context(linked))) == 3 * EPOCH_BYTES
 
 
-def test_the_split_is_refused_to_a_site_that_has_not_joined(linked: Hospitals) -> None:
+def test_no_row_is_looked_at_for_a_site_that_has_not_joined(
+    linked: Hospitals, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Site, "train", lambda _: pytest.fail("looks at rows"))
+    roster = SimpleNamespace(roster=NAMES)
+    part = SimpleNamespace(this=roster, protocol=SimpleNamespace(protected=True))
+    site = Site(context(linked), "dp", part)  # type: ignore[arg-type]
     with pytest.raises(BudgetError, match="has not joined"):
-        lasting_split.lasting_split(Site(context(linked)))
+        privately(site, PRIVATE_BINS, BinsQuestion(1e-3, *np.zeros((2, 2))), private_bins)
 
 
 def test_how_many_columns_and_classes_a_row_has_is_not_the_coordinators_choice(linked: Hospitals) -> None:
@@ -404,9 +413,9 @@ def test_how_many_columns_and_classes_a_row_has_is_not_the_coordinators_choice(l
         enter_run(site := context(linked))
         records.write(message := RecordDict(), "broadcast.schema", schema)
         broadcasts.keep(site, message)
-        Site(site).table()
+        Site(site, "dp").table()
         tracemalloc.start()
         with pytest.raises((SettingError, TableError)):
-            lasting_split.lasting_split(Site(site))
+            Site(site, "dp").train()
         assert tracemalloc.get_traced_memory()[1] < 600 * 10_000
         tracemalloc.stop()

@@ -1,7 +1,5 @@
 """The perturbed copy of a table: what is promised of it, sentence by sentence."""
 
-import json
-import stat
 from collections import Counter
 from dataclasses import replace
 from itertools import pairwise
@@ -12,11 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from clients.gate.budget import FILE, end_ledger, link_table, new_ledger, read_ledger
+from clients.gate.tables import tables_home
 from clients.perturb import GRID, NOISES, PerturbedTerms, perturbed_table, replaced_share
-from clients.perturb_kept import FILE, Kept, _read, new_key
+from clients.perturb_kept import Kept
 from clients.table.cells_on_disk import CellsOnDisk
 from clients.table.table import Table
-from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.errors import BudgetError, SettingError, TableError
 from flower_pansvm.table_schema import CATEGORY, TableColumn, TableSchema
 
 KEY = bytes(range(32))
@@ -41,6 +41,8 @@ def ids_of(rows: int) -> np.ndarray:
 
 
 def copy_of(own: Table, how: PerturbedTerms = HALF, key: Path | bytes = KEY, **more: object) -> Table:
+    if isinstance(key, Path):
+        link_table(key, own)  # as a site does when it joins a run
     return perturbed_table(own, "label", None, how, key, **more)
 
 
@@ -52,7 +54,7 @@ def rows_of(own: Table, rows: np.ndarray | slice) -> Table:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    new_key(tmp_path / "state")
+    new_ledger(tmp_path / "state", 0.2)
     return tmp_path / "state"
 
 
@@ -227,6 +229,7 @@ def test_labels_of_too_few_records_are_drawn_anew() -> None:
 
 def test_another_label_column_is_another_set_of_codes_beside_the_same_features(folder: Path) -> None:
     own = table(normal(2000, 2), np.resize(["a", "b"], 2000))
+    link_table(folder, own)
     first, second = (perturbed_table(own, label, None, HALF, folder) for label in ("one", "two"))
     assert (first.X == second.X).all()
     assert (first.labels != second.labels).any()
@@ -263,14 +266,13 @@ def test_the_copy_is_the_same_after_a_restart_and_beside_new_rows(folder: Path, 
     own = table(X, ids=ids_of(300) if with_ids else None)
     before = rows_of(own, slice(200))
     copy = copy_of(before, key=folder)
-    content = (folder / FILE).read_bytes()
+    kept = read_ledger(folder)
     again, later = copy_of(before, key=folder), copy_of(own, key=folder)
     for other in (again, rows_of(later, slice(200))):
         assert np.array_equal(other.X, copy.X)
         assert (other.labels == copy.labels).all()
     assert np.nanmax(later.X[:, 2]) == 1, "a code that was not there when the frequencies were settled"
-    assert (folder / FILE).read_bytes() == content
-    assert stat.S_IMODE((folder / FILE).stat().st_mode) == 0o600
+    assert read_ledger(folder) == kept
 
 
 def test_a_corrected_cell_of_a_record_with_an_id_changes_itself_alone(folder: Path) -> None:
@@ -333,34 +335,45 @@ def test_another_key_and_other_deviations_have_other_noise() -> None:
 # ---- bad input
 
 
-def test_a_key_is_made_once_and_a_lost_damaged_or_open_one_is_an_error(folder: Path) -> None:
+def test_the_copy_is_the_tables_own_from_whichever_folder(folder: Path, tmp_path: Path) -> None:
+    """With a second key, the mean of two copies would be nearer to each record."""
+    own = table(normal(200, 3))
+    copy = copy_of(own, key=folder)
+    new_ledger(tmp_path / "second", 0.2)
+    shuffled = np.random.default_rng(0).permutation(200)
+    again = copy_of(rows_of(own, shuffled), key=tmp_path / "second")
+    assert (copy.X[shuffled] == again.X).all()
+    assert (again.labels == copy.labels[shuffled]).all()
+    end_ledger(folder)
+    assert (copy_of(own, key=folder).X == copy.X).all()
+
+
+def test_a_lost_or_damaged_ledger_is_an_error_and_no_second_copy(folder: Path) -> None:
     own = table(normal(50, 2))
-    with pytest.raises(SettingError):
-        new_key(folder)
+    with pytest.raises(BudgetError):
+        perturbed_table(own, "label", None, HALF, folder)  # before the table was looked at
     copy_of(own, key=folder)
-    content = (folder / FILE).read_text()
-    other = json.dumps({**json.loads(content), "key": "00" * 32})
-    for damaged in (content[:-5], other, "[]", "{}", "null"):
-        (folder / FILE).write_text(damaged)
-        with pytest.raises(SettingError):
+    (file,) = tables_home().glob(f"*/{FILE}")
+    content = file.read_text()
+    for damaged in (content[:-5], content.replace('"mean"', '"men"'), "[]", "{}", "null", None):
+        if damaged is None:
+            file.unlink()
+        else:
+            file.write_text(damaged)
+        with pytest.raises(BudgetError) as error:
             copy_of(own, key=folder)
-    (folder / FILE).write_text(content)
-    (folder / FILE).chmod(0o644)
-    with pytest.raises(SettingError):
-        copy_of(own, key=folder)
-    (folder / FILE).unlink()
-    with pytest.raises(SettingError) as error:
-        copy_of(own, key=folder)
-    assert str(folder) not in str(error.value)
-    assert not (folder / FILE).exists()
+        assert str(folder) not in str(error.value)
+        with pytest.raises(BudgetError):
+            perturbed_table(own, "label", None, HALF, folder)
+    assert not file.exists()
 
 
 @pytest.mark.parametrize("with_ids", [False, True])
-def test_the_file_of_another_table_is_an_error(folder: Path, with_ids: bool) -> None:
+def test_the_ledger_of_another_table_is_an_error(folder: Path, with_ids: bool) -> None:
     X = normal(60, 3)
     own = table(X, ids=ids_of(60) if with_ids else None)
     copy_of(own, key=folder)
-    kept = _read(folder)
+    kept = read_ledger(folder)
     others = [
         replace(own, columns=("c0", "c1", "renamed")),
         replace(own, columns=("c0", "c1"), cells=X[:, :2]),
@@ -368,9 +381,9 @@ def test_the_file_of_another_table_is_an_error(folder: Path, with_ids: bool) -> 
         replace(own, ids=None if with_ids else ids_of(60)),
     ]
     for other in others:
-        with pytest.raises(TableError):
+        with pytest.raises((TableError, BudgetError)):
             copy_of(other, key=folder)
-    assert _read(folder) == kept
+    assert read_ledger(folder) == kept
 
 
 def test_ids_that_repeat_and_a_noise_that_is_no_step_are_errors() -> None:
@@ -423,7 +436,9 @@ def test_the_copy_is_the_same_in_each_version() -> None:
 
 
 def test_printing_what_is_kept_shows_no_key(folder: Path) -> None:
-    assert _read(folder).key not in repr(_read(folder))
+    link_table(folder, table(normal(20, 1)))
+    key = read_ledger(folder).key
+    assert key not in repr(read_ledger(folder)) + repr(Kept(key))
 
 
 def test_no_draw_is_used_twice() -> None:

@@ -8,20 +8,26 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from flwr.app import Context, RecordDict
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from clients import cache
 from clients import site as site_module
+from clients.gate import broadcasts
+from clients.gate.budget import new_ledger
 from clients.rows import fold_numbers
 from clients.rows import test_rows as held_out
+from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.cutting_planes import cuts
 from flower_pansvm.errors import FederationError, TableError
 from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
 from flower_pansvm.tasks.joining import SCHEMA, SchemaBroadcast
-from flower_pansvm.tasks.scaling import ROWS
+from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
+from flower_pansvm.tasks.scaling import ROWS, SCALING, ScalingBroadcast
 from flower_pansvm.tasks.task import Nothing
 from simulations.engines.running import train_in_process
 from strategies.federation.federation import Federation
@@ -60,11 +66,11 @@ def test_folds_are_not_the_order_of_the_rows_nor_the_draw_of_the_test_rows() -> 
 def test_a_fold_smaller_than_the_hospitals_floor_is_refused(
     hospital_files: list[Path], hospitals: Any, enrol: Any, ask_moments: Any
 ) -> None:
-    settings = make_settings(sites=3, C="auto", cv_folds=7)
-    # 48 training rows: six or seven in each of seven folds.
-    ask_moments(enrol(hospitals(settings, hospital_files, {"min-cluster": 6}), settings))
-    with pytest.raises(TableError, match=r"has too few rows for 7 folds: it wants at least 7 in each"):
-        ask_moments(enrol(hospitals(settings, hospital_files, {"min-cluster": 7}), settings))
+    settings = make_settings(sites=3, C="auto", cv_folds=7, test_fraction=0.0)
+    # 60 training rows: eight or nine in each of seven folds.
+    ask_moments(enrol(hospitals(settings, hospital_files, {"min-cluster": 8}), settings))
+    with pytest.raises(TableError, match=r"has too few rows for 7 folds: it wants at least 9 in each"):
+        ask_moments(enrol(hospitals(settings, hospital_files, {"min-cluster": 9}), settings))
 
 
 @pytest.mark.parametrize("folds", [0, 3])
@@ -202,3 +208,56 @@ def test_a_database_that_changes_during_a_run_ends_it(
     cache._kept.clear()
     with pytest.raises(FederationError, match="refuses to go on: its table has changed"):
         ask_moments(federation)
+
+
+# Broadcasts that do not fit
+
+
+def wrong(broadcast: Any, **values: Any) -> Any:
+    return pytest.param(broadcast, values, id=f"{broadcast.name} {'+'.join(values)}")
+
+
+@pytest.mark.parametrize(
+    ("broadcast", "values"),
+    [
+        wrong(SCALING, scale=np.zeros((1, 2))),
+        wrong(SCALING, scale=-np.ones((1, 2))),
+        wrong(SCALING, shift=np.full((1, 2), np.nan)),
+        wrong(SCALING, fill=np.zeros((1, 3))),
+        wrong(SCALING, fill=np.zeros((0, 2)), shift=np.zeros((0, 2)), scale=np.ones((0, 2))),
+        wrong(LANDMARK_SET.numbered(0), landmarks=np.ones((3, 2))),
+        wrong(LANDMARK_SET.numbered(0), landmarks=np.ones((1, 3))),
+        wrong(LANDMARK_SET.numbered(0), landmarks=np.full((1, 2), np.inf)),
+        wrong(LANDMARK_SET.numbered(0), scaling=7),
+        wrong(FEATURE_MAP.numbered(0), features=np.ones(3, dtype=np.bool_)),
+        wrong(FEATURE_MAP.numbered(0), normalization=np.ones(1, dtype=np.float32)),
+        wrong(FEATURE_MAP.numbered(0), normalization=np.full((1, 1), np.nan, dtype=np.float32)),
+        wrong(FEATURE_MAP.numbered(0), gamma=float("nan")),
+    ],
+)
+def test_numbers_that_were_told_are_checked_before_use(
+    broadcast: Any, values: dict[str, Any], hospital_files: list[Path], state_home: Path
+) -> None:
+    new_ledger(state_home / "site-north", 0.2)
+    node = {"name": "north", "data": str(hospital_files[0])}
+    site = Site(Context(1, 2, node, RecordDict(), make_settings().to_config()), "exact")
+    site.link_table()
+    told = {
+        SCHEMA.name: SchemaBroadcast(("age", "dose"), ("0", "1"), (), 0.2, 0, 0),
+        SCALING.name: ScalingBroadcast(*np.array([[[0.0, 0.0]], [[50.0, 0.0]], [[10.0, 0.01]]])),
+        "landmark_set.0": LandmarkBroadcast(0, np.ones((1, 2))),
+        "feature_map.0": FeatureMapBroadcast(
+            0, np.ones(2, dtype=np.bool_), "rbf", 1.0, 3, 0.0, np.ones((1, 1), dtype=np.float32)
+        ),
+    }
+
+    def mapped() -> NDArray[np.float64]:
+        for name, message in told.items():
+            records.write(content := RecordDict(), f"broadcast.{name}", message)
+            broadcasts.keep(site.context, content)
+        return site.mapped_train(0)(np.arange(3))
+
+    assert mapped().shape == (3, 1)
+    told[broadcast.name] = replace(told[broadcast.name], **values)
+    with pytest.raises(FederationError):
+        mapped()

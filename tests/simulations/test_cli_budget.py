@@ -62,14 +62,14 @@ def test_a_hospital_starts_it_from_its_own_part(tmp_path: Path) -> None:
         )
         for more in (["--new"], [])
     )
-    assert "A budget begins in" in begun.stdout
+    assert "A ledger begins in" in begun.stdout
     assert "left" in shown.stdout
     (tmp_path / "state" / LINK).unlink()
     again = subprocess.run(
         command, cwd=Path(__file__).parents[2], capture_output=True, text=True, check=False
     )
     assert again.returncode == 1
-    assert again.stderr.startswith("Error: The state folder belongs to no budget")
+    assert again.stderr.startswith("Error: The state folder belongs to no table's ledger")
 
 
 def test_numbers_that_cannot_be_are_refused(pansvm: Run, tmp_path: Path) -> None:

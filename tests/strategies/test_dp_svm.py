@@ -11,6 +11,7 @@ import pytest
 from sklearn.datasets import make_moons
 
 from clients.gate.budget import new_ledger, read_ledger
+from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
 from flower_pansvm.fourier_map import BINS, FourierMap, bins, places
@@ -456,17 +457,15 @@ def test_rows_never_change_sides(
     files: list[Path], hospitals: MakeGrid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Two budgets are one for each row only so. Another seed is another split everywhere else."""
-    from clients.gate import lasting_split  # noqa: PLC0415
-
     kept: dict[str, list[np.ndarray]] = {}
-    real = lasting_split._split
+    real = Site._make_split
 
-    def spy(site: Any, *arguments: Any) -> Any:
-        train, test = real(site, *arguments)
-        kept.setdefault(site.name, []).append(test.X[:, np.argsort(site.schema().columns)])
-        return train, test
+    def spy(site: Site, told: Any) -> Any:
+        split = real(site, told)
+        kept.setdefault(site.name, []).append(split.test.X[:, np.argsort(site.schema().columns)])
+        return split
 
-    monkeypatch.setattr(lasting_split, "_split", spy)
+    monkeypatch.setattr(Site, "_make_split", spy)
     for seed in (0, 1):
         frame = pd.read_csv(files[0])
         frame[[*reversed(frame.columns)]].to_csv(files[0], index=False)  # columns in another order

@@ -260,14 +260,6 @@ def test_a_site_votes_on_one_ballot_a_run() -> None:
         federation.secure_sum(VOTES, QUESTION)
 
 
-def test_the_coordinator_chooses_by_the_split_which_rows_it_sees() -> None:
-    """Whoever agrees to show test rows agrees to show all of them; docs/rivals.md says so."""
-    _, most = gathered(settings_of(sites=3, test_fraction=0.9))
-    assert len(most.rows) > 0.85 * 178
-    drawn = [gathered(settings_of(sites=3, seed=seed))[1].rows for seed in range(2)]
-    assert len(np.unique(np.vstack(drawn), axis=0)) > len(drawn[0])
-
-
 def test_a_site_counts_once_a_run() -> None:
     """Two lists of classes that differ in one row would tell its label."""
     federation = trained(settings_of(sites=3)).federation

@@ -28,8 +28,8 @@ def read(content: bytes, name: str, form: TableForm) -> pd.DataFrame:  # noqa: A
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 1e9
     if X.shape[1] > MOST_COLUMNS or gigabytes > memory / 2:
         raise TableError(
-            f"'{name}' has {X.shape[1]} columns, as many as its largest index says: with its rows more numbers than "
-            "can be used. Is an index a typing error?",
+            f"'{name}' has as many columns as its largest index says: with its rows more numbers than can be used. Is "
+            "an index a typing error?",
             detail=f"{X.shape[0]} rows and {X.shape[1]} columns are {gigabytes:.3g} GB; this machine has {memory:.3g} "
             f"GB, and {MOST_COLUMNS} columns are the most.",
         )

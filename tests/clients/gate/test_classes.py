@@ -22,6 +22,8 @@ from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.settings import make_settings
 
+pytestmark = pytest.mark.usefixtures("begun_ledgers")
+
 Ask = Callable[..., Message]
 
 

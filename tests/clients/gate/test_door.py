@@ -36,6 +36,8 @@ from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
 
+pytestmark = pytest.mark.usefixtures("begun_ledgers")
+
 
 @dataclass(frozen=True)
 class Weights:

@@ -190,8 +190,8 @@ def test_a_table_that_joins_two_is_refused(state: Path) -> None:
 
 
 def test_nothing_of_the_table_can_be_read_in_the_place(state: Path) -> None:
-    """No name and no number; and by another key other digests."""
-    text = " ".join(file.read_text() for file in tables_home().rglob("*") if file.is_file())
+    """By which it is found: no name and no number; and by another key other digests."""
+    text = " ".join(file.read_text() for file in tables_home().rglob(ROWS_FILE))
     assert not any(name in text for name in NAMES)
     own, other = ledgers()[0], tables_home().with_name("other")
     other.mkdir()

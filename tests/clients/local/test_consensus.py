@@ -15,7 +15,6 @@ from scipy.optimize import minimize
 from sklearn.svm import SVC
 
 from clients.local.consensus import solve
-from clients.rows import test_rows as held_out
 from flower_pansvm.arrays import in_single_precision
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import FederationError, SettingError
@@ -26,6 +25,9 @@ from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
 from strategies.settings import Settings
 from strategies.steps.packing import pack_problems
+from tests.conftest import kept_rows
+
+pytestmark = pytest.mark.usefixtures("begun_ledgers")
 
 Numbers = NDArray[np.float64]
 Ask = Callable[..., Federation]
@@ -134,7 +136,7 @@ def _sides(files: list[Path]) -> list[Numbers]:
     sides = []
     for file in files:
         frame = pd.read_csv(file)
-        train = ~held_out(frame["label"].astype(str).to_numpy(), 0.2, 0)
+        train = ~kept_rows(file)
         X = (frame[["age", "dose"]].to_numpy()[train] - SHIFT) / SCALE
         y = np.where(frame["label"].to_numpy()[train] == 1, 1.0, -1.0)
         sides.append(y[:, None] * np.column_stack([X, np.ones(len(X))]))

@@ -10,7 +10,6 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from clients.rows import test_rows as held_out
 from flower_pansvm.cutting_planes.cuts import Duals
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.errors import TableError
@@ -22,6 +21,9 @@ from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
 from strategies.settings import Settings
 from strategies.steps.packing import pack_duals
+from tests.conftest import kept_rows
+
+pytestmark = pytest.mark.usefixtures("begun_ledgers")
 
 Sums = dict[str, NDArray[np.float64]]
 Ask = Callable[..., Federation]
@@ -63,7 +65,7 @@ def train_rows(file: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the scaled training rows of a hospital, and their classes."""
     frame = pd.read_csv(file)
     labels = frame["label"].to_numpy()
-    kept = ~held_out(labels.astype(np.str_), 0.2, 0)
+    kept = ~kept_rows(file)
     return (frame[["age", "dose"]].to_numpy()[kept] - SHIFT) / SCALE, labels[kept]
 
 

@@ -33,7 +33,6 @@ def solved(F: Matrix, labels: Labels, C: float, tol: float) -> Progress:
         ask,  # type: ignore[arg-type]
         tol=tol,
         search=PointSearch,
-        numbers=10**6,
         report=lambda *_: None,
     )
     return progress

@@ -14,14 +14,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from clients.gate import state_folder
 from clients.gate.budget import new_ledger, read_ledger
-from clients.gate.state_folder import note_value_refusal
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.secure_sum.new_identity import create_identity
 from simulations.cli.output import run_folder
 from simulations.deployment import superlink
-from simulations.deployment.checks import context_of
 from simulations.deployment.files import write_new
 from simulations.deployment.hospital import make_hospital
 from simulations.files import complete_file, made_folder, new_default_folder
@@ -289,13 +286,6 @@ def test_a_budget_that_begins_several_times_at_once_is_whole(tmp_path: Path) -> 
         _, failed = at_once(lambda _, folder=folder: new_ledger(folder, 0.2))  # type: ignore[misc]
         assert not failed
         assert read_ledger(folder).charges == ()
-
-
-def test_every_refusal_is_counted(tmp_path: Path) -> None:
-    (tmp_path / "state").mkdir(mode=0o700)
-    context = context_of({"name": "north", "state": str(tmp_path / "state")}, {})
-    at_once(lambda _: note_value_refusal(context), 20)
-    assert (tmp_path / "state" / state_folder.FILE).read_text() == "20\n"
 
 
 def test_each_training_has_its_own_settings(

@@ -1,0 +1,185 @@
+"""A hospital's rows never change sides: whatever a coordinator sends, at every level, with ids or without."""
+
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from flwr.app import Context, RecordDict
+
+from clients.gate import broadcasts
+from clients.gate.budget import end_ledger, new_ledger
+from clients.gate.lasting_split import lasting_split
+from clients.site import Site
+from flower_pansvm import records
+from flower_pansvm.errors import BudgetError, SettingError, TableError
+from flower_pansvm.tasks.joining import SchemaBroadcast
+from flower_pansvm.terms import Scalar
+from strategies.settings import make_settings
+
+TOLD = SchemaBroadcast(("age", "dose"), ("no", "yes"), (), 0.2, 5, 0)
+LEVELS = ("exact", "perturbed", "dp")
+
+
+@pytest.fixture
+def ward(tmp_path: Path) -> Path:
+    draw = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "mrn": [f"P{number}" for number in range(300)],
+            "age": draw.normal(60, 9, 300),
+            "dose": draw.gamma(2, 3, 300),
+            "label": np.where(draw.random(300) < 0.3, "yes", "no"),
+        }
+    )
+    frame.to_csv(tmp_path / "ward.csv", index=False)
+    return tmp_path / "ward.csv"
+
+
+@pytest.fixture
+def node(ward: Path, tmp_path: Path) -> dict[str, Scalar]:
+    new_ledger(tmp_path / "state", 0.2)
+    return {"name": "north", "data": str(ward), "row-id": "mrn", "state": str(tmp_path / "state")}
+
+
+def site_of(node: dict[str, Scalar], level: str = "exact", told: SchemaBroadcast = TOLD) -> Site:
+    """Return a site that has joined a run and was told a schema."""
+    site = Site(Context(1, 7, dict(node), RecordDict(), make_settings().to_config()), level)
+    site.link_table()
+    records.write(message := RecordDict(), "broadcast.schema", told)
+    broadcasts.keep(site.context, message)
+    return site
+
+
+def sides(node: dict[str, Scalar], fraction: float = 0.2) -> np.ndarray:
+    """Return which rows, by id or in order, are kept for evaluation."""
+    site = site_of(node)
+    return lasting_split(Path(str(node["state"])), site.table(), fraction)[0]
+
+
+def change(ward: Path, changed: Callable[[pd.DataFrame], pd.DataFrame]) -> None:
+    changed(pd.read_csv(ward)).to_csv(ward, index=False)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_neither_seed_nor_classes_of_the_coordinator_choose_rows_or_folds(
+    level: str, node: dict[str, Scalar]
+) -> None:
+    first = site_of(node, level)
+    for told in (
+        replace(TOLD, seed=1),
+        replace(TOLD, classes=("negative", "positive"), positive_labels=("yes",)),
+        replace(TOLD, classes=("negative", "positive"), positive_labels=("no",)),
+        replace(TOLD, columns=("dose", "age")),
+    ):
+        other = site_of(node, level, told)
+        order = [TOLD.columns.index(name) for name in told.columns]
+        assert np.array_equal(other.train().X, first.train().X[:, order], equal_nan=True)
+        assert np.array_equal(other.test().X, first.test().X[:, order], equal_nan=True)
+        assert np.array_equal(other.folds(), first.folds())
+
+
+def test_rows_are_on_the_same_side_at_every_level(node: dict[str, Scalar]) -> None:
+    """The copy of a record is where the record is."""
+    exact, perturbed, dp = (site_of(node, level) for level in LEVELS)
+    kept = sides(node)
+    assert 0.1 < kept.mean() < 0.3
+    for site in (exact, perturbed, dp):
+        X = site.table().X
+        assert np.array_equal(site.test().X, X[kept], equal_nan=True)
+        assert np.array_equal(site.train().X, X[~kept], equal_nan=True)
+    assert not np.array_equal(perturbed.test().X, exact.test().X, equal_nan=True)
+    assert np.array_equal(dp.test().X, exact.test().X)
+
+
+def test_folds_are_even_within_each_class(node: dict[str, Scalar]) -> None:
+    site = site_of(node)
+    for own in (site.folds(), *(site.folds()[site.train().classes == one] for one in (0, 1))):
+        counts = np.bincount(own, minlength=5)
+        assert counts.max() - counts.min() <= 1
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("fraction", [0.0, 0.5, 0.98])
+def test_another_share_for_evaluation_is_refused(
+    level: str, fraction: float, node: dict[str, Scalar]
+) -> None:
+    with pytest.raises(SettingError, match=r"test-fraction=0\.2"):
+        site_of(node, level, replace(TOLD, test_fraction=fraction)).train()
+
+
+def test_a_corrected_cell_of_a_row_with_an_id_moves_it_nowhere(node: dict[str, Scalar], ward: Path) -> None:
+    before = sides(node)
+    change(ward, lambda frame: frame.assign(age=frame["age"] + (np.arange(300) < 60)))
+    assert np.array_equal(sides(node), before)
+    change(ward, lambda frame: frame.drop(columns="mrn"))
+    with pytest.raises(BudgetError):
+        site_of({key: value for key, value in node.items() if key != "row-id"})
+
+
+def test_without_ids_new_rows_and_another_order_move_no_row(node: dict[str, Scalar], ward: Path) -> None:
+    change(ward, lambda frame: frame.drop(columns="mrn"))
+    del node["row-id"]
+    before = sides(node)
+    change(ward, lambda frame: pd.concat([frame.head(40).assign(age=np.arange(40.0)), frame[::-1]]))
+    assert np.array_equal(sides(node)[40:], before[::-1])
+
+
+def test_row_ids_that_come_later_move_no_row(node: dict[str, Scalar], ward: Path) -> None:
+    without = {key: value for key, value in node.items() if key != "row-id"}
+    ids = pd.read_csv(ward)["mrn"]
+    change(ward, lambda frame: frame.drop(columns="mrn"))
+    before = sides(without)
+    change(ward, lambda frame: frame.assign(mrn=ids))
+    assert np.array_equal(sides(node), before[np.argsort(ids.to_numpy())])
+
+
+def test_hospitals_that_share_a_patient_keep_it_on_the_same_side(
+    node: dict[str, Scalar], ward: Path, tmp_path: Path
+) -> None:
+    other = ward.with_name("other.csv")
+    frame = pd.read_csv(ward)
+    frame.assign(age=1.5 * np.arange(300.0), dose=np.arange(300.0) ** 2).to_csv(other, index=False)
+    new_ledger(tmp_path / "south", 0.2)
+    south = {**node, "name": "south", "data": str(other), "state": str(tmp_path / "south")}
+    assert np.array_equal(sides(node), sides(south))
+
+
+def test_after_a_person_has_ended_the_budget_rows_stay_where_they_are(node: dict[str, Scalar]) -> None:
+    before = sides(node)
+    end_ledger(Path(str(node["state"])))
+    assert np.array_equal(sides(node), before)
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_classes_that_the_hospital_does_not_list_are_refused(level: str, node: dict[str, Scalar]) -> None:
+    node["classes"] = "no,yes"
+    for classes in (("no", "yes", "maybe"), ("no", "yes", "yes"), ("maybe",)):
+        with pytest.raises(SettingError):
+            site_of(node, level, replace(TOLD, classes=classes)).train()
+    site_of(node, level).train()
+
+
+def test_too_few_rows_are_an_error_but_at_dp(node: dict[str, Scalar]) -> None:
+    """There, that a run is refused would tell how many rows there are."""
+    node["min-cluster"] = 290
+    for level in ("exact", "perturbed"):
+        with pytest.raises(TableError):
+            site_of(node, level).train()
+    assert len(site_of(node, "dp").train().classes) < 290
+
+
+@pytest.mark.parametrize("level", ["exact", "perturbed"])
+def test_runs_with_other_seeds_train_on_the_same_rows(
+    level: str, hospital_files: list[Path], hospitals: Any, enrol: Any, ask_moments: Any
+) -> None:
+    def moments(seed: int) -> Any:
+        settings = make_settings(sites=3, C="auto", min_cluster=2, seed=seed, privacy=level)
+        return ask_moments(enrol(hospitals(settings, hospital_files, run_id=seed + 1), settings))
+
+    first, second = moments(0), moments(1)
+    assert np.array_equal(first["count"], second["count"])
+    assert np.array_equal(first["total"], second["total"])
