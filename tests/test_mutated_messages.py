@@ -27,7 +27,6 @@ from flwr.app import Context, Message, RecordDict
 from clients.app import TASKS, app
 from clients.gate.budget import new_ledger
 from clients.gate.turns import FOLDER
-from clients.perturb_kept import new_key
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
@@ -182,14 +181,11 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
                 "roster": str(tables[0].with_name("roster.json")),
             }
             small["schema"] = str(tables[0].with_name("ranges.toml"))
-            for path in tables:
-                new_ledger(_state(path), 0.2)
         if "public" in own:
             small["public"] = str(tables[0].with_name("public.csv"))
         settings = make_settings(**{**small, **config})
-        if settings.level != "dp":
-            for path in tables:
-                new_key(_state(path))
+        for path in tables:
+            new_ledger(_state(path), 0.2)
         nodes: list[dict[str, Scalar]] = [
             {
                 "data": str(path),

@@ -9,11 +9,9 @@ from typing import Any, cast
 import numpy as np
 import pandas as pd
 import pytest
-from flower_pansvm.cutting_planes.noise import Noise
 from flwr.app import Message
 from numpy.typing import NDArray
 from sklearn.datasets import make_moons
-from strategies.master.noise_bounds import largest_noise
 
 from clients.gate.membership import OF_ALL, Participation
 from clients.gate.seeds import SLOTS

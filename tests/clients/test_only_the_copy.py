@@ -16,12 +16,11 @@ from clients.app import TASKS
 from clients.gate.terms import site_name
 from clients.gate.turns import turn
 from clients.perturb import PerturbedTerms, perturbed_table
-from clients.perturb_kept import FILE
 from clients.site import Site
 from clients.table.reading import read_table
 from clients.table.table import Table
 from flower_pansvm import records
-from flower_pansvm.errors import PanSVMError, TableError
+from flower_pansvm.errors import TableError
 from flower_pansvm.setting_values import key_of
 from flower_pansvm.tasks.consents import AGREED, CONSENTS
 from flower_pansvm.tasks.scaling import ROWS
@@ -275,51 +274,6 @@ def test_a_table_that_is_not_the_one_whose_copy_was_begun_is_refused(
     grid = hospitals(settings, hospital_files, run_id=2)
     with pytest.raises(TableError, match=r"'hospital1'.*Put back|'hospital1'.*Put the columns back"):
         enrol(grid, settings)
-
-
-def lost(file: Path, other: Path) -> None:
-    file.unlink()
-
-
-def damaged(file: Path, other: Path) -> None:
-    file.write_text(file.read_text()[:-9])
-
-
-def foreign(file: Path, other: Path) -> None:
-    file.write_bytes(other.read_bytes())
-
-
-def opened(file: Path, other: Path) -> None:
-    file.chmod(0o644)
-
-
-@pytest.mark.parametrize(
-    ("change", "reason"),
-    [
-        (lost, r"is missing.*put it back"),
-        (damaged, r"is damaged\. Put back"),
-        (foreign, r"belongs to another table.*Put back"),
-        (opened, "chmod 600"),
-    ],
-)
-def test_a_hospital_whose_key_is_not_its_own_joins_no_run_and_says_what_to_do(
-    change: Callable[[Path, Path], None],
-    reason: str,
-    hospital_files: list[Path],
-    hospitals: MakeGrid,
-    state_home: Path,
-    enrol: Any,
-    forget: Callable[[], None],
-) -> None:
-    settings = make_settings(sites=3)
-    copy_in(hospitals(settings, hospital_files))
-    grid = hospitals(settings, hospital_files, run_id=2)
-    change(*(state_home / f"site-hospital{number}" / FILE for number in (1, 2)))
-    forget()
-    with pytest.raises(PanSVMError, match=f"'hospital1'.*{reason}"):
-        enrol(grid, settings)
-    assert [reply.has_error() for reply in grid.replies] == [False, True, False]
-    assert str(state_home) not in grid.replies[1].error.reason
 
 
 def test_ids_that_repeat_are_refused_and_not_named(

@@ -1,18 +1,26 @@
-"""The lasting key of a site: a hospital's is in its state folder, that of a simulated site follows from the seed."""
+"""The lasting key of a site: a hospital's is its table's, that of a simulated site follows from the seed."""
 
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pytest
 from flwr.app import Context, RecordDict
 
+from clients.gate.budget import link_table, new_ledger
 from clients.gate.secret import key_of, lasting_secret
 from clients.gate.simulated import SimulatedContext
-from clients.perturb_kept import FILE, new_key
-from flower_pansvm.errors import SettingError
+from clients.table.table import Table
+from flower_pansvm.errors import BudgetError
 from flower_pansvm.terms import Scalar
 from strategies.settings import make_settings
 
 Node = dict[str, Scalar]
+
+
+@pytest.fixture
+def table() -> Table:
+    return Table(("age",), np.random.default_rng(0).normal(size=(60, 1)), None)
 
 
 def context(folder: Path, run_id: int = 1, **config: object) -> Context:
@@ -21,8 +29,9 @@ def context(folder: Path, run_id: int = 1, **config: object) -> Context:
     return Context(run_id, 7 + run_id, node, RecordDict(), settings.to_config())
 
 
-def test_it_is_the_same_in_every_run_whatever_its_settings(tmp_path: Path) -> None:
-    new_key(tmp_path / "north")
+def test_it_is_the_same_in_every_run_whatever_its_settings(table: Table, tmp_path: Path) -> None:
+    new_ledger(tmp_path / "north", 0.2)
+    link_table(tmp_path / "north", table)
     first = lasting_secret(context(tmp_path / "north"))
     assert len(first) == 32
     assert {lasting_secret(context(tmp_path / "north", run_id)) for run_id in range(2, 6)} == {first}
@@ -30,19 +39,24 @@ def test_it_is_the_same_in_every_run_whatever_its_settings(tmp_path: Path) -> No
         assert lasting_secret(context(tmp_path / "north", **other)) == first
 
 
-def test_another_hospital_has_another(tmp_path: Path) -> None:
-    for name in ("north", "south"):
-        new_key(tmp_path / name)
-    assert lasting_secret(context(tmp_path / "north")) != lasting_secret(context(tmp_path / "south"))
+def test_it_is_the_tables_own(table: Table, tmp_path: Path) -> None:
+    others = replace(table, cells=table.X + 1)
+    for name, own in (("north", table), ("again", table), ("south", others)):
+        new_ledger(tmp_path / name, 0.2)
+        link_table(tmp_path / name, own)
+    north, again, south = (lasting_secret(context(tmp_path / name)) for name in ("north", "again", "south"))
+    assert north == again != south
 
 
-def test_a_hospital_never_makes_one_itself(tmp_path: Path) -> None:
+def test_a_hospital_never_makes_one_itself(table: Table, tmp_path: Path) -> None:
     """With a new key each record would get a second copy."""
-    with pytest.raises(SettingError, match=rf"'{FILE}' in the site's state folder.* is missing") as refused:
+    with pytest.raises(BudgetError) as refused:
         lasting_secret(context(tmp_path / "north"))
     assert str(tmp_path) not in str(refused.value)
     assert str(tmp_path) in refused.value.detail
-    assert not (tmp_path / "north" / FILE).exists()
+    new_ledger(tmp_path / "north", 0.2)
+    with pytest.raises(BudgetError):
+        lasting_secret(context(tmp_path / "north"))
 
 
 def test_that_of_a_simulated_site_follows_from_the_seed(state_home: Path) -> None:

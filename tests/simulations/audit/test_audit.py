@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from flower_pansvm.cutting_planes.noise import HEIGHT, Noise
 from flwr.app import Message
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from flower_pansvm.cutting_planes.cuts import Answer, Cuts
-from flower_pansvm.cutting_planes.noise import HEIGHT, Noise
 from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP, CutsAnswer
