@@ -75,14 +75,16 @@ def level_of(context: Context, task: Task[Any, Any], question: object) -> str:
 def check_level(context: Context, level: str) -> None:
     """Check that this hospital agrees to `exact` or `perturbed`, with the run's noise; SettingError if not."""
     name, noise, least = site_name(context), agreed_terms(context).noise, least_noise(context)
-    if LEVELS.index(level) < LEVELS.index(weakest_level(context)):
-        stronger = " or privacy=perturbed" if weakest_level(context) == "perturbed" else ""
+    weakest = weakest_level(context)
+    if LEVELS.index(level) < LEVELS.index(weakest):
+        stronger = " or privacy=perturbed" if weakest == "perturbed" else ""
         raise SettingError(
             f"Site '{name}' does not take part in a run at level {level}, of which leave {LEARNED[level]}. Start the "
             f"run with strategy=dp-svm{stronger}; or, if the hospital agrees to that level, write privacy='{level}' "
             "into the site's node config."
         )
-    if level == "perturbed" and noise < least:
+    # A hospital that shows the true records may show any copy.
+    if weakest != "exact" and noise < least:
         raise SettingError(
             f"Site '{name}' refuses noise={noise:g}: it insists on at least {least:g}. Start the run with "
             f"noise={least:g}; or write noise={noise:g} into the site's node config, if the hospital agrees."

@@ -1,6 +1,9 @@
 """What ``pansvm hospital start`` checks before a SuperNode connects: mistakes are told here, and nothing is sent."""
 
+import contextlib
 import re
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,10 +12,20 @@ from flwr.app import Context, RecordDict
 
 from clients.gate.budget import link_table
 from clients.gate.classes import rows_with_classes
-from clients.gate.levels import level_of
+from clients.gate.levels import LEARNED, level_of
+from clients.gate.secret import lasting_secret
 from clients.gate.state_folder import check_value_refusals, state_folder
-from clients.gate.terms import allowed_classes, budget_terms, least_rows, least_sites
+from clients.gate.terms import (
+    agreed_terms,
+    allowed_classes,
+    budget_terms,
+    least_noise,
+    least_rows,
+    least_sites,
+    weakest_level,
+)
 from clients.local.joining import classes_to_tell
+from clients.perturb_kept import FILE
 from clients.site import Site
 from clients.table.form import TableForm
 from clients.table.schema_file import schema_of
@@ -21,6 +34,7 @@ from flower_pansvm.labels import canonical_label
 from flower_pansvm.reading_options import as_list, listed
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
+from flower_pansvm.tasks.consents import LEVELS
 from flower_pansvm.tasks.joining import JOIN, JoinQuestion
 from flower_pansvm.version import VERSION
 from simulations.checking.findings import WARNING, doubts
@@ -62,11 +76,18 @@ def check_hospital(folder: Path) -> Iterator[str]:
     yield f"roster: as in the invitation, with {others}"
     yield f"invitation {invitation.number} of the coordinator at {invitation.address}, code: {invitation.code}"
     context = context_of(node, invitation.settings)
-    _check_agreed(context, invitation)
+    level = _check_agreed(context, invitation)
     yield "agreed settings: " + ", ".join(f"{key}={value}" for key, value in invitation.settings.items())
+    yield _level_text(context, level)
     check_value_refusals(context)
     _check_query_file(Path(str(node.get("data", ""))))
-    yield _check_table(context, invitation)
+    if level == "perturbed":
+        lasting_secret(context)  # the file is there, whole, and this account's own
+        with _copied_state(context) as own:
+            yield _check_table(own, level)
+        yield f"key of the perturbed copy: {(state_folder(context) or Path()) / FILE}; back it up after the first run"
+    else:
+        yield _check_table(context, level)
     yield _check_budget(context)
     path = Path(str(node["data"]))
     label = str(node.get("label") or "") or None
@@ -120,11 +141,11 @@ def _check_query_file(path: Path) -> None:
         read_private(path, "a query with the password of a database in its URL, better kept in ~/.pgpass")
 
 
-def _check_agreed(context: Context, invitation: Invitation) -> None:
-    """Check that this hospital would take part in a run as it is agreed: its gate is asked, as in the run."""
+def _check_agreed(context: Context, invitation: Invitation) -> str:
+    """Return the level of a run as it is agreed, after asking this hospital's gate, as in the run."""
     try:
         # Whatever its classes are called: the run takes them from the hospitals' own list.
-        level_of(context, JOIN, JoinQuestion((), (), invitation.privacy == "dp"))
+        level = level_of(context, JOIN, JoinQuestion((), (), invitation.privacy == "dp"))
         least = least_sites(context)
         if least > len(invitation.roster):
             raise SettingError(
@@ -135,18 +156,37 @@ def _check_agreed(context: Context, invitation: Invitation) -> None:
             f"This hospital's {NODE_FILE} does not fit the settings of the invitation. {error} The settings are the "
             "coordinator's to change, the node config is this hospital's."
         ) from None
+    return level
 
 
-def _check_table(context: Context, invitation: Invitation) -> str:
+def _level_text(context: Context, level: str) -> str:
+    """Say at which level a run is, what leaves then, and what else the policy allows."""
+    weakest = weakest_level(context)
+    allowed = ", ".join(reversed(LEVELS[LEVELS.index(weakest) :]))
+    least = f" with noise={least_noise(context):g} or more" if weakest == "perturbed" else ""
+    noise = f" with noise={agreed_terms(context).noise:g}" if level == "perturbed" else ""
+    leaves = LEARNED.get(level, "sums with noise, charged to the budget")
+    return f"level: {level}{noise}; {NODE_FILE} allows {allowed}{least}; of a run leave {leaves}"
+
+
+@contextlib.contextmanager
+def _copied_state(context: Context) -> Iterator[Context]:
+    """Give the context a state folder that ends with the check: the first run settles the copy, and not a check."""
+    folder = state_folder(context) or Path()
+    with tempfile.TemporaryDirectory(dir=folder) as trial:
+        shutil.copy2(folder / FILE, trial)
+        yield context_of({**context.node_config, "state": trial}, context.run_config)
+
+
+def _check_table(context: Context, level: str) -> str:
     """Say how many rows of the table can take part; an error if it cannot be read or none can, as in the run."""
-    site = Site(context, invitation.privacy)
+    site, dp = Site(context, level), level == "dp"
     table = site.table()
     if table.labels is None:
         raise SettingError("The table has no labels. Name its label column in node.toml as label.")
     named = listed(str(context.run_config.get("positive", "")))
     positive = [canonical_label(label) for label in named if label]
-    public = allowed_classes(context) if invitation.privacy == "dp" else ()
-    classes_to_tell(site, JoinQuestion(tuple(positive), public, invitation.privacy == "dp"))
+    classes_to_tell(site, JoinQuestion(tuple(positive), allowed_classes(context) if dp else (), dp))
     rows, left = len(table.labels), int(rows_with_classes(context, table.labels, positive).sum())
     said = f"table: {rows} rows and {len(table.columns)} columns can be read"
     if 0 < left < least_rows(context):
