@@ -54,6 +54,11 @@ class Kept:
     features: Sequence[KeptColumn] = ()
     labels: dict[str, KeptColumn] = field(default_factory=dict)  # by the name of the label column
 
+    @property
+    def digest(self) -> str:
+        """A digest of all of it."""
+        return _digest(asdict(self))
+
     def secret(self, label: str | None = None) -> bytes:
         """Return the key of the draws for the features or for a label column, which depends on what is settled."""
         settled = self.features if label is None else [self.labels[label]]
