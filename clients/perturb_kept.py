@@ -154,7 +154,8 @@ def _read(folder: Path) -> Kept:
         return Kept(**content, features=features, labels=labels)
     except FileNotFoundError:
         problem = (
-            "is missing. If this table was used at level perturbed, put it back; else its operator begins one"
+            "is missing. If this table was used at level perturbed, put it back; else take that of a new folder by "
+            "`pansvm hospital init`"
         )
     except PermissionError:
         problem = "is open to other accounts, or belongs to one (chmod 600 closes it)"
