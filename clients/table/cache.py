@@ -116,7 +116,8 @@ def _load(entry: Path, path: Path) -> Table | None:
             columns, absent_is_zero = json.loads(str(copy["about"]))
             cells = _large_cells(file)
             X = copy["X"] if cells is None else cells
-            return Table(tuple(columns), X, copy["labels"], absent_is_zero, copy.get("ids"))
+            ids = copy["ids"]
+            return Table(tuple(columns), X, copy["labels"], absent_is_zero, ids if ids.size else None)
     except FileNotFoundError:
         return None
     except Exception as error:
@@ -151,12 +152,12 @@ def _store(table: Table, entry: Path, path: Path) -> None:
     It gets its name when it is complete, so that a process that reads, or writes the same, never meets a part.
     """
     about = json.dumps([table.columns, table.absent_is_zero])
-    ids = {} if table.ids is None else {"ids": table.ids}
+    ids = np.empty(0) if table.ids is None else table.ids
     try:
         with tempfile.NamedTemporaryFile(prefix=f"{entry.name}.", dir=entry.parent) as unfinished:
             large = table.X.nbytes > LARGEST_IN_MEMORY
             X = np.ascontiguousarray(table.X) if large else _narrowed(table.X)
-            np.savez(unfinished, X=X, labels=np.asarray(table.labels), about=np.array(about), **ids)
+            np.savez(unfinished, X=X, labels=np.asarray(table.labels), about=np.array(about), ids=ids)
             unfinished.flush()
             entry.unlink(missing_ok=True)
             os.link(unfinished.name, entry)

@@ -83,8 +83,8 @@ def check_hospital(folder: Path) -> Iterator[str]:
     _check_query_file(Path(str(node.get("data", ""))))
     if level == "perturbed":
         lasting_secret(context)  # the file is there, whole, and this account's own
-        with _copied_state(context) as own:
-            yield _check_table(own, level)
+        with _copied_state(context) as trial:
+            yield _check_table(trial, level)
         yield f"key of the perturbed copy: {(state_folder(context) or Path()) / FILE}; back it up after the first run"
     else:
         yield _check_table(context, level)
