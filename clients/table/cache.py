@@ -36,7 +36,7 @@ def read_through_cache(
     """Read a site's table for training, from its copy in ``folder`` if there is one.
 
     The cells of a copy are of type float32 if that holds every one of them exactly; `clients.table.table.align` makes
-    float64 of them. Those of a large table are not read but stay where they lie, in the copy. Raises
+    float64 of them. Those of a large table stay float64, and are not read but stay where they lie, in the copy. Raises
     as `clients.table.reading.read_table` does; trouble with the copy is only logged.
     """
     key = _key(path, label, form, row_id)
