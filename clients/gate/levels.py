@@ -83,8 +83,7 @@ def check_level(context: Context, level: str) -> None:
             f"run with strategy=dp-svm{stronger}; or, if the hospital agrees to that level, write privacy='{level}' "
             "into the site's node config."
         )
-    # A hospital that shows the true records may show any copy.
-    if weakest != "exact" and noise < least:
+    if level == weakest == "perturbed" and noise < least:
         raise SettingError(
             f"Site '{name}' refuses noise={noise:g}: it insists on at least {least:g}. Start the run with "
             f"noise={least:g}; or write noise={noise:g} into the site's node config, if the hospital agrees."

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = 10551
+MOST_LINES = 10550
 """Of what the executor loads, which answers a SuperNode's messages. A commit that needs more says why."""
 
-MOST_LINES_IN_ALL = 12885
+MOST_LINES_IN_ALL = 12884
 """And with what a table or a node config brings in besides: the schema file, sources of tables, copies, identities,
 Paillier sums."""
 
