@@ -16,7 +16,7 @@ system and coordinator, after a restart, in another order of rows or columns, an
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice, pairwise
 from pathlib import Path
@@ -62,6 +62,7 @@ def perturbed_table(
     how: PerturbedTerms,
     key: Path | bytes,
     folder: Path | None = None,
+    keep: Callable[[str, Callable[[], Table]], Table] = lambda _, make: make(),
 ) -> Table:
     """Return the copy of a table.
 
@@ -80,6 +81,8 @@ def perturbed_table(
         The hospital's folder, which leads to key and deviations; of a simulated site the key itself.
     folder : Path or None
         Where the cells of a large copy may be kept.
+    keep : callable
+        Returns the copy, which it may have kept, by a digest of key and settled columns and a function that makes it.
 
     Raises
     ------
@@ -92,7 +95,7 @@ def perturbed_table(
     """
     if how.noise not in NOISES:
         raise SettingError(f"The noise of level perturbed has to be one of {', '.join(map(str, NOISES))}.")
-    if table.ids is not None and len(np.unique(table.ids)) < len(table.ids):
+    if table.ids is not None and len(set(table.ids.tolist())) < len(table.ids):
         raise TableError(
             "Two rows have the same id and would get the same noise. Give each an id of its own."
         )
@@ -102,16 +105,20 @@ def perturbed_table(
         return _settled(kept, table, units, label, how)
 
     kept = settled(Kept(key.hex())) if isinstance(key, bytes) else settle(key, settled)
-    labels = None if table.labels is None else table.labels.copy()
 
-    def parts() -> Iterator[Floats]:
-        secret = kept.secret()
-        for rows, cells, records in _blocks(table, units):
-            if labels is not None:
-                labels[rows] = _perturbed_labels(labels[rows], label, kept, records, how.noise)
-            yield _features(_perturbed(cells, kept.features, secret, records, how.noise), units)
+    def copy() -> Table:
+        labels = None if table.labels is None else table.labels.copy()
 
-    return replace(table, cells=collected(parts(), len(table.X), folder), labels=labels)
+        def parts() -> Iterator[Floats]:
+            secret = kept.secret()
+            for rows, cells, records in _blocks(table, units):
+                if labels is not None:
+                    labels[rows] = _perturbed_labels(labels[rows], label, kept, records, how.noise)
+                yield _features(_perturbed(cells, kept.features, secret, records, how.noise), units)
+
+        return replace(table, cells=collected(parts(), len(table.X), folder), labels=labels)
+
+    return keep(kept.digest, copy)
 
 
 def _perturbed(

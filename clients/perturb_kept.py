@@ -4,6 +4,7 @@ It is in the table's ledger (:mod:`clients.gate.budget`), so that the table has 
 hospital's folders, and a lost key is an error and not a second copy of each record.
 """
 
+import hashlib
 import hmac
 import json
 from collections.abc import Callable, Iterable, Sequence
@@ -48,6 +49,11 @@ class Kept:
     marks: Sequence[str] = ()
     features: Sequence[KeptColumn] = ()
     labels: dict[str, KeptColumn] = field(default_factory=dict)  # by the name of the label column
+
+    @property
+    def digest(self) -> str:
+        """A digest of all of it."""
+        return hashlib.sha256(json.dumps(asdict(self), sort_keys=True).encode()).hexdigest()
 
     def secret(self, label: str | None = None) -> bytes:
         """Return the key of the draws for the features or for a label column, which depends on what is settled."""

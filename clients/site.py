@@ -25,7 +25,14 @@ from clients.gate.terms import agreed_terms, least_rows, site_name
 from clients.rows import Rows, Split, fold_numbers, test_rows
 from clients.table.cells_on_disk import Cells, collected
 from clients.table.schema_file import schema_of
-from clients.table.source import folder_for_cells, label_column, open_table, table_identity, table_version
+from clients.table.source import (
+    folder_for_cells,
+    keep_perturbed,
+    label_column,
+    open_table,
+    table_identity,
+    table_version,
+)
 from clients.table.table import Table, align
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Floats, Ints
@@ -99,9 +106,15 @@ class Site:
         from clients.perturb import PerturbedTerms, perturbed_table  # noqa: PLC0415 - other levels need none
 
         terms = PerturbedTerms(agreed_terms(self.context).noise, least_rows(self.context, MIN_CLUSTER))
+        label, version = label_column(self.context), str(self.kept("table"))
+
+        def keep(settled: str, make: Callable[[], Table]) -> Table:
+            about = [version, label, str(terms.noise), settled]
+            return keep_perturbed(self.context, table.X.size, about, make)
+
         return perturbed_table(
-            *(table, label_column(self.context), schema_of(self.context), terms),
-            *(key_of(self.context), folder_for_cells(self.context)),
+            *(table, label, schema_of(self.context), terms),
+            *(key_of(self.context), folder_for_cells(self.context), keep),
         )
 
     def _true_table(self) -> Table:

@@ -1,9 +1,9 @@
 """A private copy of a large table that is quick to read again.
 
 Flower starts a new process for each message to a hospital, and reading a table of some size as text takes it
-seconds. So a large file is read and checked once; its numbers and labels are then kept as numpy's ``npz`` in a folder
-that only this account can open. A copy that is out of date, damaged or not of this account's making is never used: the
-file itself is read again.
+seconds, as perturbing its cells does. So a large file is read and checked once, and perturbed once; its numbers, labels
+and row ids are then kept as numpy's ``npz`` in a folder that only this account can open. A copy that is out of date,
+damaged or not of this account's making is never used: it is made again.
 """
 
 import hashlib
@@ -11,6 +11,7 @@ import json
 import os
 import tempfile
 import zipfile
+from collections.abc import Callable
 from logging import WARNING
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -25,35 +26,56 @@ from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table
 
-VERSION = 4
-"""Part of every key. Raise it when the copies' format changes, or what `read_table` makes of a file."""
+VERSION = 5
+"""Part of every key. Raise it when the copies' format changes, or what `read_table` or `perturbed_table` makes."""
 
 
-def read_through_cache(path: Path, label: str | None, folder: Path, form: TableForm = AS_IT_IS) -> Table:
+def read_through_cache(
+    path: Path, label: str | None, folder: Path, form: TableForm = AS_IT_IS, row_id: str | None = None
+) -> Table:
     """Read a site's table for training, from its copy in ``folder`` if there is one.
 
     The cells of a copy are of type float32 if that holds every one of them exactly; `clients.table.table.align` makes
-    float64 of them. Those of a large table are not read but stay where they lie, in the copy. Raises
+    float64 of them. Those of a large table stay float64, and are not read but stay where they lie, in the copy. Raises
     as `clients.table.reading.read_table` does; trouble with the copy is only logged.
     """
-    key = _key(path, label, form)
+    key = _key(path, label, form, row_id)
     if key is None:
-        return read_table(path, label, form=form)
-    problem = _problem(folder)
+        return read_table(path, label, row_id=row_id, form=form)
+    return _through_cache(
+        path,
+        folder / key,
+        lambda to: read_table(path, label, row_id=row_id, form=form, folder=to),
+        # A file that was changed while it was read may not lie under the key of what it was before.
+        lambda: key == _key(path, label, form, row_id),
+    )
+
+
+def perturbed_through_cache(path: Path, about: list[str], folder: Path, make: Callable[[], Table]) -> Table:
+    """Return the perturbed copy of a file's table, made now if none is kept that is of the same."""
+    entry = folder / f"{_digest('perturbed', str(path))}-{_digest(*about, VERSION)}"
+    return _through_cache(path, entry, lambda _: make())
+
+
+def _through_cache(
+    path: Path,
+    entry: Path,
+    make: Callable[[Path | None], Table],
+    may_be_kept: Callable[[], bool] = lambda: True,
+) -> Table:
+    problem = _problem(entry.parent)
     if problem:
-        _say("no copy of '%s' is kept in the cache folder '%s': %s", path, folder, problem)
-        return read_table(path, label, form=form)
-    entry = folder / key
+        _say("no copy of '%s' is kept in the cache folder '%s': %s", path, entry.parent, problem)
+        return make(None)
     table = _load(entry, path)
     if table is None:
-        table = read_table(path, label, form=form, folder=folder)
-        # A file that was changed while it was read may not lie under the key of what it was before.
-        if key == _key(path, label, form):
+        table = make(entry.parent)
+        if may_be_kept():
             _store(table, entry, path)
     return table
 
 
-def _key(path: Path, label: str | None, form: TableForm) -> str | None:
+def _key(path: Path, label: str | None, form: TableForm, row_id: str | None) -> str | None:
     """Return the name of a file's copy: digests of its path, and of all that the copy depends on.
 
     None if the file cannot be opened.
@@ -66,7 +88,7 @@ def _key(path: Path, label: str | None, form: TableForm) -> str | None:
         return None
     place, schema = str(path.absolute()), form.schema.digest if form.schema else None
     written = *form.options, schema
-    return f"{_digest(place)}-{_digest(place, status.st_mtime_ns, status.st_size, label, *written, VERSION)}"
+    return f"{_digest(place)}-{_digest(place, status.st_mtime_ns, status.st_size, label, row_id, *written, VERSION)}"
 
 
 def _digest(*parts: str | int | None) -> str:
@@ -93,9 +115,9 @@ def _load(entry: Path, path: Path) -> Table | None:
             # What is read is held against its checksum.
             columns, absent_is_zero = json.loads(str(copy["about"]))
             cells = _large_cells(file)
-            return Table(
-                tuple(columns), copy["X"] if cells is None else cells, copy["labels"], absent_is_zero
-            )
+            X = copy["X"] if cells is None else cells
+            ids = copy["ids"]
+            return Table(tuple(columns), X, copy["labels"], absent_is_zero, ids if ids.size else None)
     except FileNotFoundError:
         return None
     except Exception as error:
@@ -112,7 +134,9 @@ def _large_cells(file: BinaryIO) -> CellsOnDisk | None:
             return None
         with copy.open(part) as member:
             np.lib.format.read_magic(member)
-            (rows, columns), _, _ = np.lib.format.read_array_header_1_0(member)
+            (rows, columns), by_columns, kind = np.lib.format.read_array_header_1_0(member)
+            if by_columns or kind != np.float64:
+                return None
             header = member.tell()
             while member.read(2**20):
                 pass  # to its end, where it is held against its checksum
@@ -128,10 +152,12 @@ def _store(table: Table, entry: Path, path: Path) -> None:
     It gets its name when it is complete, so that a process that reads, or writes the same, never meets a part.
     """
     about = json.dumps([table.columns, table.absent_is_zero])
+    ids = np.empty(0) if table.ids is None else table.ids
     try:
         with tempfile.NamedTemporaryFile(prefix=f"{entry.name}.", dir=entry.parent) as unfinished:
-            X = table.X if isinstance(table.cells, CellsOnDisk) else _narrowed(table.X)
-            np.savez(unfinished, X=X, labels=np.asarray(table.labels), about=np.array(about))
+            large = table.X.nbytes > LARGEST_IN_MEMORY
+            X = np.ascontiguousarray(table.X) if large else _narrowed(table.X)
+            np.savez(unfinished, X=X, labels=np.asarray(table.labels), about=np.array(about), ids=ids)
             unfinished.flush()
             entry.unlink(missing_ok=True)
             os.link(unfinished.name, entry)

@@ -8,7 +8,7 @@ import hashlib
 import importlib
 import os
 import tempfile
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from pathlib import Path
 from types import ModuleType
 from typing import cast
@@ -24,6 +24,9 @@ from flower_pansvm.reading_options import READING_KEYS
 
 LARGE = 8_000_000
 """Bytes of a file above which a copy is kept; smaller ones are read faster than Flower starts the process."""
+
+LARGE_COPY = 1_000_000
+"""Cells above which the perturbed copy is kept; fewer are perturbed in half a second."""
 
 OFF = "none"  # what the node config's ``cache`` says if no copies are to be kept
 
@@ -80,14 +83,26 @@ def open_table(context: Context) -> Table:
     from clients.table.form import TableForm  # noqa: PLC0415 - as below
 
     form = TableForm.of(node, schema_of(context))
-    # A copy has no row ids.
-    if folder is not None and not row_id and path.is_file() and path.stat().st_size > LARGE:
+    if folder is not None and path.is_file() and path.stat().st_size > LARGE:
         from clients.table.cache import read_through_cache  # noqa: PLC0415 - most tables are small
 
-        return read_through_cache(path, label, folder, form)
+        return read_through_cache(path, label, folder, form, row_id)
     from clients.table.reading import read_table  # noqa: PLC0415 - each message may start a process
 
     return read_table(path, label, row_id, form, folder)
+
+
+def keep_perturbed(context: Context, cells: int, about: list[str], make: Callable[[], Table]) -> Table:
+    """Return the perturbed copy of a table of so many cells; a hospital keeps a large one for its next messages.
+
+    ``about`` is all that the copy is made of.
+    """
+    folder = None if is_simulated(context) else cache_folder(context)
+    if folder is None or cells < LARGE_COPY:
+        return make()
+    from clients.table.cache import perturbed_through_cache  # noqa: PLC0415 - most tables are small
+
+    return perturbed_through_cache(Path(str(context.node_config["data"])), about, folder, make)
 
 
 def folder_for_cells(context: Context) -> Path | None:

@@ -64,7 +64,7 @@ def invite(
     for one in registrations:
         typer.echo(f"  {one.name}: {one.code}")
     typer.echo(
-        "The hospitals agree to: "
+        f"The hospitals agree to a run at level {made.privacy}: "
         + ", ".join(f"{key}={value}" for key, value in made.settings.items())
         + "\n"
         f"They run flower-pansvm {made.software['version']}, hash: {made.software['hash']}\n"

@@ -9,9 +9,17 @@ from flwr.app import Context, RecordDict
 
 from clients.gate.budget import link_table
 from clients.gate.classes import rows_with_classes
-from clients.gate.levels import level_of
+from clients.gate.levels import LEARNED, level_of
 from clients.gate.state_folder import state_folder
-from clients.gate.terms import allowed_classes, budget_terms, least_rows, least_sites
+from clients.gate.terms import (
+    agreed_terms,
+    allowed_classes,
+    budget_terms,
+    least_noise,
+    least_rows,
+    least_sites,
+    weakest_level,
+)
 from clients.local.joining import classes_to_tell
 from clients.site import Site
 from clients.table.form import TableForm
@@ -22,6 +30,7 @@ from flower_pansvm.labels import canonical_label
 from flower_pansvm.reading_options import as_list, listed
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
+from flower_pansvm.tasks.consents import LEVELS
 from flower_pansvm.tasks.joining import JOIN, JoinQuestion
 from flower_pansvm.version import VERSION
 from simulations.checking.finding import WARNING
@@ -66,20 +75,21 @@ def check_hospital(folder: Path) -> Iterator[str]:
     yield f"roster: as in the invitation, with {others}"
     yield f"invitation {invitation.number} of the coordinator at {invitation.address}, code: {invitation.code}"
     context = context_of(node, invitation.settings)
-    _check_agreed(context, invitation)
+    level = _check_agreed(context, invitation)
     yield "agreed settings: " + ", ".join(f"{key}={value}" for key, value in invitation.settings.items())
+    yield _level_text(context, level)
     _check_query_file(Path(str(node.get("data", ""))))
     path = Path(str(node["data"]))
-    yield _check_table(context, invitation)
+    yield _check_table(context, level)
     # The true records, at whatever level a run would see them.
     table, schema = open_table(context), schema_of(context)
     check_units(table, schema, path.name)
     yield _check_budget(context)
     label = str(node.get("label") or "") or None
     form = TableForm.of({**node, "drop": as_list(filter(None, [str(node.get("row-id", ""))]))}, schema)
-    level = list(of_level(table, schema))
-    yield from (one.text for one in level if one.level != WARNING)
-    yield from (f"{WARNING}: {one.text}" for one in level if one.level == WARNING)
+    worth = list(of_level(table, schema))
+    yield from (one.text for one in worth if one.level != WARNING)
+    yield from (f"{WARNING}: {one.text}" for one in worth if one.level == WARNING)
     yield from (f"{WARNING}: {text}" for text in doubts(path, label, form))
 
 
@@ -127,11 +137,11 @@ def _check_query_file(path: Path) -> None:
         read_private(path, "a query with the password of a database in its URL, better kept in ~/.pgpass")
 
 
-def _check_agreed(context: Context, invitation: Invitation) -> None:
-    """Check that this hospital would take part in a run as it is agreed: its gate is asked, as in the run."""
+def _check_agreed(context: Context, invitation: Invitation) -> str:
+    """Return the level of a run as it is agreed, after asking this hospital's gate, as in the run."""
     try:
         # Whatever its classes are called: the run takes them from the hospitals' own list.
-        level_of(context, JOIN, JoinQuestion((), (), invitation.privacy == "dp"))
+        level = level_of(context, JOIN, JoinQuestion((), (), invitation.privacy == "dp"))
         least = least_sites(context)
         if least > len(invitation.roster):
             raise SettingError(
@@ -142,20 +152,30 @@ def _check_agreed(context: Context, invitation: Invitation) -> None:
             f"This hospital's {NODE_FILE} does not fit the settings of the invitation. {error} The settings are the "
             "coordinator's to change, the node config is this hospital's."
         ) from None
+    return level
 
 
-def _check_table(context: Context, invitation: Invitation) -> str:
+def _level_text(context: Context, level: str) -> str:
+    """Say at which level a run is, what leaves then, and what else the policy allows."""
+    weakest = weakest_level(context)
+    allowed = ", ".join(reversed(LEVELS[LEVELS.index(weakest) :]))
+    least = f" with noise={least_noise(context):g} or more" if weakest == "perturbed" else ""
+    noise = f" with noise={agreed_terms(context).noise:g}" if level == "perturbed" else ""
+    leaves = LEARNED.get(level, "sums with noise, charged to the budget")
+    return f"level: {level}{noise}; {NODE_FILE} allows {allowed}{least}; of a run leave {leaves}"
+
+
+def _check_table(context: Context, level: str) -> str:
     """Say how many rows of the table can take part; an error if it cannot be read or none can, as in the run."""
     # Of the true records: a copy is begun by a run, and not by a check of a table that is not ready.
-    site = Site(context, "exact")
+    site, dp = Site(context, "exact"), level == "dp"
     site.link_table()
     table = site.table()
     if table.labels is None:
         raise SettingError("The table has no labels. Name its label column in node.toml as label.")
     named = listed(str(context.run_config.get("positive", "")))
     positive = [canonical_label(label) for label in named if label]
-    public = allowed_classes(context) if invitation.privacy == "dp" else ()
-    classes_to_tell(site, JoinQuestion(tuple(positive), public, invitation.privacy == "dp"))
+    classes_to_tell(site, JoinQuestion(tuple(positive), allowed_classes(context) if dp else (), dp))
     rows, left = len(table.labels), int(rows_with_classes(context, table.labels, positive).sum())
     said = f"table: {rows} rows and {len(table.columns)} columns can be read"
     if 0 < left < least_rows(context):

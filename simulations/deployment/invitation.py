@@ -18,6 +18,8 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import is_printable, printable
 from flower_pansvm.secure_sum.new_identity import public_identity
+from flower_pansvm.setting_values import check_choice
+from flower_pansvm.tasks.consents import LEVELS
 from flower_pansvm.terms import Scalar
 from simulations.deployment.certificates import check_authority
 from simulations.deployment.documents import check_fields, code_of, is_signed_by, read_document, signed
@@ -131,6 +133,7 @@ class Invitation:
         check_address(self.address)
         check_authority(self.authority, where)
         check_hospitals(self.hospitals)
+        check_choice(f"level in {where}", self.privacy, LEVELS)
         for key, value in self.settings.items():
             if not isinstance(value, str | int | float | bool) or not is_printable(f"{key}{value}"):
                 raise SettingError(f"{where} has a setting '{printable(key, 60)}' that is none. {CHANGED}")

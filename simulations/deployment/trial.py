@@ -192,10 +192,12 @@ def agree(folder: Path, invitation: Invitation) -> str:
     """
     if invitation.privacy == "dp":
         return ""
-    noise = Terms.from_config(invitation.settings).noise
-    set_key(folder, "privacy", invitation.privacy)
-    set_key(folder, "noise", noise)
-    return f"privacy='{invitation.privacy}', noise={noise:g}"
+    agreed: dict[str, str | float] = {"privacy": invitation.privacy}
+    if invitation.privacy == "perturbed":
+        agreed["noise"] = Terms.from_config(invitation.settings).noise
+    for key, value in agreed.items():
+        set_key(folder, key, value)
+    return ", ".join(f"{key}={value}" for key, value in agreed.items())
 
 
 @contextlib.contextmanager

@@ -13,6 +13,8 @@ import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
+from shutil import rmtree
+from typing import Any
 
 import numpy as np
 import pytest
@@ -22,6 +24,7 @@ from sklearn.datasets import load_breast_cancer
 
 from clients.gate.budget import read_ledger
 from clients.gate.turns import FOLDER, STATE
+from clients.perturb_kept import FILE, new_key
 from flower_pansvm import records
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.privacy.accountant import rho_of
@@ -129,7 +132,7 @@ def followed(folder: Path) -> str:
 
 @pytest.mark.slow(minutes=5)
 def test_the_guide_works_to_its_last_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A private run first, then a refusal, and by agreement PAN-SVM."""
+    """A run at level dp first, then a refusal, and by another policy PAN-SVM."""
     trial = tmp_path / "trial"
     log = tmp_path / "guide.log"
     command = ["bash", "-euc", followed(trial)]
@@ -141,17 +144,16 @@ def test_the_guide_works_to_its_last_line(tmp_path: Path, monkeypatch: pytest.Mo
     assert private["round_trips"] <= 6
     assert private["privacy"]["not_covered"] == []
     assert private["privacy"]["epsilon_train"] <= 1.0
-    assert {entry["how"] for entry in private["disclosed"] if entry["task"] != "join"} == {"private"}
+    assert {entry["how"] for entry in private["disclosed"] if entry["task"] != "join"} == {"dp"}
     monkeypatch.setenv("XDG_STATE_HOME", str(trial))
     for name in HOSPITALS[:3]:
-        ledger = read_ledger(trial / f"state-{name}")
+        ledger = read_ledger(trial / name / "state")
         assert ledger.spent("train") == pytest.approx(rho_of(1.0, 1e-5), rel=1e-6)
-        assert (
-            "sums may leave from which patients' rows can be found out" in (trial / f"{name}.log").read_text()
-        )
-    assert "does not take part in sums without differential privacy" in said
+    assert said.count("write privacy='perturbed' into") >= 1
     assert not (trial / "refused" / "model.npz").exists()
-    assert json.loads((trial / "results" / "result.json").read_text())["accuracy"] > 0.9
+    result = json.loads((trial / "results" / "result.json").read_text())
+    assert (result["level"], result["noise"]) == ("perturbed", 0.5)
+    assert result["accuracy"] > 0.85
     assert said.count("finished:completed") == 3
     assert len((trial / "predictions.csv").read_text().splitlines()) == len(
         (trial / "hospital-a.csv").read_text().splitlines()
@@ -163,11 +165,11 @@ def test_three_supernodes_that_agree_publish_distorted_rows(
     coordinator: dict[str, str], tmp_path: Path
 ) -> None:
     write_tables(tmp_path, HOSPITALS[:3])
-    agreed = "exact-sums='agreed' distorted-rows='agreed'"
+    agreed = "privacy='exact' distorted-rows='agreed'"
     with contextlib.ExitStack() as supernodes:
         for name in HOSPITALS[:3]:
             supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"], agreed))
-        settings = f"sites=3 out='{tmp_path / 'results'}' strategy='ssvd' kernel='linear'"
+        settings = f"sites=3 out='{tmp_path / 'results'}' strategy='ssvd' kernel='linear' privacy='exact'"
         command = ["flwr", "run", str(APP), "--stream", "--run-config", settings]
         subprocess.run(command, env=coordinator, check=True, timeout=600)
         assert outcome(coordinator) == ["finished:completed"]
@@ -176,12 +178,68 @@ def test_three_supernodes_that_agree_publish_distorted_rows(
     assert result["rows_train"] + result["rows_test"] == ROWS
     # The same tables in one process give the same model: nothing is random.
     data = join_data([str(tmp_path / f"{name}.csv") for name in HOSPITALS[:3]])
-    same = make_settings(data=data, label="target", sites=3, strategy="ssvd", kernel="linear")
+    same = make_settings(
+        data=data, label="target", sites=3, strategy="ssvd", kernel="linear", privacy="exact"
+    )
     here = train_in_process(same).outcome.model
     assert isinstance(here, PanSVC)
     there = PanSVC.load(tmp_path / "results" / "model.npz")
     X = load_breast_cancer(as_frame=True).data[result["columns_kept"]]
     assert np.abs(there.decision_function(X) - here.decision_function(X)).max() < 1e-6
+
+
+def answered(folder: Path, coordinator: dict[str, str], settings: str) -> dict[str, Any] | None:
+    """Train PAN-SVM in few rounds, into a folder; return its result, or None if the run has failed."""
+    chosen = f"sites=3 landmarks=10 tol=0.5 out='{folder}' {settings}"
+    command = ["flwr", "run", str(APP), "--stream", "--run-config", chosen]
+    subprocess.run(command, env=coordinator, check=True, timeout=900)
+    result = folder / "result.json"
+    assert outcome(coordinator)[0] == ("finished:completed" if result.exists() else "finished:failed")
+    return json.loads(result.read_text()) if result.exists() else None
+
+
+@pytest.mark.slow(minutes=6)
+def test_hospitals_take_part_at_the_levels_of_their_policy_and_their_copies_last(
+    coordinator: dict[str, str], tmp_path: Path
+) -> None:
+    names = HOSPITALS[:3]
+    write_tables(tmp_path, names)
+    for name in names:
+        new_key(state(name, tmp_path))
+    kept = [state(name, tmp_path) / FILE for name in names]
+    untouched = [file.read_bytes() for file in kept]
+
+    def logs() -> list[str]:
+        return [(tmp_path / f"{name}.log").read_text() for name in names]
+
+    with contextlib.ExitStack() as supernodes:
+        for name in names:
+            supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"], "privacy='perturbed'"))
+        for refused, remedy in (("noise=0.25", "noise=0.25"), ("privacy='exact'", "privacy='exact'")):
+            assert answered(tmp_path / "refused", coordinator, refused) is None
+            assert all(f"write {remedy} into" in log for log in logs())
+        assert [file.read_bytes() for file in kept] == untouched
+        settled, models = [], set()
+        for run in ("first", "second"):
+            result = answered(tmp_path / run, coordinator, "noise=0.5")
+            assert result is not None
+            assert (result["level"], result["noise"], result["sites"]) == ("perturbed", 0.5, 3)
+            models.add(PanSVC.load(tmp_path / run / "model.npz").sha256())
+            settled.append([file.read_bytes() for file in kept])
+    # The same rows, so the same model: in a year as today.
+    assert settled[0] == settled[1] != untouched
+    assert len(models) == 1
+    assert all(file.stat().st_mode & 0o777 == 0o600 for file in kept)
+    with contextlib.ExitStack() as supernodes:
+        for name in names:
+            rmtree(tmp_path / name)  # the SuperNode's own home
+            supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"], "privacy='exact'"))
+        found = [
+            answered(tmp_path / level, coordinator, f"privacy='{level}'") for level in ("perturbed", "exact")
+        ]
+    assert [result and result["level"] for result in found] == ["perturbed", "exact"]
+    # Another noise settles nothing anew.
+    assert [file.read_bytes() for file in kept] == settled[0]
 
 
 IN_A_SERIES = """
@@ -244,11 +302,11 @@ def test_three_runs_of_a_series_end_and_another_app_of_it_finds_no_secret(
     series, models = 0, set()
     with contextlib.ExitStack() as supernodes:
         for name in HOSPITALS[:3]:
-            agreed = "exact-sums='agreed' distorted-rows='agreed'"
+            agreed = "privacy='exact' distorted-rows='agreed'"
             supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"], agreed))
         flwr = [sys.executable, "-c", IN_A_SERIES]
         for run in ("first", "second", "third"):
-            settings = f"sites=3 out='{tmp_path / run}' strategy='ssvd' kernel='linear'"
+            settings = f"sites=3 out='{tmp_path / run}' strategy='ssvd' kernel='linear' privacy='exact'"
             command = [*flwr, str(series), "run", str(APP), "--stream", "--run-config", settings]
             subprocess.run(command, env=coordinator, check=True, timeout=600)
             series = series or series_of(coordinator, tmp_path)
@@ -304,14 +362,14 @@ def test_supernodes_with_the_node_config_of_flower_s_tutorial_are_refused(
 @pytest.mark.slow(minutes=3)
 def test_a_killed_supernode_is_left_out(coordinator: dict[str, str], tmp_path: Path) -> None:
     write_tables(tmp_path, HOSPITALS)
+    for name in HOSPITALS:
+        new_key(state(name, tmp_path))
     with contextlib.ExitStack() as supernodes:
         nodes = [
-            supernodes.enter_context(
-                hospital(name, tmp_path, coordinator["ADDRESS"], "exact-sums='defended'")
-            )
+            supernodes.enter_context(hospital(name, tmp_path, coordinator["ADDRESS"], "privacy='perturbed'"))
             for name in HOSPITALS
         ]
-        settings = f"sites=4 out='{tmp_path / 'results'}' tol=0.1 timeout=45"
+        settings = f"sites=4 out='{tmp_path / 'results'}' noise=0.5 tol=0.1 timeout=120"
         command = ["flwr", "run", str(APP), "--stream", "--run-config", settings]
         with subprocess.Popen(command, env=coordinator, stdout=subprocess.PIPE, text=True) as run:
             assert run.stdout is not None
@@ -323,10 +381,8 @@ def test_a_killed_supernode_is_left_out(coordinator: dict[str, str], tmp_path: P
         assert outcome(coordinator) == ["finished:completed"]
     result = json.loads((tmp_path / "results" / "result.json").read_text())
     for name in HOSPITALS[:-1]:
-        assert (state(name, tmp_path) / "noise.key").stat().st_mode & 0o777 == 0o600
         # All pins that these hospitals do without are told in their own logs, and only there.
         assert "the node config has no 'roster'" in (tmp_path / f"{name}.log").read_text()
-    assert result["objective"]["noise"] > 0
     assert result["dropped_sites"] == [HOSPITALS[-1]]
     assert result["sites"] == 3
     assert result["rows_train"] < 0.8 * ROWS

@@ -132,11 +132,12 @@ def test_a_full_disk_is_an_error_that_names_no_folder(
     assert str(tmp_path) not in caught.value.with_detail()
 
 
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_the_copy_of_a_large_table_stays_on_the_disk_and_is_checked(
-    tmp_path: Path, small_memory: None
+    kind: str, tmp_path: Path, small_memory: None
 ) -> None:
-    path, folder = tmp_path / "ward.parquet", tmp_path / "cache"
-    frame().to_parquet(path)
+    path, folder = tmp_path / f"ward.{kind}", tmp_path / "cache"
+    frame().to_parquet(path) if kind == "parquet" else frame().to_csv(path, index=False)
     first, again = (read_through_cache(path, None, folder) for _ in range(2))
     assert isinstance(again.cells, CellsOnDisk)
     assert_same(again, first)

@@ -140,6 +140,7 @@ def forged(study: Study, change: Change) -> Path:
 
 BAD_INVITATIONS: dict[str, tuple[Change, str]] = {
     "plain address": (lambda it: it.update(address="http://localhost:8443"), "is no address"),
+    "no level": (lambda it: it.update(privacy="private"), "There is no level"),
     "no authority": (lambda it: it.update(authority=""), "no certificate of an authority"),
     "authority a text": (lambda it: it.update(authority="-----BEGIN CERTIFICATE-----\n"), "no certificate of"),
     "number 0": (lambda it: it.update(number=0), "number below 1"),

@@ -15,21 +15,26 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
+from clients import cache
 from clients.gate.budget import charge, read_ledger
 from clients.gate.epochs import enter_run
 from clients.gate.tables import tables_home
+from clients.perturb_kept import FILE, LOCK
+from clients.site import Site
+from clients.table.table import Table
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
+from flower_pansvm.tasks.consents import LEVELS
 from flower_pansvm.tasks.private_training import PRIVATE_BINS
 from flower_pansvm.version import VERSION
 from simulations.deployment.checks import check_hospital, context_of
 from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.hospital import accept, make_hospital, own_registration
 from simulations.deployment.invitation import Invitation
-from simulations.deployment.node_config import read_node_config
+from simulations.deployment.node_config import read_node_config, set_key
 from simulations.deployment.registration import Registration
 from tests.simulations.deployment.conftest import SCHEMA, Study
 
@@ -75,8 +80,8 @@ def test_a_new_hospital_has_the_pins_that_are_recommended(study: Study) -> None:
     assert node["colluders"] == 1
     assert (node["epsilon"], node["delta"]) == (1.0, 1e-5)
     assert not {"min-sites", "k"} & node.keys()  # they depend on how many take part
-    # Without the key it gives differentially private answers only.
-    assert not {"exact-sums", "extremes", "test-rows"} & node.keys()
+    assert (node["privacy"], node["noise"]) == ("dp", 0.5)
+    assert not {"extremes", "test-rows"} & node.keys()
     assert read_ledger(study.hospitals["north"] / "state").charges == ()
 
 
@@ -412,6 +417,8 @@ BAD_INITS: dict[str, tuple[dict[str, object], str]] = {
     "long": ({"name": "x" * 65}, "cannot be a hospital's name"),
     "newline": ({"name": "a\nb"}, "cannot be a hospital's name"),
     "blank": ({"name": " a"}, "cannot be a hospital's name"),
+    "no level": ({"privacy": "defended"}, "There is no privacy"),
+    "no noise": ({"noise": 0.1}, "noise has to be"),
     "no table": ({"data": "no/such.csv"}, "There is no table"),
     "a folder": ({"data": "/"}, "There is no table"),
     "control character": ({"label": "a\x1b[2J"}, "holds a control character"),
@@ -468,17 +475,100 @@ def test_a_private_run_needs_a_schema_that_can_be_read(study: Study, tmp_path: P
     assert not study.invitation.exists()
 
 
-def test_a_hospital_that_agrees_to_more_is_asked_by_its_node_config_only(study: Study) -> None:
-    """PAN-SVM's sums are not charged: the invitation can be accepted, but not be started with."""
-    study.settings, study.schema = {"strategy": "pan-svm"}, None
-    assert study.invite().promise == "defended"
+def with_level(study: Study, privacy: str, **settings: str) -> Path:
+    """Let 'north', whose policy is a new hospital's, accept a run of PAN-SVM; return its folder."""
+    study.settings, study.schema = {"strategy": "pan-svm", "privacy": privacy, **settings}, None
+    assert study.invite().privacy == privacy
     study.accept("north")
-    folder = study.hospitals["north"]
-    with pytest.raises(SettingError, match="does not take part in sums without differential privacy"):
-        list(check_hospital(folder))
-    with (folder / "node.toml").open("a") as file:
-        file.write('exact-sums = "defended"\n')
+    return study.hospitals["north"]
+
+
+def policy(folder: Path, privacy: str, noise: float = 0.5) -> None:
+    set_key(folder, "privacy", privacy)
+    set_key(folder, "noise", noise)
+
+
+def test_a_hospital_starts_at_the_levels_of_its_policy_only_and_is_told_what_to_write(study: Study) -> None:
+    folder = with_level(study, "perturbed")
+    for privacy, noise, remedy in (("dp", 0.25, "privacy='perturbed'"), ("perturbed", 0.5, "noise=0.25")):
+        policy(folder, privacy, noise)
+        with pytest.raises(SettingError, match=remedy):
+            list(check_hospital(folder))
+    policy(folder, "perturbed", 0.25)
+    (level,) = (line for line in check_hospital(folder) if line.startswith("level: "))
+    assert "perturbed with noise=0.25; node.toml allows dp, perturbed with noise=0.25 or more;" in level
+
+
+@pytest.mark.parametrize("level", LEVELS)
+def test_a_policy_is_the_weakest_level_that_is_agreed_to(level: str, study: Study) -> None:
+    schema = study.schema
+    folder = with_level(study, "perturbed")
+    study.settings = {"privacy": level, "strategy": "dp-svm" if level == "dp" else "pan-svm"}
+    study.invite(schema=schema, renew=True)
+    study.accept("north")
+    for privacy in LEVELS:
+        policy(folder, privacy, 0.25 if privacy == "perturbed" else 0.5)
+        if LEVELS.index(privacy) <= LEVELS.index(level):
+            list(check_hospital(folder))
+        else:
+            with pytest.raises(SettingError):
+                list(check_hospital(folder))
+
+
+def first_run(folder: Path, study: Study) -> Table:
+    """Return the copy as a run sees it, in a process that has kept nothing."""
+    cache._kept.clear()
+    context = context_of(read_node_config(folder), study.coordinator.invitation().settings)
+    return Site(context, "perturbed").table()
+
+
+def test_a_check_settles_nothing_of_the_copy_and_the_first_run_does(study: Study, tmp_path: Path) -> None:
+    folder = with_level(study, "perturbed")
+    policy(folder, "perturbed", 0.25)
+    key, table = folder / "state" / FILE, tmp_path / "hospital0.csv"
+    before, names = key.read_bytes(), {path.name for path in (folder / "state").iterdir()}
     list(check_hospital(folder))
+    assert key.read_bytes() == before
+    assert {path.name for path in (folder / "state").iterdir()} == names | {LOCK}
+    copies = [first_run(folder, study) for _ in range(2)]
+    assert (copies[0].X == copies[1].X).all()
+    assert key.read_bytes() != before
+    list(check_hospital(folder))
+    edit(table, "age", "years")
+    with pytest.raises(TableError):
+        list(check_hospital(folder))
+
+
+BAD_KEYS: dict[str, Callable[[Path], object]] = {
+    "lost": Path.unlink,
+    "damaged": lambda key: key.write_text(key.read_text().replace('"key": "', '"key": "0')),
+    "no JSON": lambda key: key.write_text("x"),
+    "open to others": lambda key: key.chmod(0o644),
+}
+
+
+@pytest.mark.parametrize("bad", BAD_KEYS)
+def test_a_key_that_cannot_be_used_is_found_where_the_level_needs_it(
+    bad: str, study: Study, tmp_path: Path
+) -> None:
+    folder = with_level(study, "perturbed")
+    policy(folder, "perturbed", 0.25)
+    BAD_KEYS[bad](folder / "state" / FILE)
+    with pytest.raises(SettingError, match=re.escape(FILE)):
+        list(check_hospital(folder))
+    study.settings = {"strategy": "dp-svm"}
+    study.invite(schema=tmp_path / "ours.toml", renew=True)
+    study.accept("north")
+    list(check_hospital(folder))
+
+
+def test_the_key_of_another_table_is_found(study: Study, tmp_path: Path) -> None:
+    folder = with_level(study, "perturbed")
+    policy(folder, "perturbed", 0.25)
+    first_run(folder, study)
+    shutil.copy(tmp_path / "hospital1.csv", tmp_path / "hospital0.csv")
+    with pytest.raises(TableError, match=re.escape(FILE)):
+        list(check_hospital(folder))
 
 
 @pytest.mark.parametrize(

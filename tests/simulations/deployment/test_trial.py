@@ -15,7 +15,6 @@ from clients.table.reading import read_table
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.model import load_model
 from flower_pansvm.table_schema import TableSchema
-from flower_pansvm.tasks.consents import EXACT_SUMS
 from flower_pansvm.terms import Scalar
 from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.hospital import accept, make_hospital
@@ -142,16 +141,16 @@ def test_the_heart_tables_have_the_columns_whose_ranges_are_public(shared_data: 
 
 
 @pytest.mark.parametrize(
-    ("settings", "word"),
+    ("settings", "level", "noise"),
     [
-        ({}, None),
-        ({"strategy": "pan-svm"}, "defended"),
-        ({"strategy": "pan-svm", "preset": "exact"}, "agreed"),
-        ({"strategy": "svm-admm"}, "agreed"),
+        ({}, "dp", 0.5),
+        ({"strategy": "pan-svm"}, "perturbed", 0.25),
+        ({"strategy": "svm-admm", "noise": 1.0}, "perturbed", 1.0),
+        ({"strategy": "pan-svm", "privacy": "exact"}, "exact", 0.5),
     ],
 )
 def test_a_trial_s_hospitals_agree_to_what_its_strategy_needs_and_to_no_more(
-    settings: dict[str, Scalar], word: str | None, tmp_path: Path
+    settings: dict[str, Scalar], level: str, noise: float, tmp_path: Path
 ) -> None:
     coordinator = Coordinator.make(tmp_path / "coordinator", "localhost:8443", 8443)
     tables = generated_tables(tmp_path, hospitals=3, rows=20)
@@ -159,7 +158,8 @@ def test_a_trial_s_hospitals_agree_to_what_its_strategy_needs_and_to_no_more(
     made = [make_hospital(tmp_path / name, name, str(file))[1] for name, file in tables.files.items()]
     invitation = coordinator.invite(made, settings, tmp_path / "ours.toml")
     agree(tmp_path / made[0].name, invitation)
-    assert read_node_config(tmp_path / made[0].name).get(EXACT_SUMS) == word
+    node = read_node_config(tmp_path / made[0].name)
+    assert (node["privacy"], node["noise"]) == (level, noise)
 
 
 def test_a_trial_that_cannot_be_starts_nothing(tmp_path: Path) -> None:

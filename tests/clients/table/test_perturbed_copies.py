@@ -1,0 +1,113 @@
+"""The perturbed copy of a large table: made once, and kept for the next messages' processes."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from flwr.app import Context, RecordDict
+
+from clients import cache, perturb
+from clients.perturb_kept import FILE, new_key
+from clients.site import Site
+from clients.table.table import Table
+from flower_pansvm.errors import SettingError
+from flower_pansvm.terms import Scalar
+
+ROWS = 60
+Copy = Callable[..., Table]
+
+
+@pytest.fixture
+def made(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Have every table count as large; return the noise of each block of cells that was perturbed, as it grows."""
+    for name in ("LARGE", "LARGE_COPY"):
+        monkeypatch.setattr(f"clients.table.source.{name}", 0)
+    original, noises = perturb._perturbed, []
+
+    def perturbed(*arguments: object) -> object:
+        noises.append(arguments[-1])
+        return original(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(perturb, "_perturbed", perturbed)
+    return noises  # type: ignore[return-value]
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Copy:
+    """Return a function that gives the copy as a new process of the hospital sees it."""
+    generator = np.random.default_rng(0)
+    rows = [
+        f"case {row},{age},{dose},{row % 2}"
+        for row, (age, dose) in enumerate(generator.normal(size=(ROWS, 2)))
+    ]
+    (tmp_path / "ward.csv").write_text("\n".join(["case,age,dose,label", *rows]) + "\n")
+    new_key(tmp_path / "state")
+
+    def seen(noise: float = 0.5, **node: Scalar) -> Table:
+        cache._kept.clear()
+        usual = {name: str(tmp_path / name) for name in ("state", "cache")}
+        own = {"name": "a", "data": str(tmp_path / "ward.csv"), "row-id": "case", **usual, **node}
+        context = Context(0, 0, own, RecordDict(), {"noise": noise})  # type: ignore[arg-type]
+        return Site(context, "perturbed").table()
+
+    return seen
+
+
+def assert_same(one: Table, other: Table) -> None:
+    assert one.columns == other.columns
+    np.testing.assert_array_equal(one.X, other.X)
+    for left, right in ((one.labels, other.labels), (one.ids, other.ids)):
+        assert left is not None
+        assert right is not None
+        assert left.tolist() == right.tolist()
+
+
+def test_the_next_process_finds_the_copy_and_only_this_account_can_read_it(
+    copy: Copy, made: list[float], tmp_path: Path
+) -> None:
+    first = copy()
+    made.clear()
+    assert_same(copy(), first)
+    assert made == []
+    files = list((tmp_path / "cache").iterdir())
+    assert len(files) == 2  # the table's and the copy's
+    assert all(file.stat().st_mode & 0o777 == 0o600 for file in files)
+    assert_same(copy(cache="none"), first)
+    assert made != []
+
+
+def test_what_a_copy_is_made_of_makes_another(copy: Copy, made: list[float], tmp_path: Path) -> None:
+    first, table, key = copy(), tmp_path / "ward.csv", tmp_path / "state" / FILE
+    finer = copy(noise=0.25)
+    assert 0.25 in made
+    assert not np.array_equal(finer.X, first.X)
+    assert_same(copy(), first)
+    names, *rows = table.read_text().splitlines()
+    table.write_text("\n".join([names, *rows, f"case {ROWS},0.1,0.2,1"]) + "\n")
+    longer = copy()
+    assert len(longer.X) == ROWS + 1
+    key.unlink()
+    new_key(key.parent)
+    other = copy()
+    assert not np.array_equal(other.X, longer.X)
+    # Only the latest is kept.
+    assert len(list((tmp_path / "cache").iterdir())) == 2
+
+
+def test_a_kept_copy_does_not_stand_in_for_a_lost_key(copy: Copy, made: list[float], tmp_path: Path) -> None:
+    copy()
+    (tmp_path / "state" / FILE).unlink()
+    with pytest.raises(SettingError):
+        copy()
+
+
+def test_a_damaged_copy_is_made_again(copy: Copy, made: list[float], tmp_path: Path) -> None:
+    first = copy()
+    for file in (tmp_path / "cache").iterdir():
+        content = bytearray(file.read_bytes())
+        content[len(content) // 3] ^= 1
+        file.write_bytes(content)
+    made.clear()
+    assert_same(copy(), first)
+    assert made != []
