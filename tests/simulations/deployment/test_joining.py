@@ -343,7 +343,7 @@ BAD_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
     "a list": (lambda own: edit(own / "node.toml", "k = 2", "k = [2]"), "neither a text nor a number"),
     "no node config": (lambda own: (own / "node.toml").unlink(), "is no hospital's folder"),
     "another sum": (lambda own: edit(own / "node.toml", "k-secure", "ring"), "refuses the aggregation 'k-secure'"),
-    "no budget": (lambda own: (own / "state" / "table.json").unlink(), "belongs to no table's ledger.*pansvm budget --new"),
+    "no budget": (lambda own: (own / "state" / "table.json").unlink(), "belongs to no table.s ledger"),
     "damaged budget": (lambda own: (own / "state" / "table.json").write_text("{}"), "damaged file 'table.json'"),
     "open ledgers": (lambda own: tables_home().chmod(0o750), "chmod 700"),
     "no epsilon": (lambda own: edit(own / "node.toml", "epsilon", "# epsilon"), "has no budget"),
