@@ -19,6 +19,7 @@ from flower_pansvm.tasks.consensus import CONSENSUS
 from flower_pansvm.tasks.scaling import MOMENTS
 from flower_pansvm.terms import Terms
 from simulations.attack.copies import SiteRecords, WholeCopy, distance, records_of, whole_copy
+from simulations.attack.differences import solve_differences
 from simulations.attack.differences_of_models import DifferencesOfModels, sums_of_rows, trainings
 from simulations.attack.equations import Equations, determined
 from simulations.attack.findings import Found, found, guess_of_each, membership
@@ -203,16 +204,15 @@ def solve(
         share = max(0.0, seconds - elapsed) / (len(maps) + len(models) - number)
         rows = np.vstack([np.empty((0, len(spread))), *guesses.values()])
         if number < len(maps):
-            name, new = "differences of cuts", _in_cuts(*maps[number], spread, rows, share)
+            new = _in_cuts(*maps[number], spread, rows, share)
         else:
-            name, new = (
-                "differences of models",
-                _in_models(models[number - len(maps)], terms, spread, rows, share),
-            )
-        guesses[name] = np.vstack([guesses.get(name, rows[:0]), new])
+            steps = models[number - len(maps)]
+            new = {"differences of models": _in_models(steps, terms, spread, rows, share)}
+        for name, more in new.items():
+            guesses[name] = np.vstack([guesses.get(name, rows[:0]), more])
         if time.monotonic() - shown > PROGRESS_SECONDS:
             shown = time.monotonic()
-            show(f"attack, {shown - begun:.0f} s: {len(rows) + len(new)} guesses, some of parts of records")
+            show(f"attack, {shown - begun:.0f} s: {len(rows)} guesses, some of parts of records")
     if knowledge is not None:
         share = seconds / (1.0 - FITTED) - (time.monotonic() - begun)
         show(f"attack: fits rows to {len(knowledge.curvatures)} Hessians for {share:.0f} s")
@@ -222,11 +222,17 @@ def solve(
     return guesses
 
 
-def _in_cuts(known: KnownMap, sums: Floats, spread: Floats, rows: Floats, seconds: float) -> Floats:
-    """Return new rows from cuts over one feature map."""
-    before = known.seen(rows[~np.isnan(rows[:, known.features]).any(axis=1)])
-    found_rows = search_spaces(known.feature_map, sums, _about_landmarks(known, spread), before, seconds)
-    return known.rows(found_rows[len(before) :])
+def _in_cuts(
+    known: KnownMap, sums: Floats, spread: Floats, rows: Floats, seconds: float
+) -> dict[str, Floats]:
+    """Return new rows from cuts over one feature map, by the two ways of finding them."""
+    before, around = known.of_complete(rows), _about_landmarks(known, spread)
+    in_spaces = search_spaces(known.feature_map, sums, around, before, seconds / 2)
+    of_pairs = solve_differences(known.feature_map, sums[:, :-1], around, seconds / 2)
+    return {
+        "spaces of cuts": known.rows(in_spaces[len(before) :]),
+        "differences of cuts": known.rows(of_pairs),
+    }
 
 
 def _in_models(
@@ -238,7 +244,7 @@ def _in_models(
     new = []
     for problem, own, unit in zip(problems, sums, units.T, strict=True):
         known = map_of(steps[-1], problem.feature_map)
-        before = known.seen(rows[~np.isnan(rows[:, known.features]).any(axis=1)])
+        before = known.of_complete(rows)
         around = _about_landmarks(known, spread)
         differences = DifferencesOfModels(known.feature_map, own, unit, around, before)
         new.append(known.rows(differences.solve(seconds / len(problems))[len(before) :]))
@@ -278,6 +284,7 @@ def counted(
         What the coordinator asked and learned.
     """
     true, seen = (np.vstack([getattr(one, part) for one in sites]) for part in ("true", "seen"))
+    guesses = {name: X.reshape(-1, true.shape[1]) for name, X in guesses.items()}
     trained = np.concatenate([one.trained for one in sites])
     spread = np.nan_to_num(np.nanstd(true[trained], axis=0))
     mean = np.nanmean(true[trained], axis=0)

@@ -1,8 +1,8 @@
 """The equations that tie guessed rows to exact Hessians, and the step that fulfils them better.
 
 Unknown are the rows x_i and, for each Hessian of the smoothed hinge loss H_k = sum_i v_ik g_i g_i^T with
-g_i = (f(x_i), 1), the factors v_ik, of which nothing is known but that they are not negative. A Gauss-Newton step solves
-the equations made linear. Its matrix is written with inner products of the g_i and of their derivatives d_ia, so that
+g_i = (f(x_i), 1), the factors v_ik, of which is known only that they are not negative. A Gauss-Newton step solves the
+equations made linear. Its matrix is written with inner products of the g_i and of their derivatives d_ia, so that
 no Hessian is ever spelt out; the factors, of which each belongs to one Hessian only, are eliminated first (variable
 projection).
 """

@@ -55,6 +55,10 @@ class KnownMap:
         """Return rows of the table as the map looks at them, shape (rows, features of the map)."""
         return self.scaling.of(self.features).transform(X[:, self.features])
 
+    def of_complete(self, X: Floats) -> Floats:
+        """Return the same of those rows of which all features of the map are known."""
+        return self.seen(X[~np.isnan(X[:, self.features]).any(axis=1)])
+
     def rows(self, seen: Floats) -> Floats:
         """Return rows of the table; a column that the map does not look at is NaN."""
         own, X = self.scaling.of(self.features), np.full((len(seen), len(self.features)), np.nan)
@@ -189,9 +193,9 @@ def cuts_by_map(record: Sequence[TranscriptSum]) -> list[tuple[KnownMap, Floats]
 
 
 def _cuts_of(record: Sequence[TranscriptSum]) -> Iterator[tuple[TranscriptSum, Problem, Question, Answer]]:
-    """Yield each problem of each sum of cuts, its question and its answer."""
+    """Yield each problem of each sum of cuts over a map of the rbf kernel, its question and its answer."""
     for one in record:
-        if one.task == CUTS.name:
+        if one.task == CUTS.name and one.heard(FEATURE_MAP.numbered(0)).kernel == "rbf":
             asked = one.question(CUTS)
             questions = asked.questions()
             answers = unpack_answers(one.answer(CUTS), questions)

@@ -2,7 +2,7 @@
 
 Sums over the records themselves tell how many records they are over. The difference of two that are over n and n + 1
 records is a record only if all n are the same; then the difference of the sums of squares is its square. So the
-attacker sees which differences are records. Months of a growing table, elimination steps and lost sites give such pairs.
+attacker sees which differences are records. Months of a growing table and steps of an elimination give such pairs.
 """
 
 from collections.abc import Iterator, Sequence
