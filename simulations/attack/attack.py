@@ -38,8 +38,8 @@ SAME_SITES = ("data", "label", "schema", "drop", "positive", "sites", "split", "
 FEWEST_COLUMNS = 3
 """Rows of fewer columns are found by chance."""
 
-MOST_DETERMINED = 12_000
-"""Unknown cells of which it is worked out how far sums determine them: a matrix has the square of it."""
+MOST_FITTED = 8_000
+"""Most unknown cells that are fitted to Hessians: a matrix has the square of it."""
 
 FITTED = 0.5
 """Share of the time in which rows are fitted to Hessians."""
@@ -63,7 +63,7 @@ class Attack:
         Training records, at level `perturbed` copies of them, that each way of attacking has found, and all together;
         and how many of the test records, which can only be by chance.
     determined : int or None
-        How many of them the Hessians of the last model determine to 10 percent, made linear at the truth: what a longer
+        How many of them the Hessians of one model determine to 10 percent, made linear at the truth: what a longer
         attack could compute. None without Hessians, or where that would take too much memory.
     cells : int
         Cells of training records that are known, those of subsets of the columns too; of `unknown`.
@@ -104,7 +104,7 @@ class Attack:
             lines.append(f"  {name}: {one}{chance}")
         if self.determined is not None:
             lines.append(
-                f"  made linear at the truth: the last model's Hessians determine {self.determined} to 10 %"
+                f"  made linear at the truth: the Hessians of one model determine {self.determined} to 10 %"
             )
         if not self.copy:
             lines.append(f"  {self.cells} cells are known; best guesses are {self.error:.2f} deviations off")
@@ -197,6 +197,8 @@ def solve(
     spread = _spread(record)
     maps, models = cuts_by_map(record), trainings(record)
     knowledge, shown = knowledge_of(record), begun
+    if knowledge is not None and knowledge.rows * len(knowledge.total) > MOST_FITTED:
+        knowledge = None
     if knowledge is not None:
         seconds *= 1.0 - FITTED
     for number in range(len(maps) + len(models)):
@@ -325,9 +327,9 @@ def counted(
 
 
 def _determined(record: Sequence[TranscriptSum], truth: Floats) -> int | None:
-    """Return how many rows the Hessians of the last model determine."""
+    """Return how many rows the Hessians of one model determine."""
     knowledge = knowledge_of(record)
-    if knowledge is None or knowledge.rows != len(truth) or truth.size > MOST_DETERMINED:
+    if knowledge is None or knowledge.rows != len(truth) or truth.size > MOST_FITTED:
         return None
     return determined(knowledge, knowledge.known.seen(truth))[1]
 

@@ -91,7 +91,7 @@ class SumsOfRows:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What the coordinator has of the last model that was trained on all rows.
+    """What the coordinator has of a model that was trained on all rows.
 
     Parameters
     ----------
@@ -128,7 +128,10 @@ class Knowledge:
 
 
 def knowledge_of(record: Sequence[TranscriptSum]) -> Knowledge | None:
-    """Return what a coordinator knows of the last model that was trained on all rows; None without a Hessian."""
+    """Return what a coordinator knows of a model that was trained on all rows; None without a Hessian.
+
+    Of several models that of most features, of those the one with most Hessians.
+    """
     curvatures: dict[str, list[Floats]] = {}
     maps: dict[str, tuple[KnownMap, TranscriptSum]] = {}
     for one, problem, question, answer in _cuts_of(record):
@@ -140,7 +143,7 @@ def knowledge_of(record: Sequence[TranscriptSum]) -> Knowledge | None:
     moments = [one for one in record if one.task == MOMENTS.name]
     if not curvatures or not moments:
         return None
-    digest = list(curvatures)[-1]
+    digest = max(curvatures, key=lambda one: (maps[one][0].features.sum(), len(curvatures[one])))
     known, last = maps[digest]
     total, square = _scaled_moments(moments[-1], scaling_of(last))
     return Knowledge(

@@ -42,6 +42,9 @@ RANGES = "".join(f"columns.{name}.range = [0, 1]\n" for name in COLUMNS)
 THREADS = ThreadpoolController()
 """The thread pools of the libraries, which takes long to find out."""
 
+UNCHECKED = 1e100
+"""What this coordinator takes sums to be off by: it does not stop at a strange one."""
+
 ADDRESS, PORT = "localhost:8443", 8443
 """Nothing listens there: hospitals and coordinator are in this process."""
 
@@ -118,7 +121,10 @@ class Hospitals:
         folder.mkdir(parents=True)
         frames = [table for table in rows.values() if isinstance(table, pd.DataFrame)]
         self.columns = tuple(frames[0].columns.drop(LABEL)) if frames else COLUMNS
-        schema = f"classes = {list(range(classes))}\n{RANGES if self.columns == COLUMNS else ''}"
+        columns = (
+            RANGES if self.columns == COLUMNS else "".join(f"[columns.'{one}']\n" for one in self.columns)
+        )
+        schema = f"classes = {list(range(classes))}\n{columns}"
         (folder / "schema.toml").write_text(schema, encoding="utf-8")
         self.homes = {name: folder / f"{name}-account" for name in rows}
         tables = {name: folder / f"{name}.csv" for name in rows}
@@ -218,7 +224,7 @@ class FalseCoordinator:
 
     def ask(self, task: Task[Q, A], question: Q) -> A:
         """Return the sum over the hospitals."""
-        return self.federation.secure_sum(task, question, dict.fromkeys(task.summed, np.inf))
+        return self.federation.secure_sum(task, question, dict.fromkeys(task.summed, UNCHECKED))
 
 
 def schema_broadcast(settings: Settings, classes: int = 2) -> SchemaBroadcast:

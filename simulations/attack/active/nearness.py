@@ -1,6 +1,6 @@
 """What an attack on records has got, where a level promises how near it comes."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,7 +14,7 @@ from simulations.attack.copies import SiteRecords
 PROMISE = "perturbed: nothing that leaves is nearer to a record than its copy, whatever is asked."
 NOISE = 0.25
 NEAREST = 0.9
-"""By how much, in the noise, guesses of measurements are off at least, on average: a linear filter takes off the rest."""
+"""Guesses of measurements are off by so much of the noise at least, on average: a linear filter takes off the rest."""
 
 
 def asked_at(level: str) -> Mapping[str, Scalar]:
@@ -36,9 +36,7 @@ def attempt(level: str, sites: list[SiteRecords], guesses: Floats, why: str = ""
     why : str
         What the hospitals refused.
     """
-    # The attack is on all records, whether they are for training or for the test.
-    sites = [replace(one, trained=np.ones(len(one.true), dtype=np.bool_)) for one in sites]
-    found = counted(level, sites, {"all": guesses}, [])
+    found = counted(level, all_trained(sites), {"all": guesses}, [])
     count = found.attempts["all"].within_10
     if found.copy is None:
         got = f"{count} of {found.rows} records{why}"
@@ -52,3 +50,8 @@ def attempt(level: str, sites: list[SiteRecords], guesses: Floats, why: str = ""
         f"at least {allowed:.3f} deviations away",
         nearest >= allowed,
     )
+
+
+def all_trained(sites: Sequence[SiteRecords]) -> list[SiteRecords]:
+    """Return sites all of whose records count as attacked, whether they are for training or for the test."""
+    return [replace(one, trained=np.ones(len(one.true), dtype=np.bool_)) for one in sites]
