@@ -45,6 +45,8 @@ FITTED = 0.5
 """Share of the time in which rows are fitted to Hessians."""
 
 PROGRESS_SECONDS = 30.0
+MOST_SHOWN = 4
+"""Kinds of numbers that are shown: those of which most were received."""
 
 
 @dataclass(frozen=True)
@@ -118,7 +120,7 @@ class Attack:
             lines.append(f"  {self.copy}")
         lines += [
             f"  {name}: {count} numbers, {count / self.unknown:.2f} for each unknown cell"
-            for name, count in self.numbers.items()
+            for name, count in list(self.numbers.items())[:MOST_SHOWN]
         ]
         return "\n".join(lines)
 
@@ -158,6 +160,13 @@ def attack(
     with threadpool_limits(limits=1):
         guesses = solve(record, settings.terms, 60.0 * minutes, show)
         return counted(settings.level, sites, guesses, record)
+
+
+def records_of_sites(settings: Settings, record: Sequence[TranscriptSum]) -> list[SiteRecords]:
+    """Return the records of simulated sites; none if they hold different columns."""
+    sites = SimulatedSites(settings).before(record[-1])
+    whole = all(site.own_columns().all() for site in sites)
+    return [records_of(site) for site in sites] if whole else []
 
 
 def _record_of(settings: Settings, folder: Path) -> list[TranscriptSum]:
@@ -306,7 +315,7 @@ def counted(
         numbers=numbers_received(record),
         attempts={name: found(members, X, spread) for name, X in ways.items()},
         by_chance={name: found(others, X, spread) for name, X in ways.items()},
-        determined=_determined(record, np.vstack([one.seen[one.trained] for one in sites])),
+        determined=determined_by_hessians(record, sites),
         cells=_cells(members, every, spread),
         unknown=members.size,
         error=float(np.sqrt(np.mean(np.square(off)))),
@@ -326,12 +335,12 @@ def counted(
     return replace(result, found_distance=apart[0], found_copy_distance=apart[1])
 
 
-def _determined(record: Sequence[TranscriptSum], truth: Floats) -> int | None:
-    """Return how many rows the Hessians of one model determine."""
-    knowledge = knowledge_of(record)
-    if knowledge is None or knowledge.rows != len(truth) or truth.size > MOST_FITTED:
+def determined_by_hessians(record: Sequence[TranscriptSum], sites: Sequence[SiteRecords]) -> int | None:
+    """Return how many training records the Hessians of one model determine to 10 %; None where that is not known."""
+    knowledge, seen = knowledge_of(record), np.vstack([one.seen[one.trained] for one in sites])
+    if knowledge is None or knowledge.rows != len(seen) or seen.size > MOST_FITTED:
         return None
-    return determined(knowledge, knowledge.known.seen(truth))[1]
+    return determined(knowledge, knowledge.known.seen(seen))[1]
 
 
 def _cells(truth: Floats, guesses: Floats, spread: Floats) -> int:
