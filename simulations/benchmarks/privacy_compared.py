@@ -249,8 +249,10 @@ def memberships(
 
 def main(data_dir: DataDir, out: Out = RESULTS) -> None:
     """Attack each level on some tables, and every system on a few of them."""
-    levels = [line for data in TABLES for line in lines(data, data_dir)]
-    write_results("privacy", {"levels": levels}, out)
+    levels = []
+    for data in TABLES:
+        levels += lines(data, data_dir)
+        write_results("privacy", {"levels": levels}, out)
     attacked = [line for data in ATTACKED for name in SYSTEMS for line in attacks(name, data, data_dir)]
     members = [line for data in ALL for name in SYSTEMS for line in memberships(name, data, data_dir)]
     write_results("privacy", {"levels": levels, "attacks": attacked, "membership": members}, out)

