@@ -268,7 +268,8 @@ def _spread(record: Sequence[TranscriptSum]) -> Floats:
     for one in record:
         if one.task == MOMENTS.name:
             count, total, square = (one.sums[part].sum(axis=0) for part in ("count", "total", "square"))
-            return np.sqrt(np.maximum(square / count - np.square(total / count), 0.0))
+            variance: Floats = np.maximum(square / count - np.square(total / count), 0.0)
+            return np.sqrt(variance)
     return np.empty(0)
 
 

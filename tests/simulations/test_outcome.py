@@ -15,7 +15,6 @@ from flwr.app import ArrayRecord, MetricRecord
 from numpy.typing import ArrayLike, NDArray
 from sklearn.neighbors import NearestCentroid as CentralNearestCentroid
 
-from flower_pansvm.errors import SettingError
 from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model import MODELS, Model, load_model
 from flower_pansvm.scaling import Scaling

@@ -411,8 +411,8 @@ def test_the_factors_make_up_the_sums_of_a_selection(
     small_table: str, tmp_path: Path, received_of_rows: dict[str, list[Sums]]
 ) -> None:
     settings = make_settings(
-        data=small_table, sites=3, strategy="voted-wrapper", privacy="exact", class_weight="balanced", cv_folds=2, tol=0.1,
-        audit=True,
+        data=small_table, sites=3, strategy="voted-wrapper", privacy="exact", class_weight="balanced", cv_folds=2,
+        tol=0.1, audit=True,
     )  # fmt: skip
     strategy = run(in_process_grid(settings), settings, tmp_path / "run")
     sites, asked = SimulatedSites(settings), read_transcript(tmp_path / "run")
@@ -496,6 +496,6 @@ def test_the_command_line_audits_a_selection(pansvm: Run, small_table: str, tmp_
     data = [part for file in small_table.split("|") for part in ("--data", file)]
     quick = ["--set", "tol=0.1", "--set", "cv-folds=2"]
     arguments = [*data, "--strategy", "voted-wrapper", *quick, "--out", "out"]
-    code, out, err = pansvm("run", "--engine", "in-process", "--audit", *arguments)
+    code, _, err = pansvm("run", "--engine", "in-process", "--audit", *arguments)
     assert (code, err) == (0, "")
     assert json.loads((tmp_path / "out" / "result.json").read_text())["audit"]["row_sums"] == 9 + 6
