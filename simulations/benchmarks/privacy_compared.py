@@ -27,7 +27,7 @@ from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
 from simulations.attack.findings import Found, found
 from simulations.audit.audit import audit
-from simulations.benchmarks.privacy_levels import TABLES, lines
+from simulations.attack.levels import TABLES, lines
 from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.comparison.run import disclosed_text
 from simulations.data.pooling import Pooled, PooledRows, pooled
@@ -183,9 +183,9 @@ def _counted(pool: Pooled, guesses: Floats, attacker: str, how: str) -> Read:
 
 
 SYSTEMS = {
-    "pan-svm, as published": System({"privacy": "exact", "search": "published"}, (by_sums,)),
-    "pan-svm, exact": System({"privacy": "exact"}, (by_sums,)),
-    "pan-svm, perturbed": System({}, (by_sums,)),
+    "pan-svm, as published": System({"search": "published"}, (by_sums,)),
+    "pan-svm, exact": System({}, (by_sums,)),
+    "pan-svm, perturbed": System({"privacy": "perturbed"}, (by_sums,)),
     "svm-admm": System({"strategy": "svm-admm"}, (by_sums,)),
     "svm-ensemble": System(
         {"strategy": "svm-ensemble"},
@@ -195,7 +195,7 @@ SYSTEMS = {
     "ssvd": System({"strategy": "ssvd", "order": "perturb-first"}, (by_copies,)),
     "mixture": System({"strategy": "mixture"}, (by_means,)),
     "local-only": System({"strategy": "local-only"}, (nothing_about_rows,)),
-    "dp-svm, epsilon=1": System({"strategy": "dp-svm"}, (nothing_about_rows,)),
+    "dp-svm, epsilon=1": System({"strategy": "dp-svm", "privacy": "dp"}, (nothing_about_rows,)),
 }
 
 
@@ -203,7 +203,12 @@ SYSTEMS = {
 def finished(name: str, data: str, data_dir: Path, seed: int = 0) -> Iterator[Ran]:
     """Run a system, and keep its folder for as long as the block lasts."""
     with tempfile.TemporaryDirectory() as folder:
-        common: dict[str, Scalar] = {"data": data, "data-dir": str(data_dir), "seed": seed}
+        common: dict[str, Scalar] = {
+            "data": data,
+            "data-dir": str(data_dir),
+            "seed": seed,
+            "privacy": "exact",
+        }
         settings = settings_from({**common, "audit": True, "out": folder, **SYSTEMS[name].settings})
         grid = in_process_grid(settings)
         strategy = run(grid, settings, Path(folder))
@@ -249,7 +254,7 @@ def memberships(
 
 def main(data_dir: DataDir, out: Out = RESULTS) -> None:
     """Attack each level on some tables, and every system on a few of them."""
-    levels = []
+    levels: list[dict[str, Any]] = []
     for data in TABLES:
         levels += lines(data, data_dir)
         write_results("privacy", {"levels": levels}, out)
