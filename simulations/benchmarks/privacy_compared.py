@@ -26,8 +26,8 @@ from flower_pansvm.tasks.joining import JOIN
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
 from simulations.attack.findings import Found, found
-from simulations.audit.audit import audit
 from simulations.attack.levels import TABLES, lines
+from simulations.audit.audit import audit
 from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.comparison.run import disclosed_text
 from simulations.data.pooling import Pooled, PooledRows, pooled
@@ -195,7 +195,7 @@ SYSTEMS = {
     "ssvd": System({"strategy": "ssvd", "order": "perturb-first"}, (by_copies,)),
     "mixture": System({"strategy": "mixture"}, (by_means,)),
     "local-only": System({"strategy": "local-only"}, (nothing_about_rows,)),
-    "dp-svm, epsilon=1": System({"strategy": "dp-svm", "privacy": "dp"}, (nothing_about_rows,)),
+    "dp-svm, epsilon=1": System({"strategy": "dp-svm", "privacy": "auto"}, (nothing_about_rows,)),
 }
 
 

@@ -203,6 +203,7 @@ def test_an_audit_finds_a_class_of_one_row(tmp_path: Path) -> None:
         tmp_path / "out",
         "nearest-centroid",
         audit=True,
+        privacy="exact",
         data="|".join(data),
         test_fraction=0.0,
         positive="alone",
