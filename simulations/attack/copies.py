@@ -5,7 +5,7 @@ knows mean, deviation and covariance of the columns besides, has more than any r
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -51,13 +51,6 @@ class SiteRecords:
     deviation: Floats
     noise: float
     ratio: float
-
-    def rows(self, chosen: slice) -> "SiteRecords":
-        """Return some of the records."""
-        cells = {
-            name: getattr(self, name)[chosen] for name in ("true", "seen", "within", "trained", "measured")
-        }
-        return replace(self, **cells)
 
 
 def records_of(site: Site) -> SiteRecords:

@@ -97,7 +97,7 @@ def _of_months(data: str, data_dir: Path, level: str, noise: float) -> Attack:
     tables = dict(zip(HOSPITALS, _parts(table[MONTHS:]), strict=True))
     with tempfile.TemporaryDirectory() as folder, own_account(Path(folder)):
         sites, guesses = records_of_months(Path(folder) / "study", level, tables, table[:MONTHS], noise)
-        return counted(level, all_trained(sites), {"months": guesses}, [])
+        return counted(level, sites, {"months": guesses}, [])
 
 
 def _of_active(data: str, data_dir: Path, level: str, noise: float) -> Attack:

@@ -28,7 +28,7 @@ from simulations.attack.active import (
     run_series,
 )
 from simulations.attack.active.hospitals import Hospitals, OwnAccounts
-from simulations.attack.active.nearness import asked_at, attempt
+from simulations.attack.active.nearness import all_trained, asked_at, attempt
 from simulations.attack.active.registry import Attempt, chosen_attacks, play
 from simulations.cli.app import cli
 
@@ -186,7 +186,7 @@ def test_guesses_that_are_nearer_than_the_copies_break_the_promise(tmp_path: Pat
         hospitals = Hospitals(
             tmp_path / "study", {"first": 60, "second": 60, "third": 60}, asked_at("perturbed")
         )
-        sites = hospitals.records()
+        sites = all_trained(hospitals.records())
     copies, true = (np.vstack([getattr(one, part) for one in sites]) for part in ("seen", "true"))
     assert attempt("perturbed", sites, copies).held
     assert not attempt("perturbed", sites, copies + 0.2 * (true - copies)).held

@@ -13,7 +13,7 @@ from flower_pansvm.tasks.joining import SCHEMA
 from flower_pansvm.tasks.scaling import MOMENTS
 from flower_pansvm.tasks.task import Nothing
 from simulations.attack.active.hospitals import Hospitals, Told
-from simulations.attack.active.nearness import PROMISE, asked_at, attempt
+from simulations.attack.active.nearness import PROMISE, all_trained, asked_at, attempt
 from simulations.attack.active.registry import Attempt, attack, refusal
 
 TABLES = {"first": 30, "second": 31, "third": 32}
@@ -31,7 +31,7 @@ ENOUGH = 1.35
 def play(folder: Path, level: str = "perturbed") -> Attempt:
     """Solve for all records."""
     hospitals = Hospitals(folder, TABLES, asked_at(level))
-    return attempt(level, hospitals.records(), *solved(hospitals, min(TABLES.values()) // LEAST))
+    return attempt(level, all_trained(hospitals.records()), *solved(hospitals, min(TABLES.values()) // LEAST))
 
 
 def solved(hospitals: Hospitals, most_folds: int) -> tuple[Floats, str]:

@@ -19,7 +19,7 @@ from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
 from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
 from flower_pansvm.tasks.scoring import SCORES, ScoresQuestion
 from simulations.attack.active.hospitals import COLUMNS, FalseCoordinator, Hospitals
-from simulations.attack.active.nearness import PROMISE, asked_at, attempt
+from simulations.attack.active.nearness import PROMISE, all_trained, asked_at, attempt
 from simulations.attack.active.registry import Attempt, attack, refusal
 
 TABLES = {"first": 40, "second": 40, "third": 40}
@@ -60,7 +60,7 @@ def play(folder: Path, level: str = "perturbed") -> Attempt:
         guesses, why = ((values[1:] - values[0]) / LITTLE).T, ""
     except PanSVMError as error:
         guesses, why = np.empty((0, columns)), f"; {refusal(error)}"
-    return attempt(level, hospitals.records(), guesses, why)
+    return attempt(level, all_trained(hospitals.records()), guesses, why)
 
 
 def _decisions(coordinator: FalseCoordinator, weights: Floats) -> Floats:

@@ -1,8 +1,10 @@
 """Months: a table grows by one record from run to run, and the difference of two months' moments is that record."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from flower_pansvm.arrays import Floats
@@ -33,7 +35,7 @@ def play(folder: Path, level: str = "perturbed") -> Attempt:
 def records_of_months(
     folder: Path, level: str, tables: Mapping[str, pd.DataFrame], added: pd.DataFrame, noise: float = 0.25
 ) -> tuple[list[SiteRecords], Floats]:
-    """Return the added records, and what the coordinator takes for them.
+    """Return all records, the added ones as those that are attacked, and what the coordinator takes for them.
 
     Parameters
     ----------
@@ -57,5 +59,7 @@ def records_of_months(
         coordinator.join()
         answer = coordinator.ask(MOMENTS, Nothing())
         record.append(TranscriptSum(MOMENTS.name, {}, {}, tuple(tables), vars(answer)))
-    new = slice(len(tables[first]), None)
-    return [hospitals.records()[0].rows(new)], records_in_moments(record)
+    # Those that were there before only tell how columns go together.
+    records = [replace(one, trained=np.zeros(len(one.true), dtype=np.bool_)) for one in hospitals.records()]
+    records[0].trained[len(tables[first]) :] = True
+    return records, records_in_moments(record)

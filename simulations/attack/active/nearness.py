@@ -30,13 +30,13 @@ def attempt(level: str, sites: list[SiteRecords], guesses: Floats, why: str = ""
     level : str
         Of the run.
     sites : list of SiteRecords
-        The truth.
+        The truth; the attack is on those that count as trained.
     guesses : ndarray of shape (guesses, columns)
         In the table's units.
     why : str
         What the hospitals refused.
     """
-    found = counted(level, all_trained(sites), {"all": guesses}, [])
+    found = counted(level, sites, {"all": guesses}, [])
     count = found.attempts["all"].within_10
     if found.copy is None:
         got = f"{count} of {found.rows} records{why}"
