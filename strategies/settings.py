@@ -92,16 +92,6 @@ class Settings:
 
     def __post_init__(self) -> None:
         parse(self)
-        if self.privacy == "dp" and not self.dp:
-            raise SettingError(
-                f"{self.strategy} with these settings has no proof of differential privacy for what leaves a hospital, "
-                "and privacy is dp. Choose strategy=dp-svm, or private-svm with guarantee=local, or privacy=perturbed."
-            )
-        if self.dp and self.privacy not in ("auto", "dp"):
-            raise SettingError(
-                f"{self.strategy} with these settings is differentially private, and privacy is {self.privacy}. Leave "
-                "privacy out, or choose another strategy."
-            )
 
     @classmethod
     def common(cls, config: Mapping[str, Scalar]) -> Self:
@@ -246,9 +236,25 @@ def _parsed(config: Mapping[str, Any]) -> Settings:
     foreign = {key: value for key, value in config.items() if key not in known}
     if foreign:
         _check_defaults(foreign, f"the strategy is {strategy}, the secure sum {protocol.name}")
-    return settings_class(
+    settings = settings_class(
         **{own[key].name: value for key, value in config.items() if key in own}, protocol=protocol
     )
+    _check_level(settings)
+    return settings
+
+
+def _check_level(settings: Settings) -> None:
+    """Check that the strategy has the level that is asked for; SettingError if not."""
+    if settings.privacy == "dp" and not settings.dp:
+        raise SettingError(
+            f"{settings.strategy} with these settings has no proof of differential privacy for what leaves a hospital, "
+            "and privacy is dp. Choose strategy=dp-svm, or private-svm with guarantee=local, or privacy=perturbed."
+        )
+    if settings.dp and settings.privacy not in ("auto", "dp"):
+        raise SettingError(
+            f"{settings.strategy} with these settings is differentially private, and privacy is {settings.privacy}. Leave "
+            "privacy out, or choose another strategy."
+        )
 
 
 def _check_defaults(foreign: Mapping[str, Any], chosen: str) -> None:

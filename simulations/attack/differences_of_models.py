@@ -7,18 +7,18 @@ Where these are more than p, the points that fulfil them are rows (:mod:`.spaces
 """
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from itertools import product
 
 import numpy as np
 from scipy.linalg import null_space, orth
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.secure_sum.fixed_point import scale_exponent
 from flower_pansvm.tasks.consensus import CONSENSUS
 from flower_pansvm.tasks.task import bounds_of
 from flower_pansvm.terms import Terms
-from simulations.attack.knowledge import Floats
 from simulations.attack.spaces import RowsInSpaces, merged
 from strategies.federation.transcript import TranscriptSum
 
@@ -34,13 +34,27 @@ ROUNDING, EXPLAINED = 3.0, 1e-4
 rows, which are not known to the last digit, if it is so large a share of them."""
 
 
-def sums_of_rows(record: Sequence[TranscriptSum], terms: Terms) -> tuple[list[Floats], Floats]:
+def trainings(record: Sequence[TranscriptSum]) -> list[list[TranscriptSum]]:
+    """Return the steps of each training, which are of the same problems one after the other."""
+    found: list[list[TranscriptSum]] = []
+    before: object = None
+    for one in record:
+        if one.task == CONSENSUS.name:
+            question = one.question(CONSENSUS)
+            if question.first == 0 or question.problems() != before:
+                found.append([])
+            before = question.problems()
+            found[-1].append(one)
+    return found
+
+
+def sums_of_rows(asked: Sequence[TranscriptSum], terms: Terms) -> tuple[list[Floats], Floats]:
     """Return sum_i alpha_i y_i (f_i, 1) of each step, and how far its numbers are off by the sums' rounding.
 
     Parameters
     ----------
-    record : sequence of TranscriptSum
-        What the coordinator asked and learned; of a run that has lost sites, the steps over those that were left.
+    asked : sequence of TranscriptSum
+        The steps of a training; of one that has lost sites, the steps over those that were left.
     terms : Terms
         The run's.
 
@@ -48,7 +62,6 @@ def sums_of_rows(record: Sequence[TranscriptSum], terms: Terms) -> tuple[list[Fl
     -------
     tuple of a list of ndarray of shape (steps, rank + 1), one a problem, and ndarray of shape (steps, problems)
     """
-    asked = [one for one in record if one.task == CONSENSUS.name]
     steps, units = [], []
     for one in asked:
         if one.sites == asked[-1].sites:
@@ -83,7 +96,7 @@ class DifferencesOfModels:
         self.sums, self.units, self.rows = sums, units, rows
         self.spaces = RowsInSpaces(feature_map, spread)
 
-    def solve(self, seconds: float, report: Callable[[float, Floats], None]) -> Floats:
+    def solve(self, seconds: float) -> Floats:
         """Return rows, from the last differences to the first and again, for so many seconds.
 
         The last are about the fewest rows. Those found in one window are nearly all that changes in the one before, so
@@ -97,9 +110,7 @@ class DifferencesOfModels:
                     return self.rows
                 if back % stride == 0:
                     active = self.in_window(max(0, last - back - window), last - back, active)
-                    before, self.rows = len(self.rows), merged(self.rows, active)
-                    if len(self.rows) > before:
-                        report(time.monotonic() - begun, self.rows)
+                    self.rows = merged(self.rows, active)
 
     def in_window(self, first: int, last: int, active: Floats) -> Floats:
         """Return the rows that change from the first to the last of some steps, given most of them or none."""

@@ -1,14 +1,14 @@
-"""How near guessed rows are to the true ones, and how near guesses come that take no attack."""
+"""How near guessed rows are to the true ones."""
 
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import maximum_bipartite_matching
 from scipy.spatial.distance import cdist
+from sklearn.metrics import roc_auc_score
 
-Floats = NDArray[np.float64]
+from flower_pansvm.arrays import Bools, Floats, Ints
 
 EXACT, ONE, TEN = 1e-3, 1e-2, 1e-1
 """Root mean square error of a row's cells, in standard deviations of a column, up to which it counts as found."""
@@ -39,38 +39,52 @@ def found(truth: Floats, guesses: Floats, spread: Floats) -> Found:
     Parameters
     ----------
     truth : ndarray of shape (rows, features)
-        The rows, scaled.
+        The rows.
     guesses : ndarray of shape (guesses, features)
-        Guessed rows, scaled.
+        Guessed rows.
     spread : ndarray of shape (features,)
         Standard deviation of each feature; constant ones are left out.
     """
-    varied = spread > 0
-    if not len(guesses) or not varied.any():
+    if not len(guesses) or not (spread > 0).any():
         return Found(0, 0, 0)
-    distances = cdist(truth[:, varied] / spread[varied], guesses[:, varied] / spread[varied])
-    errors = distances / np.sqrt(np.count_nonzero(varied))
-    return Found(*(_matched(errors <= limit) for limit in (EXACT, ONE, TEN)))
+    errors = distances(truth, guesses, spread)
+    return Found(*(int(np.count_nonzero(_matched(errors <= limit) >= 0)) for limit in (EXACT, ONE, TEN)))
 
 
-def landmark_baseline(truth: Floats, landmarks: Floats, spread: Floats) -> Found:
-    """Count the rows that landmarks alone give away."""
-    return found(truth, landmarks, spread)
+def guess_of_each(truth: Floats, guesses: Floats, spread: Floats) -> Ints:
+    """Return which guess has found each row to 10 percent, shape (rows,); -1 for none."""
+    if not len(guesses) or not (spread > 0).any():
+        return np.full(len(truth), -1)
+    return _matched(distances(truth, guesses, spread) <= TEN)
 
 
-def random_baseline(
-    truth: Floats, landmarks: Floats, spread: Floats, width: float, guesses: int | None = None
-) -> Found:
-    """Count the rows found by random guesses around the landmarks, by default one for each row; the mean of draws."""
-    generator = np.random.default_rng(0)
-    centres = landmarks[np.arange(len(truth) if guesses is None else guesses) % len(landmarks)]
-    counts = []
-    for _ in range(5):
-        one = found(truth, centres + width * spread * generator.standard_normal(centres.shape), spread)
-        counts.append([one.exact, one.within_1, one.within_10])
-    return Found(*(round(float(count)) for count in np.mean(counts, axis=0)))
+def distances(truth: Floats, guesses: Floats, spread: Floats) -> Floats:
+    """Return the root mean square distances in standard deviations, shape (rows, guesses); missing cells are 0."""
+    varied = spread > 0
+    of_truth, of_guesses = (np.nan_to_num(X[:, varied] / spread[varied]) for X in (truth, guesses))
+    apart: Floats = cdist(of_truth, of_guesses) / np.sqrt(np.count_nonzero(varied))
+    return apart
 
 
-def _matched(near: NDArray[np.bool_]) -> int:
-    """Return the size of the largest matching of rows and guesses that are near each other."""
-    return int(np.count_nonzero(maximum_bipartite_matching(csr_matrix(near), perm_type="column") >= 0))
+def membership(members: Floats, others: Floats, known: Floats, spread: Floats) -> float | None:
+    """Return the area under the curve of telling members by the nearest known row; None without members or others.
+
+    0.5 is guessing. Who knows a person's record asks whether it took part.
+    """
+    if not len(known):
+        return None
+    return area(*(-distances(X, known, spread).min(axis=1) for X in (members, others)))
+
+
+def area(members: Floats, others: Floats) -> float | None:
+    """Return the area under the curve of scores, larger ones for members; None without members or others."""
+    if not len(members) or not len(others):
+        return None
+    true = np.repeat([1, 0], [len(members), len(others)])
+    return float(roc_auc_score(true, np.concatenate([members, others])))
+
+
+def _matched(near: Bools) -> Ints:
+    """Return the largest matching of rows and guesses that are near each other: the guess of each row, -1 for none."""
+    matching: Ints = maximum_bipartite_matching(csr_matrix(near), perm_type="column")
+    return matching

@@ -1,69 +1,120 @@
-"""What the coordinator knows after a run, read from the record of what it asked and what came back.
+"""What the coordinator knows after a run, read from the record of what it asked and what came back."""
 
-The attack is on the model itself: its one feature map over all training rows, and one of its binary problems. Other
-problems of the same rows (several classes, folds) would add equations of the same kind.
-"""
-
-from collections.abc import Sequence
+import hashlib
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Cuts
-from flower_pansvm.cutting_planes.problem import NO_FOLD
+from flower_pansvm.arrays import Bools, Floats
+from flower_pansvm.cutting_planes.cuts import Answer
+from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.cutting_planes.question import Question
-from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.multiclass import Pair, signs
 from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.scaling import Scaling
 from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP
 from flower_pansvm.tasks.landmarks import LANDMARK_SET
 from flower_pansvm.tasks.scaling import MOMENTS, SCALING
 from strategies.federation.transcript import TranscriptSum
 from strategies.master.curvature import curvature_matrix
-from strategies.nystroem_settings import NystroemSettings
 from strategies.steps.packing import unpack_answers
 
-Floats = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
-class AskedCuts:
-    """One question of the problem, and the sums that came back."""
-
-    question: Question
-    cuts: Cuts
-    curvature: Floats | None
-
-
-@dataclass(frozen=True)
-class Knowledge:
-    """What the coordinator has.
+class KnownMap:
+    """A feature map that the sites have been told, and the scaling of what it looks at.
 
     Parameters
     ----------
     feature_map : NystromMap
-        The model's feature map; all features, in scaled units.
-    asked : sequence of AskedCuts
-        Questions of one binary problem over all training rows, in order.
-    pair : Pair
-        Its two sides.
-    class_rows : ndarray of shape (classes,)
-        Training rows of each class.
-    total, square : ndarray of shape (features,)
-        Sums of the scaled cells and of their squares over all rows.
-    min_cluster : int
-        Fewest rows behind a landmark.
+        The map, of scaled cells.
+    features : ndarray of shape (columns,)
+        Which columns it looks at.
+    scaling : Scaling
+        Of all columns.
     """
 
     feature_map: NystromMap
-    asked: Sequence[AskedCuts]
-    pair: Pair
+    features: Bools
+    scaling: Scaling
+
+    @property
+    def digest(self) -> str:
+        """Digest of the map: sums over the same map can be subtracted from one another."""
+        parts = (
+            self.feature_map.landmarks,
+            self.feature_map.normalization,
+            self.features,
+            self.scaling.scale,
+        )
+        return hashlib.sha256(b"".join(np.ascontiguousarray(part).tobytes() for part in parts)).hexdigest()
+
+    def seen(self, X: Floats) -> Floats:
+        """Return rows of the table as the map looks at them, shape (rows, features of the map)."""
+        return self.scaling.of(self.features).transform(X[:, self.features])
+
+    def of_complete(self, X: Floats) -> Floats:
+        """Return the same of those rows of which all features of the map are known."""
+        return self.seen(X[~np.isnan(X[:, self.features]).any(axis=1)])
+
+    def rows(self, seen: Floats) -> Floats:
+        """Return rows of the table; a column that the map does not look at is NaN."""
+        own, X = self.scaling.of(self.features), np.full((len(seen), len(self.features)), np.nan)
+        X[:, self.features] = seen * own.scale + own.shift
+        return X
+
+
+@dataclass(frozen=True)
+class SumsOfRows:
+    """Sums over the records themselves, in the table's units, of which it is known how many records each is over.
+
+    Parameters
+    ----------
+    features : ndarray of shape (columns,)
+        Which columns they are of.
+    count, total, square : ndarray of shape (sums, features)
+        Cells, their sum, and that of their squares.
+    """
+
+    features: Bools
+    count: Floats
+    total: Floats
+    square: Floats
+
+    def of(self, features: Bools) -> "SumsOfRows":
+        """Return the sums of some of their columns, which a mask of shape (columns,) picks."""
+        own = features[self.features]
+        return SumsOfRows(features, self.count[:, own], self.total[:, own], self.square[:, own])
+
+
+@dataclass(frozen=True)
+class Knowledge:
+    """What the coordinator has of a model that was trained on all rows.
+
+    Parameters
+    ----------
+    known : KnownMap
+        The model's feature map.
+    curvatures : sequence of ndarray of shape (rank + 1, rank + 1)
+        Hessians of the smoothed hinge loss at some points.
+    class_rows : ndarray of shape (classes,)
+        Training rows of each class.
+    total, square : ndarray of shape (features,)
+        Sums of the scaled cells and of their squares over all rows, of the features that the map looks at.
+    """
+
+    known: KnownMap
+    curvatures: Sequence[Floats]
     class_rows: Floats
     total: Floats
     square: Floats
-    min_cluster: int
+
+    @property
+    def feature_map(self) -> NystromMap:
+        """The map, of scaled cells."""
+        return self.known.feature_map
 
     @property
     def rows(self) -> int:
@@ -75,81 +126,84 @@ class Knowledge:
         """The landmarks, shape (landmarks, features)."""
         return self.feature_map.landmarks
 
-    @property
-    def curvatures(self) -> list[tuple[Question, Floats]]:
-        """The curvatures with their questions."""
-        return [(one.question, one.curvature) for one in self.asked if one.curvature is not None]
 
-    def sides(self) -> tuple[int, int]:
-        """Return how many rows are on the positive and on the negative side of the problem."""
-        side = signs(np.arange(len(self.class_rows)), self.pair)
-        return int(self.class_rows[side > 0].sum()), int(self.class_rows[side < 0].sum())
+def knowledge_of(record: Sequence[TranscriptSum]) -> Knowledge | None:
+    """Return what a coordinator knows of a model that was trained on all rows; None without a Hessian.
 
-
-def knowledge_of(settings: NystroemSettings, record: Sequence[TranscriptSum]) -> Knowledge:
-    """Return what a coordinator with the record of a run knows.
-
-    Raises
-    ------
-    SettingError
-        If the run trained no model on all rows with one feature map.
+    Of several models that of most features, of those the one with most Hessians.
     """
-    cuts = [one for one in record if one.task == CUTS.name]
-    wanted = None
-    asked: list[AskedCuts] = []
-    for one in cuts:
-        question_asked = one.question(CUTS)
-        problems, questions = question_asked.problems(), question_asked.questions()
-        answers = unpack_answers(one.answer(CUTS), questions)
-        for problem, question, answer in zip(problems, questions, answers, strict=True):
-            key = (problem.feature_map, problem.pair)
-            if problem.fold != NO_FOLD or wanted not in (None, key):
-                continue
-            wanted = key
-            curvature = None
-            if question.leading >= 0:
-                curvature = curvature_matrix(answer.curvature, problem.rank, question.leading)
-            asked.append(AskedCuts(question, answer.cuts, curvature))
-    if wanted is None:
-        raise SettingError("The record holds no training on all rows. Attack a run of 'pansvm run'.")
-    feature_map = feature_map_of(cuts[-1], wanted[0])
-    total, square = scaled_moments(record, cuts[-1])
-    (moments,) = (one for one in record if one.task == MOMENTS.name)
+    curvatures: dict[str, list[Floats]] = {}
+    maps: dict[str, tuple[KnownMap, TranscriptSum]] = {}
+    for one, problem, question, answer in _cuts_of(record):
+        if problem.fold == NO_FOLD and question.leading >= 0:
+            known = map_of(one, problem.feature_map)
+            maps[known.digest] = known, one
+            H = curvature_matrix(answer.curvature, problem.rank, question.leading)
+            curvatures.setdefault(known.digest, []).append(H)
+    moments = [one for one in record if one.task == MOMENTS.name]
+    if not curvatures or not moments:
+        return None
+    digest = max(curvatures, key=lambda one: (maps[one][0].features.sum(), len(curvatures[one])))
+    known, last = maps[digest]
+    total, square = _scaled_moments(moments[-1], scaling_of(last))
     return Knowledge(
-        feature_map=feature_map,
-        asked=asked,
-        pair=wanted[1],
-        class_rows=moments.sums["rows"].sum(axis=0),
-        total=total,
-        square=square,
-        min_cluster=settings.min_cluster,
+        known=known,
+        curvatures=curvatures[digest],
+        class_rows=moments[-1].sums["rows"].sum(axis=0),
+        total=total[known.features],
+        square=square[known.features],
     )
 
 
-def feature_map_of(last: TranscriptSum, number: int) -> NystromMap:
-    """Return one of the feature maps that the sites had been told by a sum."""
-    told = last.heard(FEATURE_MAP.numbered(number))
-    landmarks = last.heard(LANDMARK_SET.numbered(told.landmark_set)).landmarks
-    kernel = Kernel(told.kernel, told.gamma, told.degree, told.coef0)  # type: ignore[arg-type]
-    return NystromMap(kernel, landmarks[:, told.features], told.normalization.astype(np.float64))
-
-
-def scaled_moments(record: Sequence[TranscriptSum], last: TranscriptSum) -> tuple[Floats, Floats]:
+def _scaled_moments(moments: TranscriptSum, scaling: Scaling) -> tuple[Floats, Floats]:
     """Return sum and sum of squares of the scaled cells; missing ones are filled with the mean."""
-    (moments,) = (one for one in record if one.task == MOMENTS.name)
     count, total, square = (moments.sums[name].sum(axis=0) for name in ("count", "total", "square"))
-    scaling = last.heard(SCALING)
-    fill, shift, scale = scaling.fill[0], scaling.shift[0], scaling.scale[0]
+    fill, shift, scale = scaling.fill, scaling.shift, scaling.scale
     rows = moments.sums["rows"].sum()
     total, square = total + (rows - count) * fill, square + (rows - count) * np.square(fill)
     scaled = (total - rows * shift) / scale
     return scaled, (square - 2 * shift * total + rows * np.square(shift)) / np.square(scale)
 
 
-def spread_about(landmarks: Floats, rows: float, square: Floats) -> float:
-    """Return the standard deviation of cells about the landmarks, given the sums of their squares, at least 0.1."""
-    variance = square.mean() / rows - np.square(landmarks).mean()
-    return float(np.sqrt(max(variance, 0.01)))
+def map_of(one: TranscriptSum, number: int) -> KnownMap:
+    """Return one of the feature maps that the sites had been told by a sum."""
+    told = one.heard(FEATURE_MAP.numbered(number))
+    landmark_set = one.heard(LANDMARK_SET.numbered(told.landmark_set))
+    kernel = Kernel(told.kernel, told.gamma, told.degree, told.coef0)  # type: ignore[arg-type]
+    landmarks = landmark_set.landmarks[:, told.features]
+    feature_map = NystromMap(kernel, landmarks, told.normalization.astype(np.float64))
+    return KnownMap(feature_map, told.features, scaling_of(one, landmark_set.scaling))
+
+
+def scaling_of(one: TranscriptSum, number: int = 0) -> Scaling:
+    """Return one of the scalings that the sites had been told by a sum."""
+    told = one.heard(SCALING)
+    return Scaling(told.fill[number], told.shift[number], told.scale[number])
+
+
+def cuts_by_map(record: Sequence[TranscriptSum]) -> list[tuple[KnownMap, Floats]]:
+    """Return every feature map with all sums of signed mapped rows (f, 1) that cuts over it have brought.
+
+    Folds, classes, values of C and steps of the training that share a map share its sums, shape (sums, rank + 1).
+    """
+    maps: dict[str, KnownMap] = {}
+    sums = defaultdict(list)
+    for one, problem, _, answer in _cuts_of(record):
+        known = map_of(one, problem.feature_map)
+        maps[known.digest] = known
+        sums[known.digest].append(np.column_stack([answer.cuts.a, answer.cuts.d]))
+    return [(maps[digest], np.vstack(parts)) for digest, parts in sums.items()]
+
+
+def _cuts_of(record: Sequence[TranscriptSum]) -> Iterator[tuple[TranscriptSum, Problem, Question, Answer]]:
+    """Yield each problem of each sum of cuts over a map of the rbf kernel, its question and its answer."""
+    for one in record:
+        if one.task == CUTS.name and one.heard(FEATURE_MAP.numbered(0)).kernel == "rbf":
+            asked = one.question(CUTS)
+            questions = asked.questions()
+            answers = unpack_answers(one.answer(CUTS), questions)
+            for problem, question, answer in zip(asked.problems(), questions, answers, strict=True):
+                yield one, problem, question, answer
 
 
 def numbers_received(record: Sequence[TranscriptSum]) -> dict[str, int]:

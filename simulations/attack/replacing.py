@@ -1,13 +1,12 @@
-"""Guessed rows that do not come to rest are replaced by others, where the curvatures are least explained."""
+"""Guessed rows that do not come to rest are replaced by others, where the Hessians are least explained."""
 
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simulations.attack.equations import Equations
-from simulations.attack.guess import Guess
-from simulations.attack.knowledge import Floats
+from flower_pansvm.arrays import Floats
+from simulations.attack.equations import Equations, Guess
 
 REPLACED, RESTLESS = 0.08, 0.6
 """Share of the rows that are replaced at a time, and of the rows, those that moved most, that they are drawn from."""
@@ -66,7 +65,7 @@ class Replacement:
             shares, gains, sizes = _explained(equations, climbed, left)
             one = int(np.argmax(shares))
             X[row], v[row], cluster[row] = climbed[one], 0.7 * gains[one] / sizes[one] ** 2, near[best[one]]
-            g = equations.white_g(equations.mapped(X[row : row + 1]))[0]
+            g = equations.white_g(X[row : row + 1])[0]
             left = left - v[row][:, None, None] * np.outer(g, g)
         return replace(guess, X=X, v=v, cluster=cluster)
 
@@ -92,7 +91,7 @@ def _explained(equations: Equations, X: Floats, left: Floats) -> tuple[Floats, F
     tuple of ndarray of shape (rows,), (rows, curvatures) and (rows,)
         The square of it, the products g^T R_k g, none below 0, and g^T g.
     """
-    G = equations.white_g(equations.mapped(X))
+    G = equations.white_g(X)
     size = np.square(G).sum(axis=1)
     gain = np.stack([np.einsum("ij,ij->i", G @ R, G) for R in left], axis=1).clip(0.0)
     return np.square(gain).sum(axis=1) / np.square(size), gain, size

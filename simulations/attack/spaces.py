@@ -7,9 +7,8 @@ the space is made of (as sources are found in array processing: MUSIC, Schmidt 1
 
 import numpy as np
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.nystroem import NystromMap
-from simulations.attack.equations import slopes_of_map
-from simulations.attack.knowledge import Floats
 
 CANDIDATES, STARTS, STEPS = 2000, 100, 30
 """Points around the landmarks; the best of them, from which rows are looked for; steps of Levenberg and Marquardt."""
@@ -27,19 +26,15 @@ class RowsInSpaces:
         The model's feature map, of the rbf kernel.
     spread : float
         Standard deviation of rows about landmarks.
-    unit : ndarray of shape (rank + 1,) or float
-        Units of the spaces' coordinates.
     """
 
-    def __init__(self, feature_map: NystromMap, spread: float, unit: Floats | float = 1.0) -> None:
+    def __init__(self, feature_map: NystromMap, spread: float) -> None:
         self.map, self.spread = feature_map, spread
-        self.unit = np.full(feature_map.rank + 1, 1.0) * unit
         self.generator = np.random.default_rng(0)
 
     def g(self, X: Floats) -> Floats:
         """Return (f(x), 1) of points, shape (points, rank + 1)."""
-        mapped: Floats = np.column_stack([self.map.transform(X), np.ones(len(X))]) / self.unit
-        return mapped
+        return np.column_stack([self.map.transform(X), np.ones(len(X))])
 
     def nearest(self, outside: Floats, known: Floats) -> tuple[Floats, Floats]:
         """Return points whose g is nearest to a space, the nearest first, and the length of its part outside.
@@ -65,7 +60,7 @@ class RowsInSpaces:
         left = self.g(X) @ outside
         cost = np.square(left).sum(axis=1)
         for _ in range(STEPS):
-            slopes = slopes_of_map(self.map, X) / self.unit[:-1] @ outside[:-1]
+            slopes = slopes_of_map(self.map, X) @ outside[:-1]
             squares = slopes @ slopes.transpose(0, 2, 1)
             sizes = np.einsum("iaa->i", squares) / X.shape[1] + np.finfo(np.float64).tiny
             squares += (damping * sizes + 1e-15)[:, None, None] * np.eye(X.shape[1])
@@ -84,3 +79,11 @@ def merged(rows: Floats, more: Floats) -> Floats:
         if not len(rows) or np.square(rows - one).mean(axis=1).min() > SAME**2:
             rows = np.vstack([rows, one])
     return rows
+
+
+def slopes_of_map(feature_map: NystromMap, X: Floats) -> Floats:
+    """Return the derivatives of f by each cell, shape (rows, features, rank); of the rbf kernel only."""
+    kernel, landmarks = feature_map.kernel, feature_map.landmarks
+    slopes = -2.0 * kernel.gamma * kernel(X, landmarks)[:, None, :] * (X[:, :, None] - landmarks.T[None])
+    derived: Floats = slopes @ feature_map.normalization
+    return derived

@@ -1,18 +1,16 @@
 """Rows from cuts that lie close together, whose differences span the space of few mapped rows.
 
-From one point to a near one only rows next to the margin change their c, and the random c are of nearly the same few
-rows at each point. So the differences of some near cuts span no more than the space of these rows' (f, 1), and rows can
-be told by lying in it (:mod:`.spaces`).
+From one point to a near one only rows next to the margin change sides. So the differences of some near cuts span no
+more than the space of these rows' (f, 1), and rows can be told by lying in it (:mod:`.spaces`).
 """
 
 import time
 from bisect import bisect
-from collections.abc import Callable
 
 import numpy as np
 
-from simulations.attack.equations import Equations
-from simulations.attack.knowledge import Floats, Knowledge
+from flower_pansvm.arrays import Floats
+from flower_pansvm.nystroem import NystromMap
 from simulations.attack.spaces import RowsInSpaces, merged
 
 FLAT = 1e-6
@@ -23,38 +21,36 @@ SOLVED = 1e-4
 
 
 def search_spaces(
-    knowledge: Knowledge, equations: Equations, seconds: float, report: Callable[[float, Floats], None]
+    feature_map: NystromMap, sums: Floats, spread: float, known: Floats, seconds: float
 ) -> Floats:
-    """Return rows found in the spaces that cuts close together span, shape (rows, features).
+    """Return rows found in the spaces that cuts close together span, and those that are known, shape (rows, features).
 
     Parameters
     ----------
-    knowledge : Knowledge
-        What the coordinator has.
-    equations : Equations
-        The same, as equations.
+    feature_map : NystromMap
+        The map that all cuts are over.
+    sums : ndarray of shape (cuts, rank + 1)
+        Their sums of signed (f, 1), in the order in which they came.
+    spread : float
+        Standard deviation of rows about landmarks.
+    known : ndarray of shape (rows, features)
+        Rows that are known already.
     seconds : float
         Time to take; spaces of the fewest dimensions come first.
-    report : callable
-        Called with the time and the rows so far whenever a space has been searched.
     """
     begun = time.monotonic()
-    features, unit = knowledge.landmarks.shape[1], np.ones(knowledge.feature_map.rank + 1)
-    sums = np.vstack([np.column_stack([one.cuts.a, one.cuts.d]) for one in knowledge.asked])
-    most = len(unit) - features - 1
+    most = sums.shape[1] - known.shape[1] - 1
     spaces: list[tuple[int, Floats]] = []
     for one in sums[::-1]:  # the last are about the fewest rows
         if time.monotonic() - begun > seconds / 2:
             break
         spaces += _spaces_at(one, sums, most)
-    search = RowsInSpaces(knowledge.feature_map, equations.spread, unit)
-    found = np.empty((0, features))
+    search, found = RowsInSpaces(feature_map, spread), known
     for _, outside in sorted(spaces, key=lambda space: space[0]):
         if time.monotonic() - begun > seconds:
             break
         X, left = search.nearest(outside, found)
         found = merged(found, X[left <= SOLVED])
-        report(time.monotonic() - begun, found)
     return found
 
 

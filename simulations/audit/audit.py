@@ -3,7 +3,7 @@
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from flower_pansvm.secure_sum import protocol_of
+from simulations.attack.attack import determined_by_hessians, records_of_sites
+from simulations.attack.copies import WholeCopy, whole_copy
 from simulations.attack.knowledge import numbers_received, unknown_cells
 from simulations.audit.isolation import isolated_by_pairs, isolated_by_quads
 from simulations.audit.phase import every_phase
@@ -46,6 +48,12 @@ class Audit:
         How many cells the training rows have together.
     not_examined : list of str
         Tasks whose results the coordinator has received and nobody has looked at.
+    rows : int
+        Training records.
+    determined : int or None
+        How many of them exact Hessians determine to 10 percent, made linear at the truth; None if that is not known.
+    whole_copy : WholeCopy or None
+        At level `perturbed`, the most that can be made of all that may ever leave.
     """
 
     isolated_by_pairs: int | None
@@ -56,6 +64,9 @@ class Audit:
     numbers: dict[str, int] = field(default_factory=dict)
     unknown: int = 0
     not_examined: list[str] = field(default_factory=list)
+    rows: int = 0
+    determined: int | None = None
+    whole_copy: WholeCopy | None = None
 
     @property
     def entries(self) -> dict[str, Any]:
@@ -69,12 +80,24 @@ class Audit:
             "numbers": self.numbers,
             "unknown": self.unknown,
             "not_examined": self.not_examined,
+            "determined": self.determined,
+            "whole_copy": self.whole_copy and asdict(self.whole_copy),
         }
 
     def __str__(self) -> str:
         """Return the findings in one line, then equations against unknowns, and what was not looked at."""
         found = "; ".join([*sentences(self.entries), self._isolated()])
-        return f"audit: {found}{self._ratios()}{self._left_out()}"
+        return f"audit: {found}{self._level()}{self._ratios()}{self._left_out()}"
+
+    def _level(self) -> str:
+        if self.whole_copy:
+            return f"\naudit: level perturbed, {self.whole_copy}"
+        if self.determined is None:
+            return ""
+        return (
+            f"\naudit: exact Hessians determine {self.determined} of {self.rows} training records to 10 % of a "
+            "deviation: whoever runs the coordinator can compute them"
+        )
 
     def _isolated(self) -> str:
         if self.isolated_by_pairs is None:
@@ -143,6 +166,10 @@ def audit(settings: Settings, folder: Path) -> Audit:
                     found.look_at(factors.by_site)
         if about_rows:
             found.look_at([np.vstack(parts) for parts in zip(*about_rows, strict=True)])
+        records = records_of_sites(settings, transcript)
+        determined = (
+            determined_by_hessians(transcript, records) if settings.level == "exact" and records else None
+        )
     any_sum = sum(sums.values()) > 0
     return Audit(
         len(found.by_pairs) if any_sum else None,
@@ -153,6 +180,9 @@ def audit(settings: Settings, folder: Path) -> Audit:
         numbers_received(transcript),
         unknown_cells(transcript),
         sorted(_answered(transcript, folder) - {task for phase in phases for task in phase.tasks}),
+        sum(int(one.trained.sum()) for one in records),
+        determined,
+        whole_copy(records) if settings.level == "perturbed" and records else None,
     )
 
 

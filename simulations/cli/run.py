@@ -40,11 +40,11 @@ from strategies.settings import Settings, make_settings, settings_from
 DEFAULTS = Settings()
 DEFAULT_ENGINE = "simulation"
 DEFAULT_ATTACK_MINUTES = 60.0
-AUDITS = ("sums", "attack")
+AUDITS = ("sums", "attack", "record")
 ONLY_AS_OPTIONS = ("out", "resume", "audit")
 """Settings of which the command has to know."""
 
-NOT_OF_THE_RUN = ("resume", "engine", "set_", "audit", "attack_minutes", "as_json", "quiet")
+NOT_OF_THE_RUN = ("resume", "engine", "set_", "audit", "audit_also", "attack_minutes", "as_json", "quiet")
 """Options that go with --resume."""
 
 
@@ -109,15 +109,24 @@ def run(
     audit: Annotated[
         str,
         typer.Option(
-            metavar="[sums|attack]",
-            help="Count the rows that a curious coordinator could have singled out: by adding and subtracting sums, "
-            "or by an attack that fits rows to all of them. --audit alone is --audit=sums.",
+            metavar="[sums|attack|record]",
+            help="Count the records that a curious coordinator could have singled out: by adding and subtracting sums, "
+            "or by an attack that solves for them; record only keeps the sums, for --audit-also of a later run. "
+            "--audit alone is --audit=sums.",
             show_default="no audit",
         ),
     ] = "",
     attack_minutes: Annotated[
         float, typer.Option(min=0.1, help="How long --audit=attack tries; hours are worth it.")
     ] = DEFAULT_ATTACK_MINUTES,
+    audit_also: Annotated[
+        list[Path] | None,
+        typer.Option(
+            metavar="FOLDER",
+            help="Another run of the same sites, with --audit=record: --audit=attack uses its sums, too. Repeatable.",
+            show_default=False,
+        ),
+    ] = None,
     overwrite: Overwrite = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print result.json, and progress to the standard error output.")
@@ -135,10 +144,7 @@ def run(
     from simulations.engines.processes import exit_on_signals  # noqa: PLC0415
 
     check_choice("engine", engine, running.ENGINES)
-    if audit:
-        check_choice("audit", audit, AUDITS)
-    if audit != "attack" and _is_given(context, "attack_minutes"):
-        raise SettingError("--attack-minutes says how long --audit=attack tries. Give both, or neither.")
+    _check_audit(context, audit)
     assigned = single_assignments(set_ or [])
     _check_options_are_given_once(context, assigned)
     if positive and not together(positive).strip(", "):
@@ -183,7 +189,9 @@ def run(
     with exit_on_signals(), place as folder, progress as display:
         settings = replace(settings, out=str(folder))
         try:
-            running.run(settings, engine, display.show, attack_minutes if audit == "attack" else 0.0)
+            running.run(
+                settings, engine, display.show, running.Audited(audit, attack_minutes, audit_also or ())
+            )
         except KeyboardInterrupt:
             _say_how_to_go_on(settings, f"pansvm {context.info_name}", engine_option)
             raise typer.Exit(STOPPED_BY_CTRL_C) from None
@@ -227,6 +235,18 @@ def _check_options_are_given_once(context: typer.Context, assigned: Mapping[str,
             raise SettingError(
                 f"--set {key}={assigned[key]} would change what --{key} is for. Give only --{key}."
             )
+
+
+def _check_audit(context: typer.Context, audit: str) -> None:
+    """Raise a SettingError if there is no such audit, or an option goes with another one."""
+    if audit:
+        check_choice("audit", audit, AUDITS)
+    for name, says in (
+        ("attack_minutes", "says how long --audit=attack tries"),
+        ("audit_also", "names runs whose sums --audit=attack uses, too"),
+    ):
+        if audit != "attack" and _is_given(context, name):
+            raise SettingError(f"--{name.replace('_', '-')} {says}. Give both, or neither.")
 
 
 def _check_resumes_only(context: typer.Context) -> None:

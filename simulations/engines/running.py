@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
 
@@ -148,7 +148,26 @@ def with_sites_of_data(settings: Settings) -> Settings:
     return replace(settings, sites=number_of_sites(Deal.of(settings)))
 
 
-def run(settings: Settings, engine: str, show: Callable[[str], None], attack_minutes: float = 0.0) -> Path:
+@dataclass(frozen=True)
+class Audited:
+    """How a run is audited if its settings say so.
+
+    Parameters
+    ----------
+    how : {'sums', 'attack', 'record'}
+        By sums alone, by an attack, too, or not now: the record of the sums is kept.
+    minutes : float
+        Most time of an attack.
+    also : sequence of Path
+        Folders of other runs of the same sites whose record it uses.
+    """
+
+    how: str = "sums"
+    minutes: float = 0.0
+    also: Sequence[Path] = ()
+
+
+def run(settings: Settings, engine: str, show: Callable[[str], None], audited: Audited = Audited()) -> Path:
     """Train, evaluate, audit if the settings say so, and write ``result.json``, ``model.npz`` and ``report.html``.
 
     Parameters
@@ -159,8 +178,8 @@ def run(settings: Settings, engine: str, show: Callable[[str], None], attack_min
         Flower's simulation engine, or this process.
     show : callable
         Receives each line of progress.
-    attack_minutes : float
-        How long the audit fits rows to all sums; 0 for not at all.
+    audited : Audited
+        How.
 
     Returns
     -------
@@ -179,22 +198,22 @@ def run(settings: Settings, engine: str, show: Callable[[str], None], attack_min
     else:
         run_on_flower(settings.run_config, settings.sites, show)
     try:
-        if settings.audit:
-            _audit(settings, folder, show, attack_minutes)
+        if settings.audit and audited.how != "record":
+            _audit(settings, folder, show, audited)
     finally:
         # The run itself has succeeded, whatever an attack does not know how to read.
         write_report(folder)
     return folder
 
 
-def _audit(settings: Settings, folder: Path, show: Callable[[str], None], attack_minutes: float) -> None:
-    """Audit a finished run, attack it if there are minutes for it, and forget what was asked."""
+def _audit(settings: Settings, folder: Path, show: Callable[[str], None], audited: Audited) -> None:
+    """Audit a finished run, attack it if that is wanted, and forget what was asked."""
     try:
         found = audit(settings, folder)
         show(str(found))
         add_to_result(folder, {"audit": found.entries})
-        if attack_minutes:
-            attacked = attack(settings, folder, attack_minutes, show)
+        if audited.how == "attack":
+            attacked = attack(settings, folder, audited.minutes, show, audited.also)
             show(str(attacked))
             add_to_result(folder, {"attack": asdict(attacked)})
     finally:

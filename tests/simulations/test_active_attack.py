@@ -15,12 +15,27 @@ from flower_pansvm.errors import BudgetError, PanSVMError
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.registry import Registry
 from flower_pansvm.tasks.private_training import PRIVATE_STEP, PrivateStepAnswer, PrivateWeightsQuestion
-from simulations.attack.active import budget, lost_site, memory, registry, rounding, run_series
+from simulations.attack.active import (
+    budget,
+    chosen_moments,
+    chosen_weights,
+    extremes,
+    lost_site,
+    memory,
+    months,
+    registry,
+    rounding,
+    run_series,
+)
 from simulations.attack.active.hospitals import Hospitals, OwnAccounts
+from simulations.attack.active.nearness import all_trained, asked_at, attempt
 from simulations.attack.active.registry import Attempt, chosen_attacks, play
 from simulations.cli.app import cli
 
-MINUTES = {"rounding": 1, "rounding-moments": 0, "rounding-scores": 1, "rounding-local": 0, "memory": 1}
+MINUTES = {
+    **{"rounding": 1, "rounding-moments": 0, "rounding-scores": 1, "rounding-local": 0, "memory": 1},
+    **{"chosen-moments": 1, "chosen-weights": 0, "extremes": 0, "months": 0},
+}
 """Of the attacks that take longer than a test may."""
 
 ALL = [
@@ -147,3 +162,41 @@ def test_a_hospital_without_its_pin_is_read(tmp_path: Path, monkeypatch: pytest.
 
     monkeypatch.setattr(lost_site, "Hospitals", Unpinned)
     assert not lost_site.play(tmp_path / "study").held
+
+
+@pytest.mark.slow(minutes=1)
+@pytest.mark.parametrize(
+    ("which", "got"),
+    [
+        (chosen_moments, "93 of 93 records"),
+        (chosen_weights, "30 of 120 records"),
+        (months, "12 of 12 records"),
+        (extremes, "off by 0.000 deviations"),
+    ],
+)
+def test_attacks_on_records_read_them_at_level_exact(which: Any, got: str, tmp_path: Path) -> None:
+    with registry.own_account(tmp_path):
+        ended = which.play(tmp_path / "study", "exact")
+    assert got in ended.got
+    assert not ended.held
+
+
+def test_guesses_that_are_nearer_than_the_copies_break_the_promise(tmp_path: Path) -> None:
+    with registry.own_account(tmp_path):
+        hospitals = Hospitals(
+            tmp_path / "study", {"first": 60, "second": 60, "third": 60}, asked_at("perturbed")
+        )
+        sites = all_trained(hospitals.records())
+    copies, true = (np.vstack([getattr(one, part) for one in sites]) for part in ("seen", "true"))
+    assert attempt("perturbed", sites, copies).held
+    assert not attempt("perturbed", sites, copies + 0.2 * (true - copies)).held
+
+
+def test_a_hospital_whose_policy_is_dp_refuses_the_runs_of_these_attacks(tmp_path: Path) -> None:
+    with registry.own_account(tmp_path):
+        hospitals = Hospitals(
+            tmp_path / "study", {"first": 20, "second": 20, "third": 20}, asked_at("perturbed")
+        )
+        hospitals.nodes["second"]["privacy"] = "dp"
+        with pytest.raises(PanSVMError, match="'second' does not take part in a run at level perturbed"):
+            hospitals.coordinator().join()

@@ -1,6 +1,5 @@
-"""The attacker: it finds rows in exact sums, counts them rightly, and finds next to none under the default preset."""
+"""The attacker: it finds records in exact sums, counts them rightly, and at level perturbed finds copies."""
 
-import contextlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -8,65 +7,66 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from numpy.typing import NDArray
 
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
-from flower_pansvm.multiclass import signs
-from simulations.attack.attack import attack
-from simulations.attack.differences_of_models import DifferencesOfModels, sums_of_rows
-from simulations.attack.equations import Equations
-from simulations.attack.findings import Found, found, landmark_baseline, random_baseline
-from simulations.attack.fit import fit, start_from_landmarks, with_factors
-from simulations.attack.guess import Guess
-from simulations.attack.knowledge import Knowledge, feature_map_of, knowledge_of
-from simulations.attack.linearised import determined
+from flower_pansvm.tasks.scaling import MOMENTS
+from simulations.attack.attack import Attack, attack, counted
+from simulations.attack.copies import SiteRecords, filtered, records_of, whole_copy
+from simulations.attack.differences_of_models import DifferencesOfModels, sums_of_rows, trainings
+from simulations.attack.equations import Equations, Guess, determined
+from simulations.attack.findings import Found, found, membership
+from simulations.attack.fit import fit, start_from_landmarks
+from simulations.attack.knowledge import Knowledge, cuts_by_map, knowledge_of, map_of
+from simulations.attack.moments import records_in_moments
 from simulations.attack.replacing import Replacement
 from simulations.audit.consensus import ConsensusAudit
 from simulations.audit.sites import SimulatedSites
 from simulations.engines import running
-from strategies.federation.transcript import read_transcript
+from strategies.federation.transcript import TranscriptSum, read_transcript
 from strategies.settings import Settings, make_settings
 
-Floats = NDArray[np.float64]
 SITES = 3
 
 
-class EnoughError(Exception):
-    """So many rows were found that the attack need not go on."""
-
-
-def run(folder: Path, preset: str, **more: object) -> tuple[Settings, Path]:
+def run(folder: Path, level: str, **more: object) -> tuple[Settings, Path]:
     """Train on 75 rows of three columns, and keep the record of what came back."""
     generator = np.random.default_rng(1)
     X = generator.standard_normal((75, 3))
     label = (X[:, 0] * X[:, 1] + 0.5 * X[:, 2] + 0.3 * generator.standard_normal(75) > 0).astype(int)
     file = folder / "rows.csv"
     pd.DataFrame(np.column_stack([X, label]), columns=["a", "b", "c", "label"]).to_csv(file, index=False)
-    out = folder / preset
-    chosen: dict[str, object] = {"sites": SITES, "preset": preset, "C": 4.0, "test_fraction": 0.0, **more}
+    out = folder / level
+    chosen: dict[str, object] = {"sites": SITES, "privacy": level, "C": 4.0, "test_fraction": 0.0, **more}
     settings = make_settings(data=str(file), audit=True, out=str(out), **chosen)  # type: ignore[arg-type]
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(running, "remove_transcript", lambda _: None)
-        running.run(settings, "in-process", lambda _: None)
+    running.run(settings, "in-process", lambda _: None, running.Audited("record"))
     return settings, out
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Settings, Path]]:
     folder = tmp_path_factory.mktemp("attack")
-    return {preset: run(folder, preset, landmarks="0.5", min_cluster=2) for preset in ("exact", "private")}
+    return {level: run(folder, level, landmarks="0.5", min_cluster=2) for level in ("exact", "perturbed")}
 
 
-def facts(settings: Settings, folder: Path) -> tuple[Knowledge, Floats, Floats]:
+def facts(settings: Settings, folder: Path) -> tuple[Knowledge, Floats]:
+    """Return what the coordinator knows, and the scaled rows that systems have seen."""
     record = read_transcript(folder)
-    knowledge = knowledge_of(settings, record)
+    knowledge = knowledge_of(record)
+    assert knowledge is not None
     sites = SimulatedSites(settings).before(record[-1])
-    truth = np.vstack([site.scaled(site.train().X) for site in sites])
-    return knowledge, truth, signs(np.concatenate([site.train().classes for site in sites]), knowledge.pair)
+    return knowledge, np.vstack([site.scaled(site.train().X) for site in sites])
 
 
-def nearest(knowledge: Knowledge, X: Floats) -> NDArray[np.int64]:
-    return np.square(X[:, None] - knowledge.landmarks[None]).sum(axis=2).argmin(axis=1)
+def drawn(rows: int, noise: float, seed: int = 0) -> SiteRecords:
+    """Return records of which two columns are nearly the same, and copies with noise."""
+    generator = np.random.default_rng(seed)
+    true = generator.standard_normal((rows, 3))
+    true[:, 1] = true[:, 0] + 0.01 * true[:, 1]
+    seen = true + noise * generator.standard_normal(true.shape)
+    trained = np.arange(rows) % 2 == 0
+    measured = np.ones(true.shape, dtype=np.bool_)
+    return SiteRecords(true, seen, true, trained, measured, true.mean(axis=0), true.std(axis=0), noise, 1.0)
 
 
 def test_each_guess_counts_for_one_row_and_constant_columns_for_nothing() -> None:
@@ -75,84 +75,151 @@ def test_each_guess_counts_for_one_row_and_constant_columns_for_nothing() -> Non
     assert found(truth, truth[:1], spread) == Found(1, 1, 1)
     assert found(truth, np.array([[0.0, 1.0, 0.0], [3.05, 0.0, 0.0]]), spread) == Found(1, 1, 2)
     assert found(truth, np.empty((0, 3)), spread) == Found(0, 0, 0)
-    assert landmark_baseline(truth, truth[2:], spread) == Found(2, 2, 2)
-    assert random_baseline(truth, truth, spread, 0.0).exact == len(truth)
+    assert membership(truth[:2], truth[2:], truth[:2], spread) == 1.0
+    assert membership(truth[:2], truth[:0], truth[:2], spread) is None
+
+
+def moments_over(*tables: Floats) -> list[TranscriptSum]:
+    """Return a record of moments over tables, one after the other."""
+    return [
+        TranscriptSum(
+            MOMENTS.name,
+            {},
+            {},
+            (),
+            {
+                "count": (~np.isnan(X)).sum(axis=0, keepdims=True) * 1.0,
+                "total": np.nansum(X, axis=0, keepdims=True),
+                "square": np.nansum(np.square(X), axis=0, keepdims=True),
+            },
+        )
+        for X in tables
+    ]
+
+
+def test_a_record_that_is_added_is_the_difference_of_moments() -> None:
+    X = np.random.default_rng(0).standard_normal((40, 4)) * [1.0, 100.0, 1e-3, 1.0] + [0.0, 1000.0, 0.0, 5.0]
+    np.testing.assert_allclose(records_in_moments(moments_over(X[:39], X)), X[39:], rtol=1e-6)
+    # Without the same records in both, a difference of one record is none; and two records are not one.
+    assert not len(records_in_moments(moments_over(X[:20], X[19:])))
+    assert not len(records_in_moments(moments_over(X[:38], X)))
+    assert not len(records_in_moments(moments_over(X, X)))
+    assert records_in_moments([]).size == 0
+
+
+def test_a_missing_cell_of_an_added_record_is_taken_for_the_mean() -> None:
+    X = np.random.default_rng(0).standard_normal((40, 3))
+    X[39, 1] = np.nan
+    (row,) = records_in_moments(moments_over(X[:39], X))
+    assert row[1] == pytest.approx(np.nanmean(X[:, 1]))
+    np.testing.assert_allclose(row[[0, 2]], X[39, [0, 2]], rtol=1e-6)
+
+
+def test_the_best_filter_takes_off_what_columns_tell_of_each_other() -> None:
+    one = drawn(4000, 0.5)
+    error = np.sqrt(np.mean(np.square(filtered([one])[0] - one.true), axis=0))
+    np.testing.assert_allclose(error, [1 / 3, 1 / 3, 0.447], atol=0.02)
+    copy = whole_copy([one])
+    assert copy.copy_distance == pytest.approx(0.5, abs=0.02)
+    assert copy.filtered_distance == pytest.approx(np.sqrt((2 / 9 + 0.2) / 3), abs=0.02)
+    assert copy.codes_right is None
+
+
+def test_who_took_part_is_told_by_the_nearest_copy_and_less_so_with_more_noise() -> None:
+    little, much = (whole_copy([drawn(400, noise)]).membership for noise in (0.25, 1.0))
+    assert little is not None
+    assert much is not None
+    assert little > much + 0.05
+    assert much > 0.4
+
+
+def test_what_is_found_of_copies_is_held_against_the_true_records() -> None:
+    one = drawn(200, 0.25)
+    report = counted("perturbed", [one], {"read": one.seen[one.trained]}, [])
+    assert report.attempts["all together"].exact == report.rows == 100
+    assert report.found_distance == pytest.approx(report.found_copy_distance)
+    assert "never nearer" in str(report)
+    # An attack that had more than the copies would be noticed.
+    more = one.true + 0.9 * (one.seen - one.true)
+    nearer = counted("perturbed", [one], {"read": more[one.trained]}, [])
+    assert nearer.attempts["read"].within_10 > 50
+    assert "NEARER" in str(nearer)
+
+
+def test_parts_of_records_count_as_cells() -> None:
+    one = replace(drawn(50, 0.0), noise=0.25)
+    parts = one.true.copy()
+    parts[:10, 2] = np.nan
+    report = counted("exact", [replace(one, trained=np.ones(50, dtype=np.bool_))], {"read": parts[:20]}, [])
+    assert report.attempts["read"].exact == 10
+    assert (report.cells, report.unknown) == (30, 150)
+    assert report.error == pytest.approx(np.sqrt(40 / 50), abs=0.2)
+
+
+def test_the_copies_of_a_site_are_those_that_its_systems_see(runs: dict[str, tuple[Settings, Path]]) -> None:
+    settings, folder = runs["perturbed"]
+    sites = SimulatedSites(settings).before(read_transcript(folder)[-1])
+    of_site = records_of(sites[0])
+    np.testing.assert_array_equal(of_site.seen[of_site.trained], sites[0].train().X)
+    assert whole_copy([records_of(site) for site in sites]).copy_distance == pytest.approx(0.25, abs=0.03)
+    exact = SimulatedSites(runs["exact"][0]).before(read_transcript(runs["exact"][1])[-1])[0]
+    np.testing.assert_array_equal(records_of(exact).seen, of_site.true)
 
 
 @pytest.mark.slow
+def test_all_cuts_over_a_map_are_looked_at_together(tmp_path: Path) -> None:
+    folds = 2
+    record = read_transcript(
+        run(tmp_path, "exact", cv_folds=folds, gamma="auto", gamma_grid="0.1,1", tol=0.1)[1]
+    )
+    # Each gamma and each fold has a map; and the model.
+    maps = cuts_by_map(record)
+    assert len(maps) in (2 * folds + 1, 2 * folds + 2)
+    asked = sum(one.inputs["count"].sum() for one in record if one.task == "cuts")
+    assert sum(len(sums) for _, sums in maps) >= asked
+
+
 def test_what_the_coordinator_has_is_what_the_sites_hold(runs: dict[str, tuple[Settings, Path]]) -> None:
-    knowledge, truth, y = facts(*runs["exact"])
+    knowledge, truth = facts(*runs["exact"])
     assert knowledge.rows == len(truth)
-    assert knowledge.sides() == (int((y > 0).sum()), int((y < 0).sum()))
     np.testing.assert_allclose(knowledge.total, truth.sum(axis=0), atol=1e-9)
     np.testing.assert_allclose(knowledge.square, np.square(truth).sum(axis=0), rtol=1e-9)
-    assert knowledge.noise is None
-    assert facts(*runs["private"])[0].noise is not None
-    # At the origin every row is in the cut, but for those that are blurred.
-    origin = knowledge.asked[0]
-    assert not origin.question.points[0].any()
-    F = knowledge.feature_map.transform(truth)
-    blurred = origin.question.blur * SITES
-    assert np.linalg.norm(origin.cuts.a[0] - y @ F) <= blurred
+    equations = Equations(knowledge)
+    at = Guess(truth, np.zeros(len(truth), dtype=np.int64), equations.factors(truth))
+    assert np.abs(equations.residuals(at).curvature).max() < 1e-2
 
 
-@pytest.mark.slow
-def test_the_step_is_made_of_the_derivatives_of_what_is_missed(
-    runs: dict[str, tuple[Settings, Path]],
-) -> None:
-    knowledge, truth, y = facts(*runs["private"])
-    equations = Equations(knowledge, SITES)
-    generator = np.random.default_rng(0)
-    X = truth + 0.1 * generator.standard_normal(truth.shape)
-    guess = with_factors(equations, Guess(X, y, nearest(knowledge, X)))
+def test_the_step_goes_downhill(runs: dict[str, tuple[Settings, Path]]) -> None:
+    knowledge, truth = facts(*runs["exact"])
+    equations = Equations(knowledge)
+    X = truth + 0.02 * np.random.default_rng(0).standard_normal(truth.shape)
+    guess = Guess(X, np.zeros(len(X), dtype=np.int64), equations.factors(X))
     at = equations.residuals(guess)
-    weights = equations.weights(at, joint=True)
-    _, gradient = equations.normal_equations(guess, at, weights, 0.0)
-    gradient = gradient.reshape(X.shape)
-    for row, column in ((0, 0), (10, 2), (40, 1)):
-        costs = []
-        for step in (1e-5, -1e-5):
-            moved = X.copy()
-            moved[row, column] += step
-            tried = replace(guess, X=moved)
-            costs.append(equations.cost(tried, equations.residuals(tried, same=at), weights))
-        assert (costs[0] - costs[1]) / 2e-5 == pytest.approx(-2.0 * gradient[row, column], rel=1e-4, abs=1e-3)
+    weights = equations.weights(at)
+    moved = X + 0.1 * equations.step(guess, at, weights, 1e-3)
+    then = replace(guess, X=moved, v=equations.factors(moved))
+    after = equations.cost(then, equations.residuals(then), weights)
+    assert after < equations.cost(guess, at, weights)
 
 
 @pytest.mark.slow
-def test_a_fit_to_exact_sums_finds_rows_again_and_one_to_noisy_sums_does_not(
-    runs: dict[str, tuple[Settings, Path]],
-) -> None:
-    def found_by(preset: str, seconds: float, enough: int) -> int:
-        knowledge, truth, y = facts(*runs[preset])
-        equations, spread = Equations(knowledge, SITES), truth.std(axis=0)
-        start = truth + 0.3 * np.random.default_rng(0).standard_normal(truth.shape)
-        assert found(truth, start, spread).within_10 <= 15
-        most = 0
-
-        def count(seconds: float, cost: float, X: Floats) -> None:
-            nonlocal most
-            most = max(most, found(truth, X, spread).within_10)
-            if most >= enough:
-                raise EnoughError
-
-        with contextlib.suppress(EnoughError):
-            guess = with_factors(equations, Guess(start, y, nearest(knowledge, truth)))
-            fit(equations, guess, seconds, count, joint=False)
-        return most
-
-    assert found_by("exact", seconds=120.0, enough=50) >= 50
-    assert found_by("private", seconds=5.0, enough=75) <= 15
+def test_a_fit_to_exact_hessians_finds_rows_again(runs: dict[str, tuple[Settings, Path]]) -> None:
+    knowledge, truth = facts(*runs["exact"])
+    equations, spread = Equations(knowledge), truth.std(axis=0)
+    start = truth + 0.2 * np.random.default_rng(0).standard_normal(truth.shape)
+    guess = Guess(start, np.zeros(len(start), dtype=np.int64), equations.factors(start))
+    assert found(truth, start, spread).within_10 <= 25
+    assert found(truth, fit(equations, guess, 20.0).X, spread).within_10 >= 50
+    assert determined(knowledge, truth)[1] >= 50
 
 
-@pytest.mark.slow
 def test_rows_that_have_come_to_rest_are_not_replaced(runs: dict[str, tuple[Settings, Path]]) -> None:
-    knowledge, truth, y = facts(*runs["exact"])
-    equations = Equations(knowledge, SITES)
+    knowledge, _ = facts(*runs["exact"])
+    equations = Equations(knowledge)
     replacement = Replacement(equations, np.random.default_rng(0))
-    guess = replacement(with_factors(equations, Guess(truth, y, nearest(knowledge, truth))))
-    restless = np.arange(len(truth)) < 0.8 * len(truth)
-    for _ in range(5):
+    guess = replacement(start_from_landmarks(knowledge, equations, seed=0))
+    restless = np.arange(knowledge.rows) < 0.8 * knowledge.rows
+    for _ in range(2):
         moved = replace(guess, X=guess.X + restless[:, None] * equations.spread)
         guess = replacement(moved)
         changed = (guess.X != moved.X).any(axis=1)
@@ -162,80 +229,50 @@ def test_rows_that_have_come_to_rest_are_not_replaced(runs: dict[str, tuple[Sett
 
 
 @pytest.mark.slow
-def test_exact_sums_determine_rows_and_noisy_ones_hardly_any(tmp_path: Path) -> None:
-    """With landmarks as by default; many of them, means of two rows each, would say nearly as much as the rows."""
-    _, exact = determined(*facts(*run(tmp_path, "exact")), SITES)
-    _, private = determined(*facts(*run(tmp_path, "private")), SITES)
-    assert exact >= 60
-    assert private <= 7
+@pytest.mark.parametrize("level", ["exact", "perturbed"])
+def test_the_whole_attack_reports_all_it_tried(level: str, runs: dict[str, tuple[Settings, Path]]) -> None:
+    report = attack(*runs[level], 0.3, lambda _: None)
+    ways = {"moments", "spaces of cuts", "differences of cuts", "fit to Hessians", "all together"}
+    assert set(report.attempts) == ways
+    assert (report.rows, report.unknown, report.test_rows) == (75, 225, 0)
+    assert report.attempts["all together"].within_10 >= 10
+    assert report.determined is not None
+    assert report.determined >= 30
+    if level == "exact":
+        assert report.copy is None
+        assert report.error < 1.0
+    else:
+        assert report.copy is not None
+        assert report.found_distance is not None
+        assert report.found_distance >= 0.9 * settings_noise(runs)
+        assert "never nearer" in str(report)
 
 
-def test_a_start_at_the_landmarks_knows_nothing_of_the_rows(runs: dict[str, tuple[Settings, Path]]) -> None:
-    knowledge, truth, _ = facts(*runs["exact"])
-    guess = start_from_landmarks(knowledge, Equations(knowledge, SITES), seed=0)
-    assert guess.X.shape == truth.shape
-    assert (guess.y > 0).sum() == knowledge.sides()[0]
-
-
-@pytest.mark.slow
-def test_the_whole_attack_reports_all_it_tried(runs: dict[str, tuple[Settings, Path]]) -> None:
-    lines: list[str] = []
-    report = attack(*runs["private"], 0.01, lines.append)
-    assert set(report.attempts) == {
-        "spaces of cuts", "fitted, jointly", "differences of cuts", "upper limit, fitted, jointly from the truth",
-    }, "there is no curvature to fit rows to"  # fmt: skip
-    assert report.rows == 75
-    assert report.unknown == 225
-    assert "cuts: curvature" not in report.numbers
-    assert report.numbers["cuts: a"] > 0
-    assert "within 10 %" in str(report)
-    assert report.test_rows == 0
-    assert "test rows" not in str(report)
-    assert "numbers" in str(report)
-
-
-@pytest.mark.slow
-def test_the_published_sums_which_have_no_curvature_are_attacked_too(tmp_path: Path) -> None:
-    report = attack(*run(tmp_path, "paper", min_cluster=1), 0.01, lambda _: None)
-    assert {"fitted, jointly", "differences of cuts"} <= set(report.attempts)
-    assert "cuts: curvature" not in report.numbers
-    assert report.determined_10 is not None
-    assert report.determined_10 > 5
+def settings_noise(runs: dict[str, tuple[Settings, Path]]) -> float:
+    return runs["perturbed"][0].noise
 
 
 @pytest.mark.slow
 def test_rows_that_had_no_part_are_counted_beside(tmp_path: Path) -> None:
     """What is found of them is found by chance."""
-    report = attack(*run(tmp_path, "exact", test_fraction=0.2), 0.05, lambda _: None)
-    assert report.rows + report.test_rows == 75
-    assert report.test_rows == 15
-    assert set(report.by_chance) == set(report.attempts)
-    assert not any(one.exact for one in report.by_chance.values())
-    best = "upper limit, fitted, curvature from the truth"
-    assert report.attempts[best].within_10 >= 50
-    assert report.by_chance[best].within_10 <= 3
-    assert f"; of {report.test_rows} test rows: 0 exact" in str(report)
-
-
-@pytest.fixture(scope="module")
-def consensus_run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Settings, Path]:
-    """One of ``svm-admm``, which the preset does not protect."""
-    chosen = {"strategy": "svm-admm", "landmarks": "0.5", "min_cluster": 2, "rel_tol": 1e-3}
-    return run(tmp_path_factory.mktemp("consensus"), "private", **chosen)
+    report = attack(*run(tmp_path, "exact", test_fraction=0.2), 0.1, lambda _: None)
+    assert (report.rows, report.test_rows) == (60, 15)
+    assert report.by_chance["all together"].exact == 0
+    assert f"; of {report.test_rows} test records: 0 exact" in str(report)
 
 
 @pytest.mark.slow
-def test_sums_of_models_are_sums_of_rows_and_their_differences_give_rows_away(
-    consensus_run: tuple[Settings, Path],
-) -> None:
-    settings, folder = consensus_run
+def test_sums_of_models_are_sums_of_rows_and_their_differences_give_rows_away(tmp_path: Path) -> None:
+    chosen = {"strategy": "svm-admm", "landmarks": "0.5", "min_cluster": 2, "rel_tol": 1e-3}
+    settings, folder = run(tmp_path, "exact", **chosen)
     record = read_transcript(folder)
     sites = SimulatedSites(settings).before(record[-1])
     truth = np.vstack([site.scaled(site.train().X) for site in sites])
     (factors,) = ConsensusAudit().factors(SimulatedSites(settings), record)
     duals = settings.C * np.hstack([np.array(own) for own in factors.by_site])  # type: ignore[attr-defined]
-    (sums,), units = sums_of_rows(record, settings.terms)
-    feature_map = feature_map_of(record[-1], 0)
+    (steps,) = trainings(record)
+    (sums,), units = sums_of_rows(steps, settings.terms)
+    feature_map = map_of(record[-1], 0).feature_map
     attacker = DifferencesOfModels(feature_map, sums, units[:, 0], 1.0, np.empty((0, 3)))
     np.testing.assert_allclose(sums, duals @ attacker.spaces.g(truth), atol=1e-7)
     # The last steps: nearly all rows that still change are read, and nothing else is taken for one.
@@ -244,31 +281,48 @@ def test_sums_of_models_are_sums_of_rows_and_their_differences_give_rows_away(
     rows = attacker.in_window(last - 30, last, np.empty((0, 3)))
     assert len(changing) >= 5
     assert found(changing, rows, truth.std(axis=0)).exact == len(rows) >= 0.8 * len(changing)
-
-
-@pytest.mark.slow
-def test_an_attack_on_consensus_is_counted_beside_chance(consensus_run: tuple[Settings, Path]) -> None:
-    report = attack(*consensus_run, 0.02, lambda _: None)
+    report = attack(settings, folder, 0.02, lambda _: None)
     assert report.attempts["differences of models"].exact >= 5
-    assert report.baselines["landmarks"].exact <= 2
-    assert report.determined_10 is None
-    assert "made linear" not in str(report)
-    assert report.numbers["consensus: models"] > 0
+    assert report.determined is None
 
 
-def test_other_kernels_are_refused_before_anything_is_tried(tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match="rbf"):
-        attack(make_settings(kernel="linear"), tmp_path, 1.0, lambda _: None)
+# Several runs
+
+
+def test_runs_of_other_sites_are_refused(tmp_path: Path, runs: dict[str, tuple[Settings, Path]]) -> None:
+    settings, folder = runs["exact"]
+    with pytest.raises(SettingError, match="seed differs"):
+        attack(replace(settings, seed=1), folder, 0.1, lambda _: None, [folder])
+    with pytest.raises(SettingError, match="privacy differs"):
+        attack(settings, folder, 0.1, lambda _: None, [runs["perturbed"][1]])
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty" / "result.json").write_text((folder / "result.json").read_text())
+    with pytest.raises(SettingError, match="no record"):
+        attack(settings, folder, 0.1, lambda _: None, [tmp_path / "empty"])
 
 
 @pytest.mark.slow
-def test_the_command_line_writes_it_into_the_result(
+def test_sums_of_several_runs_are_attacked_together(
     tmp_path: Path, runs: dict[str, tuple[Settings, Path]]
 ) -> None:
-    settings = replace(runs["private"][0], out=str(tmp_path / "out"))
+    settings, folder = runs["exact"]
+    other = replace(settings, C=1.0, out=str(tmp_path / "other"))  # type: ignore[call-arg]
+    running.run(other, "in-process", lambda _: None, running.Audited("record"))
     lines: list[str] = []
-    running.run(settings, "in-process", lines.append, attack_minutes=0.01)
-    result = json.loads((tmp_path / "out" / "result.json").read_text())
-    assert result["attack"]["rows"] == 75
-    assert result["attack"]["attempts"]["fitted, jointly"]["exact"] == 0
-    assert any("made linear at the truth" in line for line in lines)
+    last = replace(settings, C=2.0, out=str(tmp_path / "last"))  # type: ignore[call-arg]
+    running.run(last, "in-process", lines.append, running.Audited("attack", 0.02, [folder, Path(other.out)]))
+    found_by = json.loads((tmp_path / "last" / "result.json").read_text())["attack"]
+    alone = attack(settings, folder, 0.01, lambda _: None)
+    assert found_by["numbers"]["cuts: a"] > alone.numbers["cuts: a"]
+    assert any("attack on 75 training records" in line for line in lines)
+    assert not (tmp_path / "last" / "transcript").exists()
+    assert (tmp_path / "other" / "transcript").exists()
+
+
+def test_an_attack_is_written_out_in_lines() -> None:
+    none = Found(0, 0, 0)
+    report = Attack("exact", 10, 0, {"cuts: a": 5}, {"moments": none}, {"moments": none}, 7, 0, 30, 1.0, None)
+    lines = str(report).splitlines()
+    assert lines[0] == "attack on 10 training records, 30 unknown cells:"
+    assert any("determine 7 to 10 %" in line for line in lines)
+    assert "test records" not in str(report)

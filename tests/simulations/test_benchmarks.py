@@ -241,7 +241,7 @@ def test_without_diffprivlib_it_says_how_to_get_it(monkeypatch: pytest.MonkeyPat
         ("svm-ensemble", privacy_compared.LOOKS, 0, 120),
         ("random-kernel", privacy_compared.NEIGHBOUR, 480, None),
         ("local-only", privacy_compared.LOOKS, 0, 0),
-        pytest.param("dp-svm, epsilon=1", privacy_compared.ASKS, 0, None, marks=pytest.mark.slow),
+        ("dp-svm, epsilon=1", privacy_compared.LOOKS, 0, 0),
     ],
 )
 def test_records_that_are_known_to_be_reconstructed_are_counted(

@@ -1,6 +1,7 @@
 """Hospitals in this process, as `pansvm hospital init` and `accept` set them up, and a coordinator that plays false."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeVar
@@ -17,10 +18,11 @@ from clients.gate.epochs import enter_run
 from clients.site import Site
 from clients.table.table import LABEL
 from flower_pansvm import records
-from flower_pansvm.tasks.joining import SchemaBroadcast
+from flower_pansvm.tasks.joining import SCHEMA, SchemaBroadcast
 from flower_pansvm.tasks.task import Broadcast, Task
 from flower_pansvm.terms import Scalar
 from simulations.attack.active.registry import environment
+from simulations.attack.copies import SiteRecords, records_of
 from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.hospital import accept, make_hospital
 from simulations.deployment.node_config import read_node_config
@@ -39,6 +41,9 @@ COLUMNS = tuple(f"x{number}" for number in range(13))
 RANGES = "".join(f"columns.{name}.range = [0, 1]\n" for name in COLUMNS)
 THREADS = ThreadpoolController()
 """The thread pools of the libraries, which takes long to find out."""
+
+UNCHECKED = 1e100
+"""What this coordinator takes sums to be off by: it does not stop at a strange one."""
 
 ADDRESS, PORT = "localhost:8443", 8443
 """Nothing listens there: hospitals and coordinator are in this process."""
@@ -96,6 +101,8 @@ class Hospitals:
         Where each hospital's account keeps state.
     settings : Settings
         Settings of the study's runs.
+    columns : tuple of str
+        Of all tables.
     classes : int
         As above.
     """
@@ -112,7 +119,12 @@ class Hospitals:
         earlier: "Hospitals | None" = None,
     ) -> None:
         folder.mkdir(parents=True)
-        schema = f"classes = {list(range(classes))}\n{RANGES}"
+        frames = [table for table in rows.values() if isinstance(table, pd.DataFrame)]
+        self.columns = tuple(frames[0].columns.drop(LABEL)) if frames else COLUMNS
+        columns = (
+            RANGES if self.columns == COLUMNS else "".join(f"[columns.'{one}']\n" for one in self.columns)
+        )
+        schema = f"classes = {list(range(classes))}\n{columns}"
         (folder / "schema.toml").write_text(schema, encoding="utf-8")
         self.homes = {name: folder / f"{name}-account" for name in rows}
         tables = {name: folder / f"{name}.csv" for name in rows}
@@ -147,6 +159,15 @@ class Hospitals:
         config = dict(self.settings.run_config)
         return OwnAccounts(self.homes, app, list(self.nodes.values()), config, run_id)
 
+    def schema(self) -> SchemaBroadcast:
+        """Return the broadcast of columns and classes, of a run without folds."""
+        return replace(schema_broadcast(self.settings, self.classes), columns=self.columns)
+
+    def records(self) -> list[SiteRecords]:
+        """Return the true records of the hospitals beside what systems see of them: what only this attacker has."""
+        told: Told = {SCHEMA: self.schema()}
+        return [self.exact(name, told, lambda site, _: records_of(site), None) for name in self.nodes]
+
     def coordinator(self, run_id: int = 1) -> "FalseCoordinator":
         """Return a coordinator that begins a new run with them."""
         return FalseCoordinator(self.grid(run_id), self.settings, self.classes)
@@ -162,7 +183,7 @@ class Hospitals:
             records.write(content, f"broadcast.{broadcast.name}", message)
         # With one thread, as in the grid: the number of threads is one more thing on which rounding depends.
         with environment(XDG_STATE_HOME=self.homes[name]), THREADS.limit(limits=1):
-            site = Site(context, "dp")
+            site = Site(context, self.settings.level)
             link_table(Path(str(self.nodes[name]["state"])), site.table())
             enter_run(context)
             broadcasts.keep(context, content)
@@ -203,7 +224,7 @@ class FalseCoordinator:
 
     def ask(self, task: Task[Q, A], question: Q) -> A:
         """Return the sum over the hospitals."""
-        return self.federation.secure_sum(task, question, dict.fromkeys(task.summed, np.inf))
+        return self.federation.secure_sum(task, question, dict.fromkeys(task.summed, UNCHECKED))
 
 
 def schema_broadcast(settings: Settings, classes: int = 2) -> SchemaBroadcast:

@@ -87,12 +87,12 @@ def chosen_attacks(names: Sequence[str] = ()) -> list[ActiveAttack]:
 
 def play(chosen: ActiveAttack) -> Attempt:
     """Play an attack, in a folder that is removed afterwards, and return how it ended."""
-    with tempfile.TemporaryDirectory() as folder, _own_account(Path(folder)):
+    with tempfile.TemporaryDirectory() as folder, own_account(Path(folder)):
         return chosen.play(Path(folder) / "study")
 
 
 @contextmanager
-def _own_account(folder: Path) -> Iterator[None]:
+def own_account(folder: Path) -> Iterator[None]:
     """Keep the hospitals' state and caches out of this account's folders, and their logs off the screen."""
     logger = logging.getLogger("flwr")
     level = logger.level

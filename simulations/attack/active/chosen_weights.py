@@ -1,0 +1,88 @@
+"""Test records from histograms of scores: the coordinator chooses the model, and how finely its decisions are counted.
+
+A linear model of all columns orders the test records. Histograms that zoom in on one record after the other tell its
+decision value as finely as wanted, and its class. A little more of one column in the weights moves each value by that
+column's cell, and leaves the order.
+"""
+
+from pathlib import Path
+
+import numpy as np
+
+from flower_pansvm.arrays import Floats
+from flower_pansvm.counts import BINS
+from flower_pansvm.cutting_planes.problem import NO_FOLD
+from flower_pansvm.errors import PanSVMError
+from flower_pansvm.multiclass import REST
+from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
+from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
+from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
+from flower_pansvm.tasks.scoring import SCORES, ScoresQuestion
+from simulations.attack.active.hospitals import COLUMNS, FalseCoordinator, Hospitals
+from simulations.attack.active.nearness import PROMISE, all_trained, asked_at, attempt
+from simulations.attack.active.registry import Attempt, attack, refusal
+
+TABLES = {"first": 40, "second": 40, "third": 40}
+TEST_FRACTION = 0.25
+REACH = 64.0  # between which decisions lie at first
+LITTLE = 1e-4  # of a column, that leaves the order
+ZOOMS = 5
+ALONE = slice(BINS // 4, 3 * BINS // 4)  # the bins of the part of the line that is looked at
+EDGES = 2.0 * np.arange(BINS // 4, 3 * BINS // 4 + 1) / BINS - 1.0
+
+
+@attack(
+    "chosen-weights",
+    promise=PROMISE,
+    tries="Has models of its own tried on the test records, and zooms in on each decision value.",
+)
+def play(folder: Path, level: str = "perturbed") -> Attempt:
+    """Solve for all test records."""
+    settings = {**asked_at(level), "kernel": "linear"}
+    hospitals = Hospitals(folder, TABLES, settings, test_fraction=TEST_FRACTION)
+    coordinator = hospitals.coordinator()
+    coordinator.join()
+    columns = len(COLUMNS)
+    no_shift, units = np.zeros((1, columns)), np.ones((1, columns))
+    the_rows_themselves = FeatureMapBroadcast(
+        0, np.ones(columns, dtype=np.bool_), "linear", 1.0, 1, 0.0, np.eye(columns, dtype=np.float32)
+    )
+    coordinator.tell(
+        {
+            SCALING: ScalingBroadcast(no_shift, no_shift, units),
+            LANDMARK_SET.numbered(0): LandmarkBroadcast(0, np.eye(columns)),
+            FEATURE_MAP.numbered(0): the_rows_themselves,
+        }
+    )
+    first = np.random.default_rng(0).standard_normal(columns)
+    try:
+        values = _decisions(coordinator, np.vstack([first, first + LITTLE * np.eye(columns)]))
+        guesses, why = ((values[1:] - values[0]) / LITTLE).T, ""
+    except PanSVMError as error:
+        guesses, why = np.empty((0, columns)), f"; {refusal(error)}"
+    return attempt(level, all_trained(hospitals.records()), guesses, why)
+
+
+def _decisions(coordinator: FalseCoordinator, weights: Floats) -> Floats:
+    """Return the decision values of all test records by some models, in order, shape (models, records)."""
+    model, low, high = np.arange(len(weights)), np.full(len(weights), -REACH), np.full(len(weights), REACH)
+    for _ in range(ZOOMS):
+        centre, scale = (low + high) / 2, (high - low) / 2
+        question = ScoresQuestion(
+            feature_maps=np.zeros(len(model), dtype=np.int64),
+            folds=np.full(len(model), NO_FOLD),
+            ranks=np.full(len(model), weights.shape[1]),
+            weights=np.column_stack([weights[model], np.zeros(len(model))]).ravel(),
+            positive=np.array([1]),
+            negative=np.array([REST]),
+            centres=centre[:, None],
+            scales=scale[:, None],
+        )
+        histogram = np.reshape(coordinator.ask(SCORES, question).histogram, (len(model), 2, BINS))
+        counts = histogram.sum(axis=1)[:, ALONE]
+        part, place = np.nonzero(counts)
+        edges = EDGES / (1.0 - np.abs(EDGES))
+        low, high = (centre[part] + scale[part] * edges[place + more] for more in (0, 1))
+        model, rows = model[part], counts[part, place].astype(np.int64)
+    values = np.repeat((low + high) / 2, rows)
+    return values.reshape(len(weights), -1)

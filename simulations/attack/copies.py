@@ -1,0 +1,190 @@
+"""Level `perturbed`: true records beside their copies, and the most that an attacker can make of all copies.
+
+Nothing that leaves a site depends on a record but through its copy. So an attacker who is given the whole copy, and
+knows mean, deviation and covariance of the columns besides, has more than any run, or any number of runs, can yield.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from clients.gate.terms import agreed_terms, least_rows
+from clients.perturb import replaced_share
+from clients.perturb_kept import settled_column
+from clients.site import Site
+from clients.table.table import align
+from flower_pansvm.arrays import Bools, Floats
+from flower_pansvm.terms import MIN_CLUSTER
+from simulations.attack.findings import area
+
+
+@dataclass(frozen=True)
+class SiteRecords:
+    """The records of a site and what its systems see of them, row for row, in the table's units.
+
+    Parameters
+    ----------
+    true, seen : ndarray of shape (rows, columns)
+        The true records; and their copies, or the records themselves at another level.
+    within : ndarray of shape (rows, columns)
+        The true records, but a measurement beyond the ends that enough records share is the end: what is beyond never
+        leaves.
+    trained : ndarray of shape (rows,)
+        Which rows have a part in the training.
+    measured : ndarray of shape (rows, columns)
+        Which cells are measurements; the others are codes.
+    mean, deviation : ndarray of shape (columns,)
+        Of each column's measurements, as the site has settled them; of a column of codes those of its cells.
+    noise : float
+        Of the copies, in deviations.
+    ratio : float
+        Largest likelihood ratio of two values of a code, given its copy.
+    """
+
+    true: Floats
+    seen: Floats
+    within: Floats
+    trained: Bools
+    measured: Bools
+    mean: Floats
+    deviation: Floats
+    noise: float
+    ratio: float
+
+
+def records_of(site: Site) -> SiteRecords:
+    """Return a site's records; it has been told the schema."""
+    columns = [name for name, own in zip(site.schema().columns, site.own_columns(), strict=True) if own]
+    true, seen = (align(one.table(), columns).X for one in (Site(site.context, "exact"), site))
+    least, noise = least_rows(site.context, MIN_CLUSTER), agreed_terms(site.context).noise
+    r, ratio = replaced_share(noise), 1.0
+    measured, mean, deviation = np.zeros(true.shape, dtype=np.bool_), *np.zeros((2, true.shape[1]))
+    within = true.copy()
+    for place, cells in enumerate(true.T):
+        column = settled_column(cells, False, least)
+        mean[place], deviation[place] = np.nanmean(cells), np.nanstd(cells)
+        if column.counts[-1]:
+            mean[place], deviation[place] = column.mean, column.deviation
+            rows = measured[:, place] = ~np.isnan(cells) & ~np.isin(cells, column.values)
+            within[rows, place] = cells[rows].clip(column.low, column.high)
+        shares = np.array([count for count in column.counts if count]) / max(1, sum(column.counts))
+        if len(shares) > 1:
+            ratio = max(ratio, float(((1 - r + r * shares) / (r * shares)).max()))
+    trained = _places(seen, site.train().X)
+    return SiteRecords(true, seen, within, trained, measured, mean, deviation, noise, ratio)
+
+
+@dataclass(frozen=True)
+class WholeCopy:
+    """What an attacker makes of all copies.
+
+    Parameters
+    ----------
+    noise : float
+        In deviations of a column.
+    copy_distance, filtered_distance : float
+        Root mean square distance of measurements from the true ones: of the copies, and of the best linear guess.
+    codes_right : float or None
+        Share of codes that are right in the copy; no guess is right more often. None without codes.
+    likelihood_ratio : float
+        How much likelier the copy of a code is with one true value than with another, at most.
+    membership : float or None
+        Area under the curve of telling, by the nearest copy, who took part: 0.5 is guessing. None without test records.
+    """
+
+    noise: float
+    copy_distance: float
+    filtered_distance: float
+    codes_right: float | None
+    likelihood_ratio: float
+    membership: float | None
+
+    def __str__(self) -> str:
+        """Return it for people."""
+        codes = "" if self.codes_right is None else f"; {self.codes_right:.0%} of its codes are right"
+        member = "" if self.membership is None else f"; who took part is told with AUC {self.membership:.2f}"
+        return (
+            f"the whole copy, which is the most that can leave: it is {self.copy_distance:.2f} deviations from the "
+            f"true measurements, the best linear guess {self.filtered_distance:.2f}{codes} (likelihood ratio of two "
+            f"values at most {self.likelihood_ratio:.0f}){member}"
+        )
+
+
+def whole_copy(sites: Sequence[SiteRecords]) -> WholeCopy:
+    """Return what an attacker makes of the copies of all sites, who knows how columns go together."""
+    true, copy = (np.vstack([getattr(one, part) for one in sites]) for part in ("true", "seen"))
+    trained = np.concatenate([one.trained for one in sites])
+    measured = np.vstack([one.measured for one in sites])
+    right = (true == copy) | (np.isnan(true) & np.isnan(copy))
+    return WholeCopy(
+        noise=sites[0].noise,
+        copy_distance=distance(sites, [one.seen for one in sites]),
+        filtered_distance=distance(sites, filtered(sites)),
+        codes_right=float(right[~measured].mean()) if not measured.all() else None,
+        likelihood_ratio=max(one.ratio for one in sites),
+        membership=area(*(_nearest_copy(true[rows], copy[trained], sites) for rows in (trained, ~trained))),
+    )
+
+
+def _nearest_copy(true: Floats, copies: Floats, sites: Sequence[SiteRecords]) -> Floats:
+    """Return of each true record how likely the copy is that is most likely to be its own, shape (rows,)."""
+    noise, r = sites[0].noise, replaced_share(sites[0].noise)
+    measured = np.any([one.measured.any(axis=0) for one in sites], axis=0)
+    deviation = np.mean([_units(one) for one in sites], axis=0)
+    unlikely = np.zeros((len(true), len(copies)))
+    for place, (of_true, of_copies) in enumerate(zip(true.T, copies.T, strict=True)):
+        share = 1.0 / len(np.unique(of_copies))
+        differ = (of_true[:, None] != of_copies) & ~(np.isnan(of_true)[:, None] & np.isnan(of_copies))
+        cost = differ * np.log((1 - r + r * share) / (r * share))
+        if measured[place]:
+            apart = (of_true[:, None] - of_copies) / deviation[place]
+            cost = np.where(np.isnan(apart), cost, np.square(apart) / (2 * noise**2))
+        unlikely += cost
+    return -unlikely.min(axis=1) if unlikely.size else np.empty(0)
+
+
+def distance(sites: Sequence[SiteRecords], guesses: Sequence[Floats]) -> float:
+    """Return the root mean square distance of guesses from the true measurements, in deviations; 0 without any.
+
+    A measurement beyond the column's ends is taken for the end: the distance to the cell itself is larger.
+    """
+    parts = [
+        ((guess - one.within) / _units(one))[one.measured & ~np.isnan(guess)]
+        for one, guess in zip(sites, guesses, strict=True)
+    ]
+    off = np.concatenate(parts)
+    return float(np.sqrt(np.mean(np.square(off)))) if len(off) else 0.0
+
+
+def filtered(sites: Sequence[SiteRecords]) -> list[Floats]:
+    """Return the best linear guess of each site's records from their copies (Wiener 1949).
+
+    A measurement's copy has noise of variance σ². That of a code is drawn anew with probability r: (1 - r) of the code
+    is left, and as much variance as before.
+    """
+    Z = np.vstack([np.nan_to_num((one.within - one.mean) / _units(one)) for one in sites])
+    C = Z.T @ Z / len(Z)
+    guesses = []
+    for one in sites:
+        measured, r = one.measured.any(axis=0), replaced_share(one.noise)
+        kept = np.where(measured, 1.0, 1.0 - r)
+        noise = np.where(measured, one.noise**2, np.diag(C) * (1.0 - kept**2)) + 1e-9
+        W = np.linalg.solve(kept[:, None] * C * kept + np.diag(noise), kept[:, None] * C)
+        z = np.nan_to_num((one.seen - one.mean) / _units(one))
+        guesses.append((z @ W) * _units(one) + one.mean)
+    return guesses
+
+
+def _units(one: SiteRecords) -> Floats:
+    """Return the deviations, 1 for a constant column."""
+    return np.where(one.deviation > 0, one.deviation, 1.0)
+
+
+def _places(rows: Floats, some: Floats) -> Bools:
+    """Return which rows are the given ones, which are some of them in the same order."""
+    found, next_one = np.zeros(len(rows), dtype=np.bool_), 0
+    for number, row in enumerate(rows):
+        if next_one < len(some) and np.array_equal(row, some[next_one], equal_nan=True):
+            found[number], next_one = True, next_one + 1
+    return found

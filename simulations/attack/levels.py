@@ -1,0 +1,133 @@
+"""What each level keeps of the records of a table, from one run to a coordinator that chooses everything.
+
+At `exact` it counts the records that an attack computes. At `perturbed` an attack computes copies: how far these, and
+the best that can be made of the whole copy, are from the true records. At `dp` there is nothing to solve.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from clients.table.table import LABEL
+from flower_pansvm.errors import PanSVMError
+from flower_pansvm.terms import Scalar
+from simulations.attack.active.chosen_moments import LEAST, solved
+from simulations.attack.active.hospitals import Hospitals
+from simulations.attack.active.months import MONTHS, records_of_months
+from simulations.attack.active.nearness import all_trained, asked_at
+from simulations.attack.active.registry import own_account
+from simulations.attack.attack import Attack, attack, counted
+from simulations.data.pooling import pooled
+from simulations.engines.running import in_process_grid
+from strategies.app import run
+from strategies.settings import settings_from
+
+TABLES = ("heart", "liver-disorders", "diabetes", "australian", "ionosphere", "breast-cancer", "sonar")
+SEARCHED = ("liver-disorders",)
+"""Tables of which runs that choose settings or features are attacked, too."""
+
+LEVELS: Mapping[str, Mapping[str, Scalar]] = {
+    "exact": {"privacy": "exact"},
+    "perturbed, noise 0.25": {"privacy": "perturbed", "noise": 0.25},
+    "perturbed, noise 0.5": {"privacy": "perturbed", "noise": 0.5},
+    "dp, epsilon 1": {"strategy": "dp-svm"},
+}
+RUNS: Mapping[str, Mapping[str, Scalar]] = {
+    "run": {},
+    "tune": {"C": "auto", "gamma": "auto"},
+    "select": {"strategy": "voted-wrapper"},
+}
+MINUTES = 0.5
+"""How long the attack on a run tries; what it finds grows with it."""
+
+HOSPITALS = ("first", "second", "third")
+
+
+def lines(data: str, data_dir: Path) -> Iterator[dict[str, Any]]:
+    """Return a line for each level and way of asking; with the reason where it cannot be."""
+    for level, settings in LEVELS.items():
+        for how, more in RUNS.items():
+            if how == "run" or (data in SEARCHED and "strategy" not in settings):
+                yield _line(data, level, how, partial(_of_run, data, data_dir, {**settings, **more}))
+        if "strategy" not in settings:
+            asked = str(settings["privacy"]), float(settings.get("noise", 0.25))
+            yield _line(data, level, "months", partial(_of_months, data, data_dir, *asked))
+            yield _line(data, level, "active", partial(_of_active, data, data_dir, *asked))
+
+
+def _line(data: str, level: str, how: str, play: Callable[[], Attack]) -> dict[str, Any]:
+    start = {"data": data, "level": level, "how": how}
+    try:
+        found = play()
+    except PanSVMError as error:
+        return {**start, "refused": str(error)}
+    together = found.attempts["all together"]
+    return {
+        **start,
+        "records": found.rows,
+        "found_exactly": together.exact,
+        "found": together.within_10,
+        "determined": found.determined,
+        "error": found.error,
+        "found_distance": found.found_distance,
+        "their_copies_distance": found.found_copy_distance,
+        "copy_distance": None if found.copy is None else found.copy.copy_distance,
+        "codes_right": None if found.copy is None else found.copy.codes_right,
+        "membership": found.membership,
+    }
+
+
+def _of_run(data: str, data_dir: Path, more: Mapping[str, Scalar]) -> Attack:
+    """Attack one run with simulated sites."""
+    with tempfile.TemporaryDirectory() as folder:
+        common: dict[str, Scalar] = {"data": data, "data-dir": str(data_dir), "audit": True, "out": folder}
+        settings = settings_from({**common, **more})
+        run(in_process_grid(settings), settings, Path(folder))
+        return attack(settings, Path(folder), MINUTES, lambda _: None)
+
+
+def _of_months(data: str, data_dir: Path, level: str, noise: float) -> Attack:
+    """Attack twelve months, in each of which a hospital adds a record."""
+    table = _table(data, data_dir)
+    tables = dict(zip(HOSPITALS, _parts(table[MONTHS:]), strict=True))
+    with tempfile.TemporaryDirectory() as folder, own_account(Path(folder)):
+        sites, guesses = records_of_months(Path(folder) / "study", level, tables, table[:MONTHS], noise)
+        return counted(level, sites, {"months": guesses}, [])
+
+
+def _of_active(data: str, data_dir: Path, level: str, noise: float) -> Attack:
+    """Attack three hospitals by moments over records that the coordinator chooses."""
+    tables = dict(zip(HOSPITALS, _parts(_table(data, data_dir)), strict=True))
+    with tempfile.TemporaryDirectory() as folder, own_account(Path(folder)):
+        hospitals = Hospitals(Path(folder) / "study", tables, {**asked_at(level), "noise": noise})
+        guesses, _ = solved(hospitals, min(map(len, tables.values())) // LEAST)
+        return counted(level, all_trained(hospitals.records()), {"moments": guesses}, [])
+
+
+def _table(data: str, data_dir: Path) -> pd.DataFrame:
+    """Return all records in a random order, with the classes as 0 and 1."""
+    pool = pooled(settings_from({"data": data, "data-dir": str(data_dir), "test-fraction": 0.0}))
+    table = pd.DataFrame(pool.train.X, columns=list(pool.schema.columns)).assign(
+        **{LABEL: pool.train.classes}
+    )
+    return table.sample(frac=1.0, random_state=0)
+
+
+def _parts(table: pd.DataFrame) -> list[pd.DataFrame]:
+    """Return a table in as many parts as there are hospitals, of which no two have as many records of a class.
+
+    Records of a class have the same folds at hospitals with as many of them: of these only the sum would follow.
+    """
+    parts: list[list[pd.DataFrame]] = [[] for _ in HOSPITALS]
+    for _, records in table.groupby(LABEL):
+        ends = [round(len(records) * number / len(HOSPITALS)) for number in range(len(HOSPITALS) + 1)]
+        ends[1] -= 2
+        ends[2] += 1
+        for part, (start, stop) in zip(parts, pairwise(ends), strict=True):
+            part.append(records[start:stop])
+    return [pd.concat(part).sample(frac=1.0, random_state=0) for part in parts]
