@@ -252,8 +252,8 @@ def _check_level(settings: Settings) -> None:
         )
     if settings.dp and settings.privacy not in ("auto", "dp"):
         raise SettingError(
-            f"{settings.strategy} with these settings is differentially private, and privacy is {settings.privacy}. Leave "
-            "privacy out, or choose another strategy."
+            f"{settings.strategy} with these settings is differentially private, and privacy is {settings.privacy}. "
+            "Leave privacy out, or choose another strategy."
         )
 
 
