@@ -41,7 +41,7 @@ CLEAR_ERROR = {
     "run --set Kernel=rbf": "Did you mean 'kernel'",
     "run --set kernel=RBF": "rbf",
     "run --set privacy=Perturbed": "Did you mean 'perturbed'",
-    "run --set privacy=dp": "pan-svm has no proof of differential privacy",
+    "run --set privacy=dp": "Choose strategy=dp-svm, or private-svm with guarantee=local, or privacy=perturbed",
     "run --set noise=0.3": "noise is '0.3'",
     "run --set search=publishd": "Did you mean 'published'",
     "run --set min-sites=9": "min-sites is 9, but there are 5 sites",

@@ -13,7 +13,6 @@ from threadpoolctl import ThreadpoolController
 
 from clients.app import app
 from clients.gate import broadcasts
-from clients.gate.budget import link_table
 from clients.gate.epochs import enter_run
 from clients.site import Site
 from clients.table.table import LABEL
@@ -184,7 +183,7 @@ class Hospitals:
         # With one thread, as in the grid: the number of threads is one more thing on which rounding depends.
         with environment(XDG_STATE_HOME=self.homes[name]), THREADS.limit(limits=1):
             site = Site(context, self.settings.level)
-            link_table(Path(str(self.nodes[name]["state"])), site.table())
+            site.link_table()
             enter_run(context)
             broadcasts.keep(context, content)
             return work(site, question)

@@ -26,7 +26,7 @@ def genes(rows: int = 60, columns: int = 400) -> np.ndarray:
 def test_the_filters_error_is_that_of_a_filter_on_a_copy(noise: float) -> None:
     generator = np.random.default_rng(1)
     X = generator.normal(size=(4000, 3)) @ generator.normal(size=(3, 8)) + generator.normal(size=(4000, 8))
-    Z, copy = standardised(X), perturbed_table(table(X), "", None, PerturbedTerms(noise, False), b"k" * 32).X
+    Z, copy = standardised(X), perturbed_table(table(X), "", None, PerturbedTerms(noise), b"k" * 32).X
     noisy = (copy - X.mean(axis=0)) / X.std(axis=0)
     covariance = Z.T @ Z / len(Z)
     guesses = noisy @ np.linalg.solve(covariance + noise**2 * np.eye(8), covariance)
