@@ -34,13 +34,16 @@ def keep(context: Context, content: RecordDict) -> None:
 
 
 def recall(context: Context, broadcast: Broadcast[M]) -> M:
-    """Return a broadcast, all of whose numbers are finite; this process reads the same one only once."""
+    """Return a broadcast, all of whose numbers are finite or missing cells; a process reads the same one only once."""
     key, group = (broadcast.message, digest_of(context, broadcast)), PREFIX + broadcast.name
 
     def read() -> M:
         message = records.read(context.state, group, broadcast.message)
         for value in records.values_of(message).values():
-            if isinstance(value, np.ndarray | float) and not np.isfinite(value).all():
+            if not isinstance(value, np.ndarray | float):
+                continue
+            finite = np.isfinite(value) | (np.isnan(value) & broadcast.cells)
+            if not finite.all():
                 raise FederationError(
                     f"Site '{site_name(context)}' was told a number that is not finite. {NOT_FOLLOWED}"
                 )

@@ -37,7 +37,7 @@ class BallotBroadcast:
     sites: Texts  # (rows,): name of the site that each row is from; a site's rows are in its own order
 
 
-BALLOT = Broadcast("ballot", BallotBroadcast)
+BALLOT = Broadcast("ballot", BallotBroadcast, cells=True)
 
 
 @dataclass(frozen=True)

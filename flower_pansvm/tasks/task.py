@@ -171,6 +171,7 @@ class Broadcast(Generic[M]):
 
     name: str  # a later broadcast of the same name replaces an earlier one
     message: type[M]  # dataclass of the values
+    cells: bool = False  # whether it has cells of tables, where NaN is missing
 
     def numbered(self, number: int) -> "Broadcast[M]":
         """Return the broadcast of one of several things of the same kind."""
