@@ -16,14 +16,14 @@ from cryptography import x509
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 from clients import cache
+from clients.gate.budget import FILE as LEDGER
 from clients.gate.budget import charge, read_ledger
 from clients.gate.epochs import enter_run
 from clients.gate.tables import tables_home
-from clients.perturb_kept import FILE, LOCK
 from clients.site import Site
 from clients.table.table import Table
 from flower_pansvm.bundle import hash_of, installed_files
-from flower_pansvm.errors import PanSVMError, SettingError, TableError
+from flower_pansvm.errors import BudgetError, PanSVMError, SettingError, TableError
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
@@ -525,49 +525,44 @@ def first_run(folder: Path, study: Study) -> Table:
 def test_a_check_settles_nothing_of_the_copy_and_the_first_run_does(study: Study, tmp_path: Path) -> None:
     folder = with_level(study, "perturbed")
     policy(folder, "perturbed", 0.25)
-    key, table = folder / "state" / FILE, tmp_path / "hospital0.csv"
-    before, names = key.read_bytes(), {path.name for path in (folder / "state").iterdir()}
     list(check_hospital(folder))
-    assert key.read_bytes() == before
-    assert {path.name for path in (folder / "state").iterdir()} == names | {LOCK}
+    assert read_ledger(folder / "state").copy == {}
     copies = [first_run(folder, study) for _ in range(2)]
     assert (copies[0].X == copies[1].X).all()
-    assert key.read_bytes() != before
+    settled = read_ledger(folder / "state").copy
+    assert settled
     list(check_hospital(folder))
-    edit(table, "age", "years")
-    with pytest.raises(TableError):
+    assert read_ledger(folder / "state").copy == settled
+    edit(tmp_path / "hospital0.csv", "age", "years")
+    with pytest.raises(PanSVMError):
         list(check_hospital(folder))
 
 
-BAD_KEYS: dict[str, Callable[[Path], object]] = {
+BAD_LEDGERS: dict[str, Callable[[Path], object]] = {
     "lost": Path.unlink,
-    "damaged": lambda key: key.write_text(key.read_text().replace('"key": "', '"key": "0')),
-    "no JSON": lambda key: key.write_text("x"),
-    "open to others": lambda key: key.chmod(0o644),
+    "damaged": lambda ledger: ledger.write_text(ledger.read_text().replace('"key": "', '"key": "0')),
+    "no JSON": lambda ledger: ledger.write_text("x"),
 }
 
 
-@pytest.mark.parametrize("bad", BAD_KEYS)
-def test_a_key_that_cannot_be_used_is_found_where_the_level_needs_it(
-    bad: str, study: Study, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("bad", BAD_LEDGERS)
+def test_a_ledger_that_cannot_be_used_is_found_as_it_holds_the_copys_key(bad: str, study: Study) -> None:
     folder = with_level(study, "perturbed")
     policy(folder, "perturbed", 0.25)
-    BAD_KEYS[bad](folder / "state" / FILE)
-    with pytest.raises(SettingError, match=re.escape(FILE)):
-        list(check_hospital(folder))
-    study.settings = {"strategy": "dp-svm"}
-    study.invite(schema=tmp_path / "ours.toml", renew=True)
-    study.accept("north")
     list(check_hospital(folder))
+    (ledger,) = tables_home().glob(f"*/{LEDGER}")
+    BAD_LEDGERS[bad](ledger)
+    with pytest.raises(BudgetError, match="perturbed copy is lost"):
+        list(check_hospital(folder))
 
 
-def test_the_key_of_another_table_is_found(study: Study, tmp_path: Path) -> None:
+def test_another_table_is_found(study: Study, tmp_path: Path) -> None:
     folder = with_level(study, "perturbed")
     policy(folder, "perturbed", 0.25)
+    list(check_hospital(folder))
     first_run(folder, study)
     shutil.copy(tmp_path / "hospital1.csv", tmp_path / "hospital0.csv")
-    with pytest.raises(TableError, match=re.escape(FILE)):
+    with pytest.raises(BudgetError, match="not those of the ledger"):
         list(check_hospital(folder))
 
 
