@@ -26,6 +26,7 @@ from flwr.app import Context, Message, RecordDict
 
 from clients.app import TASKS, app
 from clients.gate.budget import new_ledger
+from clients.gate.tables import tables_home
 from clients.gate.turns import FOLDER
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
@@ -155,6 +156,11 @@ def _state(table: Path) -> Path:
     return table.with_suffix(".state")
 
 
+def _ledgers(tables: list[Path], run: str) -> Path:
+    """Return where the ledgers are that the tables had at the end of a run."""
+    return tables[0].with_name(f"ledgers.{run}")
+
+
 @pytest.fixture
 def _nameless_sums(monkeypatch: pytest.MonkeyPatch) -> None:
     """Give every sum the same name: otherwise sites would refuse each changed message at once, and only for that."""
@@ -171,6 +177,7 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
         config = RUNS[name]
         for path in tables:
             shutil.rmtree(_state(path), ignore_errors=True)
+        shutil.rmtree(tables_home())
         own = setting_fields(all_strategies()[config.get("strategy", "pan-svm")].settings_class)
         small = {name: value for name, value in SMALL.items() if key_of(name) in own}
         private: dict[str, Scalar] = {}
@@ -207,6 +214,7 @@ def recorded_run(tables: list[Path]) -> Callable[[str], tuple[Settings, Recorder
         all_strategies()[settings.strategy](settings).start(grid)
         for path in tables:
             shutil.copytree(_state(path), path.with_suffix(f".{name}"))
+        shutil.copytree(tables_home(), _ledgers(tables, name))
         return settings, grid
 
     return run
@@ -221,6 +229,8 @@ def record(_nameless_sums: None, recorded_run: Any, tables: list[Path]) -> Any:
         for path in tables:
             shutil.rmtree(_state(path))
             shutil.copytree(path.with_suffix(f".{name}"), _state(path))
+        shutil.rmtree(home := tables_home())
+        shutil.copytree(_ledgers(tables, name), home)
         return found
 
     return run

@@ -194,8 +194,8 @@ def test_a_split_that_leaves_a_few_rows_is_refused(
     fraction: float, hospital_files: list[Path], hospitals: MakeGrid, enrol: Any, ask_moments: Any
 ) -> None:
     settings = make_settings(sites=3, test_fraction=fraction, privacy="exact")
-    federation = enrol(hospitals(settings, hospital_files, {"min-cluster": 7}), settings)
-    with pytest.raises(TableError, match=r"has too few rows: it trains on at least 7"):
+    federation = enrol(hospitals(settings, hospital_files, {"min-cluster": 20}), settings)
+    with pytest.raises(TableError, match=r"has too few rows: it trains on at least 20"):
         ask_moments(federation)
 
 
@@ -351,7 +351,7 @@ def cuts_between_ages(federation: Federation, thresholds: NDArray[np.float64]) -
     federation.broadcast(FEATURE_MAP.numbered(0), FeatureMapBroadcast(**the_rows_themselves))
     planes = [np.full(len(thresholds), STEEP), np.zeros(len(thresholds)), 1.0 - STEEP * thresholds]
     points = np.column_stack(planes).astype(np.float32).astype(np.float64)
-    problem, question = Problem("", 2, 144.0, 1.0, Pair(1, REST)), Question(points, points[0])
+    problem, question = Problem("", 2, 180.0, 1.0, Pair(1, REST)), Question(points, points[0])
     inputs = pack_questions([problem], [question])
     (answer,) = unpack_answers(federation.secure_sum(CUTS, inputs), [question])
     return answer.cuts

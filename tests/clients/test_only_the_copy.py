@@ -199,7 +199,10 @@ def test_so_it_is_of_every_task(learn: Callable[..., Answers]) -> None:
 
 
 def copy_in(grid: InProcessGrid) -> list[Table]:
-    return [Site(context, "perturbed").table() for context in grid._contexts.values()]
+    sites = [Site(context, "perturbed") for context in grid._contexts.values()]
+    for site in sites:
+        site.link_table()
+    return [site.table() for site in sites]
 
 
 def test_a_hospital_has_the_same_copy_in_each_run_for_each_system_and_after_a_restart(
@@ -294,13 +297,14 @@ def test_ids_that_repeat_are_refused_and_not_named(
 def test_a_constant_column_and_one_of_many_numbers_train(
     hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
-    for file in hospital_files:
+    for place, file in enumerate(hospital_files):
         frame = pd.read_csv(file)
-        frame.assign(one=1.0, number=range(60)).to_csv(file, index=False)
+        # The same numbers at all three would be the same patients.
+        frame.assign(one=1.0, number=range(60 * place, 60 * place + 60)).to_csv(file, index=False)
     settings = make_settings(sites=3, min_cluster=2, landmarks="8")
     strategy = PanSVM(settings)
     strategy.start(hospitals(settings, hospital_files))
-    assert strategy.training.progress[0].gap <= 0.01
+    assert strategy.training.progress[0].gap <= settings.tol
 
 
 def test_a_table_of_five_records_has_no_copy(

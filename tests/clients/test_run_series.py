@@ -140,7 +140,7 @@ def test_without_the_file_of_a_run_its_keys_are_new(
         for context in grid._contexts.values():
             with turn(context):
                 keys.add(records.get(context.state, "keys")["private"])
-        for folder in state_home.iterdir():
+        for folder in state_home.glob("site-*"):
             shutil.rmtree(folder / FOLDER)
     assert len(keys) == 6
 

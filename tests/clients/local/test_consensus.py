@@ -34,7 +34,7 @@ Ask = Callable[..., Federation]
 
 SHIFT, SCALE = np.array([50.0, 0.001]), np.array([10.0, 0.01])
 C = 3.0
-PROBLEM = Problem("", 2, 144.0, C, Pair(1, REST))
+PROBLEM = Problem("", 2, 180.0, C, Pair(1, REST))
 POINTS = np.array([[[0.0, 0.0, 0.0]], [[0.5, -1.0, 0.2]], [[0.4, -1.5, 0.1]]])
 RHO = np.array([[2.0], [2.0], [4.0]])
 

@@ -1,5 +1,6 @@
 """The perturbed copy of a large table: made once, and kept for the next messages' processes."""
 
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -8,13 +9,14 @@ import pytest
 from flwr.app import Context, RecordDict
 
 from clients import cache, perturb
-from clients.perturb_kept import FILE, new_key
+from clients.gate.budget import end_ledger, new_ledger
 from clients.site import Site
 from clients.table.table import Table
-from flower_pansvm.errors import SettingError
+from flower_pansvm.errors import BudgetError
 from flower_pansvm.terms import Scalar
 
 ROWS = 60
+NewSite = Callable[..., Site]
 Copy = Callable[..., Table]
 
 
@@ -34,24 +36,31 @@ def made(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
 
 @pytest.fixture
-def copy(tmp_path: Path) -> Copy:
-    """Return a function that gives the copy as a new process of the hospital sees it."""
+def site(tmp_path: Path) -> NewSite:
+    """Return a function that gives the hospital as a new process sees it; it has joined a run."""
     generator = np.random.default_rng(0)
     rows = [
         f"case {row},{age},{dose},{row % 2}"
         for row, (age, dose) in enumerate(generator.normal(size=(ROWS, 2)))
     ]
     (tmp_path / "ward.csv").write_text("\n".join(["case,age,dose,label", *rows]) + "\n")
-    new_key(tmp_path / "state")
+    new_ledger(tmp_path / "state", 0.2)
 
-    def seen(noise: float = 0.5, **node: Scalar) -> Table:
+    def new(noise: float = 0.5, **node: Scalar) -> Site:
         cache._kept.clear()
         usual = {name: str(tmp_path / name) for name in ("state", "cache")}
         own = {"name": "a", "data": str(tmp_path / "ward.csv"), "row-id": "case", **usual, **node}
         context = Context(0, 0, own, RecordDict(), {"noise": noise})  # type: ignore[arg-type]
-        return Site(context, "perturbed").table()
+        return Site(context, "perturbed")
 
-    return seen
+    new().link_table()
+    return new
+
+
+@pytest.fixture
+def copy(site: NewSite) -> Copy:
+    """Return a function that gives the copy as a new process of the hospital sees it."""
+    return lambda **run: site(**run).table()
 
 
 def assert_same(one: Table, other: Table) -> None:
@@ -77,8 +86,10 @@ def test_the_next_process_finds_the_copy_and_only_this_account_can_read_it(
     assert made != []
 
 
-def test_what_a_copy_is_made_of_makes_another(copy: Copy, made: list[float], tmp_path: Path) -> None:
-    first, table, key = copy(), tmp_path / "ward.csv", tmp_path / "state" / FILE
+def test_what_a_copy_is_made_of_makes_another(
+    site: NewSite, copy: Copy, made: list[float], tmp_path: Path, state_home: Path
+) -> None:
+    first, table = copy(), tmp_path / "ward.csv"
     finer = copy(noise=0.25)
     assert 0.25 in made
     assert not np.array_equal(finer.X, first.X)
@@ -87,18 +98,23 @@ def test_what_a_copy_is_made_of_makes_another(copy: Copy, made: list[float], tmp
     table.write_text("\n".join([names, *rows, f"case {ROWS},0.1,0.2,1"]) + "\n")
     longer = copy()
     assert len(longer.X) == ROWS + 1
-    key.unlink()
-    new_key(key.parent)
+    # Another key: of a ledger that a person has begun anew after it was lost.
+    shutil.rmtree(state_home / "tables")
+    end_ledger(tmp_path / "state")
+    site().link_table()
     other = copy()
     assert not np.array_equal(other.X, longer.X)
     # Only the latest is kept.
     assert len(list((tmp_path / "cache").iterdir())) == 2
 
 
-def test_a_kept_copy_does_not_stand_in_for_a_lost_key(copy: Copy, made: list[float], tmp_path: Path) -> None:
+def test_a_kept_copy_does_not_stand_in_for_a_lost_key(
+    copy: Copy, made: list[float], state_home: Path
+) -> None:
     copy()
-    (tmp_path / "state" / FILE).unlink()
-    with pytest.raises(SettingError):
+    (file,) = state_home.glob("tables/*/budget.json")
+    file.unlink()
+    with pytest.raises(BudgetError, match="missing"):
         copy()
 
 
