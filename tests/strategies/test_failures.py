@@ -11,8 +11,10 @@ from sklearn.datasets import dump_svmlight_file
 from sklearn.svm import SVC
 
 from clients.app import app
+from clients.gate.budget import new_ledger
 from clients.rows import test_rows as held_out
 from flower_pansvm.errors import (
+    BudgetError,
     FederationError,
     PanSVMError,
     SettingError,
@@ -123,7 +125,7 @@ def test_a_site_with_one_class_only_takes_part(hospital_files: list[Path], hospi
     frame[frame["label"] == 1].to_csv(hospital_files[2], index=False)
     strategy = start(three(), hospitals(three(), hospital_files))
     assert len(strategy.federation.sites) == 3
-    assert strategy.training.progress[0].gap <= 0.01
+    assert strategy.training.progress[0].gap <= 0.02
 
 
 def test_constant_and_empty_columns_are_harmless(hospital_files: list[Path], hospitals: MakeGrid) -> None:
@@ -158,7 +160,7 @@ def test_two_sites_are_refused_unless_agreed(hospital_files: list[Path], hospita
     with pytest.raises(SumError, match="has 2 sites and this site asks for at least 3"):
         start(agreed, hospitals(agreed, hospital_files[:2]))
     pinned = hospitals(agreed, hospital_files[:2], {"min-sites": 2}, run_id=2)
-    assert start(agreed, pinned).training.progress[0].gap <= 0.01
+    assert start(agreed, pinned).training.progress[0].gap <= 0.02
 
 
 def test_a_hospital_can_ask_for_more_sites_than_the_run(
@@ -174,7 +176,7 @@ def test_a_hospital_refuses_a_sum_without_protection(hospital_files: list[Path],
     with pytest.raises(SumError, match="refuses the aggregation 'plain'"):
         start(settings, hospitals(settings, hospital_files))
     agreed = start(settings, hospitals(settings, hospital_files, {"aggregation": "plain"}))
-    assert agreed.training.progress[0].gap <= 0.01
+    assert agreed.training.progress[0].gap <= 0.02
 
 
 def test_a_hospital_without_a_table_says_so() -> None:
@@ -188,14 +190,18 @@ def test_the_coordinator_cannot_make_a_hospital_read_another_file(
     hospital_files: list[Path], hospitals: MakeGrid, tmp_path: Path
 ) -> None:
     settings = three(data=str(tmp_path / "other.csv"))
-    assert start(settings, hospitals(settings, hospital_files)).training.progress[0].gap <= 0.01
+    assert start(settings, hospitals(settings, hospital_files)).training.progress[0].gap <= 0.02
 
 
-def test_two_sites_of_the_same_name(hospital_files: list[Path], hospitals: MakeGrid) -> None:
-    # Here they share a state folder, in which one copy has room.
+@pytest.mark.usefixtures("begun_ledgers")
+def test_two_sites_of_the_same_name(hospital_files: list[Path], tmp_path: Path) -> None:
     settings = three(privacy="exact")
+    nodes = [
+        {"name": "same", "data": str(file), "privacy": "exact", "state": str(tmp_path / f"{file.stem}-state")}
+        for file in hospital_files
+    ]
     with pytest.raises(FederationError, match="called 'same'"):
-        start(settings, hospitals(settings, hospital_files, {"name": "same"}))
+        start(settings, InProcessGrid(app, nodes, settings.to_config()))
 
 
 def test_too_few_sites_connected(
@@ -443,23 +449,23 @@ def test_a_sum_asked_for_twice_is_refused(hospital_files: list[Path], hospitals:
 def test_a_refusal_says_whose_file_it_is_about(
     hospital_files: list[Path], hospitals: MakeGrid, tmp_path: Path
 ) -> None:
-    """Every hospital's roster file has the same name."""
+    """All have roster files of the same name, and state folders."""
     settings = three(privacy="exact")
-    rosters = []
-    for number in range(3):
-        (tmp_path / str(number)).mkdir(mode=0o700)
-        rosters.append(tmp_path / str(number) / "roster.json")
-    nodes = [
-        {
-            "name": f"h{number}",
-            "data": str(file),
-            "privacy": "exact",
-            "state": str(tmp_path / str(number)),
-        }
-        for number, file in enumerate(hospital_files)
-    ]
-    rosters[1].write_text('{"h0": "no identity"}')
-    nodes[1]["roster"] = str(rosters[1])
-    grid = InProcessGrid(app, nodes, settings.to_config())
+    folders = [tmp_path / str(number) for number in range(3)]
+    nodes = []
+    for number, (file, folder) in enumerate(zip(hospital_files, folders, strict=True)):
+        folder.mkdir(mode=0o700)
+        nodes.append({"name": f"h{number}", "data": str(file), "privacy": "exact", "state": str(folder)})
+        if number != 1:
+            new_ledger(folder, 0.2)
+    # The refusal itself names no hospital.
+    with pytest.raises(
+        BudgetError, match=r"^Site 'h1': The state folder belongs to no table's ledger"
+    ) as caught:
+        start(settings, InProcessGrid(app, nodes, settings.to_config()))
+    assert "'h0'" not in str(caught.value)
+    new_ledger(folders[1], 0.2)
+    (folders[1] / "roster.json").write_text('{"h0": "no identity"}')
+    nodes[1]["roster"] = str(folders[1] / "roster.json")
     with pytest.raises(SettingError, match=r"^Site 'h1': .*roster\.json"):
-        start(settings, grid)
+        start(settings, InProcessGrid(app, nodes, settings.to_config(), 2))

@@ -238,7 +238,7 @@ def test_too_few_sites_leave_a_checkpoint(tmp_path: Path) -> None:
         run(Silent(settings, 5), settings, tmp_path)
     assert len(list((tmp_path / FOLDER).glob("*.npz"))) == 4
     assert (
-        run(in_process_grid(resumed(tmp_path)), resumed(tmp_path), tmp_path).training.progress[0].gap <= 0.01
+        run(in_process_grid(resumed(tmp_path)), resumed(tmp_path), tmp_path).training.progress[0].gap <= 0.02
     )
 
 
