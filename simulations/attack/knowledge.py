@@ -3,7 +3,7 @@
 import hashlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -96,7 +96,8 @@ class Knowledge:
     Parameters
     ----------
     known : KnownMap
-        The model's feature map.
+        The model's feature map, of those coordinates between which the curvature was asked for. Of the others only the
+        diagonal is known, which is left aside.
     curvatures : sequence of ndarray of shape (rank + 1, rank + 1)
         Hessians of the smoothed hinge loss at some points.
     class_rows : ndarray of shape (classes,)
@@ -133,6 +134,7 @@ def knowledge_of(record: Sequence[TranscriptSum]) -> Knowledge | None:
     Of several models that of most features, of those the one with most Hessians.
     """
     curvatures: dict[str, list[Floats]] = {}
+    leading: dict[str, int] = {}
     maps: dict[str, tuple[KnownMap, TranscriptSum]] = {}
     for one, problem, question, answer in _cuts_of(record):
         if problem.fold == NO_FOLD and question.leading >= 0:
@@ -140,15 +142,18 @@ def knowledge_of(record: Sequence[TranscriptSum]) -> Knowledge | None:
             maps[known.digest] = known, one
             H = curvature_matrix(answer.curvature, problem.rank, question.leading)
             curvatures.setdefault(known.digest, []).append(H)
+            leading[known.digest] = min(question.leading, leading.get(known.digest, problem.rank))
     moments = [one for one in record if one.task == MOMENTS.name]
     if not curvatures or not moments:
         return None
     digest = max(curvatures, key=lambda one: (maps[one][0].features.sum(), len(curvatures[one])))
     known, last = maps[digest]
+    normalization = known.feature_map.normalization[:, : leading[digest]]
+    inner = [*range(leading[digest]), -1]
     total, square = _scaled_moments(moments[-1], scaling_of(last))
     return Knowledge(
-        known=known,
-        curvatures=curvatures[digest],
+        known=replace(known, feature_map=replace(known.feature_map, normalization=normalization)),
+        curvatures=[H[np.ix_(inner, inner)] for H in curvatures[digest]],
         class_rows=moments[-1].sums["rows"].sum(axis=0),
         total=total[known.features],
         square=square[known.features],

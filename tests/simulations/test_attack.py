@@ -46,7 +46,10 @@ def run(folder: Path, level: str, **more: object) -> tuple[Settings, Path]:
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Settings, Path]]:
     folder = tmp_path_factory.mktemp("attack")
-    return {level: run(folder, level, landmarks="0.5", min_cluster=2) for level in ("exact", "perturbed")}
+    return {
+        level: run(folder, level, tol=1e-3, landmarks="0.5", min_cluster=2)
+        for level in ("exact", "perturbed")
+    }
 
 
 def facts(settings: Settings, folder: Path) -> tuple[Knowledge, Floats]:
@@ -204,7 +207,12 @@ def test_the_step_goes_downhill(runs: dict[str, tuple[Settings, Path]]) -> None:
 
 @pytest.mark.slow
 def test_a_fit_to_exact_hessians_finds_rows_again(runs: dict[str, tuple[Settings, Path]]) -> None:
+    """Here between all coordinates of the map: a run of this project asks for a part of them."""
     knowledge, truth = facts(*runs["exact"])
+    ((known, _),) = cuts_by_map(read_transcript(runs["exact"][1]))
+    G = np.column_stack([known.feature_map.transform(truth), np.ones(len(truth))])
+    near = np.random.default_rng(1).random((9, len(truth))) < 0.5
+    knowledge = replace(knowledge, known=known, curvatures=[G[rows].T @ G[rows] for rows in near])
     equations, spread = Equations(knowledge), truth.std(axis=0)
     start = truth + 0.2 * np.random.default_rng(0).standard_normal(truth.shape)
     guess = Guess(start, np.zeros(len(start), dtype=np.int64), equations.factors(start))
