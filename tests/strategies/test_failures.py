@@ -23,6 +23,7 @@ from flower_pansvm.errors import (
 )
 from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.tasks.cutting_planes import CUTS
+from flower_pansvm.terms import Scalar
 from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import train_in_process
@@ -196,7 +197,7 @@ def test_the_coordinator_cannot_make_a_hospital_read_another_file(
 @pytest.mark.usefixtures("begun_ledgers")
 def test_two_sites_of_the_same_name(hospital_files: list[Path], tmp_path: Path) -> None:
     settings = three(privacy="exact")
-    nodes = [
+    nodes: list[dict[str, Scalar]] = [
         {"name": "same", "data": str(file), "privacy": "exact", "state": str(tmp_path / f"{file.stem}-state")}
         for file in hospital_files
     ]
@@ -452,7 +453,7 @@ def test_a_refusal_says_whose_file_it_is_about(
     """All have roster files of the same name, and state folders."""
     settings = three(privacy="exact")
     folders = [tmp_path / str(number) for number in range(3)]
-    nodes = []
+    nodes: list[dict[str, Scalar]] = []
     for number, (file, folder) in enumerate(zip(hospital_files, folders, strict=True)):
         folder.mkdir(mode=0o700)
         nodes.append({"name": f"h{number}", "data": str(file), "privacy": "exact", "state": str(folder)})
