@@ -1,5 +1,6 @@
 """The active attacker: no promise breaks, and each attack notices where one would."""
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -168,17 +169,24 @@ def test_a_hospital_without_its_pin_is_read(tmp_path: Path, monkeypatch: pytest.
 @pytest.mark.parametrize(
     ("which", "got"),
     [
-        (chosen_moments, "93 of 93 records"),
-        (chosen_weights, "30 of 120 records"),
+        # How many depends on the ledgers' keys: on which records are trained on.
+        (chosen_weights, r"[2-4]\d of 120 records"),
         (months, "12 of 12 records"),
-        (extremes, "off by 0.000 deviations"),
+        (extremes, r"off by 0\.000 deviations"),
     ],
 )
 def test_attacks_on_records_read_them_at_level_exact(which: Any, got: str, tmp_path: Path) -> None:
     with registry.own_account(tmp_path):
         ended = which.play(tmp_path / "study", "exact")
-    assert got in ended.got
+    assert re.search(got, ended.got)
     assert not ended.held
+
+
+@pytest.mark.slow
+def test_numbers_of_folds_read_no_record_even_at_level_exact(tmp_path: Path) -> None:
+    """With them all, there are fewer sums than records: which records are in a fold is the hospitals' own."""
+    with registry.own_account(tmp_path):
+        assert chosen_moments.play(tmp_path / "study", "exact").got == "0 of 93 records"
 
 
 def test_guesses_that_are_nearer_than_the_copies_break_the_promise(tmp_path: Path) -> None:

@@ -1,7 +1,10 @@
-"""Records from moments: seed and folds choose over which records sums are, until they can be solved for each record."""
+"""Records from moments: the number of folds chooses over which records sums are, and they are solved for each record.
+
+Which records are in which fold follows from the hospital's own ledger, whatever seed a run has. So another run with as
+many folds brings nothing new, and records that stand at the same place at all hospitals are never apart.
+"""
 
 from dataclasses import replace
-from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -18,18 +21,16 @@ from simulations.attack.active.registry import Attempt, attack, refusal
 
 TABLES = {"first": 30, "second": 31, "third": 32}
 LEAST = 5  # records of a hospital in a fold
-ENOUGH = 1.35
-"""Equations for each record: one in each run follows from the others."""
 
 
 @attack(
     "chosen-moments",
     promise=PROMISE,
-    tries="Asks for moments by fold in run after run, each with another seed, and solves for the records. It is told "
-    "which records are in which fold.",
+    tries="Asks for moments by fold in run after run, each with another seed and number of folds, and solves for the "
+    "records. It is told which records are in which fold, which each hospital chooses itself.",
 )
 def play(folder: Path, level: str = "perturbed") -> Attempt:
-    """Solve for all records."""
+    """Solve for all records, as far as the sums tell them apart."""
     hospitals = Hospitals(folder, TABLES, asked_at(level))
     return attempt(level, all_trained(hospitals.records()), *solved(hospitals, min(TABLES.values()) // LEAST))
 
@@ -40,16 +41,14 @@ def solved(hospitals: Hospitals, most_folds: int) -> tuple[Floats, str]:
     Parameters
     ----------
     hospitals : Hospitals
-        Whose settings leave folds to the coordinator.
+        Whose settings leave the number of folds to the coordinator.
     most_folds : int
-        Of each run; a run brings as many equations, of which one follows from those of another.
+        That the hospitals have enough records for.
     """
     known: list[Floats] = []
     sums: list[Floats] = []
     try:
-        for run in count(1):
-            # Equal parts of a class are the same sum in all runs with as many folds.
-            folds = max(2, most_folds - run % 4)
+        for run, folds in enumerate(range(2, most_folds + 1), start=1):
             coordinator = hospitals.coordinator(run)
             coordinator.join()
             told: Told = {SCHEMA: replace(hospitals.schema(), folds=folds, seed=run)}
@@ -57,8 +56,6 @@ def solved(hospitals: Hospitals, most_folds: int) -> tuple[Floats, str]:
             sums.append(coordinator.ask(MOMENTS, Nothing()).total)
             numbers = np.concatenate([hospitals.exact(name, told, _folds, None) for name in hospitals.nodes])
             known.append((numbers == np.arange(folds)[:, None]).astype(np.float64))
-            if sum(map(len, known)) > ENOUGH * len(numbers) + 4:
-                break
         why = ""
     except PanSVMError as error:
         why = f"; {refusal(error)}"
