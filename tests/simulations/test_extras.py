@@ -82,6 +82,7 @@ def cheap_reproduction(words: Words) -> list[str]:
 
 CHEAP: dict[str, Callable[[Words], list[str]]] = {
     "run": cheap_run,
+    "hospital": lambda words: [*without(words, "--data", "--label"), *(SMALL if "--data" in words else [])],
     "tune": cheap_run,
     "select": cheap_run,
     "compare": cheap_comparison,
