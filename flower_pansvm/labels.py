@@ -79,6 +79,17 @@ def can_be_class(label: str) -> bool:
     return bool(WORD.fullmatch(label)) and digits <= MOST_DIGITS and not measured
 
 
+def can_be_listed(label: str) -> bool:
+    """Return whether a label can be a class that a hospital lists itself, where it may hold commas.
+
+    Examples
+    --------
+    >>> can_be_listed("Diabetes, type 2")
+    True
+    """
+    return can_be_class(label.replace(",", " "))
+
+
 def spelling(label: str) -> str:
     """Return what is the same for labels that differ only in case, in blanks, or as yes or 01 differ from 1.
 

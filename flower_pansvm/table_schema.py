@@ -47,7 +47,7 @@ from flower_pansvm.labels import (
     LABEL_RULE,
     MOST_CLASSES,
     SPELLING,
-    can_be_class,
+    can_be_listed,
     canonical_label,
     is_number,
     spelling,
@@ -346,7 +346,7 @@ class _Reading:
     def check_whole(self, found: TableSchema) -> None:
         """Check what is said of several columns together."""
         classes = found.classes
-        sound = all(map(can_be_class, classes)) and len(set(map(spelling, classes))) == len(classes)
+        sound = all(map(can_be_listed, classes)) and len(set(map(spelling, classes))) == len(classes)
         if classes and not (2 <= len(classes) <= MOST_CLASSES and sound):
             raise self.error(
                 f"has classes that cannot be. Write their names, each once: from 2 to {MOST_CLASSES}. They are "

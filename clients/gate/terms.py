@@ -13,7 +13,7 @@ from flwr.common.logger import log
 from clients.gate.simulated import SIMULATED, is_simulated
 from clients.table.schema_file import schema_of
 from flower_pansvm.errors import SettingError, SumError
-from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class, canonical_label
+from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_listed, canonical_label
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.reading_options import READING_KEYS, listed
 from flower_pansvm.secure_sum import protocol_of
@@ -207,10 +207,11 @@ def allowed_classes(context: Context) -> tuple[str, ...]:
         schema = schema_of(context)
         return schema.classes if schema else ()
     labels = tuple(canonical_label(label) for label in listed(str(context.node_config["classes"])))
-    if not labels or len(set(labels)) > MOST_CLASSES or not all(map(can_be_class, labels)):
+    if not labels or len(set(labels)) > MOST_CLASSES or not all(map(can_be_listed, labels)):
         raise SettingError(
             f"The 'classes' in the node config of site '{site_name(context)}' are no list of labels. Write them with "
-            f"commas between them, such as classes='0,1'. Labels are {LABEL_RULE}, and at most {MOST_CLASSES}."
+            f"commas between them, such as classes='0,1', and one that holds a comma in double quotes. Labels are "
+            f"{LABEL_RULE}, and at most {MOST_CLASSES}."
         )
     return labels
 

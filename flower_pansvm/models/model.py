@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.folder import import_modules
-from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_class
+from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_listed
 from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model_file import digest, read_arrays, write_arrays
 from flower_pansvm.printable import is_printable
@@ -128,7 +128,7 @@ def _check_names(file: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     )
     if (
         len(classes) > MOST_CLASSES
-        or not all(map(can_be_class, classes))
+        or not all(map(can_be_listed, classes))
         or not all(map(is_printable, others))
     ):
         raise ModelFileError(

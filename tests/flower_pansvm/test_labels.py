@@ -2,7 +2,7 @@
 
 import pytest
 
-from flower_pansvm.labels import can_be_class, canonical_label, misspelt, spelling
+from flower_pansvm.labels import can_be_class, can_be_listed, canonical_label, misspelt, spelling
 
 
 @pytest.mark.parametrize(
@@ -108,3 +108,9 @@ def test_letters_digits_and_signs_are_labels_of_their_own() -> None:
     vowels = ["hid", "hId", "hEd", "hAd", "hYd", "had", "hOd", "hod", "hUd", "hud", "hed"]
     assert len(set(map(spelling, vowels))) == len(vowels), "written on purpose"
     assert len({spelling(label) for label in ("0", "1", "-1", "2")}) == 4
+
+
+def test_a_class_that_a_hospital_lists_may_hold_a_comma() -> None:
+    assert can_be_listed("Diabetes, type 2")
+    assert not can_be_class("Diabetes, type 2")
+    assert not can_be_listed("11,3,2014,")

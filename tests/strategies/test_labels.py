@@ -158,6 +158,15 @@ def test_a_list_of_classes_leaves_all_other_rows_out(
     assert all("leaves out 20 rows" in line and "'classes' of the node config" in line for line in logged)
 
 
+def test_classes_that_are_listed_may_hold_commas(
+    write: Callable[..., list[Path]], hospitals: MakeGrid
+) -> None:
+    files = write(*[{"none": 40, "Diabetes, type 2": 40}] * 3)
+    node = {"classes": '"Diabetes, type 2",none'}
+    strategy = start(three(test_fraction=0.0), hospitals(three(test_fraction=0.0), files, node))
+    assert strategy.model.schema_.classes == ("Diabetes, type 2", "none")
+
+
 def test_a_list_of_classes_holds_against_a_class_that_another_hospital_names(
     write: Callable[..., list[Path]], hospitals: MakeGrid
 ) -> None:
