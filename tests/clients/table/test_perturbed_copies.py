@@ -50,7 +50,7 @@ def site(tmp_path: Path) -> NewSite:
         cache._kept.clear()
         usual = {name: str(tmp_path / name) for name in ("state", "cache")}
         own = {"name": "a", "data": str(tmp_path / "ward.csv"), "row-id": "case", **usual, **node}
-        context = Context(0, 0, own, RecordDict(), {"noise": noise})  # type: ignore[arg-type]
+        context = Context(0, 0, own, RecordDict(), {"noise": noise})
         return Site(context, "perturbed")
 
     new().link_table()
