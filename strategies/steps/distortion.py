@@ -17,6 +17,7 @@ from flower_pansvm.tasks.distortion import (
 )
 from flower_pansvm.tasks.task import Nothing
 from strategies.federation.federation import Federation
+from strategies.steps.site_differences import share_differences, tell
 
 
 @dataclass(frozen=True)
@@ -94,6 +95,11 @@ def gather_rows(
                 f"What site '{name}' published as its distorted rows is no table of {columns.sum()} columns of numbers "
                 "with a class for each row. It runs another version of flower-pansvm, or a changed one."
             )
+    counts = {
+        name: np.bincount(one.classes, minlength=len(schema.classes)).astype(float)
+        for name, one in own.items()
+    }
+    tell(federation, share_differences(schema.classes, counts))
     X = np.concatenate([answer.rows for answer in own.values()])
     classes = np.concatenate([answer.classes for answer in own.values()])
     kept = np.concatenate([answer.test for answer in own.values()])

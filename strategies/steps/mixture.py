@@ -19,6 +19,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.tasks.mixture import GLOBAL_MIXTURE, MIXTURE_SCORES, WEAK_MODELS, WeakModelsQuestion
 from flower_pansvm.tasks.task import Nothing
 from strategies.federation.federation import Federation
+from strategies.steps.site_differences import share_differences, tell
 
 SYNTHETIC_STREAM, EM_STREAM, QUALITY_STREAM = 101, 102, 103
 """Distinguish draws by the same seed."""
@@ -51,6 +52,7 @@ def gather_weak_models(
                 f"What site '{name}' disclosed as its models of the classes cannot be. {error} It runs another version "
                 "of flower-pansvm, or a changed one."
             ) from None
+    tell(federation, share_differences(schema.classes, {name: one.rows for name, one in found.items()}))
     shared = [
         [name for name, models in found.items() if models.components[number]]
         for number in range(len(schema.classes))

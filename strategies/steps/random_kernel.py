@@ -25,7 +25,7 @@ from flower_pansvm.tasks.random_kernel import (
 from flower_pansvm.tasks.task import Nothing, Task
 from strategies.federation.federation import Federation
 from strategies.steps.join_replies import check_extremes
-from strategies.steps.site_differences import range_differences, tell
+from strategies.steps.site_differences import range_differences, share_differences, tell
 
 A = TypeVar("A")
 
@@ -170,6 +170,11 @@ def gather_kernel(
     answers = by_name(federation, federation.collect(task, question))
     for site, answer in answers.items():
         check_kernel_rows(site, answer, question.rows)
+    if task is KERNEL and federation.schema:
+        own = {
+            site: np.bincount(answer.labels, minlength=2).astype(float) for site, answer in answers.items()
+        }
+        tell(federation, share_differences(federation.schema.classes, own))
     block_of = dict(zip(layout.sites, layout.blocks.tolist(), strict=True))
     digests = _common_digests(answers, block_of)
     row_blocks = match_cells({site: answer.row_block for site, answer in answers.items()}, block_of)

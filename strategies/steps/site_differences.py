@@ -12,6 +12,9 @@ MOST_TOLD = 3
 
 MOST_NAMES = 5
 
+MOSTLY = 0.6
+"""Share of its rows that a site's largest class has at the least for the site to be compared with others."""
+
 
 def tell(federation: Federation, differences: Sequence[str]) -> None:
     """Log the first of some differences and keep them for the result, with the number of the others."""
@@ -100,6 +103,38 @@ def range_differences(columns: Sequence[str], extremes: Mapping[str, tuple[Float
             for where, apart in (("above", above), ("below", below))
             for column in np.flatnonzero(apart & known).tolist()
         ]
+    return found
+
+
+def share_differences(classes: Sequence[str], rows: Mapping[str, Floats]) -> list[str]:
+    """Return a sentence for each site that has most rows of a class where all others have most of another one.
+
+    Parameters
+    ----------
+    classes : sequence of str
+        The classes.
+    rows : mapping of site name to ndarray of shape (classes,)
+        Rows of each class at each site, which these have disclosed.
+
+    Examples
+    --------
+    >>> rows = {"a": np.array([30.0, 9.0]), "b": np.array([25.0, 5.0]), "c": np.array([8.0, 40.0])}
+    >>> share_differences(("0", "1"), rows)
+    ["most rows of c are of class '1', and most of each other site of class '0': is it coded the other way round?"]
+    """
+    most = {
+        site: int(np.argmax(counts))
+        for site, counts in sorted(rows.items())
+        if counts.max() > MOSTLY * counts.sum()
+    }
+    found = []
+    for site, own in most.items():
+        others = {most[other] for other in most if other != site}
+        if len(most) > 2 and len(others) == 1 and own not in others:
+            found.append(
+                f"most rows of {site} are of class '{classes[own]}', and most of each other site of class "
+                f"'{classes[others.pop()]}': is it coded the other way round?"
+            )
     return found
 
 

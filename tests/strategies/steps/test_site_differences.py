@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from strategies.steps.site_differences import class_differences, range_differences
+from strategies.steps.site_differences import class_differences, range_differences, share_differences
 
 CLASSES: dict[str, tuple[list[str], list[list[str]]]] = {
     "one site counts from one": (["01", "01", "12"], [["s2", "names 2", "never 0"]]),
@@ -62,3 +62,22 @@ def test_ranges(case: str) -> None:
     for text, words in zip(found, expected, strict=True):
         assert "'glucose'" in text
         assert re.search(words, text)
+
+
+@pytest.mark.parametrize(
+    ("rows", "told"),
+    [
+        ({"a": [30, 9], "b": [25, 5], "c": [8, 40]}, ["c"]),
+        ({"a": [30, 9], "b": [8, 40]}, []),  # of two nobody knows which
+        ({"a": [30, 9], "b": [25, 5], "c": [20, 22]}, []),  # about as many of each
+        ({"a": [30, 9], "b": [25, 5], "c": [8, 40], "d": [4, 30]}, []),  # two camps
+        ({"a": [30, 9], "b": [25, 5], "c": [0, 0], "d": [1, 9]}, ["d"]),  # a site that has disclosed none
+    ],
+)
+def test_a_site_whose_classes_are_the_other_way_round_is_told(
+    rows: dict[str, list[float]], told: list[str]
+) -> None:
+    found = share_differences(
+        ("0", "1"), {site: np.array(counts, dtype=float) for site, counts in rows.items()}
+    )
+    assert [text.split()[3] for text in found] == told
