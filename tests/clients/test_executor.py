@@ -162,7 +162,7 @@ def test_the_hash_is_the_one_that_two_commands_print(tmp_path: Path) -> None:
 
 def request(kind: str = "query.join") -> Message:
     content = RecordDict()
-    records.write(content, "inputs", JoinQuestion((), ("0", "1"), "exact"))
+    records.write(content, "inputs", JoinQuestion((), ("0", "1")))
     return Message(content, dst_node_id=1, message_type=kind)
 
 

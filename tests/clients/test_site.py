@@ -111,7 +111,7 @@ def test_rows_mapped_in_blocks_train_the_same_model(
     monkeypatch.setattr(cuts, "BLOCK", 7)
     monkeypatch.setattr(NystromMap, "transform", count)
     in_blocks = run(config)
-    # More only for the rows of a local warm start, and for those whose part is blurred at any of the points.
+    # More only for the rows of a local warm start.
     assert np.mean(np.array(mapped) > 7) < 0.25
     for one, other in zip(whole.training.progress, in_blocks.training.progress, strict=True):
         assert other.upper == pytest.approx(one.upper, rel=2e-3)
@@ -160,9 +160,9 @@ def test_two_feature_maps_of_one_site_are_not_mistaken_for_each_other(
     """The same process serves runs of other settings, and within one the maps of every fold and gamma."""
     models = []
     for gamma in ("0.5", "2", "0.5"):
-        settings = make_settings(sites=3, gamma=gamma, min_cluster=2, blur="0", curvature=0.0, tol=0.5)
+        settings = make_settings(sites=3, gamma=gamma, min_cluster=2, privacy="exact", tol=0.5)
         strategy = PanSVM(settings)
-        strategy.start(hospitals(settings, hospital_files, {"blur": 0}))
+        strategy.start(hospitals(settings, hospital_files))
         models.append(strategy.model.sha256())
     assert models[0] == models[2]
     assert models[0] != models[1]
@@ -174,7 +174,7 @@ def test_two_feature_maps_of_one_site_are_not_mistaken_for_each_other(
 def test_a_table_that_changes_during_a_run_ends_it(
     federation: Federation, hospital_files: list[Path], ask_moments: Any
 ) -> None:
-    """The two sums would differ in the row, and the site's noise in them be the same."""
+    """The two sums would differ in the row, and give that row away."""
     ask_moments(federation)
     ask_moments(federation)
     rows = pd.read_csv(hospital_files[1])

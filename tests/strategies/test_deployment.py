@@ -115,6 +115,16 @@ def outcome(coordinator: dict[str, str]) -> list[str]:
     return [run["status"] for run in json.loads(runs.stdout)["runs"]]
 
 
+def log_of_the_run(coordinator: dict[str, str]) -> str:
+    """Return what the coordinator's only run has logged, all of it."""
+    ids = subprocess.run(["flwr", "ls", "--format", "json"], env=coordinator, check=True, capture_output=True)
+    (run,) = json.loads(ids.stdout)["runs"]
+    command = ["flwr", "log", str(run["run-id"]), "--show"]
+    return subprocess.run(
+        command, env=coordinator, capture_output=True, text=True, check=False, timeout=60
+    ).stdout
+
+
 def followed(folder: Path) -> str:
     """Return the commands of the guide for one machine, for another folder and other ports."""
     text = (APP / "docs" / "deployment.md").read_text(encoding="utf-8")
@@ -369,8 +379,9 @@ def test_supernodes_with_the_node_config_of_flower_s_tutorial_are_refused(
             command, env=coordinator, capture_output=True, text=True, check=False, timeout=600
         )
         assert outcome(coordinator) == ["finished:failed"]
-    # The end of a stream may be missing.
-    said = [run.stdout, *((tmp_path / f"{name}.log").read_text() for name in HOSPITALS[:2])]
+        # The end of a stream may be missing.
+        logged = log_of_the_run(coordinator)
+    said = [run.stdout, logged, *((tmp_path / f"{name}.log").read_text() for name in HOSPITALS[:2])]
     assert "'partition-id', which only a node of a simulation has" in "".join(said)
     assert not (tmp_path / "out" / "result.json").exists()
 

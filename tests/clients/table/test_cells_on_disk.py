@@ -205,6 +205,7 @@ def test_a_run_has_less_in_memory_than_the_cells(tmp_path: Path, monkeypatch: py
     for module in ("cells_on_disk", "cache", "sources.parquet"):
         monkeypatch.setattr(f"clients.table.{module}.LARGEST_IN_MEMORY", 10_000)
     monkeypatch.setattr("clients.table.sources.parquet.CELLS_AT_ONCE", 50_000)
+    monkeypatch.setattr("clients.perturb.BLOCK", 50_000)
     # What a first run imports counts as memory, too.
     peak_of_training(tmp_path, 100)
     assert peak_of_training(tmp_path, 20_000) < 0.8 * 8 * 3 * 20_000 * COLUMNS
