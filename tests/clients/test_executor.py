@@ -31,6 +31,7 @@ from flwr.supernode.nodestate import NodeState, NodeStateFactory
 from flwr.supernode.start_client_internal import _insert_message
 
 from clients.executor import answer, wait_for_task
+from clients.gate.budget import new_ledger
 from flower_pansvm import records
 from flower_pansvm.bundle import check_bundle, hash_of, installed_files
 from flower_pansvm.errors import FederationError
@@ -228,8 +229,11 @@ def execute(supernode: SuperNode, home: Path, **changes: Path) -> "subprocess.Co
 
 
 @pytest.fixture
-def node(hospital_files: list[Path]) -> dict[str, str]:
-    return {"data": str(hospital_files[0]), "name": "north", "privacy": "exact"}
+def node(hospital_files: list[Path], tmp_path: Path, state_home: Path) -> dict[str, str]:
+    """Return the node config of a hospital that has begun its table's ledger."""
+    new_ledger(tmp_path / "state", 0.2)
+    state = str(tmp_path / "state")
+    return {"data": str(hospital_files[0]), "name": "north", "privacy": "exact", "state": state}
 
 
 @pytest.mark.slow
