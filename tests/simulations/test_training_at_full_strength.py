@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 from sklearn.datasets import load_svmlight_file
 
-from simulations.audit.audit import audit
 from simulations.benchmarks.scale import generate
 from simulations.benchmarks.training import NINE, PaperSet, paper_settings
 from simulations.data.sites import join_data
@@ -31,17 +30,13 @@ MOST_ROUNDS = {
 
 @pytest.mark.slow
 @pytest.mark.parametrize("one", NINE, ids=lambda one: one.data)
-def test_few_round_trips_and_no_row_isolated_with_the_papers_settings(
-    one: PaperSet, shared_data: Path, tmp_path: Path
-) -> None:
+def test_few_round_trips_with_the_papers_settings(one: PaperSet, shared_data: Path, tmp_path: Path) -> None:
     settings = paper_settings(
         one, shared_data, privacy="exact", min_cluster=1, audit=True, out=str(tmp_path), tol=1e-3
     )
     (state,) = run(in_process_grid(settings), settings, tmp_path).training.progress
     assert state.gap <= 1e-3
     assert state.rounds <= MOST_ROUNDS[one.data]
-    found = audit(settings, tmp_path)
-    assert (found.isolated_by_pairs, found.isolated_by_quads) == (0, 0)
 
 
 @pytest.mark.slow
@@ -84,7 +79,9 @@ def test_classes_of_a_few_patients_with_thousands_of_genes(
     labels = pd.read_csv(shared_data / "leukemia_labels.csv.gz")[label]
     genes = pd.concat([genes, labels.rename("label")], axis=1)
     genes.to_csv(tmp_path / "leukemia.csv", index=False)
-    strategy = train_in_process(make_settings(data=str(tmp_path / "leukemia.csv"), sites=3, C=10.0))
+    strategy = train_in_process(
+        make_settings(data=str(tmp_path / "leukemia.csv"), sites=3, C=10.0, privacy="exact")
+    )
     assert len(strategy.model.classes_) == labels.nunique()
     assert strategy.evaluation.accuracy is not None
 

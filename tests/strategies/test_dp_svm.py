@@ -127,7 +127,7 @@ def test_what_a_run_says_of_itself(tmp_path: Path) -> None:
     assert len(told["not_covered"]) == 2
     # Joining takes one, and a second for the simulated sites' ranges.
     assert result["round_trips"] - 2 == 11
-    assert {one["how"] for one in result["disclosed"] if one["task"].startswith("private_")} == {"private"}
+    assert {one["how"] for one in result["disclosed"] if one["task"].startswith("private_")} == {"dp"}
     found = audit(settings, tmp_path)
     assert found.not_examined == []
     page = write_report(tmp_path).read_text()
