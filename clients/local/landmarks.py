@@ -14,6 +14,10 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.landmarks import beyond, cluster_centres, totals_by_centre
 from flower_pansvm.tasks import landmarks as tasks
 
+FEW_CENTRES, CLUSTERS_OF_FEW = 3, 8
+"""A site that is to give fewer centres than the one makes as many clusters as the other, and gives some of them: one
+centre alone would be the mean of its rows, and near that of the other sites' rows."""
+
 LANDMARK_ROWS, ROWS_A_CENTRE = 2**15, 50
 """Of how many rows a large site's centres are made, at least, and for each of them: of more they would hardly differ,
 and the time would go with the rows."""
@@ -37,7 +41,10 @@ def own_centres(site: Site, question: tasks.LandmarksQuestion, number: int) -> t
     """Return the site's k-means centres for one of the scalings, and of how many rows each is the mean."""
     min_cluster, clusters = _agreed_min_cluster(site, question.min_cluster), _clusters(site, question, number)
     X = sampled_rows(site, number, int(question.folds[number]), clusters)
-    return cluster_centres(X, clusters, min_cluster, question.seed)
+    made = clusters if clusters >= FEW_CENTRES else CLUSTERS_OF_FEW
+    centres, sizes = cluster_centres(X, made, min_cluster, question.seed)
+    # Those that k-means has first, which begins at random rows.
+    return centres[:clusters], sizes[:clusters]
 
 
 @answers(tasks.ASSIGN)

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = 10409
+MOST_LINES = 10416
 """Of what the executor loads, which answers a SuperNode's messages. A commit that needs more says why."""
 
-MOST_LINES_IN_ALL = 12847
+MOST_LINES_IN_ALL = 12854
 """And with what a table or a node config brings in besides: the schema file, sources of tables, copies, identities,
 Paillier sums."""
 

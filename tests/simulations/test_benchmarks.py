@@ -13,6 +13,7 @@ import pandas as pd
 import pytest
 
 from flower_pansvm.errors import SettingError, SumError
+from flower_pansvm.terms import Scalar
 from simulations.benchmarks import (
     comparison,
     large_tables,
@@ -249,6 +250,44 @@ def test_records_that_are_known_to_be_reconstructed_are_counted(
     (line,) = privacy_compared.attacks(name, str(table), NO_FOLDER)
     assert (line["attacker"], line["train_exact"], line["test_exact"]) == (attacker, train, test)
     assert (line["train_rows"], line["test_rows"]) == (480, 120)
+
+
+@pytest.mark.slow
+def test_membership_shows_in_a_model_that_has_learned_rows_by_heart(
+    table: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Labels are drawn: what a model says better of training rows than of others it knows by heart."""
+    drawn = np.random.default_rng(1).integers(2, size=600)
+    pd.read_csv(table).assign(label=drawn).to_csv(table, index=False)
+    by_heart: dict[str, Scalar] = {
+        **{"privacy": "exact", "landmarks": "300", "min-cluster": 1, "gamma": "1", "C": "100"}
+    }
+    for name, settings in (("by heart", by_heart), ("private", {"strategy": "dp-svm", "privacy": "dp"})):
+        monkeypatch.setitem(privacy_compared.SYSTEMS, name, privacy_compared.System(dict(settings), ()))
+    areas = []
+    for name in ("by heart", "private"):
+        (line,) = privacy_compared.memberships(name, str(table), NO_FOLDER, seeds=[0])
+        areas.append(line["area"])
+    assert areas[0] > 0.65
+    assert abs(areas[1] - 0.5) < 0.15  # five standard deviations of guesses
+
+
+@pytest.mark.slow
+def test_privacy_compared(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, found in (
+        ("TABLES", ()),
+        ("ATTACKED", (str(table),)),
+        ("ALL", (str(table),)),
+        ("MINUTES", 0.01),
+    ):
+        monkeypatch.setattr(privacy_compared, name, found)
+    monkeypatch.setattr(privacy_compared, "memberships", partial(privacy_compared.memberships, seeds=[0]))
+    privacy_compared.main(NO_FOLDER, tmp_path)
+    found = tables_of(tmp_path / "privacy.json")
+    assert [line.get("error") for line in found["attacks"]] == [None] * len(found["attacks"])
+    assert {line["system"] for line in found["attacks"]} == set(privacy_compared.SYSTEMS)
+    without_model = {"svm-ensemble", "local-only"}
+    assert {line["system"] for line in found["membership"]} == set(privacy_compared.SYSTEMS) - without_model
 
 
 def test_every_strategy_that_trains_on_rows_is_compared() -> None:

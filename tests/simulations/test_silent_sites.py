@@ -8,6 +8,7 @@ import pytest
 from flwr.app import Message
 
 from clients.app import app
+from flower_pansvm.tasks.landmarks import LANDMARKS
 from flower_pansvm.terms import Scalar
 from simulations.benchmarks.scale import generate
 from simulations.data.sites import join_data
@@ -80,3 +81,19 @@ def test_a_run_finishes_without_the_sites_that_fall_silent(
     assert (
         strategy.evaluation.accuracy > 0.6
     )  # about 0.70 of 432 rows or more; who guesses is right about half of them
+
+
+@pytest.mark.slow
+def test_more_sites_than_landmarks_give_as_many_as_are_wanted(
+    tmp_path_factory: pytest.TempPathFactory,
+) -> None:
+    """A landmark of each would be more than is asked for, and the means of whole sites are all alike."""
+    strategy = many(tmp_path_factory, 40, "ring", 0.0)
+    landmarks = strategy.model.feature_map_.landmarks
+    assert len(landmarks) == 30
+    left = {
+        one["result"]: one for one in strategy.federation.costs.disclosed() if one["task"] == LANDMARKS.name
+    }
+    assert left["filled"]["numbers_per_site"] == 30
+    # Of rows in scaled units: a landmark at a cloud of rows is far from the mean of all.
+    assert (abs(landmarks).mean(axis=0) > 0.4).all()

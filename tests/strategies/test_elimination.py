@@ -250,6 +250,22 @@ def test_probabilities_and_chosen_penalties_come_with_a_selection(table: str) ->
     assert proba.sum(axis=1) == pytest.approx(1.0)
 
 
+@pytest.mark.parametrize("strategy", ["voted-wrapper", "filter-wrapper"])
+@pytest.mark.slow
+def test_hospitals_with_their_usual_pins_select(
+    strategy: str, hospital_files: list[Path], hospitals: Callable[..., Any]
+) -> None:
+    for number, file in enumerate(hospital_files):
+        frame = pd.read_csv(file)
+        noise = np.random.default_rng(number).normal(size=len(frame))
+        frame.assign(noise=noise).to_csv(file, index=False)
+    settings = make_settings(sites=3, **unfiltered(strategy), landmarks="12", tol=0.1)
+    found = all_strategies()[strategy](settings)
+    assert isinstance(found, Elimination)
+    found.start(hospitals(settings, hospital_files))
+    assert found.subsets.schema.columns[found.selection.ranking[-1]] == "noise"
+
+
 # Test rows
 
 

@@ -329,3 +329,22 @@ def test_the_audit_measures_how_near_means_come_to_rows(table: str, tmp_path: Pa
     assert found.entries["components_disclosed"] == sum(map(sum, shared.values()))
     assert found.entries["fewest_rows_of_a_component"] >= 5
     assert found.entries["rows_at_a_mean"] is None
+
+
+@pytest.mark.slow
+def test_two_runs_that_differ_in_one_training_row_give_it_away(table: str) -> None:
+    """All components together have the mean of the class; docs/rivals.md says what follows from it."""
+    means, rows = [], []
+    for fraction in (0.0, 0.015):
+        settings = settings_of(data=table, risk_bounds="1", test_fraction=fraction)
+        strategy = trained(settings)
+        model, shared = strategy.outcome.model, strategy.weak["site-000"]
+        assert isinstance(model, GaussianMixtures)
+        own = shared.by_class()[0]
+        mean = own.weights @ own.means * model.scaling_.scale + model.scaling_.shift
+        means.append(shared.rows[0] * mean)
+        rows.append(shared.rows[0])
+    assert rows[0] - rows[1] == 1
+    left_out = pooled(settings).test
+    (row,) = left_out.X[(left_out.sites == 0) & (left_out.classes == 0)]
+    np.testing.assert_allclose(means[0] - means[1], row, atol=1e-6)

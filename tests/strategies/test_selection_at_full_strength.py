@@ -35,6 +35,25 @@ def test_round_trips_per_feature_and_accuracy_after_the_selection(
     assert accuracies[len(found.selection.selected)] >= found.selection.points[0].accuracy - lost
 
 
+def test_a_step_of_thousands_of_genes_sends_a_few_megabytes(shared_data: Path) -> None:
+    found = selected(
+        data="dlbcl",
+        data_dir=str(shared_data),
+        privacy="exact",
+        strategy="voted-wrapper",
+        min_cluster=1,
+        landmarks="0.25",
+        step="10:0.4,1",
+        C=2.0,
+    )
+    sites = len(found.federation.sites)
+    assert max(step.bytes_up / sites for step in found.selection.steps) < 4e6
+    # On 38 rows; 90 to 100 % over five seeds.
+    assert max(point.accuracy for point in found.selection.points) > 0.85
+    left = found.federation.costs.disclosed()
+    assert {entry["task"] for entry in left if entry["how"] == "disclosed"} == {"join"}
+
+
 def test_generated_noise_is_found_out(tmp_path: Path) -> None:
     # Ten informative features, ten combinations of them, and thirty of noise.
     X, y = make_classification(

@@ -11,7 +11,9 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
 from simulations.data.pooling import pooled
+from simulations.engines.running import train_in_process
 from simulations.papers.central_selection import select
+from strategies.elimination import Elimination
 from strategies.settings import Settings, make_settings
 
 INFORMATIVE = {0, 1, 2}
@@ -122,3 +124,25 @@ def test_several_classes_and_missing_cells(tmp_path: Path) -> None:
         )
         assert found.ranking[0] == 2
         assert found.points[-1].accuracy > 0.85
+
+
+@pytest.mark.slow
+def test_federated_run_with_a_landmark_for_each_row_selects_the_same(
+    settings_of: Callable[..., Settings],
+) -> None:
+    # Then the Nyström kernel is exact but for a cluster of two rows, and PAN-SVM is LIBSVM.
+    settings = settings_of(
+        "svm-rfe",
+        privacy="exact",
+        test_fraction=0.5,
+        landmarks="0.999",
+        tol=1e-3,
+        step="0.5",
+    )
+    central, strategy = select(settings), train_in_process(settings)
+    assert isinstance(strategy, Elimination)
+    federated = strategy.selection
+    assert federated.ranking == central.ranking
+    for one, other in zip(federated.points, central.points, strict=True):
+        assert one.accuracy == pytest.approx(other.accuracy, abs=0.025)
+        assert one.test_accuracy == pytest.approx(other.test_accuracy, abs=0.05)

@@ -55,7 +55,7 @@ def stop_before(round_trip: int, settings: Settings, folder: Path) -> None:
 
 @pytest.fixture(scope="module")
 def uninterrupted(tmp_path_factory: pytest.TempPathFactory) -> str:
-    settings = make_settings(data="wine", sites=3)
+    settings = make_settings(data="wine", sites=3, tol=1e-3)
     return run(in_process_grid(settings), settings, tmp_path_factory.mktemp("whole")).model.sha256()
 
 
@@ -201,9 +201,20 @@ def test_a_hospitals_copy_is_the_same_after_a_restart(
     )
 
 
+@pytest.mark.slow
+def test_a_run_may_be_stopped_more_than_once(uninterrupted: str, tmp_path: Path) -> None:
+    settings = make_settings(data="wine", sites=3, tol=1e-3)
+    stop_before(6, settings, tmp_path)
+    again = resumed(tmp_path)
+    # Its keys, its moments once more, and two sums that the first one had not got to.
+    stop_before(4, again, tmp_path)
+    assert len(list((tmp_path / FOLDER).glob("*.npz"))) == 7
+    assert run(in_process_grid(again), again, tmp_path).model.sha256() == uninterrupted
+
+
 def test_a_resumption_that_fails_at_once_loses_nothing(uninterrupted: str, tmp_path: Path) -> None:
-    settings = make_settings(data="wine", sites=3)
-    stop_before(5, settings, tmp_path)
+    settings = make_settings(data="wine", sites=3, tol=1e-3)
+    stop_before(6, settings, tmp_path)
     again = resumed(tmp_path)
     stop_before(0, again, tmp_path)
     grid = in_process_grid(again)
