@@ -281,6 +281,8 @@ def test_privacy_compared(table: Path, tmp_path: Path, monkeypatch: pytest.Monke
         ("MINUTES", 0.01),
     ):
         monkeypatch.setattr(privacy_compared, name, found)
+    # The levels have tests of their own, in test_attack.py and test_active_attack.py.
+    monkeypatch.setattr(privacy_compared, "lines", lambda data, _: [{"data": data}])
     monkeypatch.setattr(privacy_compared, "memberships", partial(privacy_compared.memberships, seeds=[0]))
     privacy_compared.main(NO_FOLDER, tmp_path)
     found = tables_of(tmp_path / "privacy.json")
