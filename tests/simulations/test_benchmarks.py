@@ -275,7 +275,7 @@ def test_membership_shows_in_a_model_that_has_learned_rows_by_heart(
 @pytest.mark.slow
 def test_privacy_compared(table: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name, found in (
-        ("TABLES", ()),
+        ("TABLES", (str(table),)),
         ("ATTACKED", (str(table),)),
         ("ALL", (str(table),)),
         ("MINUTES", 0.01),
