@@ -13,15 +13,23 @@ from clients.gate.seeds import SLOTS, deal_seed
 from clients.gate.simulated import is_simulated
 from clients.gate.terms import agreed_terms
 from clients.site import Site
+from clients.systems.pan_svm import mapped, mapped_train
 from clients.table.schema_file import schema_of
 from flower_pansvm import scaling
-from flower_pansvm.arrays import Bools, Floats, Ints
+from flower_pansvm.arrays import Bools, Floats, Ints, blocks
 from flower_pansvm.counts import BINS, confusion_counts, decision_histogram, winners
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, TableError
 from flower_pansvm.multiclass import Pair, class_decisions
 from flower_pansvm.systems import common as tasks
-from flower_pansvm.systems.common import JOIN, SCORES, JoinAnswer, JoinQuestion, ScoresAnswer, ScoresQuestion
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, blocks
+from flower_pansvm.systems.common import (
+    JOIN,
+    NO_FOLD,
+    SCORES,
+    JoinAnswer,
+    JoinQuestion,
+    ScoresAnswer,
+    ScoresQuestion,
+)
 from flower_pansvm.tasks import Nothing
 from flower_pansvm.version import VERSION
 
@@ -136,9 +144,9 @@ def _decisions(site: Site, number: int, fold: int, points: Floats) -> tuple[Ints
     w, b = points[:, :-1], points[:, -1]
     if fold == NO_FOLD:
         rows = site.test()
-        parts = [site.mapped(rows.X[block], number) @ w.T + b for block in blocks(len(rows.X))]
+        parts = [mapped(site, rows.X[block], number) @ w.T + b for block in blocks(len(rows.X))]
         return rows.classes, np.vstack([np.empty((0, len(points))), *parts])
     chosen = np.flatnonzero(site.folds() == fold)
-    mapped = site.mapped_train(number)
+    mapped = mapped_train(site, number)
     parts = [mapped(chosen[block]) @ w.T + b for block in blocks(len(chosen))]
     return site.train().classes[chosen], np.vstack([np.empty((0, len(points))), *parts])

@@ -6,6 +6,8 @@ from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.records import Texts
 from flower_pansvm.tasks import COUNT, Broadcast, Nothing, Task, disclosed, summed
 
+NO_FOLD = -1  # no rows are left out
+
 
 @dataclass(frozen=True)
 class JoinQuestion:
@@ -52,6 +54,18 @@ class SchemaBroadcast:
 
 
 SCHEMA = Broadcast("schema", SchemaBroadcast)
+
+
+@dataclass(frozen=True)
+class LayoutBroadcast:
+    """Which site holds which columns: sites with the same ones are a column block. A run has one layout."""
+
+    sites: Texts
+    blocks: Ints  # (sites,): number of each site's column block
+    columns: Ints  # (columns,): number of the block of each column of the schema
+
+
+LAYOUT = Broadcast("layout", LayoutBroadcast)
 
 
 @dataclass(frozen=True)

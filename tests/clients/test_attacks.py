@@ -20,6 +20,7 @@ from flower_pansvm.systems.common import (
     EXTREMES,
     JOIN,
     MOMENTS,
+    NO_FOLD,
     ROWS,
     SCALING,
     SCHEMA,
@@ -28,7 +29,7 @@ from flower_pansvm.systems.common import (
     ScalingBroadcast,
     SchemaBroadcast,
 )
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Cuts, Problem, Question
+from flower_pansvm.systems.pan_svm.cuts import Cuts, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import (
     CUTS,
     FEATURE_MAP,

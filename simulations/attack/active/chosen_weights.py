@@ -13,8 +13,7 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import BINS
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.multiclass import REST
-from flower_pansvm.systems.common import SCALING, SCORES, ScalingBroadcast, ScoresQuestion
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
+from flower_pansvm.systems.common import NO_FOLD, SCALING, SCORES, ScalingBroadcast, ScoresQuestion
 from flower_pansvm.systems.pan_svm.tasks import (
     FEATURE_MAP,
     LANDMARK_SET,
