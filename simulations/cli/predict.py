@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simulations.cli.app import Drop, Label, cli, together
+from simulations.cli.options import ReadingCommand, given, single
 from simulations.cli.output import Overwrite, check_file
-from simulations.cli.reading import Reading, with_reading_options
 from simulations.files import complete_file
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """How a text begins that a spreadsheet takes for a formula, or for one after a character that it leaves out."""
 
 
-@cli.command()
-@with_reading_options
+@cli.command(cls=ReadingCommand)
 def predict(
+    context: typer.Context,
     model: Annotated[Path, typer.Argument(help="A model.npz.")],
     file: Annotated[Path, typer.Argument(help="A table with the columns of the training, and any others.")],
     label: Label = None,
@@ -42,8 +42,6 @@ def predict(
             "nothing for the row.",
         ),
     ] = "missing",
-    *,
-    reading: Reading,
     out: Annotated[
         Path | None, typer.Option(help="CSV or Excel file for the predictions.", show_default="print them")
     ] = None,
@@ -62,7 +60,7 @@ def predict(
     if out is not None:
         check_file(out, overwrite)
         check_can_write(out)
-    form = TableForm.of({**reading, "drop": together(drop)}, None)
+    form = TableForm.of({**single(given(context)), "drop": together(drop)}, None)
     predictions = predict_file(model, file, label, row_id, form, unknown)
     frame = predictions.frame.rename(columns=harmless).map(harmless)
     if out is None:

@@ -25,8 +25,8 @@ from strategies.settings import Settings, all_settings, owners, setting_fields
 BY_FILE = "by file"
 """The split of data that are in a file for each site."""
 
-NOT_COMPARED = ("data", "strategy", "split", "aggregation", "seed", "out", "resume", "audit", "data-dir")
-"""Settings that have an option of their own, or that belong to a single run."""
+NOT_COMPARED = ("strategy", "split", "aggregation")
+"""Settings that have an option of their own."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Plan:
     common : dict
         The run config that all runs share.
     varied : dict of str to tuple
-        Values of the settings given by ``--set``; of several values each is compared.
+        Values of the other settings that are given; of several values each is compared.
     """
 
     data: tuple[str, ...]
@@ -185,7 +185,7 @@ class Plan:
                     f"'{key}' is a setting of {', '.join(owners(key))}, and none of these is compared. Leave it out."
                 )
             if len(set(map(str, values))) < len(values):
-                raise SettingError(f"{key} is given the same value twice by --set. Give it once.")
+                raise SettingError(f"{key} is given the same value twice. Give it once.")
 
 
 def _settings_known(strategy: str, aggregation: str) -> set[str]:

@@ -106,8 +106,7 @@ def test_the_command_trains_with_the_same_settings_and_the_chosen_point(
     pd.DataFrame({"a": range(90), "label": [0, 1] * 45}).to_csv(file, index=False)
     settings = replace(settings, data=str(file))
     result = {"config": settings.to_config(), "chosen": found}
-    options = {"data", "sites", "seed", "test-fraction"}
-    program, *words = shlex.split(tuning.command(result, options))
+    program, *words = shlex.split(tuning.command(result))
     assert program == "pansvm"
 
     seen: list[Settings] = []
@@ -134,5 +133,5 @@ def test_the_command_trains_with_the_same_settings_and_the_chosen_point(
 def test_the_command_names_each_of_several_files() -> None:
     settings = make_settings(data="/a/north west.csv|/b/south.csv", sites=3, C="auto")
     result = {"config": settings.to_config(), "chosen": chosen(point(4.0, 0.5, 0.9))}
-    words = tuning.command(result, {"data", "sites"})
-    assert words == "pansvm run --data '/a/north west.csv' --data /b/south.csv --sites 3 --set C=4"
+    words = tuning.command(result)
+    assert words == "pansvm run --data '/a/north west.csv' --data /b/south.csv --sites 3 --C 4"
