@@ -1,4 +1,4 @@
-"""``pansvm reproduce`` and ``attack``: papers run again, ours beside theirs; and a coordinator that breaks the rules."""
+"""``pansvm reproduce`` and ``attack``: papers run again, and a coordinator that breaks the rules."""
 
 import os
 from pathlib import Path

@@ -46,7 +46,8 @@ class FieldCommand(TyperCommand):
 
     def get_params(self, ctx: click.Context) -> list[click.Parameter]:
         """Return the parameters of the command's function, after those options that are in no panel of their own."""
-        first, others = [], []
+        first: list[TyperOption] = []
+        others: list[TyperOption] = []
         for option in self.field_options():
             (others if option.rich_help_panel else first).append(option)
         return [*first, *super().get_params(ctx), *others]
