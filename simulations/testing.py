@@ -56,7 +56,6 @@ QUICK: dict[str, Scalar] = {
     "C": 1.0,
     "landmarks": "20",
     "tol": 0.1,
-    "rel-tol": 0.05,
     "cv-folds": 2,
     "step": "0.5",
     "epsilon": 20.0,

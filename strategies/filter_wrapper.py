@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.setting_values import setting, whole
+from flower_pansvm.setting_values import setting
 from strategies.elimination import Elimination, SelectionSettings, check_wanted
 from strategies.federation.federation import Federation
 from strategies.model_choice import ROUGH
@@ -24,12 +24,14 @@ from strategies.selection.thresholds import (
 from strategies.selection.voting import best_spared, least_important
 from strategies.subsets import Trained, Wanted, without
 
+CANDIDATES = 30
+"""The most features that a step tries to do without."""
+
 
 @dataclass(frozen=True)
 class FilterWrapperSettings(SelectionSettings):
-    """The settings of PPFSIFW: what each filter keeps, and how many features a step tries to do without."""
+    """The settings of PPFSIFW: what each filter keeps."""
 
-    candidates: int = setting(30, whole(2), "The most features that a step tries to do without.")
     filter_fisher: Threshold = setting(
         parse_threshold("filter-fisher", "75%"),
         thresholds("filter-fisher"),
@@ -99,7 +101,7 @@ class FilterWrapper(Elimination):
         The least come first, so that they go first of equally accurate ones, which small data has many of.
         """
         left = int(np.count_nonzero(current.features))
-        most = self.settings.candidates if left > 1 else 0
+        most = CANDIDATES if left > 1 else 0
         return [int(one) for one in least_important(order, current.features, min(left, most))]
 
     def _train(self, current: Trained, before: Trained, tried: Iterable[Trained]) -> None:

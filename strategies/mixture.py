@@ -11,7 +11,7 @@ from flower_pansvm.mixtures.adaptive_em import MOST_FULL
 from flower_pansvm.mixtures.class_models import ClassModels
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.schema import Schema
-from flower_pansvm.setting_values import Kind, one_of, setting
+from flower_pansvm.setting_values import Kind, setting
 from flower_pansvm.tasks.mixture import WeakModelsQuestion
 from flower_pansvm.tasks.scaling import MOMENTS, SCALING, ScalingBroadcast
 from flower_pansvm.tasks.task import Nothing
@@ -34,6 +34,9 @@ from strategies.steps.mixture import (
 )
 from strategies.strategy import PhasedStrategy
 
+PERTURBATION = 0.1
+"""By which share covariances of the model that is given out are larger."""
+
 
 def _bounds() -> Kind:
     """Return the kind of bounds of risk, one a site, kept in their order."""
@@ -54,32 +57,20 @@ def _bounds() -> Kind:
 
 @dataclass(frozen=True)
 class MixtureSettings(Settings):
-    """Of the models' form, and how much is shared. Rows are always standardised."""
+    """How much is shared. Rows are always standardised; covariances are full up to `MOST_FULL` features."""
 
-    covariance: str = setting(
-        "auto",
-        one_of("auto", "full", "diagonal"),
-        f"Covariances of mixtures; auto: full with at most {MOST_FULL} features.",
-    )
     min_cluster: int = term("min_cluster", NystroemSettings)
     risk_bounds: tuple[float, ...] = setting(
         (0.5,),
         _bounds(),
         "Largest risk, 0 to 1, that simulated sites share components at: one after the other, and again.",
     )
-    perturbation: float = setting(
-        0.1, number(least=0), "By which share covariances of the model that is given out are larger."
-    )
 
     def question(self, features: int) -> WeakModelsQuestion:
         """Return what the sites are asked."""
         return WeakModelsQuestion(
-            self.seed, int(self.diagonal(features)), self.min_cluster, np.array(self.risk_bounds)
+            self.seed, int(features > MOST_FULL), self.min_cluster, np.array(self.risk_bounds)
         )
-
-    def diagonal(self, features: int) -> bool:
-        """Return whether covariances are diagonal."""
-        return self.covariance == "diagonal" or (self.covariance == "auto" and features > MOST_FULL)
 
 
 @strategies.register("mixture")
@@ -124,8 +115,8 @@ class WeakMixtures(PhasedStrategy):
             self.mean = mean_model(self.weak)
             samples = synthetic_samples(self.weak, chosen.seed)
             self.combined = global_model(self.mean, samples, schema, chosen.seed)
-            given_out = {one: model.perturbed(chosen.perturbation) for one, model in self.combined.items()}
-            mixtures = ClassModels.of(given_out, rows, features, chosen.diagonal(features))
+            given_out = {one: model.perturbed(PERTURBATION) for one, model in self.combined.items()}
+            mixtures = ClassModels.of(given_out, rows, features, features > MOST_FULL)
         with phase("evaluation"):
             confusion, evaluation = try_global_model(federation, mixtures)
         model = GaussianMixtures.from_parts(schema, scaling, mixtures)

@@ -33,6 +33,12 @@ class NystroemSettings(SvmSettings):
         "which sites accept weights. auto: as class-weight says.",
     )
 
+    search: str = setting(
+        "fast",
+        one_of("fast", "published"),
+        "How the SVMs are searched for; published: by cutting planes or ADMM as in the papers.",
+    )
+
     def __post_init__(self) -> None:
         """Check that sites will accept the weights."""
         super().__post_init__()

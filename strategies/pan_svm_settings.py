@@ -42,12 +42,6 @@ class PanSvmSettings(NystroemSettings):
         "Values of gamma that cross-validation tries; auto: a sixteenth, a quarter, one and four times scale.",
     )
     tol: float = setting(0.02, number(above=0), "Relative gap at which training stops.")
-    search: str = setting(
-        "fast", one_of("fast", "published"), "Where cutting planes are asked for; published: as in the paper."
-    )
-    warm_start: bool = setting(
-        True, flag(), "Whether the sites' own models give the first point; not with search=published."
-    )
 
     @property
     def folds(self) -> int:

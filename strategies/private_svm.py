@@ -32,7 +32,6 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.setting_values import one_of, setting, text, whole
 from flower_pansvm.tasks.output_perturbation import (
     LARGEST_C,
-    LEAST_TOL,
     LOCAL_WEIGHTS,
     RFF,
     RFF_PRIVATE_SCORES,
@@ -53,6 +52,9 @@ from strategies.strategy import PhasedStrategy
 
 MOST_NOISIER = 2.0
 """Weights that are not exact enough make the noise larger; more than so many times is refused."""
+
+TOL = 1e-7
+"""Gap of the weights' objective, in shares of C-total, that the noise allows for."""
 
 MODES = {
     "release": "Whoever gets the model. The coordinator sees exact sums, from which rows can be computed: it has to be "
@@ -89,11 +91,6 @@ class PrivateSvmSettings(PromiseSettings):
     public: str = setting(
         "auto", text(), "Public rows: a CSV file's absolute path, or a number of simulated sites' rows."
     )
-    exactness: float = setting(
-        1e-7,
-        number(least=LEAST_TOL),
-        "Gap of the weights' objective, in shares of C-total, that the noise allows for.",
-    )
 
     @property
     def dp(self) -> bool:
@@ -127,7 +124,7 @@ class PrivateSvm(PhasedStrategy):
         with federation.costs.phase("public data"):
             feature_map = self._map(federation, schema, low, high)
             federation.broadcast(RFF, feature_map)
-        asked = (feature_map.size, settings.C_total, settings.epsilon, settings.exactness)
+        asked = (feature_map.size, settings.C_total, settings.epsilon, TOL)
         if settings.guarantee == "local":
             weights, evaluation, figures = self._local(federation, LocalWeightsQuestion(*asked))
         else:
@@ -268,15 +265,15 @@ def checked_scale(noise: Perturbation, rows: int) -> float:
     """
     if noise.sensitivity(rows) > MOST_NOISIER * noise.published(rows):
         raise SettingError(
-            f"exactness={noise.tol:g} is too coarse for {rows} rows and C-total={noise.C:g}: the noise that keeps the "
-            f"promise would be {noise.sensitivity(rows) / noise.published(rows):.1f} times what exact weights need. "
-            f"Set exactness={noise.C / (2 * rows**2):.0e} or less."
+            f"C-total={noise.C:g} is too small for {rows} rows: weights are found to a gap of {noise.tol:g} of it, and "
+            f"the noise that keeps the promise would be {noise.sensitivity(rows) / noise.published(rows):.1f} times "
+            f"what exact weights need. Set C-total={2 * noise.tol * rows**2:.0e} or more."
         )
     if noise.sensitivity(rows) > noise.published(rows):
         log(
             WARNING,
-            "the noise is larger than with exact weights; exactness=%.0e would do",
-            noise.C / (2 * rows**2),
+            "the noise is larger than with exact weights; not so with C-total=%.0e",
+            2 * noise.tol * rows**2,
         )
     return noise.scale(rows)
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
-from flower_pansvm.reading_options import ReadingOptions, listed
+from flower_pansvm.reading_options import listed
 from flower_pansvm.secure_sum import options_class, protocol_names, protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.protocols.ring import Ring
@@ -54,15 +54,6 @@ class Settings:
         text(),
         "Schema file: what all sites have agreed on of their columns, and the public ranges; an absolute path.",
     )
-    separator: str = term("separator", ReadingOptions)
-    decimal: str = term("decimal", ReadingOptions)
-    thousands: str = term("thousands", ReadingOptions)
-    encoding: str = term("encoding", ReadingOptions)
-    sheet: str = term("sheet", ReadingOptions)
-    skip_rows: str = term("skip_rows", ReadingOptions)
-    skip_footer: str = term("skip_footer", ReadingOptions)
-    comment: str = term("comment", ReadingOptions)
-    missing: str = term("missing", ReadingOptions)
     drop: str = setting("", text(), "Columns of the simulated sites' tables to leave out, by commas.")
     positive: str = setting("", text(), "Labels that count as positive, by commas.")
     split: str = setting(

@@ -1,6 +1,6 @@
 """Consensus SVM by ADMM on a Nyström map (Forero, Cano & Giannakis 2010; Boyd et al. 2011): Lu 2016's rival."""
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,12 +10,10 @@ from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
 from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
-from flower_pansvm.setting_values import setting
 from strategies.federation.federation import Federation
 from strategies.nystroem_settings import NystroemSettings
 from strategies.outcome import Outcome
 from strategies.registry import strategies
-from strategies.setting_kinds import flag, number
 from strategies.steps.binary_problems import (
     check_kernel,
     fit_feature_map,
@@ -33,15 +31,32 @@ from strategies.strategy import PhasedStrategy
 
 
 @dataclass(frozen=True)
-class SvmAdmmSettings(NystroemSettings):
-    """Penalty and tolerances of ADMM, besides those of a Nyström map."""
+class Penalty:
+    """ADMM's penalty and when it ends (Boyd et al. 2011, equations 3.12 and 3.13).
 
-    rho: float = setting(1.0, number(above=0), "ADMM's penalty, at the beginning.")
-    adaptive_rho: bool = setting(
-        True, flag(), "Whether rho follows the residuals (Boyd et al. 2011, equation 3.13)."
-    )
-    abs_tol: float = setting(1e-5, number(above=0), "Absolute tolerance of ADMM's residuals.")
-    rel_tol: float = setting(1e-4, number(above=0), "Relative tolerance of ADMM's residuals.")
+    Parameters
+    ----------
+    rho : float
+        The penalty, at the beginning.
+    adaptive : bool
+        Whether it follows the residuals.
+    absolute, relative : float
+        Tolerances of the residuals.
+    """
+
+    rho: float
+    adaptive: bool
+    absolute: float
+    relative: float
+
+
+PENALTIES = {"fast": Penalty(1.0, True, 1e-5, 1e-4), "published": Penalty(1.0, False, 1e-4, 1e-2)}
+"""By the setting ``search``. The published one is the linear SVM of Boyd et al. (2011), far from the optimum."""
+
+
+@dataclass(frozen=True)
+class SvmAdmmSettings(NystroemSettings):
+    """Those of a Nyström map, with a penalty and a gamma that are given."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -92,10 +107,7 @@ class SvmAdmm(PhasedStrategy):
             consensus = Consensus(
                 federation,
                 problems,
-                rho=chosen.rho,
-                adaptive=chosen.adaptive_rho,
-                absolute=chosen.abs_tol,
-                relative=chosen.rel_tol,
+                **asdict(PENALTIES[chosen.search]),
             )
             weights = consensus.train()
         model = PanSVC.from_parts(schema, scaled.scaling, feature_map, weights, pairs)

@@ -67,7 +67,6 @@ SMALL: dict[str, Any] = {
     "min_cluster": 2,
     "landmarks": "8",
     "tol": 0.3,
-    "rel_tol": 0.1,
     "timeout": 0.05,
 }
 

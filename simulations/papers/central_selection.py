@@ -17,7 +17,7 @@ from flower_pansvm.multiclass import Pair, signs
 from flower_pansvm.scaling import moments
 from simulations.data.pooling import PooledRows, fit_scaling, pooled
 from strategies.elimination import SelectionSettings
-from strategies.filter_wrapper import FilterWrapperSettings
+from strategies.filter_wrapper import CANDIDATES, FilterWrapperSettings
 from strategies.selection.choice import choose
 from strategies.selection.class_moments import ClassMoments
 from strategies.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
@@ -125,7 +125,7 @@ def select(settings: SelectionSettings) -> Selection:
     remaining, steps = kept, list[Step]()
     while (left := int(remaining.sum())) > 1:
         if isinstance(settings, FilterWrapperSettings):
-            step = by_accuracy(pool, remaining, settings.step.size(left), order, settings.candidates)
+            step = by_accuracy(pool, remaining, settings.step.size(left), order, CANDIDATES)
         else:
             step = by_votes(pool, remaining, settings.step.size(left), criteria)
         remaining = _without(remaining, step.removed)

@@ -203,9 +203,9 @@ def warm_start(
     Returns
     -------
     list of ndarray of shape (0 or 1, rank + 1)
-        No point where no site has rows of both sides, or no warm start is wanted.
+        No point where no site has rows of both sides, or with ``search=published``.
     """
-    if not settings.warm_start or settings.search == "published":
+    if settings.search == "published":
         return [np.empty((0, problem.rank + 1)) for problem in problems]
     sums = federation.secure_sum(WARM_START, pack_problems(problems))
     pieces = np.split(sums.weights, np.cumsum([problem.rank + 1 for problem in problems])[:-1])

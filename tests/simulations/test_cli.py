@@ -522,8 +522,8 @@ def test_bad_input_to_tune_gets_a_clear_error_and_no_traceback(
         (["--set", "features=0"], ["features is '0'"]),
         (["--set", "features=50"], ["features is 50", "the table has 30"]),
         (["--set", "select-tolerance=-1"], ["select-tolerance is '-1'"]),
-        (["--strategy", "filter-wrapper", "--set", "candidates=1"], ["candidates is '1'"]),
-        (["--set", "candidates=5"], ["'candidates' is a setting of filter-wrapper", "is voted-wrapper"]),
+        (["--strategy", "filter-wrapper", "--filter-fisher", "0"], ["filter-fisher is '0'"]),
+        (["--filter-fisher", "5"], ["'filter-fisher' is a setting of filter-wrapper", "is voted-wrapper"]),
         (["--strategy", "filter-wrapper", "--set", "filter-fisher=p=0.1"], ["filter-fisher is 'p=0.1'"]),
         (
             ["--strategy", "filter-wrapper", "--set", "filter-welch=p=1e-300"],
@@ -575,7 +575,7 @@ def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: R
     assert "0.25,1,4,16,64,256" in lines["C-grid"]
     assert "k-secure, paillier, plain, ring" in lines["aggregation"]
     assert set(all_strategies()) <= set(out.replace(",", " ").split())
-    assert "a whole number of at least 2" in lines["candidates"]
+    assert "a whole number of at least 2" in lines["cv-folds"]
     assert "Fewest sites in a sum." in lines["min-sites"]
     titles = [
         line.strip()
@@ -590,7 +590,11 @@ def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: R
 
 @pytest.mark.parametrize(
     ("strategy", "has", "lacks"),
-    [("pan-svm", "tol", "step"), ("svm-rfe", "step", "candidates"), ("filter-wrapper", "candidates", "")],
+    [
+        ("pan-svm", "tol", "step"),
+        ("svm-rfe", "step", "filter-fisher"),
+        ("filter-wrapper", "filter-fisher", ""),
+    ],
 )
 def test_settings_of_a_strategy_are_those_that_it_has(
     strategy: str, has: str, lacks: str, pansvm: Run
