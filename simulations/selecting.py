@@ -193,7 +193,7 @@ def advice(result: Mapping[str, Any]) -> str:
     if result["filters"] and every > max(others) + ROUNDING:
         return (
             "With all features the models are more accurate: the filters removed some that help. Loosen them, for "
-            "instance with --filter-fisher 80% --filter-scatter 80%."
+            "instance with --filters fisher=80%,scatter=80%."
         )
     return ""
 

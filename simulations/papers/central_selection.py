@@ -119,7 +119,7 @@ def select(settings: SelectionSettings) -> Selection:
     kept, points = everything, [pool.point(everything)]
     criteria = CRITERIA if settings.strategy == "voted-wrapper" else (settings.strategy,)
     if isinstance(settings, FilterWrapperSettings):
-        screening = screen(scores, settings.thresholds)
+        screening = screen(scores, settings.filters)
         kept = np.isin(np.arange(len(pool.columns)), screening.kept)
         points += [] if kept.all() else [pool.point(kept)]
     remaining, steps = kept, list[Step]()

@@ -522,12 +522,12 @@ def test_bad_input_to_tune_gets_a_clear_error_and_no_traceback(
         (["--set", "features=0"], ["features is '0'"]),
         (["--set", "features=50"], ["features is 50", "the table has 30"]),
         (["--set", "select-tolerance=-1"], ["select-tolerance is '-1'"]),
-        (["--strategy", "filter-wrapper", "--filter-fisher", "0"], ["filter-fisher is '0'"]),
-        (["--filter-fisher", "5"], ["'filter-fisher' is a setting of filter-wrapper", "is voted-wrapper"]),
-        (["--strategy", "filter-wrapper", "--set", "filter-fisher=p=0.1"], ["filter-fisher is 'p=0.1'"]),
+        (["--strategy", "filter-wrapper", "--filters", "fisher=0"], ["filters is 'fisher=0'"]),
+        (["--filters", "fisher=5"], ["'filters' is a setting of filter-wrapper", "is voted-wrapper"]),
+        (["--strategy", "filter-wrapper", "--set", "filters=fisher=p=0.1"], ["filters is 'fisher=p=0.1'"]),
         (
-            ["--strategy", "filter-wrapper", "--set", "filter-welch=p=1e-300"],
-            ["No feature passes all filters", "filter-welch removes most"],
+            ["--strategy", "filter-wrapper", "--set", "filters=welch=p=1e-300"],
+            ["No feature passes all filters", "welch removes most"],
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -592,8 +592,8 @@ def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: R
     ("strategy", "has", "lacks"),
     [
         ("pan-svm", "tol", "step"),
-        ("svm-rfe", "step", "filter-fisher"),
-        ("filter-wrapper", "filter-fisher", ""),
+        ("svm-rfe", "step", "filters"),
+        ("filter-wrapper", "filters", ""),
     ],
 )
 def test_settings_of_a_strategy_are_those_that_it_has(

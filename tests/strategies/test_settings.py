@@ -38,9 +38,10 @@ BAD: list[tuple[str, Scalar]] = [
     ("features", "some"),
     ("features", "2.5"),
     ("select-tolerance", -0.1),
-    ("filter-fisher", "p=0.01"),
-    ("filter-welch", "p=0"),
-    ("filter-scatter", "0%"),
+    *[
+        ("filters", value)
+        for value in ("fisher=p=0.01", "welch=p=0", "scatter=0%", "75%", "fisher=2,fisher=3", "f=2")
+    ],
     ("execution", "two-shot"),
     ("kernel", "sigmoid"),
     ("scaling", "robust"),
@@ -186,7 +187,7 @@ def test_settings_survive_the_run_config() -> None:
     chosen_later = make_settings(
         C="auto", gamma="auto", C_grid="1,1e3", gamma_grid="0.5", privacy="exact", noise=0.5
     )
-    selecting = make_settings(strategy="filter-wrapper", step="90:0.5,1", features=7, filter_welch="40%")
+    selecting = make_settings(strategy="filter-wrapper", step="90:0.5,1", features=7, filters="welch=40%")
     for settings in (changed, chosen_later, selecting, make_settings()):
         assert settings_from(settings.to_config()) == settings
     assert all("_" not in name for name in changed.to_config())
@@ -307,7 +308,7 @@ def test_any_value_is_either_taken_or_refused_by_a_setting_error(name: str, valu
 @pytest.mark.parametrize(
     ("strategy", "name", "value", "whose"),
     [
-        ("pan-svm", "filter-welch", "50%", "filter-wrapper"),
+        ("pan-svm", "filters", "welch=50%", "filter-wrapper"),
         ("pan-svm", "k", 3, "k-secure"),
         ("svm-rfe", "key-bits", 2048, "paillier"),
         ("pan-svm", "step", "0.5", "filter-wrapper, rsvm, svm-rfe, svm-t, voted-wrapper"),
@@ -330,7 +331,7 @@ def test_the_defaults_of_other_strategies_are_let_pass_however_they_are_written(
         "strategy": strategy,
         "key-bits": "3072",
         "k": "0.0",
-        "filter-welch": "p=0.01",
+        "filters": "welch=p=0.01",
         "select-tolerance": 0,
     }
     assert settings_from({**default_config(), **written}) == make_settings(strategy=strategy)
@@ -384,7 +385,7 @@ def test_strategies_may_share_a_term_of_the_sites(monkeypatch: pytest.MonkeyPatc
         {"C-grid": "4, 1,4", "C": "auto", "step": "auto"},
         {"landmarks": "1e1", "gamma": "0.50", "tol": "1e-3", "sites": 5.0},
         {"probability": "True", "strategy": "svm-rfe", "step": " auto ", "features": " auto"},
-        {"strategy": "filter-wrapper", "filter-welch": " p=0.010"},
+        {"strategy": "filter-wrapper", "filters": " welch = p=0.010"},
         {"aggregation": "k-secure", "k": "3.0", "execution": "hops"},
     ],
     ids=str,
@@ -410,15 +411,15 @@ def test_values_are_of_real_types_and_written_as_they_were() -> None:
             "landmarks": "0.250",
             "gamma": "2",
             "C-grid": "4,0.5",
-            "filter-fisher": 7,
+            "filters": "fisher=7",
         }
     )
     assert isinstance(found, FilterWrapperSettings)
     assert (found.landmarks, found.gamma, found.C_grid, found.gamma_grid) == (0.25, 2.0, (0.5, 4.0), None)
-    assert found.filter_fisher.count == 7
+    assert found.filters.fisher.count == 7
     config = found.to_config()
-    assert [config[name] for name in ("landmarks", "gamma", "C-grid", "gamma-grid", "filter-fisher", "step")] == [
-        "0.25", "2", "0.5,4", "auto", "7", "auto",
+    assert [config[name] for name in ("landmarks", "gamma", "C-grid", "gamma-grid", "filters", "step")] == [
+        "0.25", "2", "0.5,4", "auto", "fisher=7,welch=p=0.01,scatter=75%", "auto",
     ]  # fmt: skip
 
 
