@@ -45,7 +45,7 @@ class RandomKernelSettings(Settings):
         "Width of the kernel rbf of random-kernel, exp(-mu ||x - b||^2); scale: 1 over the columns.",
     )
     nu: float = setting(10.0, number(above=0), "Weight of the loss in the 1-norm SVM of random-kernel.")
-    rows: int | None = setting(
+    random_kernel_rows: int | None = setting(
         None,
         or_word("auto", whole(1)),
         "Rows of the random matrix; auto: one fewer than the smallest column block has columns, and at most a tenth of "
@@ -88,7 +88,7 @@ class RandomKernel(PhasedStrategy):
                 )
             federation.broadcast(LAYOUT, layout)
         with phase("random matrix"):
-            size = rows_of_matrix(chosen.rows, count_rows(federation, layout), layout)
+            size = rows_of_matrix(chosen.random_kernel_rows, count_rows(federation, layout), layout)
         with phase("scaling"):
             scaling = learn_ranges(federation, layout, len(schema.columns))
             told = (part[None] for part in (scaling.fill, scaling.shift, scaling.scale))

@@ -45,12 +45,12 @@ class SsvdSettings(SvmSettings):
     depends on the units.
     """
 
-    order: str = setting(
+    ssvd_order: str = setting(
         "select-first",
         one_of("select-first", "perturb-first"),
         "Whether columns are selected by votes of the sites before rows are distorted, or among the published rows.",
     )
-    test: str = setting(
+    ssvd_test: str = setting(
         "original",
         one_of("original", "distorted"),
         "What the model is tried on: test rows as they are at the sites, or published ones, as in the paper.",
@@ -86,12 +86,12 @@ class Ssvd(PhasedStrategy):
         with phase("join"):
             schema = join(federation, chosen)
         columns = np.ones(len(schema.columns), dtype=np.bool_)
-        if chosen.order == "select-first":
+        if chosen.ssvd_order == "select-first":
             with phase("votes"):
                 columns = vote_on_columns(federation, schema)
         with phase("distorted rows"):
-            train, test = gather_rows(federation, schema, columns, test=chosen.test == "distorted")
-        if chosen.order == "perturb-first":
+            train, test = gather_rows(federation, schema, columns, test=chosen.ssvd_test == "distorted")
+        if chosen.ssvd_order == "perturb-first":
             with phase("selection"):
                 kept = select(train.X, train.classes)
                 if not kept.any():
@@ -104,14 +104,14 @@ class Ssvd(PhasedStrategy):
         with phase("training"):
             model, converged = train_svc(chosen, of_schema(schema, columns), train)
         with phase("evaluation"):
-            if chosen.test == "distorted":
+            if chosen.ssvd_test == "distorted":
                 evaluation = evaluate_on(model, test)
             else:
                 evaluation = evaluate_at_sites(federation, model, columns)
         figures = {
             "rows_train": len(train.X),
             "rows_train_by_class": np.bincount(train.classes, minlength=len(schema.classes)).tolist(),
-            "tested_on_distorted_rows": chosen.test == "distorted",
+            "tested_on_distorted_rows": chosen.ssvd_test == "distorted",
             "columns_kept": list(model.schema_.columns),
             "support_vectors": len(model.feature_map_.landmarks),
             "converged": converged,

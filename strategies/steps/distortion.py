@@ -57,7 +57,7 @@ def vote_on_columns(federation: Federation, schema: Schema) -> NDArray[np.bool_]
     if not chosen.any():
         raise SettingError(
             f"No column has the votes of more than half of the {sites} sites, {votes.max():.0f} at the most. A site "
-            "votes for no column if all its rows are of one class, or few. Start the run with order=perturb-first, "
+            "votes for no column if all its rows are of one class, or few. Start the run with ssvd-order=perturb-first, "
             "which selects among the published rows of all sites."
         )
     log(INFO, "%d of %d columns have the votes of most sites", chosen.sum(), len(chosen))

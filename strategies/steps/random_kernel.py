@@ -110,7 +110,7 @@ def rows_of_matrix(asked: int | None, rows: int, layout: LayoutBroadcast) -> int
         )
     if asked is not None and asked >= fewest:
         raise SettingError(
-            f"rows is {asked}, but the random matrix has to have fewer rows than any block has columns, and {where}: "
+            f"random-kernel-rows is {asked}, but the random matrix has to have fewer rows than any block has columns, and {where}: "
             f"from as many equations as unknowns its rows could be computed. The largest value is {fewest - 1}."
         )
     found = asked or most_rows(rows, fewest)

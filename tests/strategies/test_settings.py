@@ -54,8 +54,8 @@ BAD: list[tuple[str, Scalar]] = [
     ("class-weights", "1,0"),
     ("landmark-method", "kmeans"),
     ("guarantee", "global"),
-    ("order", "first"),
-    ("test", "rows"),
+    ("ssvd-order", "first"),
+    ("ssvd-test", "rows"),
     *[
         (name, value)
         for name in (
@@ -89,7 +89,7 @@ BAD: list[tuple[str, Scalar]] = [
             "colluders",
             "steps",
             "frequencies",
-            "rows",
+            "random-kernel-rows",
         )
         for value in (2.5, "nan", "inf", "-inf", "two", True, "1e400")
     ],
