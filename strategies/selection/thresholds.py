@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.errors import TrainingError
 from flower_pansvm.setting_values import Kind
 from strategies.selection.filters import FilterScores
 from strategies.selection.outcome import Screening
