@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 
 from flower_pansvm import records
-from flower_pansvm.setting_values import key_of, one_of, one_of_numbers, parse, setting, text, whole
+from flower_pansvm.constraints import key_of, one_of, one_of_numbers, parse, setting, text, whole
 
 Scalar = str | int | float | bool
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from rich.table import Table
 
+from flower_pansvm.constraints import one_of
 from flower_pansvm.secure_sum import protocol_names
-from flower_pansvm.setting_values import one_of
 from strategies.registry import all_strategies
 from strategies.settings import Settings, all_settings, default_config, owners, setting_fields
 
@@ -50,8 +50,8 @@ def rows(settings: Mapping[str, "Field[Any]"]) -> list[tuple[str, str, str, str]
     for key, one in settings.items():
         default = usual[key]
         text = str(default).lower() if isinstance(default, bool) else str(default)
-        may_be = one_of(*named[key]) if key in named else one.metadata["kind"]
-        found.append((key, text, may_be.must_be, one.metadata["meaning"]))
+        may_be = one_of(*named[key]) if key in named else one.metadata["constraint"]
+        found.append((key, text, may_be.description, one.metadata["meaning"]))
     return found
 
 

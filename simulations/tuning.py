@@ -8,7 +8,7 @@ from rich.console import Console
 from rich.table import Table
 
 from simulations.data.sites import SEPARATOR
-from strategies.setting_kinds import number_text
+from strategies.constraints import number_text
 from strategies.settings import default_config
 
 NOT_REPEATED = ("C-grid", "gamma-grid", "out", "resume", "audit")

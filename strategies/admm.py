@@ -16,7 +16,6 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.systems.admm import CONSENSUS, MOST_STEPS, ConsensusAnswer, ConsensusQuestion
 from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Problem
 from strategies.federation.federation import Federation
-from strategies.nystroem_settings import NystroemSettings
 from strategies.outcome import Outcome
 from strategies.registry import strategies
 from strategies.steps.binary_problems import (
@@ -33,6 +32,7 @@ from strategies.steps.packing import pack_problems
 from strategies.steps.scaling import learn_moments, tell_scalings
 from strategies.steps.scoring import Trial, frame, score
 from strategies.strategy import PhasedStrategy
+from strategies.svm_settings import NystroemSettings
 
 FAR = 10.0
 """mu of (3.13): rho changes where one residual is so many times the other."""

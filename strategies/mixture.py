@@ -9,13 +9,13 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
+from flower_pansvm.constraints import setting
 from flower_pansvm.counts import BINS
 from flower_pansvm.errors import FederationError, SettingError, TableError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.schema import Schema
-from flower_pansvm.setting_values import Kind, setting
 from flower_pansvm.systems.common import MOMENTS, SCALING, ScalingBroadcast
 from flower_pansvm.systems.mixture.adaptive_em import MOST_FULL, Rivals, adaptive_em
 from flower_pansvm.systems.mixture.class_models import ClassModels
@@ -27,16 +27,16 @@ from flower_pansvm.systems.mixture.tasks import (
     WeakModelsQuestion,
 )
 from flower_pansvm.tasks import Nothing
+from strategies.constraints import numbers
 from strategies.federation.federation import Federation
-from strategies.nystroem_settings import NystroemSettings
 from strategies.outcome import Outcome
 from strategies.registry import strategies
-from strategies.setting_kinds import number, number_text
 from strategies.settings import Settings, term
 from strategies.steps import fitted_scaling
 from strategies.steps.joining import join
 from strategies.steps.site_differences import share_differences, tell
 from strategies.strategy import PhasedStrategy
+from strategies.svm_settings import NystroemSettings
 
 PERTURBATION = 0.1
 """By which share covariances of the model that is given out are larger."""
@@ -151,23 +151,6 @@ def try_global_model(federation: Federation, mixtures: ClassModels) -> tuple[Flo
     return confusion, Evaluation.from_counts(confusion, histograms)
 
 
-def _bounds() -> Kind:
-    """Return the kind of bounds of risk, one a site, kept in their order."""
-
-    def found(value: Any) -> tuple[float, ...]:
-        bounds = tuple(
-            number(least=0).read(part)
-            for part in (value if isinstance(value, tuple) else str(value).split(","))
-        )
-        if max(bounds) > 1:
-            raise ValueError
-        return bounds
-
-    return Kind(
-        "numbers from 0 to 1, separated by commas", found, lambda values: ",".join(map(number_text, values))
-    )
-
-
 @dataclass(frozen=True)
 class MixtureSettings(Settings):
     """How much is shared. Rows are always standardised; covariances are full up to `MOST_FULL` features."""
@@ -175,7 +158,7 @@ class MixtureSettings(Settings):
     min_cluster: int = term("min_cluster", NystroemSettings)
     risk_bounds: tuple[float, ...] = setting(
         (0.5,),
-        _bounds(),
+        numbers(least=0, most=1),
         "Largest risk, 0 to 1, that simulated sites share components at: one after the other, and again.",
     )
 

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from flower_pansvm.class_pairs import one_versus_one
+from flower_pansvm.constraints import one_of, setting
 from flower_pansvm.counts import BINS, confusion_counts, winners
 from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.kernels import Kernel
@@ -17,7 +18,6 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import class_decisions
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema
-from flower_pansvm.setting_values import one_of, setting
 from flower_pansvm.systems.common import SCALING, ScalingBroadcast
 from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
 from flower_pansvm.systems.ssvd import (

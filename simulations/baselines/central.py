@@ -13,7 +13,7 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from simulations.baselines.figures import BaselineFigures, judge
 from simulations.data.pooling import PooledRows, fit_scaling
-from strategies.pan_svm_settings import PanSvmSettings
+from strategies.svm_settings import PanSvmSettings
 
 
 def check_given(settings: PanSvmSettings) -> None:

@@ -30,8 +30,8 @@ def export(
     overwrite: Overwrite = False,
 ) -> None:
     """Write a model as ONNX or as an estimator of scikit-learn, and compare what it decides there and here."""
+    from flower_pansvm.constraints import check_choice  # noqa: PLC0415
     from flower_pansvm.models.model import load_model  # noqa: PLC0415
-    from flower_pansvm.setting_values import check_choice  # noqa: PLC0415
     from simulations.export import export as exporting  # noqa: PLC0415
 
     check_choice("format", to, exporting.FORMATS)

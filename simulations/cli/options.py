@@ -58,8 +58,8 @@ class ReadingCommand(FieldCommand):
 
     def field_options(self) -> list[TyperOption]:
         """Return an option for each option of reading."""
+        from flower_pansvm.constraints import key_of  # noqa: PLC0415
         from flower_pansvm.reading_options import ReadingOptions  # noqa: PLC0415
-        from flower_pansvm.setting_values import key_of  # noqa: PLC0415
 
         panel = "How the file is written"
         return [_option(key_of(one.name), one, panel, "") for one in fields(ReadingOptions)]
@@ -85,8 +85,8 @@ class SettingsCommand(FieldCommand):
 def _setting_options() -> dict[str, TyperOption]:
     # Strategies take seconds to import; `pansvm --help` should not wait for them.
     from flower_pansvm.secure_sum import protocol_names  # noqa: PLC0415
-    from strategies.pan_svm_settings import PanSvmSettings  # noqa: PLC0415
     from strategies.settings import Settings, all_settings, default_config, owners, setting_fields  # noqa: PLC0415
+    from strategies.svm_settings import PanSvmSettings  # noqa: PLC0415
 
     known, usual = all_settings(), default_config()
     every, svm = {"aggregation", *setting_fields(Settings)}, setting_fields(PanSvmSettings)
@@ -115,14 +115,14 @@ def _option(key: str, one: "Field[Any]", panel: str | None, default: str, of: st
         if values:
             context.meta.setdefault(_KEPT, {})[key] = values
 
-    kind = one.metadata["kind"]
+    choices = one.metadata["constraint"].choices
     return TyperOption(
         param_decls=[f"--{key}"],
         type=click.STRING,
         multiple=True,
         expose_value=False,
         callback=keep,
-        metavar=f"[{'|'.join(kind.choices)}]" if kind.choices else "VALUE",
+        metavar=f"[{'|'.join(choices)}]" if choices else "VALUE",
         help=one.metadata["meaning"] + of,
         show_default=default or False,
         rich_help_panel=panel,

@@ -53,7 +53,7 @@ def predict(
     """
     from clients.table.form import TableForm  # noqa: PLC0415
     from clients.table.table import columns_text  # noqa: PLC0415
-    from flower_pansvm.setting_values import check_choice  # noqa: PLC0415
+    from flower_pansvm.constraints import check_choice  # noqa: PLC0415
     from simulations.prediction import UNKNOWN, check_can_write, predict_file, write_table  # noqa: PLC0415
 
     check_choice("unknown", unknown, UNKNOWN)

@@ -11,8 +11,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from flower_pansvm.constraints import check_choice
 from flower_pansvm.errors import EngineError, SettingError
-from flower_pansvm.setting_values import check_choice
 from simulations import selecting
 from simulations.cli.app import STOPPED_BY_CTRL_C, cli
 from simulations.cli.display import RunDisplay

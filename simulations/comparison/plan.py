@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 
 from clients.gate.terms import simulated_name
+from flower_pansvm.constraints import check_choice, near_matches
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.secure_sum import options_class, protocol_names
-from flower_pansvm.setting_values import check_choice, near_matches
 from flower_pansvm.terms import Scalar
 from simulations.baselines.central import check_given
 from simulations.baselines.registry import all_baselines
@@ -18,9 +18,9 @@ from simulations.data.pooling import pooled
 from simulations.data.sites import SEPARATOR, join_data, whole_rows_of
 from simulations.engines import running
 from simulations.report.cautions import FEW
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import all_strategies
 from strategies.settings import Settings, all_settings, owners, setting_fields
+from strategies.svm_settings import PanSvmSettings
 
 BY_FILE = "by file"
 """The split of data that are in a file for each site."""

@@ -11,6 +11,7 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
+from flower_pansvm.constraints import one_of, setting, text, whole
 from flower_pansvm.errors import BudgetError, SettingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.random_fourier_svc import RandomFourierSVC
@@ -26,7 +27,6 @@ from flower_pansvm.privacy.exact import (
 from flower_pansvm.privacy.output_perturbation import Perturbation, perturbed
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.schema import Schema
-from flower_pansvm.setting_values import one_of, setting, text, whole
 from flower_pansvm.systems.output_perturbation import (
     LARGEST_C,
     LOCAL_WEIGHTS,
@@ -35,13 +35,13 @@ from flower_pansvm.systems.output_perturbation import (
     LocalWeightsQuestion,
     RffPrivateScoresQuestion,
 )
+from strategies.constraints import number, or_word
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.output_perturbation.frequencies import drawn, fitted, generator_of, median_distance
 from strategies.output_perturbation.training import exact_weights, public_rows, score
-from strategies.promise_settings import PromiseSettings
 from strategies.registry import strategies
-from strategies.setting_kinds import number, or_word
+from strategies.settings import PromiseSettings
 from strategies.steps.private_training import Budget, evaluated
 from strategies.steps.public_ranges import join_with_ranges
 from strategies.strategy import PhasedStrategy

@@ -20,7 +20,6 @@ from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
 from strategies.outcome import Outcome
 from strategies.pan_svm.model_choice import Choice, choose
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import strategies
 from strategies.steps.binary_problems import (
     check_kernel,
@@ -38,6 +37,7 @@ from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
 from strategies.steps.scoring import Trial, frame, score
 from strategies.strategy import PhasedStrategy
+from strategies.svm_settings import PanSvmSettings
 
 
 @strategies.register("pan-svm")

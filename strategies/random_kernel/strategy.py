@@ -8,14 +8,15 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.constraints import setting, whole
 from flower_pansvm.counts import confusion_counts, decision_histogram
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.random_kernel_svc import RandomKernelParts, RandomKernelSVC
-from flower_pansvm.setting_values import setting, whole
 from flower_pansvm.systems.common import SCALING, ScalingBroadcast
 from flower_pansvm.systems.random_kernel import KERNEL_POINTS, LAYOUT, KernelQuestion
+from strategies.constraints import number, or_word
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.random_kernel.training import (
@@ -27,7 +28,6 @@ from strategies.random_kernel.training import (
     rows_of_matrix,
 )
 from strategies.registry import strategies
-from strategies.setting_kinds import number, or_word
 from strategies.settings import Settings, term
 from strategies.steps.column_blocks import layout_of
 from strategies.steps.joining import join

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.setting_values import setting
+from flower_pansvm.constraints import setting
 from strategies.federation.federation import Federation
 from strategies.pan_svm.model_choice import ROUGH
 from strategies.registry import strategies

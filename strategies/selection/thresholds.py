@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 from numpy.typing import NDArray
 
+from flower_pansvm.constraints import Constraint
 from flower_pansvm.errors import TrainingError
-from flower_pansvm.setting_values import Kind
 from strategies.selection.filters import FilterScores
 from strategies.selection.outcome import Screening
 from strategies.selection.voting import EQUAL, least_important
@@ -134,9 +134,9 @@ class Thresholds:
         return ",".join(f"{name}={threshold.text}" for name, threshold in self.by_name().items())
 
 
-def thresholds() -> Kind:
-    """Return the kind of the setting."""
-    return Kind(
+def thresholds() -> Constraint:
+    """Return the constraint of the setting."""
+    return Constraint(
         "a number of features or a percentage of them for each filter, by commas, such as fisher=75%,scatter=200; for "
         "welch also a p-value, welch=p=0.01",
         lambda value: value if isinstance(value, Thresholds) else Thresholds.parse(str(value)),

@@ -21,12 +21,11 @@ from flower_pansvm.systems.pan_svm.tasks import (
     LandmarkBroadcast,
 )
 from strategies.federation.federation import Federation
-from strategies.nystroem_settings import NystroemSettings
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps.cutting_planes import side_rows, weighted_rows
 from strategies.steps.fitted_map import fit_map
 from strategies.steps.packing import pack_problems
 from strategies.steps.scaling import ScaledFeatures
+from strategies.svm_settings import NystroemSettings, PanSvmSettings
 
 
 def scale_gamma(features: int, variance: float) -> float:

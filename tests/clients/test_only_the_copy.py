@@ -21,8 +21,8 @@ from clients.table.reading import read_table
 from clients.table.table import Table
 from flower_pansvm import records
 from flower_pansvm.consents import AGREED, CONSENTS
+from flower_pansvm.constraints import key_of
 from flower_pansvm.errors import TableError
-from flower_pansvm.setting_values import key_of
 from flower_pansvm.systems.common import ROWS
 from flower_pansvm.tasks import Nothing
 from simulations.engines.in_process import InProcessGrid

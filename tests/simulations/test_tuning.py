@@ -16,7 +16,7 @@ from rich.console import Console
 from flower_pansvm.errors import SettingError
 from simulations import tuning
 from simulations.engines import running
-from strategies.setting_kinds import number_text
+from strategies.constraints import number_text
 from strategies.settings import Settings, make_settings
 
 Run = Callable[..., tuple[int, str, str]]

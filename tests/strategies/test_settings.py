@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flower_pansvm.constraints import check_choice, near_matches, setting, text
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum import protocol_names, protocol_of
 from flower_pansvm.secure_sum.protocols.k_secure import KSecure
-from flower_pansvm.setting_values import check_choice, near_matches, setting, text
 from flower_pansvm.terms import Scalar, Terms
 from strategies.pan_svm.strategy import PanSVM
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import all_strategies, strategies
 from strategies.selection.filter_wrapper import FilterWrapperSettings
 from strategies.settings import (
@@ -28,6 +27,7 @@ from strategies.settings import (
     term,
 )
 from strategies.strategy import PhasedStrategy
+from strategies.svm_settings import PanSvmSettings
 
 ROOT = Path(__file__).parents[2]
 
