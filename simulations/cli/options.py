@@ -5,7 +5,6 @@ from dataclasses import Field, fields
 from functools import cache
 from typing import Annotated, Any, ClassVar
 
-import click
 import typer
 from typer.core import TyperCommand, TyperOption
 
@@ -44,7 +43,7 @@ class FieldCommand(TyperCommand):
         """Return the options that are made of fields."""
         raise NotImplementedError
 
-    def get_params(self, ctx: click.Context) -> list[click.Parameter]:
+    def get_params(self, ctx: Any) -> list[Any]:
         """Return the parameters of the command's function, after those options that are in no panel of their own."""
         first: list[TyperOption] = []
         others: list[TyperOption] = []
@@ -111,14 +110,14 @@ def _setting_options() -> dict[str, TyperOption]:
 
 
 def _option(key: str, one: "Field[Any]", panel: str | None, default: str, of: str = "") -> TyperOption:
-    def keep(context: click.Context, _: click.Parameter, values: tuple[str, ...]) -> None:
+    def keep(context: typer.Context, _: Any, values: tuple[str, ...]) -> None:
         if values:
             context.meta.setdefault(_KEPT, {})[key] = values
 
     choices = one.metadata["constraint"].choices
     return TyperOption(
         param_decls=[f"--{key}"],
-        type=click.STRING,
+        type=str,
         multiple=True,
         expose_value=False,
         callback=keep,
