@@ -11,8 +11,8 @@ HEAD = """\
 
 # Every setting
 
-On the command line a setting is `--set KEY=VALUE`; some have an option of their own, such as `--data`. For `flwr run`
-it is a key of the run config, `--run-config "C=10 gamma='0.05'"`. In Python `-` is written `_`:
+On the command line a setting is an option, `--C 10`, or `--set C=10`. For `flwr run` it is a key of the run config,
+`--run-config "C=10 gamma='0.05'"`. In Python `-` is written `_`:
 `make_settings(cv_folds=3)`. `pansvm settings` prints what is on this page, `pansvm settings svm-rfe` the settings of
 one strategy. A setting that the run's strategy does not have is refused unless it is at its default.
 

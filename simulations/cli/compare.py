@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simulations.comparison.plan import Plan
 
 DEFAULTS = Settings()
-ONCE = (*LISTS, "label", "schema", "sites", "test-fraction", "data-dir", "seed")
+ONCE = (*LISTS, "label", "schema", "data-dir", "seed")
 """Settings that all runs share: they say what the data are."""
 
 

@@ -174,7 +174,7 @@ class Plan:
     def _check_settings(self) -> None:
         for key, values in self.varied.items():
             if key in NOT_COMPARED:
-                raise SettingError(f"'{key}' cannot be given by --set here: see 'pansvm compare --help'.")
+                raise SettingError(f"'{key}' is compared by another option: see 'pansvm compare --help'.")
             if key not in all_settings():
                 raise SettingError(f"There is no setting '{key}'. {near_matches(key, all_settings())}")
             if not any(

@@ -85,8 +85,8 @@ class PanSVM(PhasedStrategy):
         if missing:
             log(
                 INFO,
-                "search=published is the search of the paper; all as published: --set %s",
-                " --set ".join(missing),
+                "search=published is the search of the paper; all as published: %s",
+                " ".join(missing),
             )
 
     def fit(self, federation: Federation) -> Outcome:

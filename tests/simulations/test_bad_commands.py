@@ -117,7 +117,7 @@ CLEAR_ERROR = {
     "compare --repeats 0": "x>=1",
     "compare --jobs 0": "x>=1",
     "compare --set gama=1": "Did you mean 'gamma'",
-    "compare --set split=iid": "cannot be given by --set here",
+    "compare --set split=iid": "compared by another option",
     "compare --data nope": "There is no data set 'nope'",
     "reproduce": "pansvm reproduce --list",
     "reproduce lu-table-9.9 --out x": "Did you mean",

@@ -62,14 +62,13 @@ def cheap(words: Words) -> tuple[str, ...]:
 
 
 def cheap_run(words: Words) -> list[str]:
-    slow = ("--set",) if words[0] in ("tune", "select") else ()
-    rest = without(words, *OF_TABLES, *slow, "--positive", "--engine", "--out", "--attack-minutes")
+    rest = without(words, *OF_TABLES, "--positive", "--engine", "--out", "--attack-minutes")
     short = ["--attack-minutes", "0.1"] if "--attack-minutes" in words else []
     return [*rest, *SMALL, "--engine", "in-process", *short]
 
 
 def cheap_comparison(words: Words) -> list[str]:
-    rest = without(words, *OF_TABLES, "--repeats", "--out", "--set", "--splits")
+    rest = without(words, *OF_TABLES, "--repeats", "--out", "--splits")
     return [*rest, *SMALL, "--repeats", "1", "--jobs", "2"]
 
 
