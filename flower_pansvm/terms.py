@@ -35,9 +35,7 @@ class Terms:
     )
     scaling: str = setting("standard", one_of("standard", "minmax", "none"), "How features are scaled.")
     kernel: str = setting("rbf", one_of("rbf", "linear", "poly"), "The kernel, as in scikit-learn's SVC.")
-    class_weight: str = setting(
-        "none", one_of("none", "balanced"), "balanced: both sides of each binary problem weigh as much."
-    )
+    class_weight: str = setting("none", text(), "none, or rows of the classes weigh differently.")
     colluders: int = setting(
         1,
         whole(0),

@@ -251,7 +251,7 @@ def train_svc(settings: SsvdSettings, schema: Schema, train: PublishedRows) -> t
         gamma=gamma,
         degree=kernel.degree,
         coef0=kernel.coef0,
-        class_weight=None if settings.class_weight == "none" else settings.class_weight,
+        class_weight="balanced" if settings.class_weight == "balanced" else None,
         decision_function_shape="ovo",
         max_iter=MOST_STEPS,
     ).fit(X, train.classes)

@@ -1,7 +1,7 @@
 """The settings of whatever trains support vector machines: of any, of those on a map of landmarks, and of PAN-SVM."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
 from flower_pansvm import terms
 from flower_pansvm.constraints import key_of, one_of, setting, whole
@@ -41,7 +41,20 @@ class SvmSettings(Settings):
         or_word("auto", number(above=0)),
         "Penalty of rows on the wrong side; auto: chosen by cross-validation.",
     )
-    class_weight: str = term("class_weight")
+    class_weight: str | tuple[float, ...] = setting(
+        "none",
+        or_word("none", or_word("balanced", numbers(above=0), "balanced"), "none"),
+        "balanced: both sides of each binary problem weigh as much; or what a row of each class weighs, by commas in "
+        "the order of the classes.",
+    )
+
+    weighs_classes: ClassVar[bool] = False
+    """Whether each class may have a weight of its own."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.class_weight, tuple) and not self.weighs_classes:
+            raise SettingError(f"class-weight is a list, but {self.strategy} knows none and balanced only.")
 
     @property
     def tunes(self) -> bool:
@@ -58,6 +71,8 @@ class SvmSettings(Settings):
 class NystroemSettings(SvmSettings):
     """Landmarks, besides those of an SVM; ``None`` is what a user calls auto."""
 
+    weighs_classes: ClassVar[bool] = True
+
     landmarks: float | None = setting(
         None,
         or_word("auto", share_or_count()),
@@ -71,27 +86,11 @@ class NystroemSettings(SvmSettings):
         one_of("k-means", "federated-k-means", "random"),
         "k-means at each site, as the paper; over all sites, ten round trips more; or random points.",
     )
-    class_weights: tuple[float, ...] | None = setting(
-        None,
-        or_word("auto", numbers(above=0)),
-        "What a row of each class weighs, by commas in the order of the classes; needs class-weight=balanced, with "
-        "which sites accept weights. auto: as class-weight says.",
-    )
-
     search: str = setting(
         "fast",
         one_of("fast", "published"),
         "How the SVMs are searched for; published: by cutting planes or ADMM as in the papers.",
     )
-
-    def __post_init__(self) -> None:
-        """Check that sites will accept the weights."""
-        super().__post_init__()
-        if self.class_weights is not None and self.class_weight != "balanced":
-            raise SettingError(
-                "class-weights says what the classes' rows weigh, and sites accept weights in runs with "
-                "class-weight=balanced only. Set both."
-            )
 
     def gamma_values(self, scale: float) -> tuple[float, ...]:
         """Return the values of gamma to try, given what ``scale`` stands for: the one of the settings."""

@@ -98,7 +98,7 @@ def print_settings(
         str | None, typer.Argument(help="A strategy, whose settings alone are printed.", show_default="all")
     ] = None,
 ) -> None:
-    """Print the settings, options of the commands that train and keys of Flower's run config: name, default, what it may be, and meaning."""
+    """Print the settings, which are options of run and keys of Flower's run config: default, what it may be, meaning."""
     from simulations import settings_table  # noqa: PLC0415
 
     show = Console(highlight=False, markup=False).print

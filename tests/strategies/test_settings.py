@@ -51,7 +51,7 @@ BAD: list[tuple[str, Scalar]] = [
     ("search", "paper"),
     ("multi-class", "ova"),
     ("class-weight", "even"),
-    ("class-weights", "1,0"),
+    ("class-weight", "1,0"),
     ("landmark-method", "kmeans"),
     ("guarantee", "global"),
     ("ssvd-order", "first"),
@@ -207,7 +207,11 @@ def test_settings_survive_the_run_config() -> None:
         ("privacy", "perturb", "There is no privacy 'perturb'. Did you mean 'perturbed'?"),
         ("search", "publish", "There is no search 'publish'. Did you mean 'published'?"),
         ("multi-class", "ove", "There is no multi-class 'ove'. Did you mean 'ovr' or 'ovo'?"),
-        ("class-weight", "balance", "There is no class-weight 'balance'. Did you mean 'balanced'?"),
+        (
+            "class-weight",
+            "balance",
+            "class-weight is 'balance', but it must be numbers above 0, separated by commas, or 'balanced', or 'none'.",
+        ),
         ("landmark-method", "kmeans", "There is no landmark-method 'kmeans'. Did you mean 'k-means'?"),
     ],
 )
