@@ -98,10 +98,10 @@ def print_settings(
         str | None, typer.Argument(help="A strategy, whose settings alone are printed.", show_default="all")
     ] = None,
 ) -> None:
-    """Print the settings, which are options of run and keys of Flower's run config: default, what it may be, meaning."""
-    from simulations import settings_table  # noqa: PLC0415
+    """Print the settings, options of run and keys of Flower's run config: default, what it may be, meaning."""
+    from simulations import settings_page  # noqa: PLC0415
 
     show = Console(highlight=False, markup=False).print
-    for title, settings in settings_table.groups(strategy).items():
-        show(settings_table.table(title, settings))
+    for title, settings in settings_page.groups(strategy).items():
+        show(settings_page.table(title, settings))
         show()
