@@ -81,9 +81,6 @@ class PrivateSvmSettings(PromiseSettings):
         or_word("auto", number(above=0)),
         "Width of the kernel exp(-|x - z|²/sigma²), columns from 0 to 1; auto: median distance of public rows.",
     )
-    intercept: float = setting(
-        0.0, number(least=0), "Constant appended to a row's features; 0 for no intercept."
-    )
     public: str = setting(
         "auto", text(), "Public rows: a CSV file's absolute path, or a number of simulated sites' rows."
     )
@@ -135,7 +132,7 @@ class PrivateSvm(PhasedStrategy):
         self.public_rows, sigma = np.empty((0, columns)), settings.sigma
         if public != "0":
             self.public_rows = public_rows(federation, public, schema)
-        unfitted = RandomFourierMap(low, high, np.empty((0, columns)), settings.intercept)
+        unfitted = RandomFourierMap(low, high, np.empty((0, columns)))
         seen = unfitted.inside(self.public_rows)
         if sigma is None:
             # Twice the mean squared distance of rows that are spread evenly.
@@ -147,7 +144,7 @@ class PrivateSvm(PhasedStrategy):
                 f"sigma={sigma:g} is so small that rows differ from all others, and no sums over them would be exact. "
                 "Set sigma=0.05 or more."
             )
-        return RandomFourierMap(low, high, in_turns(frequencies), settings.intercept)
+        return RandomFourierMap(low, high, in_turns(frequencies))
 
     def _frequencies(self, public: Floats, sigma: float) -> Floats:
         """Return the frequencies; parameters as in :func:`strategies.output_perturbation.frequencies.fitted`."""

@@ -67,9 +67,7 @@ def exact(z: np.ndarray, y: np.ndarray, C: float) -> np.ndarray:
 # The model
 
 
-@pytest.mark.parametrize(
-    "changes", [{}, {"strategy": "hybrid-svm", "intercept": 1.0, "C_total": 1000.0, "sigma": 0.5}]
-)
+@pytest.mark.parametrize("changes", [{}, {"strategy": "hybrid-svm", "C_total": 1000.0, "sigma": 0.5}])
 def test_without_noise_it_is_what_one_place_would_compute(
     pool: Callable[..., Any], changes: dict[str, Any]
 ) -> None:
@@ -140,11 +138,11 @@ def test_each_sites_noise_is_for_its_own_rows(monkeypatch: pytest.MonkeyPatch) -
         return weights
 
     monkeypatch.setattr("clients.gate.private.perturbed", spy)
-    strategy = trained(settings_of(guarantee="local", intercept=1.0, test_fraction=0.0))
+    strategy = trained(settings_of(guarantee="local", test_fraction=0.0))
     rows = [569 // 3 + (site < 569 % 3) for site in range(3)]
-    expected = [2**2.5 * 100 * np.sqrt(9 / 2) / n for n in rows]
+    expected = [2**2.5 * 100 * np.sqrt(8 / 2) / n for n in rows]
     assert sorted(scales, reverse=True) == pytest.approx(sorted(expected, reverse=True), rel=1e-6)
-    assert guarantee(strategy)["lambda_times_rows"] == pytest.approx(2**2.5 * 100 * np.sqrt(4.5))
+    assert guarantee(strategy)["lambda_times_rows"] == pytest.approx(2**2.5 * 100 * np.sqrt(4))
 
 
 def test_simulated_noise_follows_from_the_seed_and_other_noise_from_nothing() -> None:
