@@ -30,10 +30,10 @@ from clients.gate.replay_guard import FOLDER
 from clients.gate.tables import tables_home
 from flower_pansvm import records
 from flower_pansvm.consents import AGREED, CONSENTS
+from flower_pansvm.constraints import key_of
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
 from flower_pansvm.secure_sum.new_identity import create_identity
-from flower_pansvm.setting_values import key_of
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.pan_svm.strategy import PanSVM
@@ -68,7 +68,6 @@ SMALL: dict[str, Any] = {
     "min_cluster": 2,
     "landmarks": "8",
     "tol": 0.3,
-    "rel_tol": 0.1,
     "timeout": 0.05,
 }
 

@@ -25,7 +25,7 @@ from flower_pansvm.schema import Schema
 def _is_calibrated(model: "PanSVC") -> bool:
     if getattr(model, "calibration_", None) is None:
         raise AttributeError(
-            "This model gives no probabilities: it was trained without them. Train again with --set probability=true."
+            "This model gives no probabilities: it was trained without them. Train again with --probability true."
         )
     return True
 
@@ -35,7 +35,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
     """A trained PAN-SVM; ``predict``, ``decision_function`` and ``score`` work as in scikit-learn.
 
     So do ``predict_proba`` and ``predict_log_proba`` if the run was asked for probabilities
-    (``--set probability=true``); else the model has no such methods.
+    (``--probability true``); else the model has no such methods.
 
     It is made by a federated run (:class:`strategies.pan_svm.strategy.PanSVM`) or read from ``model.npz``, not by
     ``fit``. Missing cells (NaN) are filled with the federated mean, as in training.

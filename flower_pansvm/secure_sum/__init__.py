@@ -8,12 +8,12 @@ SettingError.
 from dataclasses import fields
 from typing import Any, TypeVar
 
+from flower_pansvm.constraints import check_choice, key_of
 from flower_pansvm.registry import Registry
 from flower_pansvm.secure_sum.contract import PaillierOptions, SecureSum
 from flower_pansvm.secure_sum.protocols.k_secure import KSecure
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.secure_sum.unprotected.plain import Plain
-from flower_pansvm.setting_values import check_choice, key_of
 from flower_pansvm.terms import Terms
 
 Protocol = TypeVar("Protocol", bound=type[SecureSum])

@@ -22,8 +22,8 @@ from flower_pansvm.systems.pan_svm.tasks import (
     LandmarksQuestion,
 )
 from strategies.federation.federation import Federation
-from strategies.nystroem_settings import NystroemSettings
 from strategies.steps.scaling import ScaledFeatures
+from strategies.svm_settings import NystroemSettings
 
 SPARE_SLOTS = 2
 """Landmark slots per site, in shares of an equal split: a site with more rows than others has more centres."""

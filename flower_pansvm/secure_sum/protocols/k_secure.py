@@ -20,12 +20,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from flower_pansvm.constraints import setting, whole
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.secure_sum.contract import Member, Relay, SumRound, TwoExecutions, Words
 from flower_pansvm.secure_sum.keys import KEY_BYTES, SEAL_BYTES, add_keystream, apply_mask, seal, unseal
 from flower_pansvm.secure_sum.mask_graph import enough_partners, givers, partners, public_order, receivers
 from flower_pansvm.secure_sum.wire import add_all, everyone, from_bytes, hold, same_length, take, to_bytes
-from flower_pansvm.setting_values import setting, whole
 
 SEGMENT = "segment"
 NOTE_BYTES = KEY_BYTES + SEAL_BYTES
