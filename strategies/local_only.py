@@ -47,5 +47,5 @@ class LocalOnly(PhasedStrategy):
             classes = len(join(federation, self.settings).classes)
         with federation.costs.phase("local training"):
             counts = federation.secure_sum(LOCAL_SCORES, self.settings.question()).confusion
-        confusion, evaluation = evaluate_counts(counts, classes)
-        return Outcome(evaluation=evaluation, figures={"confusion": confusion.astype(int).tolist()})
+        evaluation = evaluate_counts(counts, classes)
+        return Outcome(evaluation=evaluation, figures={"confusion": counts.astype(int).tolist()})

@@ -52,9 +52,9 @@ class SvmEnsemble(PhasedStrategy):
             # Of classes with as many votes, argmax takes the first.
             question = EnsembleScoresQuestion(votes.argmax(axis=1))
             counts = federation.secure_sum(ENSEMBLE_SCORES, question).confusion
-        confusion, evaluation = evaluate_counts(counts, classes)
+        evaluation = evaluate_counts(counts, classes)
         figures = {
-            "confusion": confusion.astype(int).tolist(),
+            "confusion": counts.astype(int).tolist(),
             "rows_voted_on": len(votes),
             "unanimous": float((most == votes.sum(axis=1)).mean()),
             "tied": float(((votes == most[:, None]).sum(axis=1) > 1).mean()),

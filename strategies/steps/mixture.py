@@ -7,14 +7,12 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.counts import BINS
 from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.mixtures.adaptive_em import Rivals, adaptive_em
 from flower_pansvm.mixtures.class_models import ClassModels
 from flower_pansvm.mixtures.divergence import divergence
 from flower_pansvm.mixtures.mixture import Mixture, union
-from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.schema import Schema
 from flower_pansvm.tasks.mixture import GLOBAL_MIXTURE, MIXTURE_SCORES, WEAK_MODELS, WeakModelsQuestion
 from flower_pansvm.tasks.task import Nothing
@@ -125,7 +123,4 @@ def try_global_model(federation: Federation, mixtures: ClassModels) -> tuple[Flo
     """Tell the sites the model, and return their counts of test rows, shape (classes, classes), and what these say."""
     federation.broadcast(GLOBAL_MIXTURE, mixtures)
     counts = federation.secure_sum(MIXTURE_SCORES, Nothing())
-    classes = len(mixtures.rows)
-    confusion = counts.confusion.reshape(classes, classes)
-    histograms = counts.histogram.reshape(len(positive_classes(classes)), 2, BINS)
-    return confusion, Evaluation.from_counts(confusion, histograms)
+    return counts.confusion, Evaluation.from_counts(counts.confusion, counts.histogram)

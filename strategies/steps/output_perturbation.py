@@ -9,7 +9,6 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.counts import BINS
 from flower_pansvm.cutting_planes.cuts import Answer, Cuts
 from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.cutting_planes.question import Question
@@ -136,5 +135,4 @@ def score(federation: Federation, weights: Floats) -> tuple[Floats, Evaluation]:
     """
     scale = SPREAD * float(np.linalg.norm(weights)) or 1.0
     sums = federation.secure_sum(RFF_SCORES, RffScoresQuestion(weights, scale))
-    confusion = sums.confusion.reshape(2, 2)
-    return confusion, Evaluation.from_counts(confusion, sums.histogram.reshape(1, 2, BINS))
+    return sums.confusion, Evaluation.from_counts(sums.confusion, sums.histogram[None])

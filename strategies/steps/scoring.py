@@ -1,6 +1,5 @@
 """Trying models on rows that they have not been trained on."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -76,21 +75,16 @@ def score(
             scales=np.stack([trial.scales for trial in trials]),
         ),
     )
-    classes = math.isqrt(sums.confusion.size // len(trials))
-    columns = len(trials[0].centres)
-    return (
-        sums.confusion.reshape(len(trials), classes, classes),
-        sums.histogram.reshape(len(trials), columns, 2, BINS),
-    )
+    return sums.confusion, sums.histogram
 
 
-def evaluate_counts(counts: NDArray[np.float64], classes: int) -> tuple[NDArray[np.float64], Evaluation]:
-    """Return sites' counts of test rows as a table, shape (classes, classes), and what they say; AUC is not in them.
+def evaluate_counts(counts: NDArray[np.float64], classes: int) -> Evaluation:
+    """Return what sites' counts of test rows say; AUC is not in them.
 
     Parameters
     ----------
-    counts : ndarray of shape (classes * classes,)
-        Rows of each true and predicted class, as Flower hands on what was evaluated.
+    counts : ndarray of shape (classes, classes)
+        Rows of each true and predicted class.
     classes : int
         Number of classes.
 
@@ -99,13 +93,12 @@ def evaluate_counts(counts: NDArray[np.float64], classes: int) -> tuple[NDArray[
     FederationError
         If they are no counts.
     """
-    if counts.shape != (classes**2,) or (counts < 0).any() or (counts != np.rint(counts)).any():
+    if counts.shape != (classes, classes) or (counts < 0).any() or (counts != np.rint(counts)).any():
         raise FederationError(
             "The sites' counts of test rows are not one whole number for each true and predicted class. One of "
             "them runs another version of flower-pansvm, or a changed one."
         )
-    confusion = counts.reshape(classes, classes)
-    return confusion, Evaluation.from_counts(confusion, np.empty((0, 2, BINS)))
+    return Evaluation.from_counts(counts, np.empty((0, 2, BINS)))
 
 
 def shares_right(confusion: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -452,7 +452,7 @@ def test_a_hospital_without_pins_is_warned_when_it_joins(
 def test_a_simulated_site_is_not_warned(caplog: pytest.LogCaptureFixture) -> None:
     settings = make_settings(data="wine", sites=3, aggregation="k-secure")
     strategy = PanSVM(settings)
-    strategy.join(Federation(in_process_grid(settings), settings, strategy))
+    strategy.join(Federation(in_process_grid(settings), settings))
     assert not any(line.startswith("the node config has no") for line in caplog.messages)
 
 

@@ -49,7 +49,7 @@ def trained(settings: Settings, grid: InProcessGrid | None = None) -> Ssvd:
 def joined(settings: Settings) -> Federation:
     """Return a federation that has joined."""
     strategy = Ssvd(settings)
-    federation = strategy.federation = Federation(in_process_grid(settings), settings, strategy)
+    federation = strategy.federation = Federation(in_process_grid(settings), settings)
     join(federation, settings)
     return federation
 
@@ -212,9 +212,7 @@ def test_test_rows_stay_unless_they_are_asked_for_and_have_no_part_in_what_is_pu
     parts = []
     for seed in range(2):
         grid = in_process_grid(settings_of(data="breast_cancer", seed=0))
-        federation = Federation(
-            grid, settings_of(data="breast_cancer", seed=0), Ssvd(settings_of(data="breast_cancer"))
-        )
+        federation = Federation(grid, settings_of(data="breast_cancer", seed=0))
         join(federation, settings_of(data="breast_cancer", seed=0))
         federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(np.ones(30, dtype=bool), seed))
         parts.append(list(published(grid)))

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flwr.app import MetricRecord
 from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import accuracy_score, confusion_matrix
@@ -307,9 +306,19 @@ def test_more_votes_than_a_site_gives_at_once_are_refused(monkeypatch: pytest.Mo
         federation.secure_sum(VOTES, QUESTION)
 
 
-@pytest.mark.parametrize("wrong", [[1.0, 2.0], [0.5] * 9, [-1.0] * 9], ids=len)
-def test_counts_that_cannot_be_end_the_run(wrong: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SvmEnsemble, "aggregate_evaluate", lambda *_: MetricRecord({"confusion": wrong}))
+@pytest.mark.parametrize(
+    "wrong", [np.ones((1, 2)), np.full((3, 3), 0.5), np.full((3, 3), -1.0)], ids=np.shape
+)
+def test_counts_that_cannot_be_end_the_run(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    usual = Federation.open
+    monkeypatch.setattr(
+        Federation,
+        "open",
+        lambda federation, replies: {
+            name: wrong if name == "confusion" else total
+            for name, total in usual(federation, replies).items()
+        },
+    )
     with pytest.raises(FederationError, match="counts of test rows are not one whole number"):
         trained(settings_of())
 
@@ -364,5 +373,5 @@ def test_the_audit_says_that_test_rows_are_shown_and_that_votes_are_not_examined
 def gathered(settings: Settings) -> tuple[Federation, BallotBroadcast]:
     """Return a federation that has joined, and the test rows of all sites."""
     strategy = SvmEnsemble(settings)
-    federation = strategy.federation = Federation(in_process_grid(settings), settings, strategy)
+    federation = strategy.federation = Federation(in_process_grid(settings), settings)
     return federation, gather(federation, len(join(federation, settings).columns))

@@ -25,7 +25,7 @@ def federation(hospital_files: list[Path], hospitals: Callable[..., InProcessGri
     """Three hospitals that have joined, and are asked nothing more that does not get through."""
     settings = make_settings(sites=3, min_cluster=2)
     strategy = PanSVM(settings)
-    strategy.federation = Federation(hospitals(settings, hospital_files), settings, strategy)
+    strategy.federation = Federation(hospitals(settings, hospital_files), settings)
     strategy.join(strategy.federation)
     return strategy.federation
 
