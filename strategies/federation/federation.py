@@ -2,7 +2,7 @@
 
 One round trip is one message to every site and its answer. Its cost in a deployment is seconds whatever its
 size, so broadcasts, and notes from site to site, which the coordinator cannot read, ride on the next one
-(:mod:`.luggage`).
+(:mod:`.pending`).
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -26,19 +26,10 @@ from flower_pansvm.tasks.summing import RELAY, AllKeys, RelayStep
 from flower_pansvm.tasks.task import Broadcast, Task, bounds_of, sum_name
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.costs import Costs
-from strategies.federation.envelope import (
-    Contact,
-    Request,
-    notes_by_receiver,
-    payload_of,
-    put_sum,
-    sender_of,
-)
 from strategies.federation.exchange import exchange
-from strategies.federation.luggage import Luggage
-from strategies.federation.opening import open_sums
+from strategies.federation.opening import Request, open_sums, payload_of
+from strategies.federation.pending import Contact, Pending, notes_by_receiver, put_sum, sender_of
 from strategies.federation.transcript import Transcript
-from strategies.federation.versions import check_versions
 from strategies.plausible.opened import KnownRows, rows_known
 from strategies.settings import Settings
 
@@ -82,7 +73,7 @@ class Federation:
         What the run cost.
     differences : list of str
         In what sites differ that most likely should not, a sentence each.
-    luggage : Luggage
+    pending : Pending
         What rides on the next messages.
     """
 
@@ -109,7 +100,7 @@ class Federation:
         self.schema: Schema | None = None
         self.costs = Costs()
         self.differences: list[str] = []
-        self.luggage = Luggage()
+        self.pending = Pending()
         self._joined: dict[str, Contact] = {}
         self._names: dict[int, str] = {}
         self._request: Request
@@ -169,7 +160,6 @@ class Federation:
         PanSVMError
             If a site reports an error, fewer than ``min-sites`` sites are left, or a sum cannot be.
         """
-        check_versions(self.sites, task)
         entry = self.checkpoint.next(task.name) if self.checkpoint else None
         sums = self._replay(*entry) if entry else self._sum_of_all_left(task, question, slack or {})
         sites = tuple(self.sites)
@@ -194,7 +184,7 @@ class Federation:
         while True:
             roster = tuple(self.sites)
             bounds = bounds_of(task, question, self.terms, len(roster))
-            name = sum_name(task, inputs, bounds, self.luggage.told, self.terms.digest)
+            name = sum_name(task, inputs, bounds, self.pending.digests, self.terms.digest)
             this = SumRound(self.run, name, round_trip, attempt, roster, keys)
             self._request = Request(this, task, question, bounds, slack)
             try:
@@ -217,12 +207,11 @@ class Federation:
         PanSVMError
             If a site reports an error, or fewer than ``min-sites`` answer.
         """
-        check_versions(self.sites, task)
         names = {contact.node_id: name for name, contact in self.sites.items()}
         nodes = list(names) or list(self.grid.get_node_ids())
         content = RecordDict()
         records.write(content, "inputs", question)
-        self.luggage.put_broadcasts(content)
+        self.pending.put_broadcasts(content)
         replies = self._exchange(dict.fromkeys(nodes, content), task)
         silent = [names.get(node, f"node {node}") for node in nodes if node not in replies]
         if silent:
@@ -235,7 +224,7 @@ class Federation:
         }
         for name in task.disclosed:
             most = max(np.size(getattr(result, name)) for result in results.values())
-            self.costs.note_departure(task, "disclosed", name, most)
+            self.costs.record_disclosure(task, "disclosed", name, most)
         if self.transcript and self.schema:
             self.transcript.add_sum(task, question, tuple(self.sites), {})
         self.after_round(self.costs.round_trips, task.name, {})
@@ -243,7 +232,7 @@ class Federation:
 
     def broadcast(self, broadcast: Broadcast[M], message: M) -> None:
         """Give every site values to keep; they travel with the next messages."""
-        self.luggage.take_broadcast(broadcast.name, records.values_of(message))
+        self.pending.add_broadcast(broadcast.name, records.values_of(message))
         if self.transcript:
             self.transcript.add_told(broadcast, message)
 
@@ -252,7 +241,7 @@ class Federation:
         self._joined = dict(sorted(contacts.items()))
         self.sites = dict(self._joined)
         self._names = {contact.node_id: name for name, contact in self._joined.items()}
-        self.luggage.take_keys(AllKeys.of({name: contact.keys for name, contact in self._joined.items()}))
+        self.pending.add_keys(AllKeys.of({name: contact.keys for name, contact in self._joined.items()}))
 
     def note_difference(self, text: str) -> None:
         """Warn that a site differs from the others, and keep it for the result."""
@@ -294,7 +283,7 @@ class Federation:
             how = "dp" if task.dp else self.settings.level
             if not self.protocol.protected:
                 how = "disclosed"
-            self.costs.note_departure(task, how, name, total.size)
+            self.costs.record_disclosure(task, how, name, total.size)
         return sums
 
     def _replay(self, sites: tuple[str, ...], sums: dict[str, Floats]) -> dict[str, Floats]:
@@ -319,10 +308,10 @@ class Federation:
         contents = {}
         for name in this.roster:
             contents[name] = RecordDict(dict(asked))
-            self.luggage.put(contents[name], name)
+            self.pending.put(contents[name], name)
         replies = self._exchange_all(contents, self._request.task)
         sums = self.open(replies)
-        self.luggage.delivered(notes_by_receiver(replies))
+        self.pending.delivered(notes_by_receiver(replies))
         self.after_round(self.costs.round_trips, self._request.task.name, sums)
         return sums
 

@@ -1,16 +1,36 @@
 """From the sites' replies to the sums that they add up to, each checked for what it cannot be."""
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from flwr.app import RecordDict
-from numpy.typing import NDArray
 
-from flower_pansvm.secure_sum.contract import Relay, SecureSum
+from flower_pansvm import records
+from flower_pansvm.array_bytes import MOST_SIDES
+from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.errors import FederationError, SumError
+from flower_pansvm.secure_sum.contract import Relay, SecureSum, SumRound, Words
+from flower_pansvm.secure_sum.decoding import decode, words_needed
 from flower_pansvm.secure_sum.wire import from_bytes
-from strategies.federation.envelope import Request, common_shapes, payload_of, unpack
+from flower_pansvm.tasks.summing import Payload
+from flower_pansvm.tasks.task import Task
+from strategies.federation.pending import sender_of
 from strategies.plausible.check import check_sum
 from strategies.plausible.opened import KnownRows, Opened
+
+
+@dataclass(frozen=True)
+class Request:
+    """One attempt at a secure sum: which sum of which task, its question, the bounds of its results, their slack."""
+
+    this: SumRound
+    task: Task[Any, Any]
+    question: object
+    bounds: Mapping[str, float]
+    slack: Mapping[str, float]
 
 
 def open_sums(
@@ -19,7 +39,7 @@ def open_sums(
     protocol: SecureSum,
     relay: Relay,
     known: KnownRows | None,
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, Floats]:
     """Return the sums that the replies to a request add up to.
 
     Parameters
@@ -55,9 +75,72 @@ def open_sums(
 
 def _opened(
     request: Request,
-    sums: Mapping[str, NDArray[np.float64]],
+    sums: Mapping[str, Floats],
     sites: tuple[str, ...],
     known: KnownRows | None,
 ) -> Opened:
     everyone = len(request.this.roster)
     return Opened(request.task, request.question, sums, request.bounds, sites, request.slack, known, everyone)
+
+
+def payload_of(content: RecordDict, site: str) -> bytes:
+    """Return what a site's protocol has put into its reply.
+
+    Raises
+    ------
+    FederationError
+        If there is nothing of the kind; it names the site.
+    """
+    return records.read(content, "sum", Payload, sender_of(site)).payload.tobytes()
+
+
+def unpack(
+    words: Words,
+    task: Task[Any, Any],
+    shapes: Mapping[str, tuple[int, ...]],
+    bounds: Mapping[str, float],
+    sites: int,
+) -> dict[str, Floats]:
+    """Return the results that a sum of the sites' words holds, in the order in which the task declares them."""
+    sums, place = {}, 0
+    for name in task.summed:
+        bound = bounds[name] if np.isfinite(bounds[name]) else None
+        length = words_needed(math.prod(shapes[name]), bound)
+        sums[name] = decode(words[place : place + length], shapes[name], bound, sites)
+        place += length
+    return sums
+
+
+def common_shapes(contents: Mapping[str, RecordDict], task: Task[Any, Any]) -> dict[str, tuple[int, ...]]:
+    """Return the shape of each result of a task, which must be the same at all sites.
+
+    Raises
+    ------
+    FederationError
+        If a site has sent no shapes, or such as no array has; it names the site.
+    SumError
+        If the shapes differ.
+    """
+    shapes = {site: _shapes_of(content, task, site) for site, content in contents.items()}
+    first = next(iter(shapes))
+    for site, own in shapes.items():
+        if own != shapes[first]:
+            raise SumError(
+                f"Sites '{first}' and '{site}' sent results of different shapes, which cannot be added up. Do all "
+                "sites run the same version of flower-pansvm?"
+            )
+    return shapes[first]
+
+
+def _shapes_of(content: RecordDict, task: Task[Any, Any], site: str) -> dict[str, tuple[int, ...]]:
+    shapes = {}
+    sent: dict[str, Ints] = records.read_each(content, "shapes", Ints, sender_of(site))
+    for name in task.summed:
+        sides = sent.get(name)
+        if sides is None or sides.ndim != 1 or len(sides) > MOST_SIDES or (sides < 0).any():
+            raise FederationError(
+                f"Site '{site}' says of the result '{name}' of task '{task.name}' that it has a shape which no array "
+                "has. Does it run the same version of flower-pansvm?"
+            )
+        shapes[name] = tuple(sides.tolist())
+    return shapes

@@ -6,12 +6,13 @@ from collections.abc import Mapping
 import numpy as np
 
 from flower_pansvm.errors import FederationError
-from flower_pansvm.printable import MOST_COLUMNS, is_printable, name_problem
+from flower_pansvm.printable import MOST_COLUMNS, is_printable, name_problem, printable
 from flower_pansvm.secure_sum.fixed_point import WIDE_LIMIT
 from flower_pansvm.secure_sum.keys import KEY_BYTES
 from flower_pansvm.tasks.joining import JoinAnswer
 from flower_pansvm.tasks.scaling import ExtremesAnswer
 from flower_pansvm.tasks.summing import EPOCH_BYTES
+from flower_pansvm.version import VERSION
 
 MOST_NAME = 64
 SITE_NAME = re.compile(rf"[^\s/\\](?:[^/\\]{{0,{MOST_NAME - 2}}}[^\s/\\])?")
@@ -22,7 +23,6 @@ SIGNATURE_BYTES = (0, 64)
 
 MOST_PUBLISHED_BYTES = 2**16 - 1
 MOST_CLASSES = 1000
-VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 DIGEST = re.compile(r"(?:[0-9a-f]{32})?")
 
 
@@ -57,8 +57,11 @@ def check_join(answer: JoinAnswer, node: int) -> str:
     ):
         if len(value) not in lengths:
             raise _refusal(name, f"its {part} does not have the length of one")
-    if not VERSION.fullmatch(answer.version):
-        raise _refusal(name, "its version is none")
+    if answer.version != VERSION:
+        raise FederationError(
+            f"Site '{name}' runs version {printable(answer.version, 40)} of flower-pansvm, and the coordinator "
+            f"{VERSION}. Install the same version on both sides, and start a new run."
+        )
     if not DIGEST.fullmatch(answer.schema):
         raise _refusal(name, "the digest of its schema file is none")
     _check_texts(name, "columns", answer.columns, MOST_COLUMNS)

@@ -11,8 +11,8 @@ from flower_pansvm.errors import FederationError
 from flower_pansvm.schema import Schema
 from flower_pansvm.tasks.joining import JOIN, SCHEMA, JoinAnswer, JoinQuestion, SchemaBroadcast
 from flower_pansvm.tasks.summing import PublicKeys
-from strategies.federation.envelope import Contact
 from strategies.federation.federation import Federation
+from strategies.federation.pending import Contact
 from strategies.settings import Settings
 from strategies.steps.agreed_schema import agreed_schema
 from strategies.steps.column_blocks import schema_by_columns
@@ -85,7 +85,6 @@ def _contact(node: int, answer: JoinAnswer) -> Contact:
     return Contact(
         node,
         PublicKeys(answer.public_key, answer.published, answer.epochs, answer.signature),
-        answer.version,
         answer.columns,
         answer.classes,
         answer.simulated,

@@ -130,7 +130,7 @@ def sum_of_four(files: list[Path], hospitals: MakeGrid, enrol: Join) -> NDArray[
 
 def _added_up(federation: Federation) -> NDArray[np.float64]:
     grid = grid_of(federation)
-    schema = {"schema": records.digest(federation.luggage.broadcasts["schema"])}
+    schema = {"schema": records.digest(federation.pending.broadcasts["schema"])}
 
     def rename(message: Message) -> None:
         settings = TOLD[str(grid._contexts[message.metadata.dst_node_id].node_config["name"])]
