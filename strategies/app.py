@@ -61,7 +61,7 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
 
 def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
     checkpoint = Checkpoint(folder, settings)
-    strategy = all_strategies()[settings.strategy](
+    strategy: PhasedStrategy = all_strategies()[settings.strategy](
         settings, checkpoint, Transcript(folder) if settings.audit else None
     )
     try:
