@@ -8,8 +8,7 @@ from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 from flwr.supercore.utils import get_flwr_home
 
-from flower_pansvm.errors import SettingError, SumError
-from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.errors import SettingError, SumError, TrainingError
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.transcript import Transcript
 from strategies.locking import RUN, locked

@@ -2,8 +2,7 @@
 
 from typing import Any, Protocol
 
-from flower_pansvm.folder import import_modules
-from flower_pansvm.registry import Registry
+from flower_pansvm.registry import Registry, import_modules
 
 
 class StrategyClass(Protocol):

@@ -16,8 +16,8 @@ import numpy as np
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import FederationError
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.tasks.scaling import MOMENTS, ROWS
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.systems.common import MOMENTS, ROWS
+from flower_pansvm.tasks import Task
 
 ROUNDING = 1e-9
 """Relative error that sums of many numbers may have."""
@@ -107,7 +107,7 @@ class AggregateResult:
     sites: tuple[str, ...]
 
     def wrong_shape(self, **expected: tuple[int | str, ...]) -> Problems:
-        """Yield which results have another shape than expected; sides as in `flower_pansvm.tasks.task.Shape`."""
+        """Yield which results have another shape than expected; sides as in `flower_pansvm.tasks.Shape`."""
         for name, sides in expected.items():
             shape = self.sums[name].shape
             known = [self.request.sizes.get(side, -1) if isinstance(side, str) else side for side in sides]

@@ -9,14 +9,14 @@ import numpy as np
 from flwr.app import RecordDict
 
 from flower_pansvm import records
-from flower_pansvm.array_bytes import MOST_SIDES
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import FederationError, SumError
+from flower_pansvm.records import MOST_SIDES
 from flower_pansvm.secure_sum.contract import Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.decoding import decode, words_needed
 from flower_pansvm.secure_sum.wire import from_bytes
-from flower_pansvm.tasks.summing import Payload
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.summing import Payload
+from flower_pansvm.tasks import Task
 from strategies.federation.pending import sender_of
 from strategies.plausible.check import check_sum
 from strategies.plausible.opened import KnownRows, Opened

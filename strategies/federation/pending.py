@@ -11,7 +11,7 @@ from flwr.app import RecordDict
 from flower_pansvm import records
 from flower_pansvm.records import Values
 from flower_pansvm.secure_sum.contract import SumRound
-from flower_pansvm.tasks.summing import AllKeys, PublicKeys, WhichSum
+from flower_pansvm.summing import AllKeys, PublicKeys, WhichSum
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Relations that hold between the results of a sum, and between a sum and earlier ones, whatever the sites' rows are.
 
-What can be said of one result alone is declared with its field (:func:`flower_pansvm.tasks.task.summed`).
+What can be said of one result alone is declared with its field (:func:`flower_pansvm.tasks.summed`).
 """
 
 from collections.abc import Callable
@@ -8,16 +8,14 @@ from collections.abc import Callable
 import numpy as np
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.cutting_planes.problem import NO_FOLD
-from flower_pansvm.tasks.cutting_planes import CUTS, CutsAnswer
-from flower_pansvm.tasks.landmarks import ASSIGN, BOX, LANDMARKS
-from flower_pansvm.tasks.mixture import MIXTURE_SCORES
-from flower_pansvm.tasks.private_training import PRIVATE_BINS, PRIVATE_MOMENTS
-from flower_pansvm.tasks.scaling import MOMENTS, ROWS
-from flower_pansvm.tasks.scoring import SCORES
-from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
+from flower_pansvm.systems.common import MOMENTS, ROWS, SCORES
+from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS
+from flower_pansvm.systems.mixture.tasks import MIXTURE_SCORES
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
+from flower_pansvm.systems.pan_svm.tasks import ASSIGN, BOX, CUTS, LANDMARKS, CutsAnswer
+from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from strategies.federation.checks import ROUNDING, AggregateResult, Problems
-from strategies.master.curvature import curvature_diagonal, curvature_size
+from strategies.master.search import curvature_diagonal, curvature_size
 from strategies.steps.packing import unpack_answers
 
 CURVATURE_ROUNDING = 1e-4
