@@ -142,9 +142,7 @@ class AggregateResult:
     def out_of_bounds(self, name: str) -> bool:
         """Tell whether any number of a result is larger than all sites' bounds allow."""
         bound = len(self.sites) * self.request.bounds[name] * (1 + ROUNDING)
-        return bool(
-            np.abs(self.sums[name]).max(initial=0.0) > bound + self.request.slack.get(name, 0.0)
-        )
+        return bool(np.abs(self.sums[name]).max(initial=0.0) > bound + self.request.slack.get(name, 0.0))
 
 
 def check_sum(
@@ -176,8 +174,8 @@ def check_sum(
             f"What site '{site}' contributed to task '{task}' is invalid: {problem}. It runs {causes}."
         )
     raise FederationError(
-        f"The sum of task '{task}' over {sites} sites is invalid: {problem}. What one site contributed is wrong: it runs "
-        f"{causes}. A sum does not say which; runs without one hospital at a time do."
+        f"The sum of task '{task}' over {sites} sites is invalid: {problem}. What one site contributed is wrong: it "
+        f"runs {causes}. A sum does not say which; runs without one hospital at a time do."
     )
 
 

@@ -25,12 +25,12 @@ from flower_pansvm.secure_sum.wire import keys_digest
 from flower_pansvm.summing import RELAY, AllKeys, RelayStep
 from flower_pansvm.tasks import Broadcast, Task, bounds_of, sum_name
 from strategies.federation.checkpoint import Checkpoint
+from strategies.federation.checks import KnownRows, Request, rows_known
 from strategies.federation.costs import Costs
 from strategies.federation.exchange import exchange
-from strategies.federation.opening import Request, open_sums, payload_of
+from strategies.federation.opening import open_sums, payload_of
 from strategies.federation.pending import Contact, Pending, notes_by_receiver, put_sum, sender_of
 from strategies.federation.transcript import Transcript
-from strategies.plausible.opened import KnownRows, rows_known
 from strategies.settings import Settings
 
 Q = TypeVar("Q")
@@ -158,7 +158,7 @@ class Federation:
         Raises
         ------
         PanSVMError
-            If a site reports an error, fewer than ``min-sites`` sites are left, or a sum cannot be.
+            If a site reports an error, fewer than ``min-sites`` sites are left, or a sum is invalid.
         """
         entry = self.checkpoint.next(task.name) if self.checkpoint else None
         sums = self._replay(*entry) if entry else self._sum_of_all_left(task, question, slack or {})
@@ -186,7 +186,7 @@ class Federation:
             bounds = bounds_of(task, question, self.terms, len(roster))
             name = sum_name(task, inputs, bounds, self.pending.digests, self.terms.digest)
             this = SumRound(self.run, name, round_trip, attempt, roster, keys)
-            self._request = Request(this, task, question, bounds, slack)
+            self._request = Request(this, task, question, bounds, slack, self._sizes(), self._rows)
             try:
                 return self._attempt(inputs)
             except SitesLostError as lost:
@@ -273,10 +273,10 @@ class Federation:
         Raises
         ------
         FederationError
-            If a sum cannot be, or, where nothing hides it, what a site has contributed.
+            If a sum is invalid, or, where nothing hides it, what a site has contributed.
         """
         task = self._request.task
-        sums = open_sums(self._request, contents, self.protocol, self._relay, self._rows)
+        sums = open_sums(self._request, contents, self.protocol, self._relay)
         for name, total in sums.items():
             if not total.size:
                 continue  # a part that was not asked for
@@ -285,6 +285,13 @@ class Federation:
                 how = "disclosed"
             self.costs.record_disclosure(task, how, name, total.size)
         return sums
+
+    def _sizes(self) -> dict[str, int]:
+        """Return the lengths that are known of sides of sums, by their names in `flower_pansvm.tasks.Shape`."""
+        if self.schema is None:
+            return {}
+        lengths = {"classes": len(self.schema.classes), "columns": len(self.schema.columns)}
+        return {**lengths, "folds": max(self.settings.folds, 1)}
 
     def _replay(self, sites: tuple[str, ...], sums: dict[str, Floats]) -> dict[str, Floats]:
         """Return the sums of a checkpoint's entry, after leaving out the sites that were lost by then."""

@@ -1,8 +1,7 @@
-"""From the sites' replies to the sums that they add up to, each checked for what it cannot be."""
+"""From the sites' replies to the sums that they add up to, each checked."""
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,25 +11,14 @@ from flower_pansvm import records
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import FederationError, SumError
 from flower_pansvm.records import MOST_SIDES
-from flower_pansvm.secure_sum.contract import Relay, SecureSum, SumRound, Words
+from flower_pansvm.secure_sum.contract import Relay, SecureSum, Words
 from flower_pansvm.secure_sum.decoding import decode, words_needed
 from flower_pansvm.secure_sum.wire import from_bytes
 from flower_pansvm.summing import Payload
 from flower_pansvm.tasks import Task
+from strategies.federation.checks import AggregateResult, Request, check_sum
 from strategies.federation.pending import sender_of
-from strategies.plausible.check import check_sum
-from strategies.plausible.opened import KnownRows, Opened
-
-
-@dataclass(frozen=True)
-class Request:
-    """One attempt at a secure sum: which sum of which task, its question, the bounds of its results, their slack."""
-
-    this: SumRound
-    task: Task[Any, Any]
-    question: object
-    bounds: Mapping[str, float]
-    slack: Mapping[str, float]
+from strategies.federation.relations import RELATIONS
 
 
 def open_sums(
@@ -38,7 +26,6 @@ def open_sums(
     contents: Mapping[str, RecordDict],
     protocol: SecureSum,
     relay: Relay,
-    known: KnownRows | None,
 ) -> dict[str, Floats]:
     """Return the sums that the replies to a request add up to.
 
@@ -52,15 +39,14 @@ def open_sums(
         How the sums are hidden.
     relay : callable
         Takes one step of a protocol that needs several.
-    known : KnownRows or None
-        What earlier sums have told of the sites' rows.
 
     Raises
     ------
     FederationError
-        If a sum cannot be, or, where nothing hides it, what a site has contributed.
+        If a sum is invalid, or, where nothing hides it, what a site has contributed.
     """
     this, task, bounds = request.this, request.task, request.bounds
+    relations = RELATIONS.get(task.name)
     shapes = common_shapes(contents, task)
     payloads = {name: payload_of(content, name) for name, content in contents.items()}
     words = protocol.total(payloads, this, relay)
@@ -68,19 +54,9 @@ def open_sums(
     if not protocol.protected:
         for site, payload in payloads.items():
             own = unpack(from_bytes(payload, site), task, shapes, bounds, len(this.roster))
-            check_sum(_opened(request, own, (site,), known), site)
-    check_sum(_opened(request, sums, this.roster, known))
+            check_sum(AggregateResult(request, own, (site,)), relations, site)
+    check_sum(AggregateResult(request, sums, this.roster), relations)
     return sums
-
-
-def _opened(
-    request: Request,
-    sums: Mapping[str, Floats],
-    sites: tuple[str, ...],
-    known: KnownRows | None,
-) -> Opened:
-    everyone = len(request.this.roster)
-    return Opened(request.task, request.question, sums, request.bounds, sites, request.slack, known, everyone)
 
 
 def payload_of(content: RecordDict, site: str) -> bytes:

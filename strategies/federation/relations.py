@@ -88,16 +88,19 @@ def _cuts(result: AggregateResult) -> Problems:
     pairs = zip(asked.rank, asked.leading, strict=True)
     curvature = sum(curvature_size(int(rank), int(leading)) for rank, leading in pairs)
     yield from result.wrong_shape(curvature=(curvature,))
-    if result.exceeds("d", sums["m"], "m") or (
-        -sums["d"] > sums["m"] * (1 + ROUNDING) + result.tolerance("d", "m")
-    ).any():
+    if (
+        result.exceeds("d", sums["m"], "m")
+        or (-sums["d"] > sums["m"] * (1 + ROUNDING) + result.tolerance("d", "m")).any()
+    ):
         yield "'d' is larger than 'm'"
     questions = asked.questions()
     for question, answer in zip(questions, unpack_answers(CutsAnswer(**sums), questions), strict=True):
         cuts, (w, b) = answer.cuts, (question.points[:, :-1], question.points[:, -1:])
         planes = cuts.m - w @ cuts.a.T - b * cuts.d
         size = cuts.m + np.abs(w) @ np.abs(cuts.a.T) + np.abs(b * cuts.d)
-        tolerance = result.tolerance("m", "loss") + np.abs(w).sum(axis=1, keepdims=True) * result.tolerance("a")
+        tolerance = result.tolerance("m", "loss") + np.abs(w).sum(axis=1, keepdims=True) * result.tolerance(
+            "a"
+        )
         tolerance = tolerance + np.abs(b) * result.tolerance("d")
         if (planes > cuts.loss[:, None] + ROUNDING * size + tolerance).any():
             yield "'loss' is below a cutting plane, none of which can be above it"

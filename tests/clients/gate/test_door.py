@@ -53,9 +53,9 @@ class Names:
     names: Texts = disclosed()
 
 
-WEIGH = Task("weigh", "train", Nothing, Weights, since="0.1.0")
-WEIGH_DP = Task("weigh", "train", Nothing, DpWeights, since="0.1.0")
-NAME = Task("name", "query", Nothing, Names, since="0.1.0")
+WEIGH = Task("weigh", "train", Nothing, Weights)
+WEIGH_DP = Task("weigh", "train", Nothing, DpWeights)
+NAME = Task("name", "query", Nothing, Names)
 ONES = np.ones(2)
 
 # The door
