@@ -20,7 +20,6 @@ from simulations.cli import main
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.app import run
-from strategies.federation.federation import Federation
 from strategies.local_only import LocalOnly, LocalOnlySettings
 from strategies.settings import Settings, make_settings
 
@@ -218,8 +217,8 @@ def test_an_svm_that_does_not_come_to_an_end_is_stopped(monkeypatch: pytest.Monk
     "wrong", [np.ones((1, 2)), np.full((3, 3), 0.5), np.full((3, 3), -1.0)], ids=np.shape
 )
 def test_counts_that_cannot_be_end_the_run(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Federation, "open", lambda *_: {"confusion": wrong})
-    with pytest.raises(FederationError, match="counts of test rows are not one whole number"):
+    monkeypatch.setattr("strategies.federation.opening.unpack", lambda *_: {"confusion": wrong})
+    with pytest.raises(FederationError, match="'local_scores' over"):
         trained(settings_of())
 
 

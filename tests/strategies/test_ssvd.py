@@ -25,6 +25,7 @@ from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.app import run
 from strategies.federation.federation import Federation
+from strategies.federation.opening import unpack
 from strategies.settings import Settings, make_settings
 from strategies.ssvd import Ssvd
 from strategies.steps.joining import join
@@ -393,11 +394,12 @@ def test_rows_that_cannot_be_end_the_run(change: Any, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("factor", [0.5, -1.0, 2.0])
 def test_votes_that_cannot_be_end_the_run(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = Federation.open
-    monkeypatch.setattr(
-        Federation, "open", lambda *given: {name: factor * part for name, part in opened(*given).items()}
-    )
-    with pytest.raises(FederationError, match="votes are not a whole number"):
+    def scaled(*given: Any) -> dict[str, Any]:
+        sums = unpack(*given)
+        return {name: factor * part for name, part in sums.items()} if given[1] is COLUMN_VOTES else sums
+
+    monkeypatch.setattr("strategies.federation.opening.unpack", scaled)
+    with pytest.raises(FederationError, match="'column_votes' over"):
         trained(settings_of())
 
 

@@ -34,6 +34,7 @@ from simulations.engines.running import in_process_grid
 from strategies.app import run
 from strategies.ensemble import SvmEnsemble, gather
 from strategies.federation.federation import Federation
+from strategies.federation.opening import unpack
 from strategies.settings import Settings, make_settings
 from strategies.steps.joining import join
 from tests.conftest import kept_rows
@@ -310,26 +311,22 @@ def test_more_votes_than_a_site_gives_at_once_are_refused(monkeypatch: pytest.Mo
     "wrong", [np.ones((1, 2)), np.full((3, 3), 0.5), np.full((3, 3), -1.0)], ids=np.shape
 )
 def test_counts_that_cannot_be_end_the_run(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    usual = Federation.open
     monkeypatch.setattr(
-        Federation,
-        "open",
-        lambda federation, replies: {
-            name: wrong if name == "confusion" else total
-            for name, total in usual(federation, replies).items()
-        },
+        "strategies.federation.opening.unpack",
+        lambda *given: {"confusion": wrong} if given[1] is ENSEMBLE_SCORES else unpack(*given),
     )
-    with pytest.raises(FederationError, match="counts of test rows are not one whole number"):
+    with pytest.raises(FederationError, match="'ensemble_scores' over"):
         trained(settings_of())
 
 
 @pytest.mark.parametrize("factor", [0.0, 0.5, 2.0, -1.0])
 def test_votes_that_cannot_be_end_the_run(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = Federation.open
-    monkeypatch.setattr(
-        Federation, "open", lambda *given: {name: factor * part for name, part in opened(*given).items()}
-    )
-    with pytest.raises(FederationError, match="votes are not one of each site for each row"):
+    def scaled(*given: Any) -> dict[str, Any]:
+        sums = unpack(*given)
+        return {name: factor * part for name, part in sums.items()} if given[1] is VOTES else sums
+
+    monkeypatch.setattr("strategies.federation.opening.unpack", scaled)
+    with pytest.raises(FederationError, match="votes"):
         trained(settings_of())
 
 

@@ -45,7 +45,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class DpWeights:
-    weights: Floats = dp(lambda _: 1.0)
+    weights: Floats = dp(lambda _: 1.0, shape=(-1,))
 
 
 @dataclass(frozen=True)

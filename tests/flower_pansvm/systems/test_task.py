@@ -57,11 +57,11 @@ def test_a_consent_that_does_not_exist_cannot_be_declared() -> None:
 def test_a_task_with_a_part_that_is_dp_has_no_other() -> None:
     @dataclass(frozen=True)
     class Weighed:
-        rows: Floats = dp(lambda _: 1.0)
+        rows: Floats = dp(lambda _: 1.0, shape=(1,))
 
     @dataclass(frozen=True)
     class Mixed:
-        rows: Floats = dp(lambda _: 1.0)
+        rows: Floats = dp(lambda _: 1.0, shape=(1,))
         exact: Floats = summed()
 
     assert Task("weigh", "train", Nothing, Weighed).dp
