@@ -265,7 +265,7 @@ def _parsed(config: Mapping[str, Any]) -> Settings:
     foreign = {key: value for key, value in config.items() if key not in known}
     if foreign:
         _check_defaults(foreign, f"the strategy is {strategy}, the secure sum {protocol.name}")
-    settings = settings_class(
+    settings: Settings = settings_class(
         **{own[key].name: value for key, value in config.items() if key in own}, protocol=protocol
     )
     _check_level(settings)

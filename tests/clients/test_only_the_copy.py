@@ -1,7 +1,7 @@
 """At level perturbed the code of every task sees the copy of the table, and never a true cell."""
 
 import shutil
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from flwr.app import Message
+from flwr.app import Message, RecordDict
 from numpy.typing import NDArray
 
 from clients.gate.replay_guard import turn
@@ -83,7 +83,7 @@ class Learned:
         self.answers: Answers = []
         usual_open, usual_answer = Federation.open, InProcessGrid._answer
 
-        def opened(federation: Federation, replies: Iterable[Message]) -> dict[str, NDArray[np.float64]]:
+        def opened(federation: Federation, replies: dict[str, RecordDict]) -> dict[str, NDArray[np.float64]]:
             sums = usual_open(federation, replies)
             task = federation._request.task.name
             # In which slots the landmarks of a site are is drawn anew in each run.

@@ -83,7 +83,7 @@ def test_the_folds_cannot_change_within_a_run(
     """Otherwise the difference of two sums is about the rows that are in one fold and not in the other."""
     settings = make_settings(sites=3, C="auto", cv_folds=5)
     federation = enrol(hospitals(settings, hospital_files), settings)
-    schema = records.message_of(SchemaBroadcast, federation.luggage.broadcasts["schema"], "schema")
+    schema = records.message_of(SchemaBroadcast, federation.pending.broadcasts["schema"], "schema")
     ask_moments(federation)
     federation.broadcast(SCHEMA, replace(schema, folds=folds))
     with pytest.raises(FederationError, match="refuses a second schema"):

@@ -29,7 +29,7 @@ Pool = Callable[..., Any]
 def gathered(settings: Settings, folds: bool = False) -> tuple[list[Matrix], list[ScaledFeatures], PanSVM]:
     """Return the landmarks of a run, or those of each of its folds, with their scalings."""
     strategy = PanSVM(settings)
-    federation = Federation(in_process_grid(settings), settings, strategy)
+    federation = Federation(in_process_grid(settings), settings)
     strategy.federation = federation
     strategy.join(federation)
     moments = learn_moments(federation, settings)
@@ -67,7 +67,7 @@ def test_federated_centres_fit_the_rows_better_than_each_sites_own(sites: int, p
             data="wine", sites=sites, landmarks="15", landmark_method=method, min_cluster=2
         )
         (centres,), (scaled,), strategy = gathered(settings)
-        schema = strategy.join(Federation(in_process_grid(settings), settings, strategy))
+        schema = strategy.join(Federation(in_process_grid(settings), settings))
         X = scaled.scaling.transform(pool(settings, schema).X)
         fits[method] = inertia(X, centres)
     assert fits["federated-k-means"] <= 1.02 * fits["k-means"]
@@ -87,7 +87,7 @@ def test_federated_steps_are_lloyds_on_the_pooled_rows(pool: Pool, monkeypatch: 
     (found,), (scaled,), strategy = gathered(settings)
     (start,), _, _ = gathered(replace(settings, landmark_method="k-means"))
     X = scaled.scaling.transform(
-        pool(settings, strategy.join(Federation(in_process_grid(settings), settings, strategy))).X
+        pool(settings, strategy.join(Federation(in_process_grid(settings), settings))).X
     )
     centres = start
     for _ in range(4):
@@ -168,7 +168,7 @@ def site_of_each_row(settings: Settings, X: NDArray[np.int64]) -> NDArray[np.int
 def test_random_landmarks_lie_in_a_box_that_holds_all_rows(pool: Pool) -> None:
     settings = make_settings(data="wine", sites=3, landmarks="100", landmark_method="random", privacy="exact")
     (landmarks,), (scaled,), strategy = gathered(settings)
-    schema = strategy.join(Federation(in_process_grid(settings), settings, strategy))
+    schema = strategy.join(Federation(in_process_grid(settings), settings))
     X = scaled.scaling.transform(pool(settings, schema).X)
     width, box = np.ptp(X, axis=0), np.ptp(landmarks, axis=0)
     # The box is known to the next of 64 steps in geometric progression.
