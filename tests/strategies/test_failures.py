@@ -294,9 +294,9 @@ def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost
     "protocol",
     [
         {"aggregation": "ring"},
-        {"aggregation": "ring", "execution": "hops"},
+        {"aggregation": "ring-hops"},
         {"aggregation": "k-secure"},
-        {"aggregation": "k-secure", "execution": "hops"},
+        {"aggregation": "k-secure-hops"},
         {"aggregation": "paillier", "key_bits": 2048},
     ],
     ids=lambda protocol: " ".join(map(str, protocol.values())),

@@ -65,7 +65,7 @@ STOPS = 5
 QUICK: dict[str, Any] = {"data": "wine", "sites": 3, "landmarks": "15", "tol": 0.2}
 JOBS: dict[str, dict[str, Any]] = {
     "training": {},
-    "hops": {"aggregation": "k-secure", "execution": "hops"},
+    "hops": {"aggregation": "k-secure-hops"},
     "exact sums": {"privacy": "exact"},
     "published search": {"search": "published", "privacy": "exact"},
     "extremes": {"scaling": "minmax", "test_fraction": 0.0},
