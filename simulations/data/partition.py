@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from clients.table.table import Table
 from flower_pansvm.errors import SettingError
 from flower_pansvm.setting_values import near_matches
-from flower_pansvm.systems.pan_svm.cuts import blocks
 
 SPLITS = ("iid", "dirichlet:A", "feature:COLUMN", "by:COLUMN", "checkerboard:RxS")
 CHECKERBOARD = "checkerboard:"
