@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from flower_pansvm import terms
 from flower_pansvm.errors import SettingError
-from flower_pansvm.setting_values import one_of, setting, whole
+from flower_pansvm.setting_values import setting, whole
 from strategies.setting_kinds import amounts, or_word, share_or_count
 from strategies.svm_settings import SvmSettings
 
@@ -20,11 +20,6 @@ class NystroemSettings(SvmSettings):
     )
     min_cluster: int = setting(
         terms.MIN_CLUSTER, whole(1), "Fewest rows behind a landmark or a mixture's component."
-    )
-    landmark_method: str = setting(
-        "k-means",
-        one_of("k-means", "federated-k-means", "random"),
-        "k-means at each site, as the paper; over all sites, ten round trips more; or random points.",
     )
     class_weights: tuple[float, ...] | None = setting(
         None,

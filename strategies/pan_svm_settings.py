@@ -13,7 +13,6 @@ PUBLISHED = {
     "privacy": "exact",
     "scaling": "minmax",
     "min_cluster": 1,
-    "landmark_method": "k-means",
     "multi_class": "ovr",
 }
 """What belongs to the algorithms of Lu 2016 besides the search, and is not at its default here or may be changed. The

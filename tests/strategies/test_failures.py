@@ -350,19 +350,6 @@ def test_model_choice_goes_on_without_a_site_that_falls_silent(task: str, at: in
 
 
 @pytest.mark.slow
-def test_federated_k_means_goes_on_without_a_site_that_falls_silent() -> None:
-    settings = make_settings(
-        data="wine", sites=4, timeout=0.05, landmarks="12", landmark_method="federated-k-means", tol=0.1
-    )
-    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
-    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=2, task="assign", at=4)
-    strategy = start(settings, grid)
-    assert strategy.federation.costs.dropped == ["site-000"]
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy > 0.85
-
-
-@pytest.mark.slow
 def test_late_and_repeated_answers_are_ignored() -> None:
     class Postman(InProcessGrid):
         """Delivers every reply twice, the second time with the next round trip; and one site's much too late."""

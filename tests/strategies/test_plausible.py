@@ -15,7 +15,7 @@ from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.systems.common import MOMENTS, SCORES, ScoresQuestion
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_SCORES, PRIVATE_STEP
 from flower_pansvm.systems.pan_svm.cuts import Problem, Question
-from flower_pansvm.systems.pan_svm.tasks import ASSIGN, BOX, CUTS, LANDMARKS, WARM_START
+from flower_pansvm.systems.pan_svm.tasks import CUTS, LANDMARKS, WARM_START
 from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.tasks import COUNT, Task
 from simulations.engines.running import train_in_process
@@ -93,20 +93,6 @@ SETTINGS: dict[str, Any] = {"data": "wine", "sites": 4, "landmarks": "20", "tol"
         (LANDMARKS, set_all("filled", 0.25), {}, "something else than a 0 or a 1"),
         (LANDMARKS, set_all("filled", 1.0), {}, "something else than a 0 or a 1"),
         (LANDMARKS, shift("centres", 1.0), {}, "in a slot that is not filled"),
-        (
-            ASSIGN,
-            put_first("rows", -200),
-            {"landmark_method": "federated-k-means"},
-            "negative or not whole",
-        ),
-        (
-            ASSIGN,
-            set_all("rows", 100),
-            {"landmark_method": "federated-k-means"},
-            "more rows than all sites",
-        ),
-        (BOX, put_first("below", -0.5), {"landmark_method": "random"}, "numbers of sites"),
-        (BOX, lambda results: None, {"landmark_method": "random"}, ""),
         (WARM_START, put_first("rows", 100), {}, "more rows than the problem"),
         (WARM_START, set_all("rows", -142), {}, "number of rows that is negative"),
         # The model becomes the point that the site chose: a loss below all others.

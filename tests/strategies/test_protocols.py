@@ -27,8 +27,6 @@ JOBS: dict[str, dict[str, Any]] = {
         "cv_folds": 2,
     },
     "one versus all": {"tol": 1e-3},
-    "federated landmarks": {"landmark_method": "federated-k-means"},
-    "random landmarks": {"landmark_method": "random"},
     "exact sums": {"privacy": "exact"},
     "published search": {"search": "published", "privacy": "exact"},
 }

@@ -51,7 +51,6 @@ BAD: list[tuple[str, Scalar]] = [
     ("multi-class", "ova"),
     ("class-weight", "even"),
     ("class-weights", "1,0"),
-    ("landmark-method", "kmeans"),
     ("guarantee", "global"),
     ("order", "first"),
     ("test", "rows"),
@@ -226,7 +225,6 @@ def test_settings_survive_the_run_config() -> None:
         ("search", "publish", "There is no search 'publish'. Did you mean 'published'?"),
         ("multi-class", "ove", "There is no multi-class 'ove'. Did you mean 'ovr' or 'ovo'?"),
         ("class-weight", "balance", "There is no class-weight 'balance'. Did you mean 'balanced'?"),
-        ("landmark-method", "kmeans", "There is no landmark-method 'kmeans'. Did you mean 'k-means'?"),
     ],
 )
 def test_an_error_says_what_the_setting_must_be(name: str, value: Scalar, told: str) -> None:

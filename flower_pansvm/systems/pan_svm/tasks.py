@@ -21,7 +21,6 @@ from flower_pansvm.tasks import (
     UNKNOWN,
     Broadcast,
     Task,
-    largest_total,
     scaled,
     summed,
 )
@@ -49,47 +48,6 @@ class LandmarksAnswer:
 
 
 LANDMARKS = Task("landmarks", "train", LandmarksQuestion, LandmarksAnswer, since="0.1.0")
-
-
-@dataclass(frozen=True)
-class AssignQuestion:
-    """Centres to which the rows are assigned."""
-
-    folds: Ints  # (scalings,): as in LandmarksQuestion
-    centres: Floats  # (scalings, centres, features): those of the step before, padded
-    counts: Ints  # (scalings,): how many centres each scaling has
-    min_cluster: int  # fewest rows in a sum
-
-
-@dataclass(frozen=True)
-class AssignAnswer:
-    """Sums over the rows nearest to each centre: one step of federated k-means."""
-
-    # (scalings, centres, features)
-    totals: Floats = summed(scaled(lambda sites: HEADROOM * largest_total(sites)))
-    rows: Floats = summed(MOST_ROWS)  # (scalings, centres)
-
-
-ASSIGN = Task("assign", "train", AssignQuestion, AssignAnswer, since="0.1.0")
-
-
-@dataclass(frozen=True)
-class BoxQuestion:
-    """How far out rows lie."""
-
-    folds: Ints  # (scalings,): as in LandmarksQuestion
-    steps: Floats  # (steps,): distances from 0, in scaled units, increasing
-
-
-@dataclass(frozen=True)
-class BoxAnswer:
-    """1 where the site has a row beyond a step, shape (scalings, features, steps): the sums are numbers of sites."""
-
-    below: Floats = summed(1.0)
-    above: Floats = summed(1.0)
-
-
-BOX = Task("box", "train", BoxQuestion, BoxAnswer, since="0.1.0")
 
 
 @dataclass(frozen=True)
