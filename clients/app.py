@@ -20,8 +20,6 @@ TASKS = {
     "extremes": Row("train", "common", SUMS, ("extremes",)),
     # PAN-SVM, and what trains on its feature maps
     "landmarks": Row("train", "pan_svm", SUMS),
-    "assign": Row("train", "pan_svm", SUMS),
-    "box": Row("train", "pan_svm", SUMS),
     "warm_start": Row("train", "pan_svm", SUMS),
     "cuts": Row("train", "pan_svm", SUMS),
     "scores": Row("evaluate", "pan_svm", SUMS),

@@ -55,8 +55,8 @@ GIGABYTES = 4
 
 RUNS: dict[str, dict[str, Any]] = {
     "training": {"C": "auto", "C_grid": "1,8", "cv_folds": 2, "probability": True},
-    "hops": {"execution": "hops", "landmark_method": "federated-k-means"},
-    "k-secure": {"aggregation": "k-secure", "landmark_method": "random", "scaling": "minmax"},
+    "hops": {"aggregation": "ring-hops"},
+    "k-secure": {"aggregation": "k-secure", "scaling": "minmax"},
     "selection": {"strategy": "svm-t", "cv_folds": 2},
     # What is nothing like PAN-SVM may have tasks of its own.
     **{name: {"strategy": name} for name, kind in all_strategies().items() if not issubclass(kind, PanSVM)},

@@ -45,8 +45,8 @@ SMALL: dict[str, Any] = {"sites": 3, "min_cluster": 2, "landmarks": "8", "tol": 
 RUNS: dict[str, dict[str, Any]] = {
     "pan-svm": {},
     "model choice": {"C": "auto", "C_grid": "1,8", "cv_folds": 2, "probability": True},
-    "hops": {"execution": "hops", "landmark_method": "federated-k-means"},
-    "random landmarks": {"aggregation": "k-secure", "landmark_method": "random", "scaling": "minmax"},
+    "hops": {"aggregation": "ring-hops"},
+    "k-secure": {"aggregation": "k-secure", "scaling": "minmax"},
     "svm-t": {"strategy": "svm-t", "cv_folds": 2},
     **{
         name: {"strategy": name}
