@@ -15,6 +15,7 @@ from clients.local import (
     landmarks,
     local_training,
     mixture,
+    model_test,
     output_perturbation,
     private_training,
     random_kernel,
@@ -38,6 +39,7 @@ LOCAL = (
     distortion,
     random_kernel,
     mixture,
+    model_test,
 )
 """All that a hospital computes on its rows is in these modules; each enters its work in `HANDLERS`."""
 

@@ -7,7 +7,7 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.setting_values import setting
 from strategies.setting_kinds import number
-from strategies.settings import Settings, term
+from strategies.settings import Settings
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,6 @@ class PromiseSettings(Settings):
     delta: float = setting(
         1e-5, number(above=0), "Chance that it tells more: differential privacy's delta, at most 0.001."
     )
-    colluders: int = term("colluders")
 
     def __post_init__(self) -> None:
         super().__post_init__()

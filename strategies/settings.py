@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
+from flower_pansvm.privacy.accountant import LARGEST_EPSILON
 from flower_pansvm.reading_options import ReadingOptions, listed
 from flower_pansvm.secure_sum import options_class, protocol_names, protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum
@@ -75,6 +76,12 @@ class Settings:
     strategy: str = setting("pan-svm", text(), "What is trained: the name of a strategy.")
     privacy: str = term("privacy")
     noise: float = term("noise")
+    test_epsilon: float = setting(
+        0.0,
+        number(least=0),
+        "Of level perturbed: what a test on true records may tell of any one; 0 for a test on their copies.",
+    )
+    colluders: int = term("colluders")
     min_sites: int = term("min_sites")
     test_fraction: float = setting(
         0.2, number(least=0, below=1), "Share of each site's rows that is kept for evaluation."
@@ -255,6 +262,29 @@ def _check_level(settings: Settings) -> None:
             f"{settings.strategy} with these settings is differentially private, and privacy is {settings.privacy}. "
             "Leave privacy out, or choose another strategy."
         )
+    if settings.test_epsilon > 0:
+        _check_test(settings)
+
+
+def _check_test(settings: Settings) -> None:
+    """Check that a model can be tested on true records at level dp; SettingError if not."""
+    if settings.level != "perturbed":
+        raise SettingError(
+            f"test-epsilon is for runs at level perturbed, and this one is at level {settings.level}, where models are "
+            "tested on true records anyway. Leave test-epsilon out."
+        )
+    if settings.test_epsilon > LARGEST_EPSILON:
+        raise SettingError(
+            f"test-epsilon is {settings.test_epsilon:g}, but it must be at most {LARGEST_EPSILON:g}, above which a "
+            "promise is worth nothing; 1 is usual."
+        )
+    if not all_strategies()[settings.strategy].makes_model:
+        raise SettingError(
+            f"{settings.strategy} makes no model that a hospital could test on its true records by itself. Leave "
+            "test-epsilon out, or choose another strategy."
+        )
+    if settings.test_fraction == 0:
+        raise SettingError("test-fraction is 0, so test-epsilon has no records. Leave one of them out.")
 
 
 def _check_defaults(foreign: Mapping[str, Any], chosen: str) -> None:

@@ -44,7 +44,7 @@ def level_of(context: Context, task: Task[Any, Any], question: object) -> str:
     SettingError
         If it does not.
     BudgetError
-        If the answer would be charged, and there is no budget, ledger or roster; or the classes' names are not public.
+        If an answer would be charged, and there is no budget, ledger or roster; or the classes' names are not public.
     """
     terms, simulated = agreed_terms(context), is_simulated(context)
     if task.simulated:
@@ -69,6 +69,8 @@ def level_of(context: Context, task: Task[Any, Any], question: object) -> str:
     if not simulated:
         check_consents(context, task.consents)
         check_level(context, level)
+        if isinstance(question, JoinQuestion) and question.tested:
+            _check_budget(context, question)
     return level
 
 

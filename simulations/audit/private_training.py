@@ -1,5 +1,6 @@
 """Private training: sums with noise for differential privacy, which leave no row alone, whatever is combined."""
 
+from flower_pansvm.tasks.model_test import MODEL_TEST
 from flower_pansvm.tasks.private_training import (
     PRIVATE_BINS,
     PRIVATE_MOMENTS,
@@ -17,4 +18,7 @@ class PrivateTrainingAudit(Phase):
     The ends of columns, disclosed by simulated sites only, are single cells; the result says so.
     """
 
-    tasks = tuple(task.name for task in (PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_STEP, PRIVATE_SCORES, RANGES))
+    tasks = tuple(
+        task.name
+        for task in (PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_STEP, PRIVATE_SCORES, MODEL_TEST, RANGES)
+    )

@@ -3,6 +3,7 @@
 import numpy as np
 
 from flower_pansvm.fourier_map import BINS
+from flower_pansvm.tasks.model_test import MODEL_TEST
 from flower_pansvm.tasks.private_training import (
     PRIVATE_BINS,
     PRIVATE_MOMENTS,
@@ -50,5 +51,13 @@ def private_scores(opened: Opened) -> Problems:
     """Yield what cannot be of numbers of test rows."""
     classes = max(opened.question.weights.shape[-1], 2)
     yield from opened.misshapen(cells=(classes, 2))
+    if opened.negative("cells"):
+        yield "'cells' holds a number of rows that is negative, by more than the noise"
+
+
+@CHECKS.register(MODEL_TEST.name)
+def model_test(opened: Opened) -> Problems:
+    """Yield what cannot be of numbers of test rows."""
+    yield from opened.misshapen(cells=(-1, 2))
     if opened.negative("cells"):
         yield "'cells' holds a number of rows that is negative, by more than the noise"
