@@ -78,7 +78,7 @@ class Settings:
     noise: float = term("noise")
     test_epsilon: float = setting(
         0.0,
-        number(least=0),
+        number(least=0, most=LARGEST_EPSILON),
         "Of level perturbed: what a test on true records may tell of any one; 0 for a test on their copies.",
     )
     colluders: int = term("colluders")
@@ -272,11 +272,6 @@ def _check_test(settings: Settings) -> None:
         raise SettingError(
             f"test-epsilon is for runs at level perturbed, and this one is at level {settings.level}, where models are "
             "tested on true records anyway. Leave test-epsilon out."
-        )
-    if settings.test_epsilon > LARGEST_EPSILON:
-        raise SettingError(
-            f"test-epsilon is {settings.test_epsilon:g}, but it must be at most {LARGEST_EPSILON:g}, above which a "
-            "promise is worth nothing; 1 is usual."
         )
     if not all_strategies()[settings.strategy].makes_model:
         raise SettingError(

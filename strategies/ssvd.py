@@ -58,6 +58,10 @@ class SsvdSettings(SvmSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.test == "distorted" and self.test_epsilon > 0:
+            raise SettingError(
+                "test=distorted tries the model on published rows, and test-epsilon on true ones. Leave one of them out."
+            )
         if self.tunes:
             raise SettingError(
                 "C or gamma is 'auto', but ssvd does not choose them. Give numbers, or gamma='scale'; 'pansvm tune' "

@@ -47,6 +47,7 @@ from simulations.deployment.hospital import (
 )
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.node_config import NODE_FILE, read_node_config
+from strategies.settings import settings_from
 
 _PASSWORD = re.compile(r"^\s*--\s*url:\s*[^\s:/]+://[^\s:/@]*:[^\s/@]+@", re.MULTILINE)
 
@@ -140,8 +141,9 @@ def _check_query_file(path: Path) -> None:
 def _check_agreed(context: Context, invitation: Invitation) -> str:
     """Return the level of a run as it is agreed, after asking this hospital's gate, as in the run."""
     try:
+        test = settings_from(invitation.settings).test_epsilon > 0
         # Whatever its classes are called: the run takes them from the hospitals' own list.
-        level = level_of(context, JOIN, JoinQuestion((), (), invitation.privacy == "dp"))
+        level = level_of(context, JOIN, JoinQuestion((), (), invitation.privacy == "dp", test))
         least = least_sites(context)
         if least > len(invitation.roster):
             raise SettingError(
