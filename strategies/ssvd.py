@@ -60,7 +60,7 @@ class SsvdSettings(SvmSettings):
         super().__post_init__()
         if self.test == "distorted" and self.test_epsilon > 0:
             raise SettingError(
-                "test=distorted tries the model on published rows, and test-epsilon on true ones. Leave one of them out."
+                "test=distorted tries the model on published rows, and test-epsilon on true ones. Leave one out."
             )
         if self.tunes:
             raise SettingError(

@@ -19,6 +19,7 @@ from clients.gate.terms import (
     agreed_terms,
     allowed_classes,
     budget_terms,
+    colluders,
     has_agreed,
     least_noise,
     site_name,
@@ -117,6 +118,7 @@ def _check_budget(context: Context, question: object) -> None:
             "(docs/deployment.md)."
         )
     budget_terms(context)
+    colluders(context)
     read_ledger(state_folder(context) or Path())
     if isinstance(question, JoinQuestion):
         if not allowed_classes(context):

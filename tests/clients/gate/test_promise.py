@@ -21,14 +21,19 @@ from scipy.stats import beta
 from clients.gate import private
 from clients.gate.private import privately
 from clients.gate.simulated import SimulatedContext
-from clients.local import private_training
+from clients.local import model_test, private_training
 from clients.rows import Rows
 from clients.site import Site
 from flower_pansvm.fourier_map import BINS, FourierMap
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.discrete_noise import discrete_gaussian, sigma_of
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, in_turns, shortened
+from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
+from flower_pansvm.tasks.model_test import MODEL_TEST, ModelTestQuestion
 from flower_pansvm.tasks.private_training import (
     PRIVATE_BINS,
     PRIVATE_MOMENTS,
@@ -69,17 +74,27 @@ def neighbours(others: int = 0) -> tuple[Rows, Rows]:
     return Rows(X, classes), Rows(X[:-1], classes[:-1])
 
 
+SCHEMA = Schema(("a",), ("0", "1"))
+MODEL = PanSVC.from_parts(
+    SCHEMA,
+    Scaling(*(np.array([value]) for value in (0.5, 0.0, 1.0))),
+    NystromMap(Kernel("rbf", 1.0), np.array([[0.2], [0.9]]), np.eye(2)),
+    np.array([[1.0, -1.0, 0.0]]),
+)
+
 QUESTIONS: dict[Task[Any, Any], Any] = {
     PRIVATE_BINS: BinsQuestion(RHO, MAP.low, MAP.high),
     PRIVATE_MOMENTS: PrivateMomentsQuestion(RHO),
     PRIVATE_STEP: PrivateWeightsQuestion(RHO, np.full((MAP.size, 1), -LARGEST_WEIGHT)),
     PRIVATE_SCORES: PrivateWeightsQuestion(RHO, np.full((MAP.size, 1), -LARGEST_WEIGHT)),
+    MODEL_TEST: ModelTestQuestion(RHO, np.frombuffer(MODEL.to_bytes(), np.uint8)),
 }
 WORK: dict[Task[Any, Any], Callable[..., Any]] = {
     PRIVATE_BINS: private_training.private_bins,
     PRIVATE_MOMENTS: private_training.private_moments,
     PRIVATE_STEP: private_training.private_step,
     PRIVATE_SCORES: private_training.private_scores,
+    MODEL_TEST: model_test.model_test,
 }
 
 
@@ -111,7 +126,10 @@ class OneHonestSite:
         return MAP
 
     def schema(self) -> Schema:
-        return Schema(("a",), ("0", "1"))
+        return SCHEMA
+
+    def own_columns(self) -> np.ndarray:
+        return np.ones(1, dtype=np.bool_)
 
 
 @pytest.fixture(autouse=True)
