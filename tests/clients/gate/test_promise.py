@@ -21,9 +21,10 @@ from scipy.stats import beta
 from clients.gate import private
 from clients.gate.private import privately
 from clients.gate.simulated import SimulatedContext
-from clients.local import model_test, private_training
 from clients.rows import Rows
 from clients.site import Site
+from clients.systems import dp_svm as private_training
+from clients.systems import model_test
 from flower_pansvm.fourier_map import BINS, FourierMap
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.pan_svc import PanSVC
@@ -33,8 +34,7 @@ from flower_pansvm.privacy.discrete_noise import discrete_gaussian, sigma_of
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, in_turns, shortened
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from flower_pansvm.tasks.model_test import MODEL_TEST, ModelTestQuestion
-from flower_pansvm.tasks.private_training import (
+from flower_pansvm.systems.dp_svm import (
     PRIVATE_BINS,
     PRIVATE_MOMENTS,
     PRIVATE_SCORES,
@@ -43,7 +43,8 @@ from flower_pansvm.tasks.private_training import (
     PrivateMomentsQuestion,
     PrivateWeightsQuestion,
 )
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.systems.model_test import MODEL_TEST, ModelTestQuestion
+from flower_pansvm.tasks import Task
 from flower_pansvm.terms import Scalar
 
 DELTA = 1e-5
