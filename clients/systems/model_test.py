@@ -37,10 +37,11 @@ TIME_EPSILON, STEPS = 0.1, 11
 def model_test(site: Site, question: ModelTestQuestion) -> ModelTestAnswer:
     """Count the test records by class and by what a model says of them."""
     model, rows, schema = _model(site, question), site.test(), site.schema()
+    X = rows.X
     columns, classes = [schema.columns.index(name) for name in model.schema_.columns], len(schema.classes)
     cells, row = np.zeros((classes, 2)), np.empty((1, len(columns)))
     for number, true in enumerate(rows.classes):
-        row[0] = rows.X[number, columns]
+        row[0] = X[number, columns]
         said = _said(model, row, classes)
         cells[true, said if classes == 2 else int(said == true)] += 1.0
     if not is_simulated(site.context):
