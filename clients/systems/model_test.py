@@ -26,8 +26,8 @@ MOST_BYTES = 2**26
 """Of a model's file."""
 
 ROW_SECONDS, NUMBER_SECONDS = 1e-3, 1e-7
-"""Most by which one record changes the time of an answer: this, and as much again for each number of the model, since
-a processor may take so long for one that is nearly 0."""
+"""Most by which one record changes the time of an answer, besides twice the time of a made-up one: this, and as much
+again for each number of the model, since a processor may take so long for one that is nearly 0."""
 
 TIME_EPSILON, STEPS = 0.1, 11
 """What that time tells of a record: the epsilon of the random wait, whose delta is exp(-STEPS) / 2."""
@@ -45,7 +45,7 @@ def model_test(site: Site, question: ModelTestQuestion) -> ModelTestAnswer:
         said = _said(model, row, classes)
         cells[true, said if classes == 2 else int(said == true)] += 1.0
     if not is_simulated(site.context):
-        _wait(question.model.size / 8)
+        _wait(_most_seconds(model, classes))
     return ModelTestAnswer(cells)
 
 
@@ -74,8 +74,18 @@ def _said(model: "DecidingModel", row: Floats, classes: int) -> int:
         return 0
 
 
-def _wait(numbers: float) -> None:
-    """Wait for a random time, with Laplace's distribution, beside which that of one record is small."""
-    scale = (ROW_SECONDS + NUMBER_SECONDS * numbers) / TIME_EPSILON
+def _most_seconds(model: "DecidingModel", classes: int) -> float:
+    """Return how long one record can take, by a made-up one; the first call may have to import something."""
+    made_up = np.full((1, len(model.schema_.columns)), np.nan)
+    _said(model, made_up, classes)
+    started = time.perf_counter()
+    _said(model, made_up, classes)
+    numbers = sum(part.size for part in model.to_arrays().values())
+    return ROW_SECONDS + 2 * (time.perf_counter() - started) + NUMBER_SECONDS * numbers
+
+
+def _wait(seconds: float) -> None:
+    """Wait for a random time, with Laplace's distribution, beside which so many seconds are few."""
+    scale = seconds / TIME_EPSILON
     draw = SystemRandom()
     time.sleep(max(0.0, STEPS * scale + draw.expovariate(1 / scale) - draw.expovariate(1 / scale)))
