@@ -11,9 +11,9 @@ from clients.systems import (
     common,
     dp_svm,
     ensemble,
+    evaluation,
     local_only,
     mixture,
-    model_test,
     output_perturbation,
     pan_svm,
     random_kernel,
@@ -33,7 +33,7 @@ LOCAL = (
     ssvd,
     random_kernel,
     mixture,
-    model_test,
+    evaluation,
 )
 """All that a hospital computes on its rows is in these modules; each enters its work in `HANDLERS`."""
 

@@ -1,7 +1,7 @@
 """Private training: sums with noise for differential privacy, which leave no row alone, whatever is combined."""
 
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_SCORES, PRIVATE_STEP, RANGES
-from flower_pansvm.systems.model_test import MODEL_TEST
+from flower_pansvm.systems.evaluation import MODEL_TEST
 from simulations.audit.phase import PHASES, Phase
 
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from flower_pansvm.fourier_map import BINS
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_SCORES, PRIVATE_STEP
-from flower_pansvm.systems.model_test import MODEL_TEST
+from flower_pansvm.systems.evaluation import MODEL_TEST
 from strategies.plausible.check import CHECKS, Problems
 from strategies.plausible.opened import Opened
 

@@ -24,7 +24,7 @@ from clients.gate.simulated import SimulatedContext
 from clients.rows import Rows
 from clients.site import Site
 from clients.systems import dp_svm as private_training
-from clients.systems import model_test
+from clients.systems import evaluation
 from flower_pansvm.fourier_map import BINS, FourierMap
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.pan_svc import PanSVC
@@ -43,7 +43,7 @@ from flower_pansvm.systems.dp_svm import (
     PrivateMomentsQuestion,
     PrivateWeightsQuestion,
 )
-from flower_pansvm.systems.model_test import MODEL_TEST, ModelTestQuestion
+from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestQuestion
 from flower_pansvm.tasks import Task
 from flower_pansvm.terms import Scalar
 
@@ -95,7 +95,7 @@ WORK: dict[Task[Any, Any], Callable[..., Any]] = {
     PRIVATE_MOMENTS: private_training.private_moments,
     PRIVATE_STEP: private_training.private_step,
     PRIVATE_SCORES: private_training.private_scores,
-    MODEL_TEST: model_test.model_test,
+    MODEL_TEST: evaluation.model_test,
 }
 
 

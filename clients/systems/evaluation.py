@@ -17,7 +17,7 @@ from clients.site import Site
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import winners
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError
-from flower_pansvm.systems.model_test import MODEL_TEST, ModelTestAnswer, ModelTestQuestion
+from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestAnswer, ModelTestQuestion
 
 if TYPE_CHECKING:
     from flower_pansvm.models.decisions import DecidingModel

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from clients.gate.simulated import is_simulated
 from clients.rows import Rows
 from clients.site import Site
-from clients.systems import model_test
+from clients.systems import evaluation
 from flower_pansvm.class_pairs import one_versus_one
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.kernels import Kernel
@@ -26,8 +26,8 @@ from flower_pansvm.privacy.exact import in_turns
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
+from flower_pansvm.systems.evaluation import ModelTestQuestion
 from flower_pansvm.systems.mixture.class_models import ClassModels
-from flower_pansvm.systems.model_test import ModelTestQuestion
 
 COLUMNS = ("age", "dose", "pulse")
 
@@ -128,13 +128,13 @@ def table(rows: int, classes: int, seed: int = 0) -> Rows:
 
 def cells_of(model: Model, rows: Rows, classes: int) -> NDArray[np.float64]:
     question = ModelTestQuestion(0.01, np.frombuffer(model.to_bytes(), np.uint8))
-    return model_test.model_test(cast(Site, Fake(rows, classes)), question).cells
+    return evaluation.model_test(cast(Site, Fake(rows, classes)), question).cells
 
 
 @pytest.fixture(autouse=True)
 def waited(monkeypatch: pytest.MonkeyPatch) -> list[float]:
     seen: list[float] = []
-    monkeypatch.setattr(model_test.time, "sleep", seen.append)
+    monkeypatch.setattr(evaluation.time, "sleep", seen.append)
     return seen
 
 
@@ -197,10 +197,10 @@ def test_a_model_that_does_not_fit_is_refused_whatever_the_records(model: Model,
 def test_what_is_no_model_is_refused() -> None:
     content = bytearray(MODELS["rbf"]().to_bytes())
     content[len(content) // 2] ^= 1
-    for broken in (b"", bytes(content), bytes(model_test.MOST_BYTES + 1)):
+    for broken in (b"", bytes(content), bytes(evaluation.MOST_BYTES + 1)):
         question = ModelTestQuestion(0.01, np.frombuffer(broken, np.uint8))
         with pytest.raises(PanSVMError):
-            model_test.model_test(cast(Site, Fake(table(5, 2), 2)), question)
+            evaluation.model_test(cast(Site, Fake(table(5, 2), 2)), question)
 
 
 def test_a_hospital_waits_for_longer_than_a_record_takes(waited: list[float]) -> None:
@@ -209,7 +209,7 @@ def test_a_hospital_waits_for_longer_than_a_record_takes(waited: list[float]) ->
     assert not is_simulated(cast(Any, Fake(rows, 2).context))
     for _ in range(200):
         cells_of(model, rows, 2)
-    scale = model_test.ROW_SECONDS / model_test.TIME_EPSILON
+    scale = evaluation.ROW_SECONDS / model_test.TIME_EPSILON
     assert np.std(waited) > scale
     assert np.mean(waited) > 10 * scale
     assert min(waited) > 0

@@ -15,7 +15,7 @@ from clients.site import Site
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
 from flower_pansvm.models.model import load_model
 from flower_pansvm.privacy.accountant import epsilon_of
-from flower_pansvm.systems.model_test import MODEL_TEST, ModelTestQuestion
+from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestQuestion
 from flower_pansvm.terms import Scalar
 from simulations.audit.audit import audit
 from simulations.engines.in_process import InProcessGrid
@@ -25,8 +25,8 @@ from strategies.app import run
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
+from strategies.steps.evaluation import TRUE_RECORDS
 from strategies.steps.joining import join
-from strategies.steps.model_test import TRUE_RECORDS
 from tests.conftest import kept_rows
 
 MakeGrid = Callable[..., InProcessGrid]

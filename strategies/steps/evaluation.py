@@ -11,7 +11,7 @@ from flower_pansvm.errors import BudgetError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.model import Model
 from flower_pansvm.privacy.accountant import rho_of
-from flower_pansvm.systems.model_test import MODEL_TEST, ModelTestQuestion
+from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestQuestion
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.settings import Settings
