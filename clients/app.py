@@ -32,6 +32,7 @@ TASKS = {
     "private_moments": Row("train", "dp_svm", DP),
     "private_step": Row("train", "dp_svm", DP),
     "private_scores": Row("evaluate", "dp_svm", DP),
+    "model_test": Row("evaluate", "evaluation", DP),
     # other systems
     "local_scores": Row("evaluate", "local_only", SUMS),
     "held_out": Row("query", "ensemble", SUMS, ("test-rows",)),

@@ -156,6 +156,10 @@ class SsvdSettings(SvmSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.ssvd_test == "distorted" and self.test_epsilon > 0:
+            raise SettingError(
+                "ssvd-test=distorted tries the model on published rows, and test-epsilon on true ones. Leave one out."
+            )
         if self.tunes:
             raise SettingError(
                 "C or gamma is 'auto', but ssvd does not choose them. Give numbers, or gamma='scale'; 'pansvm tune' "

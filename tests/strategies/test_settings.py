@@ -33,6 +33,7 @@ ROOT = Path(__file__).parents[2]
 
 BAD: list[tuple[str, Scalar]] = [
     ("strategy", "pan-svn"),
+    ("test-epsilon", 21),
     ("step", "0"),
     ("step", "1:2:3"),
     ("features", "some"),
