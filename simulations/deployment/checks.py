@@ -7,6 +7,7 @@ from typing import Any
 
 from flwr.app import Context, RecordDict
 
+from clients.app import TASKS
 from clients.gate.budget import link_table
 from clients.gate.classes import rows_with_classes
 from clients.gate.levels import LEARNED, level_of
@@ -143,7 +144,8 @@ def _check_agreed(context: Context, invitation: Invitation) -> str:
     try:
         test = settings_from(invitation.settings).test_epsilon > 0
         # Whatever its classes are called: the run takes them from the hospitals' own list.
-        level = level_of(context, JOIN, JoinQuestion((), (), invitation.privacy == "dp", test))
+        question = JoinQuestion((), (), invitation.privacy == "dp", test)
+        level = level_of(context, JOIN.name, TASKS[JOIN.name], question)
         least = least_sites(context)
         if least > len(invitation.roster):
             raise SettingError(

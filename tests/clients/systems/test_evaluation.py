@@ -209,7 +209,7 @@ def test_a_hospital_waits_for_longer_than_a_record_takes(waited: list[float]) ->
     assert not is_simulated(cast(Any, Fake(rows, 2).context))
     for _ in range(200):
         cells_of(model, rows, 2)
-    scale = evaluation.ROW_SECONDS / model_test.TIME_EPSILON
+    scale = evaluation.ROW_SECONDS / evaluation.TIME_EPSILON
     assert np.std(waited) > scale
     assert np.mean(waited) > 10 * scale
     assert min(waited) > 0
