@@ -6,7 +6,8 @@ Models are in :mod:`flower_pansvm.models`, the questions of each system in :mod:
 from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.errors import FederationError, SettingError, TrainingError
 from flower_pansvm.metrics import Evaluation
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Problem
+from flower_pansvm.systems.common import NO_FOLD
+from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
 from strategies.nystroem_settings import NystroemSettings
 from strategies.outcome import Outcome
