@@ -250,7 +250,7 @@ def sum_name(
     (:func:`flower_pansvm.secure_sum.wire.sum_context`).
 
     ``inputs`` are the values of the question, ``told`` the digest of each broadcast so far, by name, and ``settings``
-    that of all settings of the run, with protocol, execution and k among them.
+    that of all settings of the run, with protocol and k among them.
     """
     parts = {"inputs": inputs, "bounds": bounds, "told": told}
     digests = {name: records.digest(values) for name, values in parts.items()}

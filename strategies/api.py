@@ -9,7 +9,6 @@ from flower_pansvm.metrics import Evaluation
 from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
-from strategies.nystroem_settings import NystroemSettings
 from strategies.outcome import Outcome
 from strategies.registry import strategies
 from strategies.settings import Settings
@@ -26,7 +25,7 @@ from strategies.steps.packing import pack_problems
 from strategies.steps.scaling import learn_moments, tell_scalings
 from strategies.steps.scoring import Trial, evaluate_counts, frame, score
 from strategies.strategy import PhasedStrategy
-from strategies.svm_settings import SvmSettings
+from strategies.svm_settings import NystroemSettings, SvmSettings
 
 __all__ = [
     "NO_FOLD",

@@ -32,6 +32,7 @@ class SvmEnsemble(PhasedStrategy):
 
     settings_class = LocalOnlySettings
     settings: LocalOnlySettings
+    makes_model = False
 
     def fit(self, federation: Federation) -> Outcome:
         """Gather the test rows, have the sites vote on them, and have each count its own by the majority's class.

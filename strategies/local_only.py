@@ -40,6 +40,7 @@ class LocalOnly(PhasedStrategy):
 
     settings_class = LocalOnlySettings
     settings: LocalOnlySettings
+    makes_model = False
 
     def fit(self, federation: Federation) -> Outcome:
         """Have the sites train and count; AUC is not measured, as decision values stay at the sites."""

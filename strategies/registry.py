@@ -14,6 +14,7 @@ class StrategyClass(Protocol):
     settings_class: type[Any]
     several_classes: bool
     by_columns: bool
+    makes_model: bool
 
     def __call__(self, settings: Any, checkpoint: Any = None, transcript: Any = None) -> Any:
         """Return the strategy of a run."""

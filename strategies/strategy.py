@@ -17,6 +17,7 @@ from strategies.federation.transcript import Transcript
 from strategies.master.quadratic_program import solver
 from strategies.outcome import Outcome
 from strategies.settings import Settings
+from strategies.steps.evaluation import tested_on_true_records
 
 
 class PhasedStrategy(ABC):
@@ -44,6 +45,8 @@ class PhasedStrategy(ABC):
         Whether it tells more than two classes apart.
     by_columns : bool
         Whether sites may hold some of the columns only.
+    makes_model : bool
+        Whether there is a model that classifies a record without the sites' help.
     federation : Federation
         The sites, while and after the strategy runs.
     outcome : Outcome
@@ -53,6 +56,7 @@ class PhasedStrategy(ABC):
     settings_class: ClassVar[type[Settings]] = Settings
     several_classes: ClassVar[bool] = True
     by_columns: ClassVar[bool] = False
+    makes_model: ClassVar[bool] = True
 
     def __init__(
         self, settings: Settings, checkpoint: Checkpoint | None = None, transcript: Transcript | None = None
@@ -103,6 +107,10 @@ class PhasedStrategy(ABC):
         self.summary()
         self.federation = Federation(grid, self.settings, self.checkpoint, self.transcript, self.after_round)
         self.outcome = self.fit(self.federation)
+        if self.settings.test_epsilon > 0 and self.outcome.model is not None:
+            self.outcome = tested_on_true_records(
+                self.federation, self.settings, self.outcome.model, self.outcome
+            )
         model, evaluation = self.outcome.model, self.outcome.evaluation
         trips = self.federation.costs.round_trips
         numbers = {} if model is None else model.to_arrays()

@@ -20,6 +20,7 @@ from clients.gate.terms import (
     agreed_terms,
     allowed_classes,
     budget_terms,
+    colluders,
     has_agreed,
     least_noise,
     site_name,
@@ -70,7 +71,7 @@ def level_of(context: Context, name: str, row: Row, question: JoinQuestion | Non
     SettingError
         If it does not.
     BudgetError
-        If the answer would be charged, and there is no budget, ledger or roster; or the classes' names are not public.
+        If an answer would be charged, and there is no budget, ledger or roster; or the classes' names are not public.
     """
     terms, simulated = agreed_terms(context), is_simulated(context)
     if row.leaves == SIMULATED:
@@ -95,6 +96,8 @@ def level_of(context: Context, name: str, row: Row, question: JoinQuestion | Non
     if not simulated:
         check_consents(context, row.consents)
         check_level(context, level)
+        if question is not None and question.tested:
+            _check_budget(context, question)
     return level
 
 
@@ -141,6 +144,7 @@ def _check_budget(context: Context, question: JoinQuestion | None) -> None:
             "(docs/deployment.md)."
         )
     budget_terms(context)
+    colluders(context)
     read_ledger(state_folder(context) or Path())
     if question is not None:
         if not allowed_classes(context):

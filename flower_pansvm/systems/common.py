@@ -16,6 +16,12 @@ class JoinQuestion:
     positive_labels: Texts  # labels that count as positive; empty if the classes are the labels themselves
     classes: Texts = ()  # names of the classes where they are public, so that no site has to look at its rows for them
     dp: bool = False  # whether all answers of the run are differentially private
+    tested: bool = False  # whether only those about the model's test are, in a run at level perturbed
+
+    @property
+    def charged(self) -> bool:
+        """Whether any answer of the run is charged to the hospital's budget."""
+        return self.dp or self.tested
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from simulations.data.pooling import PooledRows
 from simulations.engines.flower_log import quieter
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.exchange import message_size
-from strategies.pan_svm_settings import PanSvmSettings
+from strategies.svm_settings import PanSvmSettings
 
 ROUNDS, EPOCHS = 20, 5
 """Rounds of FedAvg, and passes of each site over its rows in a round."""

@@ -11,7 +11,7 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.systems.common import MOMENTS, NO_FOLD, ROWS
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS
 from flower_pansvm.systems.mixture.tasks import MIXTURE_SCORES
-from flower_pansvm.systems.pan_svm.tasks import ASSIGN, BOX, CUTS, LANDMARKS, SCORES, CutsAnswer
+from flower_pansvm.systems.pan_svm.tasks import CUTS, LANDMARKS, SCORES, CutsAnswer
 from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from strategies.federation.checks import ROUNDING, AggregateResult, Problems
 from strategies.master.search import curvature_diagonal, curvature_size
@@ -67,18 +67,6 @@ def _landmarks(result: AggregateResult) -> Problems:
     largest = np.where(filled[..., None] > 0.5, result.request.bounds["centres"], 0.0)
     if (np.abs(result.sums["centres"]) > largest * (1 + ROUNDING) + result.tolerance("centres")).any():
         yield "'centres' has a landmark in a slot that is not filled, or one further out than any row"
-
-
-def _assign(result: AggregateResult) -> Problems:
-    known = result.request.rows
-    if known is not None and (result.sums["rows"].sum(axis=1) > known.train.sum()).any():
-        yield "'rows' has more rows than all sites"
-
-
-def _box(result: AggregateResult) -> Problems:
-    for name in ("below", "above"):
-        if (np.diff(result.sums[name], axis=-1) > 0).any():
-            yield f"'{name}' holds numbers of sites that grow with the distance"
 
 
 def _cuts(result: AggregateResult) -> Problems:
@@ -166,8 +154,6 @@ RELATIONS: dict[str, Callable[[AggregateResult], Problems]] = {
     CLASS_MOMENTS.name: _class_moments,
     SUPPORT.name: _support,
     LANDMARKS.name: _landmarks,
-    ASSIGN.name: _assign,
-    BOX.name: _box,
     CUTS.name: _cuts,
     SCORES.name: _scores,
     MIXTURE_SCORES.name: _mixture_scores,

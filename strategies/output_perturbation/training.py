@@ -11,11 +11,11 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
+from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import FederationError, SettingError, TrainingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.schema import Schema
-from flower_pansvm.setting_values import near_matches
 from flower_pansvm.systems.output_perturbation import (
     PUBLIC_ROWS,
     RFF_CUTS,

@@ -162,7 +162,7 @@ def join(
         If the sites' tables do not fit together.
     """
     _wait_for_sites(federation, settings)
-    question = JoinQuestion(tuple(settings.positive_labels), classes, settings.dp)
+    question = JoinQuestion(tuple(settings.positive_labels), classes, settings.dp, settings.test_epsilon > 0)
     answers = federation.collect(JOIN, question)
     by_name = _by_name(answers)
     federation.enrol({name: _contact(node, answers[node]) for name, node in by_name.items()})

@@ -20,8 +20,8 @@ from clients.table.reading import read_table
 from clients.table.table import Table
 from flower_pansvm import records
 from flower_pansvm.consents import AGREED, CONSENTS
+from flower_pansvm.constraints import key_of
 from flower_pansvm.errors import TableError
-from flower_pansvm.setting_values import key_of
 from flower_pansvm.systems.common import ROWS
 from flower_pansvm.tasks import Nothing
 from simulations.engines.in_process import InProcessGrid
@@ -42,12 +42,12 @@ ROWS_EACH = 60
 NEW_IN_EACH_RUN = ("public_key", "published", "signature", "row_block")
 """Of what is disclosed: keys, and the name of the rows that sites have drawn together."""
 
-SMALL: dict[str, Any] = {"sites": 3, "min_cluster": 2, "landmarks": "8", "tol": 0.3, "rel_tol": 0.1}
+SMALL: dict[str, Any] = {"sites": 3, "min_cluster": 2, "landmarks": "8", "tol": 0.3}
 RUNS: dict[str, dict[str, Any]] = {
     "pan-svm": {},
     "model choice": {"C": "auto", "C_grid": "1,8", "cv_folds": 2, "probability": True},
-    "hops": {"execution": "hops", "landmark_method": "federated-k-means"},
-    "random landmarks": {"aggregation": "k-secure", "landmark_method": "random", "scaling": "minmax"},
+    "hops": {"aggregation": "ring-hops"},
+    "k-secure": {"aggregation": "k-secure", "scaling": "minmax"},
     "svm-t": {"strategy": "svm-t", "cv_folds": 2},
     **{
         name: {"strategy": name}

@@ -28,12 +28,12 @@ from simulations.prediction import predict_file
 from simulations.report.section import SECTIONS, Result, Section, render
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import all_strategies, strategies
 from strategies.settings import Settings, make_settings
 from strategies.steps.joining import join
 from strategies.steps.scaling import learn_moments, tell_scalings
 from strategies.strategy import PhasedStrategy
+from strategies.svm_settings import PanSvmSettings
 
 Run = Callable[..., tuple[int, str, str]]
 

@@ -23,7 +23,6 @@ from flower_pansvm.tasks import (
     UNKNOWN,
     Broadcast,
     Task,
-    largest_total,
     scaled,
     summed,
 )
@@ -54,52 +53,6 @@ class LandmarksAnswer:
 
 
 LANDMARKS = Task("landmarks", "train", LandmarksQuestion, LandmarksAnswer)
-
-
-@dataclass(frozen=True)
-class AssignQuestion:
-    """Centres to which the rows are assigned."""
-
-    folds: Ints  # (scalings,): as in LandmarksQuestion
-    centres: Floats  # (scalings, centres, features): those of the step before, padded
-    counts: Ints  # (scalings,): how many centres each scaling has
-    min_cluster: int  # fewest rows in a sum
-
-
-@dataclass(frozen=True)
-class AssignAnswer:
-    """Sums over the rows nearest to each centre: one step of federated k-means."""
-
-    totals: Floats = summed(
-        scaled(lambda sites: HEADROOM * largest_total(sites)), shape=lambda asked: asked.centres.shape
-    )
-    rows: Floats = summed(MOST_ROWS, shape=lambda asked: asked.centres.shape[:2], count=True)
-
-
-ASSIGN = Task("assign", "train", AssignQuestion, AssignAnswer)
-
-
-@dataclass(frozen=True)
-class BoxQuestion:
-    """How far out rows lie."""
-
-    folds: Ints  # (scalings,): as in LandmarksQuestion
-    steps: Floats  # (steps,): distances from 0, in scaled units, increasing
-
-
-def _steps(question: BoxQuestion) -> tuple[int | str, ...]:
-    return len(question.folds), "columns", len(question.steps)
-
-
-@dataclass(frozen=True)
-class BoxAnswer:
-    """1 where the site has a row beyond a step, so that the sums are numbers of sites."""
-
-    below: Floats = summed(1.0, shape=_steps, count=True)
-    above: Floats = summed(1.0, shape=_steps, count=True)
-
-
-BOX = Task("box", "train", BoxQuestion, BoxAnswer)
 
 
 @dataclass(frozen=True)

@@ -312,7 +312,7 @@ def test_a_full_disk_is_named_and_no_path(
 def test_relay_steps_are_answered_once_and_for_the_sum_at_hand_only(
     hospital_files: list[Path], hospitals: Callable[..., InProcessGrid], enrol: Any, ask_moments: Any
 ) -> None:
-    settings = make_settings(sites=3, min_cluster=2, execution="hops")
+    settings = make_settings(sites=3, min_cluster=2, aggregation="ring-hops")
     grid = hospitals(settings, hospital_files)
     federation = enrol(grid, settings)
     steps: list[tuple[int, RecordDict]] = []

@@ -19,8 +19,6 @@ from flower_pansvm.systems.common import MOMENTS
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_SCORES, PRIVATE_STEP
 from flower_pansvm.systems.pan_svm.cuts import Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import (
-    ASSIGN,
-    BOX,
     CUTS,
     LANDMARKS,
     SCORES,
@@ -104,20 +102,6 @@ SETTINGS: dict[str, Any] = {"data": "wine", "sites": 4, "landmarks": "20", "tol"
         (LANDMARKS, set_all("filled", 0.25), {}, "'filled' holds a count that is negative or not whole"),
         (LANDMARKS, set_all("filled", 1.0), {}, "'filled' holds a slot that two sites have filled"),
         (LANDMARKS, shift("centres", 1.0), {}, "in a slot that is not filled"),
-        (
-            ASSIGN,
-            put_first("rows", -200),
-            {"landmark_method": "federated-k-means"},
-            "negative or not whole",
-        ),
-        (
-            ASSIGN,
-            set_all("rows", 100),
-            {"landmark_method": "federated-k-means"},
-            "more rows than all sites",
-        ),
-        (BOX, put_first("below", -0.5), {"landmark_method": "random"}, "'below' holds a count"),
-        (BOX, lambda results: None, {"landmark_method": "random"}, ""),
         (WARM_START, put_first("rows", 100), {}, "'rows' is larger than what was asked about"),
         (WARM_START, set_all("rows", -142), {}, "'rows' holds a number that is negative"),
         # The model becomes the point that the site chose: a loss below all others.

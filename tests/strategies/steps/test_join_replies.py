@@ -157,7 +157,7 @@ def test_a_relay_step_that_lacks_its_payload_names_its_site(
     hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
     with pytest.raises(FederationError, match="Site 'hospital1' sent a message without the part 'payload'"):
-        run(hospitals, hospital_files, RELAY, drop_group("sum"), {"execution": "hops"})
+        run(hospitals, hospital_files, RELAY, drop_group("sum"), {"aggregation": "ring-hops"})
 
 
 def test_an_error_text_reaches_the_screen_without_control_characters(
