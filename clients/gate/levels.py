@@ -30,9 +30,9 @@ from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
 from flower_pansvm.errors import NOT_FOLLOWED, BudgetError, SettingError
 from flower_pansvm.systems.common import JoinQuestion
 
-SUMS, DP, SIMULATED = "sums", "dp", "simulated"
+SUMS, DP, TESTED, SIMULATED = "sums", "dp", "tested", "simulated"
 """How what leaves with a task is protected: by the run's level, exact or perturbed; always by differential privacy,
-charged; or not at all, as simulated sites alone answer it."""
+charged; so, but in runs at another level only, of true test records; or not at all, as simulated sites alone answer."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Row:
 
     category: Literal["query", "train", "evaluate"]  # Flower's
     system: str  # file of clients/systems that computes the answer
-    leaves: str  # SUMS, DP or SIMULATED
+    leaves: str  # SUMS, DP, TESTED or SIMULATED
     consents: tuple[str, ...] = ()  # keys of the node config by which the hospital must have agreed
 
 
@@ -96,9 +96,9 @@ def level_of(context: Context, name: str, row: Row, question: JoinQuestion | Non
     if not simulated:
         check_consents(context, row.consents)
         check_level(context, level)
-        if question is not None and question.tested:
+        if row.leaves == TESTED or (question is not None and question.tested):
             _check_budget(context, question)
-    return level
+    return "dp" if row.leaves == TESTED else level
 
 
 def check_level(context: Context, level: str) -> None:

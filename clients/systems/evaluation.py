@@ -7,7 +7,6 @@ in one cell whatever the model makes of the record, and no refusal tells of one.
 
 import time
 from random import SystemRandom
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,10 +16,9 @@ from clients.site import Site
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import winners
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError
+from flower_pansvm.models.decisions import DecidingModel
+from flower_pansvm.models.model import model_of
 from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestAnswer, ModelTestQuestion
-
-if TYPE_CHECKING:
-    from flower_pansvm.models.decisions import DecidingModel
 
 MOST_BYTES = 2**26
 """Of a model's file."""
@@ -49,11 +47,8 @@ def model_test(site: Site, question: ModelTestQuestion) -> ModelTestAnswer:
     return ModelTestAnswer(cells)
 
 
-def _model(site: Site, question: ModelTestQuestion) -> "DecidingModel":
+def _model(site: Site, question: ModelTestQuestion) -> DecidingModel:
     """Return the model, after checking that it is one of the run's columns and classes."""
-    from flower_pansvm.models.decisions import DecidingModel  # noqa: PLC0415 - few runs need any model
-    from flower_pansvm.models.model import model_of  # noqa: PLC0415 - as above
-
     if question.model.size <= MOST_BYTES:
         model, schema = model_of(question.model.tobytes(), "The model to be tested"), site.schema()
         known = set(model.schema_.columns) <= set(schema.columns) and model.schema_.classes == schema.classes
@@ -65,7 +60,7 @@ def _model(site: Site, question: ModelTestQuestion) -> "DecidingModel":
     )
 
 
-def _said(model: "DecidingModel", row: Floats, classes: int) -> int:
+def _said(model: DecidingModel, row: Floats, classes: int) -> int:
     """Return the class index that a model gives a record: whatever it makes of one, some class."""
     try:
         with np.errstate(all="ignore"):
@@ -74,7 +69,7 @@ def _said(model: "DecidingModel", row: Floats, classes: int) -> int:
         return 0
 
 
-def _most_seconds(model: "DecidingModel", classes: int) -> float:
+def _most_seconds(model: DecidingModel, classes: int) -> float:
     """Return how long one record can take, by a made-up one; the first call may have to import something."""
     made_up = np.full((1, len(model.schema_.columns)), np.nan)
     _said(model, made_up, classes)

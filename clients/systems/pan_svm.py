@@ -276,8 +276,8 @@ def _decisions(site: Site, number: int, fold: int, points: Floats) -> tuple[Ints
         parts = [mapped(site, rows.X[block], number) @ w.T + b for block in blocks(len(rows.X))]
         return rows.classes, np.vstack([np.empty((0, len(points))), *parts])
     chosen = np.flatnonzero(site.folds() == fold)
-    F = mapped_train(site, number)
-    parts = [F(chosen[block]) @ w.T + b for block in blocks(len(chosen))]
+    points_of = mapped_train(site, number)
+    parts = [points_of(chosen[block]) @ w.T + b for block in blocks(len(chosen))]
     return site.train().classes[chosen], np.vstack([np.empty((0, len(points))), *parts])
 
 
