@@ -252,7 +252,7 @@ class Site:
     def feature_map(self, number: int) -> NystromMap:
         """Return one of the feature maps that the coordinator has broadcast."""
         told = self._feature_map(number)
-        kernel = Kernel(told.kernel, told.gamma, told.degree, told.coef0)  # type: ignore[arg-type]
+        kernel = Kernel(told.kernel, told.gamma)  # type: ignore[arg-type]
         landmarks = self._landmark_set(number).landmarks[:, told.features]
         feature_map = NystromMap(kernel, landmarks, told.normalization.astype(np.float64))
         agreed = agreed_terms(self.context).kernel

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from flower_pansvm.setting_values import setting, whole
+from flower_pansvm.setting_values import setting
 from strategies.setting_kinds import number, or_word
 from strategies.settings import Settings, term
 
@@ -19,8 +19,6 @@ class SvmSettings(Settings):
         or_word("auto", or_word("scale", number(above=0), "scale")),
         "Of the kernel, as in scikit-learn's SVC; auto: chosen by cross-validation.",
     )
-    degree: int = setting(3, whole(1), "Of the kernel poly.")
-    coef0: float = setting(0.0, number(least=0), "Of the kernel poly.")
     C: float | None = setting(
         1.0,
         or_word("auto", number(above=0)),
