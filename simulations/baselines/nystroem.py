@@ -31,8 +31,6 @@ def nystroem(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> B
     feature_map = Nystroem(
         kernel=settings.kernel,
         gamma=gamma,
-        degree=settings.degree,
-        coef0=settings.coef0,
         n_components=len(landmarks.cluster_centers_),
         random_state=settings.seed,
     ).fit(landmarks.cluster_centers_)

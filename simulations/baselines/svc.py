@@ -16,8 +16,6 @@ def svc(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> Baseli
         C=settings.C or 1.0,
         kernel=settings.kernel,
         gamma=settings.gamma,
-        degree=settings.degree,
-        coef0=settings.coef0,
         class_weight=class_weight(settings),
     )
     return measure(classifier, *scaled(settings, train, test))
