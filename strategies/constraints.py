@@ -18,16 +18,18 @@ def flag() -> Constraint:
     return Constraint("true or false", found)
 
 
-def number(least: float = -math.inf, above: float = -math.inf, below: float = math.inf) -> Constraint:
+def number(
+    least: float = -math.inf, above: float = -math.inf, below: float = math.inf, most: float = math.inf
+) -> Constraint:
     """Return the constraint of finite numbers within limits."""
 
     def found(value: object) -> float:
         number = float(str(value))
-        if not (least <= number < below and above < number and math.isfinite(number)):
+        if not (least <= number <= most and above < number < below and math.isfinite(number)):
             raise ValueError
         return number
 
-    limits = {"of at least": least, "above": above, "below": below}
+    limits = {"of at least": least, "above": above, "below": below, "at most": most}
     told = " and ".join(f"{name} {limit:g}" for name, limit in limits.items() if math.isfinite(limit))
     return Constraint(f"a number {told}".strip(), found)
 

@@ -10,11 +10,9 @@ from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.constraints import setting
-from flower_pansvm.counts import BINS
 from flower_pansvm.errors import FederationError, SettingError, TableError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
-from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.common import MOMENTS, SCALING, ScalingBroadcast
 from flower_pansvm.systems.mixture.adaptive_em import MOST_FULL, Rivals, adaptive_em
@@ -145,10 +143,7 @@ def try_global_model(federation: Federation, mixtures: ClassModels) -> tuple[Flo
     """Tell the sites the model, and return their counts of test rows, shape (classes, classes), and what these say."""
     federation.broadcast(GLOBAL_MIXTURE, mixtures)
     counts = federation.secure_sum(MIXTURE_SCORES, Nothing())
-    classes = len(mixtures.rows)
-    confusion = counts.confusion.reshape(classes, classes)
-    histograms = counts.histogram.reshape(len(positive_classes(classes)), 2, BINS)
-    return confusion, Evaluation.from_counts(confusion, histograms)
+    return counts.confusion, Evaluation.from_counts(counts.confusion, counts.histogram)
 
 
 @dataclass(frozen=True)

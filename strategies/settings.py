@@ -68,6 +68,12 @@ class Settings:
     strategy: str = setting("pan-svm", text(), "What is trained: the name of a strategy.")
     privacy: str = term("privacy")
     noise: float = term("noise")
+    test_epsilon: float = setting(
+        0.0,
+        number(least=0, most=LARGEST_EPSILON),
+        "Of level perturbed: what a test on true records may tell of any one; 0 for a test on their copies.",
+    )
+    colluders: int = term("colluders")
     min_sites: int = term("min_sites")
     test_fraction: float = setting(
         0.2, number(least=0, below=1), "Share of each site's rows that is kept for evaluation."
@@ -156,7 +162,6 @@ class PromiseSettings(Settings):
     delta: float = setting(
         1e-5, number(above=0), "Chance that it tells more: differential privacy's delta, at most 0.001."
     )
-    colluders: int = term("colluders")
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -265,7 +270,7 @@ def _parsed(config: Mapping[str, Any]) -> Settings:
     foreign = {key: value for key, value in config.items() if key not in known}
     if foreign:
         _check_defaults(foreign, f"the strategy is {strategy}, the secure sum {protocol.name}")
-    settings = settings_class(
+    settings: Settings = settings_class(
         **{own[key].name: value for key, value in config.items() if key in own}, protocol=protocol
     )
     _check_level(settings)
@@ -284,6 +289,24 @@ def _check_level(settings: Settings) -> None:
             f"{settings.strategy} with these settings is differentially private, and privacy is {settings.privacy}. "
             "Leave privacy out, or choose another strategy."
         )
+    if settings.test_epsilon > 0:
+        _check_test(settings)
+
+
+def _check_test(settings: Settings) -> None:
+    """Check that a model can be tested on true records at level dp; SettingError if not."""
+    if settings.level != "perturbed":
+        raise SettingError(
+            f"test-epsilon is for runs at level perturbed, and this one is at level {settings.level}, where models are "
+            "tested on true records anyway. Leave test-epsilon out."
+        )
+    if not all_strategies()[settings.strategy].makes_model:
+        raise SettingError(
+            f"{settings.strategy} makes no model that a hospital could test on its true records by itself. Leave "
+            "test-epsilon out, or choose another strategy."
+        )
+    if settings.test_fraction == 0:
+        raise SettingError("test-fraction is 0, so test-epsilon has no records. Leave one of them out.")
 
 
 def _check_defaults(foreign: Mapping[str, Any], chosen: str) -> None:

@@ -16,7 +16,6 @@ PUBLISHED = {
     "privacy": "exact",
     "scaling": "minmax",
     "min_cluster": 1,
-    "landmark_method": "k-means",
     "multi_class": "ovr",
 }
 """What belongs to the algorithms of Lu 2016 besides the search, and is not at its default here or may be changed. The
@@ -80,11 +79,6 @@ class NystroemSettings(SvmSettings):
     )
     min_cluster: int = setting(
         terms.MIN_CLUSTER, whole(1), "Fewest rows behind a landmark or a mixture's component."
-    )
-    landmark_method: str = setting(
-        "k-means",
-        one_of("k-means", "federated-k-means", "random"),
-        "k-means at each site, as the paper; over all sites, ten round trips more; or random points.",
     )
     search: str = setting(
         "fast",

@@ -7,7 +7,6 @@ its rows from the data set that the run names.
 import hashlib
 import importlib
 import os
-import tempfile
 from collections.abc import Callable, Hashable
 from pathlib import Path
 from types import ModuleType
@@ -89,7 +88,7 @@ def open_table(context: Context) -> Table:
         return read_through_cache(path, label, folder, form, row_id)
     from clients.table.reading import read_table  # noqa: PLC0415 - each message may start a process
 
-    return read_table(path, label, row_id, form, folder)
+    return read_table(path, label, row_id, form)
 
 
 def keep_perturbed(context: Context, cells: int, about: list[str], make: Callable[[], Table]) -> Table:
@@ -103,11 +102,6 @@ def keep_perturbed(context: Context, cells: int, about: list[str], make: Callabl
     from clients.table.cache import perturbed_through_cache  # noqa: PLC0415 - most tables are small
 
     return perturbed_through_cache(Path(str(context.node_config["data"])), about, folder, make)
-
-
-def folder_for_cells(context: Context) -> Path | None:
-    """Return the folder in which a site may keep cells that are too many for its memory; None if in none."""
-    return Path(tempfile.gettempdir()) if is_simulated(context) else cache_folder(context)
 
 
 def cache_folder(context: Context) -> Path | None:

@@ -143,7 +143,7 @@ def whole_rows_of(settings: Settings) -> list[Table]:
 
 def _side_by_side(cells: Sequence[Table]) -> Table:
     names = tuple(name for cell in cells for name in cell.columns)
-    return replace(cells[0], columns=names, cells=np.hstack([cell.X for cell in cells]))
+    return replace(cells[0], columns=names, X=np.hstack([cell.X for cell in cells]))
 
 
 def table_of_node(config: Mapping[str, Scalar], site: int, sites: int) -> Table:
@@ -205,7 +205,7 @@ def _whole(source: str, label: str, data_dir: str, form: TableForm, stamp: Stamp
     return _frozen(_weighted(load_dataset(source, label, _folder(data_dir), form=form)))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _parts(deal: Deal, stamp: Stamp) -> tuple[Table, ...]:  # noqa: ARG001
     """Return the tables of all sites of a data set that is dealt out; the stamp as in `_whole`."""
     site_column = deal.split.removeprefix("by:") if deal.split.startswith("by:") else None
@@ -231,7 +231,7 @@ def _weighted(table: Table) -> Table:
         return table
     place = table.columns.index(SAMPLE_WEIGHT)
     columns = table.columns[:place] + table.columns[place + 1 :]
-    return replace(table, columns=columns, cells=np.delete(table.X, place, axis=1), weights=table.X[:, place])
+    return replace(table, columns=columns, X=np.delete(table.X, place, axis=1), weights=table.X[:, place])
 
 
 def _frozen(table: Table) -> Table:

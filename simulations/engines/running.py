@@ -222,7 +222,7 @@ def _audit(settings: Settings, folder: Path, show: Callable[[str], None], audite
 
 def train_in_process(settings: Settings) -> PhasedStrategy:
     """Run the strategy with all sites in this process and return it, trained."""
-    strategy = all_strategies()[settings.strategy](settings)
+    strategy: PhasedStrategy = all_strategies()[settings.strategy](settings)
     strategy.start(in_process_grid(settings))
     return strategy
 

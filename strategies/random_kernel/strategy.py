@@ -72,6 +72,7 @@ class RandomKernel(PhasedStrategy):
     settings: RandomKernelSettings
     several_classes: ClassVar[bool] = False
     by_columns: ClassVar[bool] = True
+    makes_model: ClassVar[bool] = False
 
     def fit(self, federation: Federation) -> Outcome:
         """Agree on B_j, gather the cells' kernels, and solve the 1-norm SVM; then classify the test rows."""

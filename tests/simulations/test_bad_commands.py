@@ -53,7 +53,7 @@ CLEAR_ERROR = {
     "run --set class-weight=balance": "or 'balanced'",
     "run --set multi-class=ovr2": "Did you mean 'ovr'",
     "run --set probability=maybe": "true or false",
-    "run --set execution=oneshot": "Did you mean 'one-shot'",
+    "run --aggregation ring-hop": "Did you mean 'ring-hops'",
     "run --set scaling=zscore": "standard",
     "run --set k=1": "'k' is a setting of k-secure",
     "run --aggregation paillier --set key-bits=100": "2048",

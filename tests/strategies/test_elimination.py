@@ -77,9 +77,9 @@ class OnlyMoments(Elimination):
     [
         {"aggregation": "plain"},
         {"aggregation": "ring"},
-        {"aggregation": "ring", "execution": "hops"},
+        {"aggregation": "ring-hops"},
         {"aggregation": "k-secure"},
-        {"aggregation": "k-secure", "execution": "hops"},
+        {"aggregation": "k-secure-hops"},
         pytest.param({"aggregation": "paillier", "key_bits": 2048}, marks=pytest.mark.slow),
     ],
     ids=str,

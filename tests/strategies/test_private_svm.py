@@ -233,7 +233,7 @@ def test_public_rows_are_of_all_classes_and_told(pool: Callable[..., Any]) -> No
     positive = np.mean([rows.classes[place[0]] for place in places])
     assert positive == pytest.approx(rows.classes.mean(), abs=0.12)
     assert "18 rows of simulated sites, which were disclosed as public" in guarantee(strategy)["not_covered"]
-    assert strategy.federation.costs.departures["public_rows", "rows"]["how"] == "disclosed"
+    assert strategy.federation.costs.disclosures["public_rows", "rows"]["how"] == "disclosed"
 
 
 def test_public_rows_of_a_file(tmp_path: Path) -> None:

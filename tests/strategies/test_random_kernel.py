@@ -38,9 +38,8 @@ from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import check, in_process_grid, with_sites_of_data
 from simulations.prediction import predict_file, with_simulated_matrices
 from strategies.app import run
+from strategies.federation.checks import AggregateResult, Request, check_sum
 from strategies.federation.federation import Federation
-from strategies.plausible.check import check_sum
-from strategies.plausible.opened import Opened
 from strategies.random_kernel.strategy import RandomKernel
 from strategies.random_kernel.training import check_kernel_rows, count_rows, most_rows, one_norm_svm
 from strategies.results import RESULT_FILE
@@ -210,9 +209,10 @@ def test_a_matrix_of_a_site_with_other_columns_is_refused(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("rows", [[0.5], [-1.0], [[1.0]]])
 def test_a_number_of_rows_that_cannot_be_is_refused(rows: Any) -> None:
     sums = {"rows": np.array(rows)}
-    opened = Opened(CELL, Nothing(), sums, {"rows": COUNT}, ("a", "b", "c"), {}, None, 3)
-    with pytest.raises(FederationError, match="task 'cell' over 3 sites cannot be"):
-        check_sum(opened)
+    this = SumRound("run", "cell", 1, 0, ("a", "b", "c"), "")
+    request = Request(this, CELL, Nothing(), {"rows": COUNT}, {}, {}, None)
+    with pytest.raises(FederationError, match="task 'cell' over 3 sites is invalid"):
+        check_sum(AggregateResult(request, sums, this.roster))
 
 
 def test_a_run_has_one_layout() -> None:

@@ -33,6 +33,7 @@ ROOT = Path(__file__).parents[2]
 
 BAD: list[tuple[str, Scalar]] = [
     ("strategy", "pan-svn"),
+    ("test-epsilon", 21),
     ("step", "0"),
     ("step", "1:2:3"),
     ("features", "some"),
@@ -42,7 +43,6 @@ BAD: list[tuple[str, Scalar]] = [
         ("filters", value)
         for value in ("fisher=p=0.01", "welch=p=0", "scatter=0%", "75%", "fisher=2,fisher=3", "f=2")
     ],
-    ("execution", "two-shot"),
     ("kernel", "sigmoid"),
     ("scaling", "robust"),
     ("privacy", "private"),
@@ -52,7 +52,6 @@ BAD: list[tuple[str, Scalar]] = [
     ("multi-class", "ova"),
     ("class-weight", "even"),
     ("class-weight", "1,0"),
-    ("landmark-method", "kmeans"),
     ("guarantee", "global"),
     ("ssvd-order", "first"),
     ("ssvd-test", "rows"),
@@ -212,7 +211,6 @@ def test_settings_survive_the_run_config() -> None:
             "balance",
             "class-weight is 'balance', but it must be numbers above 0, separated by commas, or 'balanced', or 'none'.",
         ),
-        ("landmark-method", "kmeans", "There is no landmark-method 'kmeans'. Did you mean 'k-means'?"),
     ],
 )
 def test_an_error_says_what_the_setting_must_be(name: str, value: Scalar, told: str) -> None:
@@ -313,7 +311,7 @@ def test_any_value_is_either_taken_or_refused_by_a_setting_error(name: str, valu
     ("strategy", "name", "value", "whose"),
     [
         ("pan-svm", "filters", "welch=50%", "filter-wrapper"),
-        ("pan-svm", "k", 3, "k-secure"),
+        ("pan-svm", "k", 3, "k-secure, k-secure-hops"),
         ("svm-rfe", "key-bits", 2048, "paillier"),
         ("pan-svm", "step", "0.5", "filter-wrapper, rsvm, svm-rfe, svm-t, voted-wrapper"),
         ("pan-svm", "features", "no number", "filter-wrapper, rsvm, svm-rfe, svm-t, voted-wrapper"),
@@ -390,7 +388,7 @@ def test_strategies_may_share_a_term_of_the_sites(monkeypatch: pytest.MonkeyPatc
         {"landmarks": "1e1", "gamma": "0.50", "tol": "1e-3", "sites": 5.0},
         {"probability": "True", "strategy": "svm-rfe", "step": " auto ", "features": " auto"},
         {"strategy": "filter-wrapper", "filters": " welch = p=0.010"},
-        {"aggregation": "k-secure", "k": "3.0", "execution": "hops"},
+        {"aggregation": "k-secure", "k": "3.0"},
     ],
     ids=str,
 )
@@ -432,12 +430,12 @@ def test_a_protocol_has_its_own_options() -> None:
     assert found.protocol == KSecure(k=3)
     assert protocol_of(found.terms) == found.protocol
     config = found.to_config()
-    assert (config["aggregation"], config["k"], config["execution"]) == ("k-secure", 3, "one-shot")
+    assert (config["aggregation"], config["k"]) == ("k-secure", 3)
     assert make_settings(aggregation="k-secure", k=3) == found
     with pytest.raises(
-        SettingError, match=r"'execution' is a setting of k-secure, ring, and .* secure sum plain"
+        SettingError, match=r"'k' is a setting of k-secure, k-secure-hops, and .* secure sum plain"
     ):
-        settings_from({"aggregation": "plain", "execution": "hops"})
+        settings_from({"aggregation": "plain", "k": 3})
 
 
 def test_the_published_search_says_what_else_is_published() -> None:

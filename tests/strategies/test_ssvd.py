@@ -25,6 +25,7 @@ from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.app import run
 from strategies.federation.federation import Federation
+from strategies.federation.opening import unpack
 from strategies.settings import Settings, make_settings
 from strategies.ssvd import Ssvd
 from strategies.steps.joining import join
@@ -47,7 +48,7 @@ def trained(settings: Settings, grid: InProcessGrid | None = None) -> Ssvd:
 def joined(settings: Settings) -> Federation:
     """Return a federation that has joined."""
     strategy = Ssvd(settings)
-    federation = strategy.federation = Federation(in_process_grid(settings), settings, strategy)
+    federation = strategy.federation = Federation(in_process_grid(settings), settings)
     join(federation, settings)
     return federation
 
@@ -216,9 +217,7 @@ def test_test_rows_stay_unless_they_are_asked_for_and_have_no_part_in_what_is_pu
     parts = []
     for seed in range(2):
         grid = in_process_grid(settings_of(data="breast_cancer", seed=0))
-        federation = Federation(
-            grid, settings_of(data="breast_cancer", seed=0), Ssvd(settings_of(data="breast_cancer"))
-        )
+        federation = Federation(grid, settings_of(data="breast_cancer", seed=0))
         join(federation, settings_of(data="breast_cancer", seed=0))
         federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(np.ones(30, dtype=bool), seed))
         parts.append(list(published(grid)))
@@ -405,11 +404,12 @@ def test_rows_that_cannot_be_end_the_run(change: Any, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize("factor", [0.5, -1.0, 2.0])
 def test_votes_that_cannot_be_end_the_run(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = Federation.open
-    monkeypatch.setattr(
-        Federation, "open", lambda *given: {name: factor * part for name, part in opened(*given).items()}
-    )
-    with pytest.raises(FederationError, match="votes are not a whole number"):
+    def scaled(*given: Any) -> dict[str, Any]:
+        sums = unpack(*given)
+        return {name: factor * part for name, part in sums.items()} if given[1] is COLUMN_VOTES else sums
+
+    monkeypatch.setattr("strategies.federation.opening.unpack", scaled)
+    with pytest.raises(FederationError, match="'column_votes' over"):
         trained(settings_of())
 
 
