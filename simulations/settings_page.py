@@ -29,7 +29,7 @@ On the command line a setting is an option, `--C 10`, or `--set C=10`. For `flwr
 `make_settings(cv_folds=3)`. `pansvm settings` prints what is on this page, `pansvm settings svm-rfe` the settings of
 one strategy. A setting that the run's strategy does not have is refused unless it is at its default.
 
-What a hospital sets for itself is its [node config](deployment.md#what-runs-where).
+What a hospital sets for itself is its [node config](node-configuration.md).
 """
 
 

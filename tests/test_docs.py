@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from clients.gate.terms import KEYS
+from flower_pansvm.consents import CONSENTS
+
 ROOT = Path(__file__).parents[1]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
 FENCED = re.compile(r"^```.*?^```", re.DOTALL | re.MULTILINE)
@@ -57,3 +60,9 @@ def test_the_site_has_every_page_and_links_within_itself_only() -> None:
 def test_code_begins_at_the_margin(page: Path) -> None:
     """Within a list the site shows it as text."""
     assert not re.findall(r"^ +```", page.read_text(encoding="utf-8"), re.MULTILINE)
+
+
+def test_the_page_of_the_node_config_has_every_key_once() -> None:
+    lines = (ROOT / "docs" / "node-configuration.md").read_text(encoding="utf-8").splitlines()
+    keys = [line.split("`")[1] for line in lines if line.startswith("| `")]
+    assert sorted(keys) == sorted((*KEYS, *CONSENTS))

@@ -12,7 +12,7 @@ NODE_FILE = "node.toml"
 
 TEXT = """\
 # What this hospital agrees to, whatever the coordinator asks for. `pansvm hospital start` reads it; all keys are
-# explained in docs/deployment.md.
+# explained in docs/node-configuration.md.
 
 name = {name}
 data = {data}

@@ -127,8 +127,8 @@ def log_of_the_run(coordinator: dict[str, str]) -> str:
 
 def followed(folder: Path) -> str:
     """Return the commands of the guide for one machine, for another folder and other ports."""
-    text = (APP / "docs" / "deployment.md").read_text(encoding="utf-8")
-    part = text[text.index("## Appendix: all by hand") :]
+    text = (APP / "docs" / "hardening.md").read_text(encoding="utf-8")
+    part = text[text.index("## All by hand") :]
     commands = "\n".join(re.findall(r"^```bash\n(.*?)^```", part, flags=re.DOTALL | re.MULTILINE))
     for theirs, ours in (
         ("APP=~/flower-pansvm", f"APP={APP}"),
