@@ -61,7 +61,7 @@ def test_the_examples_run_one_after_the_other_from_an_empty_folder(pansvm: Run, 
         # 'check' warns of the few largest numbers, which the guessed ranges leave out.
         assert code == (3 if name == "check" else 0), f"{line}\n{err}"
     assert {"model.onnx", "predictions.csv", "runs"} <= {path.name for path in tmp_path.iterdir()}
-    assert len(list((tmp_path / "runs").iterdir())) == 8
+    assert len(list((tmp_path / "runs").iterdir())) == 4
 
 
 @pytest.mark.slow
