@@ -22,7 +22,7 @@ PAGE = Path(__file__).parents[1] / "docs" / "settings.md"
 HEAD = """\
 <!-- Written by `python -m simulations.settings_page` from the settings themselves: change them, not this file. -->
 
-# Every setting
+# Settings
 
 On the command line a setting is an option, `--C 10`, or `--set C=10`. For `flwr run` it is a key of the run config,
 `--run-config "C=10 gamma='0.05'"`. In Python `-` is written `_`:
