@@ -32,10 +32,10 @@ from sklearn.datasets import make_moons
 
 from clients.app import app
 from flower_pansvm import records
+from flower_pansvm.constraints import key_of
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum import protocol_class, protocol_names
 from flower_pansvm.secure_sum.testing import variants
-from flower_pansvm.setting_values import key_of
 from flower_pansvm.terms import Scalar
 from simulations.engines import running
 from simulations.engines.in_process import InProcessGrid
@@ -56,7 +56,6 @@ QUICK: dict[str, Scalar] = {
     "C": 1.0,
     "landmarks": "20",
     "tol": 0.1,
-    "rel-tol": 0.05,
     "cv-folds": 2,
     "step": "0.5",
     "epsilon": 20.0,

@@ -53,7 +53,7 @@ def _pipeline(site: Site, question: LocalScoresQuestion) -> Any:
         C=question.C,
         kernel=terms.kernel,
         gamma=question.gamma or "scale",
-        class_weight=None if terms.class_weight == "none" else terms.class_weight,
+        class_weight="balanced" if terms.class_weight == "balanced" else None,
         max_iter=MOST_STEPS,
     )
     return make_pipeline(SimpleImputer(keep_empty_features=True), scalings[terms.scaling], svc)

@@ -276,18 +276,18 @@ def _decisions(site: Site, number: int, fold: int, points: Floats) -> tuple[Ints
         parts = [mapped(site, rows.X[block], number) @ w.T + b for block in blocks(len(rows.X))]
         return rows.classes, np.vstack([np.empty((0, len(points))), *parts])
     chosen = np.flatnonzero(site.folds() == fold)
-    of_train = mapped_train(site, number)
-    parts = [of_train(chosen[block]) @ w.T + b for block in blocks(len(chosen))]
+    points_of = mapped_train(site, number)
+    parts = [points_of(chosen[block]) @ w.T + b for block in blocks(len(chosen))]
     return site.train().classes[chosen], np.vstack([np.empty((0, len(points))), *parts])
 
 
 def asked_problems(site: Site, question: tasks.ProblemsQuestion) -> list[Problem]:
     """Return the problems of a question, whose classes have weights that the run's ``class-weight`` allows."""
-    balanced = agreed_terms(site.context).class_weight == "balanced"
-    least, largest = (LEAST_WEIGHT, LARGEST_WEIGHT) if balanced else (1.0, 1.0)
+    weighted = agreed_terms(site.context).class_weight != "none"
+    least, largest = (LEAST_WEIGHT, LARGEST_WEIGHT) if weighted else (1.0, 1.0)
     problems = question.problems()
     if not all(least <= weight <= largest for problem in problems for weight in problem.weights):
-        allowed = f"weights from {least:g} to {largest:g}" if balanced else "no weight but 1"
+        allowed = f"weights from {least:g} to {largest:g}" if weighted else "no weight but 1"
         raise SettingError(
             f"Site '{site.name}' refuses the weights of the classes: class-weight in the run's settings allows "
             f"{allowed}. {NOT_FOLLOWED}"

@@ -35,7 +35,7 @@ def table_identity(context: Context) -> Hashable:
     node, schema = context.node_config, schema_of(context)
     if is_simulated(context):
         run = context.run_config
-        keys = ("data", "label", "split", "seed", "data-dir", "drop", *READING_KEYS)
+        keys = ("data", "label", "split", "seed", "data-dir", "drop")
         choice = *(run.get(key) for key in keys), schema and (schema.digest, schema.reading)
         return node["num-partitions"], node["partition-id"], choice
     data = str(node.get("data", ""))

@@ -9,9 +9,9 @@ from dataclasses import fields
 from pkgutil import resolve_name
 from typing import Any, TypeVar, cast
 
+from flower_pansvm.constraints import key_of
 from flower_pansvm.registry import Registry
 from flower_pansvm.secure_sum.contract import PaillierOptions, SecureSum
-from flower_pansvm.setting_values import key_of
 from flower_pansvm.terms import Terms
 
 Protocol = TypeVar("Protocol", bound=type[SecureSum])

@@ -18,8 +18,8 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
 
+from flower_pansvm.constraints import parse, setting, whole
 from flower_pansvm.errors import NOT_FOLLOWED, SumError
-from flower_pansvm.setting_values import parse, setting, whole
 
 Words = NDArray[np.uint64]
 """A flat vector of integers modulo 2**64, shape (words,)."""

@@ -13,9 +13,9 @@ from clients.table.file import OTHER_SUFFIXES, SUFFIXES, read_frame, suffix_of
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import label_of, read_table, table_from_frame
 from clients.table.table import LABEL, Table
+from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.printable import plain_name
-from flower_pansvm.setting_values import near_matches
 from simulations.checking.units import check_units
 from simulations.data.partition import column_place
 

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.table.table import Table
+from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
-from flower_pansvm.setting_values import near_matches
 
 SPLITS = ("iid", "dirichlet:A", "feature:COLUMN", "by:COLUMN", "checkerboard:RxS")
 CHECKERBOARD = "checkerboard:"

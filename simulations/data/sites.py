@@ -15,7 +15,6 @@ from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import label_of
 from clients.table.table import Table
 from flower_pansvm.errors import SettingError
-from flower_pansvm.setting_values import key_of
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
 from simulations.data.datasets import load_dataset, locate
@@ -130,7 +129,7 @@ def table_of(settings: Settings, site: int) -> Table:
 def form_of(settings: Settings) -> TableForm:
     """Return how the tables of a run are written; SettingError if its schema file cannot be used."""
     schema = TableSchema.read(Path(settings.schema)) if settings.schema else None
-    return TableForm.of({key_of(name): value for name, value in vars(settings).items()}, schema)
+    return TableForm.of({"drop": settings.drop}, schema)
 
 
 def whole_rows_of(settings: Settings) -> list[Table]:

@@ -79,6 +79,10 @@ WORDS: dict[str, tuple[str, str]] = {
         "Test patients by class, and by whether the model is right",
         "to say how good the model is",
     ),
+    "model_test": (
+        "Test patients by class, and by whether the model is right",
+        "to say how good the model is for true records",
+    ),
     "rff_cuts": ("Sums over patients near the border between classes", "to find the best weights"),
     "rff_scores": (
         "Test patients by class and predicted class, and how many decision values lie in each of 512 bins",

@@ -13,10 +13,13 @@ from numpy.typing import NDArray
 
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.systems.common import NO_FOLD
-from flower_pansvm.systems.pan_svm.tasks import LANDMARKS, LandmarksQuestion
+from flower_pansvm.systems.pan_svm.tasks import (
+    LANDMARKS,
+    LandmarksQuestion,
+)
 from strategies.federation.federation import Federation
-from strategies.nystroem_settings import NystroemSettings
 from strategies.steps.scaling import ScaledFeatures
+from strategies.svm_settings import NystroemSettings
 
 SPARE_SLOTS = 2
 """Landmark slots per site, in shares of an equal split: a site with more rows than others has more centres."""

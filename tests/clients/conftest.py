@@ -37,7 +37,7 @@ def enrol() -> Callable[[InProcessGrid, Settings], Federation]:
 
     def join(grid: InProcessGrid, settings: Settings) -> Federation:
         strategy = PanSVM(settings)
-        strategy.federation = Federation(grid, settings, strategy)
+        strategy.federation = Federation(grid, settings)
         strategy.join(strategy.federation)
         return strategy.federation
 

@@ -133,7 +133,7 @@ def sum_of_four(files: list[Path], hospitals: MakeGrid, enrol: Join) -> NDArray[
 
 def _added_up(federation: Federation) -> NDArray[np.float64]:
     grid = grid_of(federation)
-    schema = {"schema": records.digest(federation.luggage.broadcasts["schema"])}
+    schema = {"schema": records.digest(federation.pending.broadcasts["schema"])}
 
     def rename(message: Message) -> None:
         settings = TOLD[str(grid._contexts[message.metadata.dst_node_id].node_config["name"])]
@@ -455,7 +455,7 @@ def test_a_hospital_without_pins_is_warned_when_it_joins(
 def test_a_simulated_site_is_not_warned(caplog: pytest.LogCaptureFixture) -> None:
     settings = make_settings(data="wine", sites=3, aggregation="k-secure")
     strategy = PanSVM(settings)
-    strategy.join(Federation(in_process_grid(settings), settings, strategy))
+    strategy.join(Federation(in_process_grid(settings), settings))
     assert not any(line.startswith("the node config has no") for line in caplog.messages)
 
 

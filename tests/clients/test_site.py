@@ -83,7 +83,7 @@ def test_the_folds_cannot_change_within_a_run(
     """Otherwise the difference of two sums is about the rows that are in one fold and not in the other."""
     settings = make_settings(sites=3, C="auto", cv_folds=5)
     federation = enrol(hospitals(settings, hospital_files), settings)
-    schema = records.message_of(SchemaBroadcast, federation.luggage.broadcasts["schema"], "schema")
+    schema = records.message_of(SchemaBroadcast, federation.pending.broadcasts["schema"], "schema")
     ask_moments(federation)
     federation.broadcast(SCHEMA, replace(schema, folds=folds))
     with pytest.raises(FederationError, match="refuses a second schema"):
@@ -138,7 +138,7 @@ def test_what_was_made_is_not_made_again() -> None:
 
 
 def test_of_too_much_what_was_used_longest_ago_is_dropped() -> None:
-    kept = cache.Kept(3000)
+    kept = cache.Cache(3000)
     for number in range(3):
         kept(number, lambda: np.zeros(100))
     kept(0, lambda: pytest.fail("is still there"))
@@ -147,7 +147,7 @@ def test_of_too_much_what_was_used_longest_ago_is_dropped() -> None:
 
 
 def test_a_value_larger_than_all_is_kept_until_the_next_one() -> None:
-    kept = cache.Kept(10)
+    kept = cache.Cache(10)
     assert kept("large", lambda: np.zeros(100)).shape == (100,)
     kept("next", lambda: np.zeros(100))
     assert list(kept.values) == ["next"]

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
+from flower_pansvm.constraints import setting, whole
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.keys import apply_mask
 from flower_pansvm.secure_sum.mask_graph import enough_partners, partners
 from flower_pansvm.secure_sum.wire import add_all, to_bytes
-from flower_pansvm.setting_values import setting, whole
 
 
 @dataclass(frozen=True)

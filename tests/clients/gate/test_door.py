@@ -46,7 +46,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class DpWeights:
-    weights: Floats = dp(lambda _: 1.0)
+    weights: Floats = dp(lambda _: 1.0, shape=(-1,))
 
 
 @dataclass(frozen=True)
@@ -54,9 +54,9 @@ class Names:
     names: Texts = disclosed()
 
 
-WEIGH = Task("weigh", "train", Nothing, Weights, since="0.1.0")
-WEIGH_DP = Task("weigh", "train", Nothing, DpWeights, since="0.1.0")
-NAME = Task("name", "query", Nothing, Names, since="0.1.0")
+WEIGH = Task("weigh", "train", Nothing, Weights)
+WEIGH_DP = Task("weigh", "train", Nothing, DpWeights)
+NAME = Task("name", "query", Nothing, Names)
 ONES = np.ones(2)
 
 # The door

@@ -16,7 +16,7 @@ from flower_pansvm.errors import TableError
 from flower_pansvm.table_schema import TableColumn, TableSchema
 from simulations.checking.units import check_units
 from simulations.engines.running import train_in_process
-from strategies.pan_svm_settings import PanSvmSettings
+from strategies.svm_settings import PanSvmSettings
 
 ROWS = 1000
 

@@ -180,7 +180,7 @@ def test_without_calibration_there_are_no_probabilities() -> None:
             assert not hasattr(model, method)
             with pytest.raises(AttributeError, match=method) as caught:
                 getattr(model, method)(make_rows())
-            assert "--set probability=true" in str(caught.value.__cause__)
+            assert "--probability true" in str(caught.value.__cause__)
 
 
 @calibrated_models

@@ -89,7 +89,7 @@ def test_a_task_of_somebody_elses_is_without_bounds_unless_it_declares_them() ->
         values: Floats = summed(2.0)
         more: Floats = summed()
 
-    task = Task("own", "train", Nothing, Answer, since="0.1.0")
+    task = Task("own", "train", Nothing, Answer)
     assert bounds_of(task, Nothing(), Terms(), 3) == {"values": 2.0, "more": UNKNOWN}
 
 

@@ -23,7 +23,7 @@ Pool = Callable[..., Any]
 def gathered(settings: Settings, folds: bool = False) -> tuple[list[Matrix], list[ScaledFeatures], PanSVM]:
     """Return the landmarks of a run, or those of each of its folds, with their scalings."""
     strategy = PanSVM(settings)
-    federation = Federation(in_process_grid(settings), settings, strategy)
+    federation = Federation(in_process_grid(settings), settings)
     strategy.federation = federation
     strategy.join(federation)
     moments = learn_moments(federation, settings)

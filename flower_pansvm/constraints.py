@@ -1,4 +1,4 @@
-"""What a setting may be: said beside its field, read from what a user writes, told where a value cannot work."""
+"""Constraints: what a setting may be, declared beside its field, checked on what a user writes, named in errors."""
 
 import difflib
 import math
@@ -10,38 +10,48 @@ from flower_pansvm.errors import SettingError
 
 
 @dataclass(frozen=True)
-class Kind:
-    """What the values of a setting may be."""
+class Constraint:
+    """What the values of a setting may be.
 
-    must_be: str  # in words, as the end of a sentence: ``a number above 0``
-    read: Callable[
-        [Any], Any
-    ]  # the value for what a user has written, or for the value itself; or ValueError
-    write: Callable[[Any], Any] = lambda value: value  # what the run config holds for a value
-    choices: tuple[str, ...] = ()  # the words it must be one of; empty if it is not chosen from words
+    Parameters
+    ----------
+    description : str
+        In words, as the end of a sentence: ``a number above 0``.
+    read : callable
+        Returns the value for what a user has written, or for the value itself; or raises ValueError.
+    write : callable
+        Returns what the run config holds for a value.
+    choices : tuple of str
+        The words it must be one of; empty if it is not chosen from words.
+    """
+
+    description: str
+    read: Callable[[Any], Any]
+    write: Callable[[Any], Any] = lambda value: value
+    choices: tuple[str, ...] = ()
 
 
-def setting(default: object, kind: Kind, meaning: str) -> Any:
+def setting(default: object, constraint: Constraint, meaning: str) -> Any:
     """Return a field of a frozen dataclass of settings, whose ``__post_init__`` calls `parse`."""
-    return field(default=default, metadata={"kind": kind, "meaning": meaning})
+    return field(default=default, metadata={"constraint": constraint, "meaning": meaning})
 
 
 def parse(settings: Any) -> None:
     """Replace what a user has written by values, in all fields of new settings; SettingError if one cannot work."""
     for one in fields(settings):
-        if "kind" in one.metadata:
-            value = read(key_of(one.name), getattr(settings, one.name), one.metadata["kind"])
+        if "constraint" in one.metadata:
+            value = read(key_of(one.name), getattr(settings, one.name), one.metadata["constraint"])
             object.__setattr__(settings, one.name, value)
 
 
-def read(key: str, value: object, kind: Kind) -> Any:
+def read(key: str, value: object, constraint: Constraint) -> Any:
     """Return the value of a setting for what a user has written; SettingError says what it must be."""
-    if kind.choices:
-        check_choice(key, str(value), kind.choices)
+    if constraint.choices:
+        check_choice(key, str(value), constraint.choices)
     try:
-        return kind.read(value)
+        return constraint.read(value)
     except ValueError:
-        raise SettingError(f"{key} is '{value}', but it must be {kind.must_be}.") from None
+        raise SettingError(f"{key} is '{value}', but it must be {constraint.description}.") from None
 
 
 def key_of(name: str) -> str:
@@ -49,18 +59,18 @@ def key_of(name: str) -> str:
     return name.replace("_", "-")
 
 
-def text() -> Kind:
-    """Return the kind of a free text."""
-    return Kind("a text", str)
+def text() -> Constraint:
+    """Return the constraint of a free text."""
+    return Constraint("a text", str)
 
 
-def one_of(*choices: str) -> Kind:
-    """Return the kind of one of several words."""
-    return Kind(f"one of {', '.join(choices)}", str, choices=choices)
+def one_of(*choices: str) -> Constraint:
+    """Return the constraint of one of several words."""
+    return Constraint(f"one of {', '.join(choices)}", str, choices=choices)
 
 
-def one_of_numbers(*choices: float) -> Kind:
-    """Return the kind of one of several numbers."""
+def one_of_numbers(*choices: float) -> Constraint:
+    """Return the constraint of one of several numbers."""
 
     def found(value: object) -> float:
         number = float(str(value))
@@ -68,11 +78,11 @@ def one_of_numbers(*choices: float) -> Kind:
             raise ValueError
         return number
 
-    return Kind(f"one of {', '.join(f'{choice:g}' for choice in choices)}", found)
+    return Constraint(f"one of {', '.join(f'{choice:g}' for choice in choices)}", found)
 
 
-def whole(least: int, most: float = math.inf, multiple: int = 1) -> Kind:
-    """Return the kind of whole numbers from ``least`` to ``most``, all or the multiples of one."""
+def whole(least: int, most: float = math.inf, multiple: int = 1) -> Constraint:
+    """Return the constraint of whole numbers from ``least`` to ``most``, all or the multiples of one."""
 
     def found(value: object) -> int:
         number = float(str(value))
@@ -82,7 +92,7 @@ def whole(least: int, most: float = math.inf, multiple: int = 1) -> Kind:
 
     upper = f" and at most {most}" if most < math.inf else ""
     what = "a whole number" if multiple == 1 else f"a multiple of {multiple}"
-    return Kind(f"{what} of at least {least}{upper}", found)
+    return Constraint(f"{what} of at least {least}{upper}", found)
 
 
 def near_matches(word: str, known: Iterable[str]) -> str:

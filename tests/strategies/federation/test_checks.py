@@ -1,7 +1,7 @@
-"""A site that contributes what cannot be: the run ends with a clear error, and where it can be seen, names the site."""
+"""A site that contributes what is invalid: the run ends with a clear error, which names the site if it can be seen."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,11 @@ import pytest
 from clients.gate import answering
 from clients.gate.private import Private
 from clients.gate.reply import leave
+from flower_pansvm.arrays import Floats
+from flower_pansvm.counts import BINS
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.systems.common import MOMENTS
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_SCORES, PRIVATE_STEP
 from flower_pansvm.systems.pan_svm.cuts import Problem, Question
@@ -23,11 +26,11 @@ from flower_pansvm.systems.pan_svm.tasks import (
     ScoresQuestion,
 )
 from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
-from flower_pansvm.tasks import COUNT, Task
+from flower_pansvm.tasks import COUNT, Nothing, Task, summed
 from simulations.engines.running import train_in_process
+from strategies.federation.checks import AggregateResult, KnownRows, Request, check_sum
+from strategies.federation.relations import RELATIONS
 from strategies.master.search import curvature_diagonal, curvature_matrix, curvature_size
-from strategies.plausible.check import check_sum
-from strategies.plausible.opened import KnownRows, Opened
 from strategies.settings import make_settings
 from strategies.steps.packing import pack_questions
 
@@ -90,20 +93,20 @@ SETTINGS: dict[str, Any] = {"data": "wine", "sites": 4, "landmarks": "20", "tol"
             MOMENTS,
             shift("rows", -100),
             {},
-            "'rows' holds a number of rows or cells that is negative",
+            "'rows' holds a count that is negative or not whole",
         ),
         (MOMENTS, shift("rows", 0.5), {}, "negative or not whole"),
         (MOMENTS, shift("count", 1000), {}, "more cells of a column than there are rows"),
         (MOMENTS, shift("total", 1e6), {}, "too large for its number of cells"),
-        (MOMENTS, put_first("square", -1e6), {}, "sum of squares that is negative"),
-        (LANDMARKS, set_all("filled", 0.25), {}, "something else than a 0 or a 1"),
-        (LANDMARKS, set_all("filled", 1.0), {}, "something else than a 0 or a 1"),
+        (MOMENTS, put_first("square", -1e6), {}, "'square' holds a number that is negative"),
+        (LANDMARKS, set_all("filled", 0.25), {}, "'filled' holds a count that is negative or not whole"),
+        (LANDMARKS, set_all("filled", 1.0), {}, "'filled' holds a slot that two sites have filled"),
         (LANDMARKS, shift("centres", 1.0), {}, "in a slot that is not filled"),
-        (WARM_START, put_first("rows", 100), {}, "more rows than the problem"),
-        (WARM_START, set_all("rows", -142), {}, "number of rows that is negative"),
+        (WARM_START, put_first("rows", 100), {}, "'rows' is larger than what was asked about"),
+        (WARM_START, set_all("rows", -142), {}, "'rows' holds a number that is negative"),
         # The model becomes the point that the site chose: a loss below all others.
-        (CUTS, shift("loss", -700), {}, "'loss' is negative"),
-        (CUTS, shift("m", 100), {}, "'m' has more rows than the problem"),
+        (CUTS, shift("loss", -700), {}, "'loss' holds a number that is negative"),
+        (CUTS, shift("m", 100), {}, "'m' is larger than what was asked about"),
         (CUTS, set_all("d", 142), {}, "'d' is larger than 'm'"),
         (CUTS, put_first("loss", -60), {}, "'loss' is below a cutting plane"),
         (CUTS, put_first("curvature", -50), {}, "'curvature' is negative"),
@@ -132,7 +135,7 @@ SETTINGS: dict[str, Any] = {"data": "wine", "sites": 4, "landmarks": "20", "tol"
             SUPPORT,
             put_first("count", -200),
             {"strategy": "svm-t"},
-            "support vectors that is negative",
+            "'count' holds a count that is negative or not whole",
             marks=pytest.mark.slow,
         ),
         pytest.param(
@@ -145,7 +148,7 @@ SETTINGS: dict[str, Any] = {"data": "wine", "sites": 4, "landmarks": "20", "tol"
     ],
     ids=lambda value: value.name if isinstance(value, Task) else None,
 )
-def test_a_sum_that_cannot_be_ends_the_run(
+def test_an_invalid_sum_ends_the_run(
     task: Task, lie: Lie, settings: dict[str, Any], problem: str, liar: Callable[[Task, Lie], None]
 ) -> None:
     liar(task, lie)
@@ -153,7 +156,7 @@ def test_a_sum_that_cannot_be_ends_the_run(
         train_in_process(make_settings(**{**SETTINGS, **settings}))
         return
     with pytest.raises(
-        FederationError, match=f"The sum of task '{task.name}' over 4 sites cannot be: .*{problem}"
+        FederationError, match=f"The sum of task '{task.name}' over 4 sites is invalid: .*{problem}"
     ) as caught:
         train_in_process(make_settings(**{**SETTINGS, **settings}))
     assert "A sum does not say which" in str(caught.value)
@@ -181,18 +184,18 @@ PRIVATE: dict[str, Any] = {
         (
             PRIVATE_BINS,
             shift("rows", -2000),
-            "'rows' holds a number that is negative, by more than the noise",
+            "'rows' holds a number that is negative",
         ),
         (PRIVATE_BINS, put_first("cells", -2000), "'cells' holds a number that is negative"),
         (PRIVATE_BINS, put_first("cells", 3000), "'cells' has more cells in a bin than there are rows"),
-        (PRIVATE_MOMENTS, put_first("diagonal", -2000), "'diagonal' holds a sum of squares that is negative"),
+        (PRIVATE_MOMENTS, put_first("diagonal", -2000), "'diagonal' holds a number that is negative"),
         (PRIVATE_MOMENTS, put_first("above", 2000), "'above' holds a sum of products that is larger"),
         (PRIVATE_MOMENTS, put_first("above", -2000), "'above' holds a sum of products that is larger"),
         (PRIVATE_STEP, put_first("slope", 2.0**24), ""),
-        (PRIVATE_SCORES, put_first("cells", -2000), "'cells' holds a number of rows that is negative"),
+        (PRIVATE_SCORES, put_first("cells", -2000), "'cells' holds a number that is negative"),
     ],
 )
-def test_a_private_sum_that_cannot_be_ends_the_run(
+def test_an_invalid_private_sum_ends_the_run(
     task: Task, lie: Lie, problem: str, liar: Callable[[Task, Lie], None]
 ) -> None:
     """And noise does not; a slope may be anything."""
@@ -201,7 +204,7 @@ def test_a_private_sum_that_cannot_be_ends_the_run(
         train_in_process(make_settings(**PRIVATE))
         return
     with pytest.raises(
-        FederationError, match=f"The sum of task '{task.name}' over 4 sites cannot be: {problem}"
+        FederationError, match=f"The sum of task '{task.name}' over 4 sites is invalid: {problem}"
     ):
         train_in_process(make_settings(**PRIVATE))
 
@@ -236,7 +239,7 @@ def test_a_private_sum_of_another_shape_ends_the_run(
 def test_without_protection_the_site_is_named(task: Task, liar: Callable[[Task, Lie], None]) -> None:
     liar(task, put_first(task.summed[0] if task is not CUTS else "loss", -700))
     with pytest.raises(
-        FederationError, match=rf"What site '{LIAR}' contributed to task '{task.name}' cannot"
+        FederationError, match=rf"What site '{LIAR}' contributed to task '{task.name}' is invalid"
     ):
         train_in_process(make_settings(**SETTINGS, aggregation="plain"))
 
@@ -250,7 +253,22 @@ def test_a_shift_within_the_rules_goes_unnoticed(liar: Callable[[Task, Lie], Non
 
 # The checks themselves
 
-ROWS = KnownRows(np.array([[30.0, 20.0]]), 10.0, 3, ("a", "b", "c"), ("a", "b", "c"))
+SITES = ("a", "b", "c")
+ROWS = KnownRows(np.array([[30.0, 20.0]]), 10.0, SITES, SITES)
+SIZES = {"classes": 2, "columns": 3, "folds": 1}
+
+
+def result_of(
+    task: Task, question: Any, sums: Results, bound: float, sites: tuple[str, ...] = SITES
+) -> AggregateResult:
+    """Return sums over three sites, or over some."""
+    this = SumRound("run", task.name, 1, 0, SITES, "")
+    request = Request(this, task, question, dict.fromkeys(sums, bound), {}, SIZES, ROWS)
+    return AggregateResult(request, sums, sites)
+
+
+def check(result: AggregateResult) -> None:
+    check_sum(result, RELATIONS.get(result.request.task.name))
 
 
 NOTHING_TRIED = ScoresQuestion(
@@ -262,58 +280,90 @@ NOTHING_TRIED = ScoresQuestion(
 """One model, without histograms."""
 
 
-def scores(confusion: list[list[float]], **more: Any) -> Opened:
-    opened = Opened(
-        SCORES,
-        replace(NOTHING_TRIED, folds=np.array([-1])),
-        {"confusion": np.array([confusion]), "histogram": np.zeros((1, 0, 2, 4))},
-        {"confusion": COUNT, "histogram": COUNT},
-        ("a", "b", "c"),
-        {},
-        ROWS,
-        3,
-    )
-    return replace(opened, **more)
+def scores(confusion: list[list[float]], sites: tuple[str, ...] = SITES) -> AggregateResult:
+    sums = {"confusion": np.array([confusion], dtype=np.float64), "histogram": np.zeros((1, 0, 2, BINS))}
+    return result_of(SCORES, replace(NOTHING_TRIED, folds=np.array([-1])), sums, COUNT, sites)
 
 
 def test_counts_are_compared_with_what_was_counted_before() -> None:
-    check_sum(scores([[5, 1], [1, 3]]))
+    check(scores([[5, 1], [1, 3]]))
     with pytest.raises(FederationError, match="test rows that the sites have counted"):
-        check_sum(scores([[5, 1], [1, 2]]))
+        check(scores([[5, 1], [1, 2]]))
     # Over fewer sites there may be fewer rows, and not more.
-    check_sum(scores([[5, 1], [1, 2]], sites=("a", "b")))
+    check(scores([[5, 1], [1, 2]], sites=("a", "b")))
     with pytest.raises(FederationError, match="test rows that the sites have counted"):
-        check_sum(scores([[5, 1], [1, 4]], sites=("a", "b")))
+        check(scores([[5, 1], [1, 4]], sites=("a", "b")))
 
 
 @pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
 def test_every_sum_must_be_finite(value: float) -> None:
     support = {name: np.full((1, 2), value) for name in SUPPORT.summed}
-    bounds = dict.fromkeys(support, np.inf)
     with pytest.raises(FederationError, match="not a finite number"):
-        check_sum(Opened(SUPPORT, None, support, bounds, ("a", "b", "c"), {}, None, 3))
+        check(result_of(SUPPORT, None, support, np.inf))
+
+
+@dataclass(frozen=True)
+class Declared:
+    """An answer with a field of each declaration."""
+
+    tall: Floats = summed(shape=lambda asked: (asked.size, "columns"))
+    people: Floats = summed(shape=(-1,), count=True)
+    length: Floats = summed(not_negative=True)
+    part: Floats = summed(10.0, most=lambda asked: asked)
+
+
+DECLARED = Task("declared", "train", Nothing, Declared)
+VALID = {
+    "tall": np.ones((2, 3)),
+    "people": np.array([3.0]),
+    "length": np.zeros(1),
+    "part": np.array([-25.0, 2.0]),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "wrong", "problem"),
+    [
+        ("tall", np.ones((3, 3)), "'tall' does not have the shape"),
+        ("tall", np.ones((2, 2)), "'tall' does not have the shape"),
+        ("tall", np.ones(6), "'tall' does not have the shape"),
+        ("people", np.ones((1, 1)), "'people' does not have the shape"),
+        ("people", np.array([0.5]), "'people' holds a count that is negative or not whole"),
+        ("people", np.array([-1.0]), "'people' holds a count that is negative or not whole"),
+        ("length", np.array([-1e-9]), "'length' holds a number that is negative"),
+        ("part", np.array([0.0, 2.1]), "'part' is larger than what was asked about"),
+        ("part", np.array([-30.1, 0.0]), "'part' is larger than the bounds of all sites allow"),
+    ],
+)
+def test_every_declaration_is_checked(name: str, wrong: Floats, problem: str) -> None:
+    question = np.array([1.0, 2.0])
+    for sums in (VALID, {**VALID, name: wrong}):
+        result = result_of(DECLARED, question, sums, np.inf)
+        result.request.bounds["part"] = 10.0  # type: ignore[index]
+        if sums is VALID:
+            check(result)
+        else:
+            with pytest.raises(FederationError, match=problem):
+                check(result)
 
 
 @pytest.mark.parametrize("name", CUTS.summed)
 def test_every_result_must_have_the_shape_that_was_asked_for(name: str) -> None:
-    opened = cuts()
-    check_sum(opened)
-    longer = {**opened.sums, name: np.zeros(len(opened.sums[name]) + 1)}
+    result = cuts()
+    check(result)
+    longer = {**result.sums, name: np.zeros(len(result.sums[name]) + 1)}
     with pytest.raises(FederationError, match=f"'{name}' does not have the shape that was asked for"):
-        check_sum(replace(opened, sums=longer))
+        check(replace(result, sums=longer))
 
 
-def cuts(**results: list[float]) -> Opened:
+def cuts() -> AggregateResult:
     """Return one cutting plane of a problem of 10 rows and rank 1, at w = 2 and b = 1."""
-    sums = {name: np.array(results.get(name, [0.0])) for name in ("a", "d", "m", "loss", "curvature")}
+    sums = {name: np.zeros(1) for name in ("a", "d", "m", "loss")}
     problem, question = (
         Problem("", 1, 10.0, 1.0, Pair(1, REST)),
         Question(np.array([[2.0, 1.0]]), np.zeros(2)),
     )
-    asked = pack_questions([problem], [question])
-    sums["curvature"] = np.empty(0)
-    bounds = dict.fromkeys(sums, 1000.0)
-    return Opened(CUTS, asked, sums, bounds, ("a", "b", "c"), {}, None, 3)
+    return result_of(CUTS, pack_questions([problem], [question]), {**sums, "curvature": np.empty(0)}, 1000.0)
 
 
 @pytest.mark.parametrize(("rank", "leading"), [(5, 3), (5, 5), (5, 0), (1, 1)])

@@ -1,4 +1,4 @@
-"""``pansvm reproduce``: a table or figure of a paper, ours beside theirs."""
+"""``pansvm reproduce`` and ``attack``: papers run again, and a coordinator that breaks the rules."""
 
 import os
 from pathlib import Path
@@ -97,3 +97,26 @@ def _folder(data_dir: Path | None) -> Path:
             f"--data-dir or the environment variable {FOLDER_VARIABLE}."
         )
     return folder
+
+
+@cli.command()
+def attack(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[ATTACK]...", help="Attacks to play; all if none is named.")
+    ] = None,
+) -> None:
+    """Attack hospitals that have all recommended pins; exit code 1 if a promise to them is broken."""
+    from simulations.attack.active.registry import NOT_PLAYED, chosen_attacks, play  # noqa: PLC0415
+
+    table = Table("attack", "promise", "got", "allowed", "outcome", show_lines=True)
+    broken = 0
+    for chosen in chosen_attacks(names or []):
+        typer.echo(f"{chosen.name}: {chosen.tries}", err=True)
+        ended = play(chosen)
+        broken += not ended.held
+        outcome = "held" if ended.held else "BROKEN"
+        table.add_row(chosen.name, chosen.promise, ended.got, ended.allowed, outcome)
+    Console(markup=False, highlight=False).print(table)
+    typer.echo(NOT_PLAYED)
+    if broken:
+        raise typer.Exit(1)
