@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.arrays import blocks
-from flower_pansvm.systems.pan_svm.cuts import Labels, Mapped, Question, Rough, RowFactors
+from flower_pansvm.systems.pan_svm.cuts import Labels, Mapped, Question, RowFactors
 
 
 def parts_in_cuts(mapped: Mapped, labels: Labels, question: Question) -> NDArray[np.float64]:
@@ -13,10 +13,10 @@ def parts_in_cuts(mapped: Mapped, labels: Labels, question: Question) -> NDArray
     signed, v = np.zeros((rows, len(question.points))), np.zeros((rows, int(question.leading >= 0)))
     for block in blocks(rows):
         F = mapped(block)
-        rough = Rough.of(F, question.looked_at)
-        near = factors.of_cuts(F, block, rough)
+        decisions = question.looked_at[:, :-1] @ F.T + question.looked_at[:, -1:]
+        near = factors.of_cuts(F, block, decisions)
         signed[near.rows] = near.c
         if question.leading >= 0:
-            v[block, 0] = factors.of_curvature(block, rough)
+            v[block, 0] = factors.of_curvature(block, decisions)
     signed *= labels.y[:, None]
     return np.hstack([signed, v]).T
