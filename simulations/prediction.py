@@ -25,8 +25,8 @@ from flower_pansvm.printable import plain_name
 from flower_pansvm.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.schema import Schema
 from flower_pansvm.table_schema import NUMBER, TableColumn, TableSchema
-from simulations.audit.sites import SimulatedSites
 from simulations.checking.cells import cells_of
+from simulations.data.simulated_sites import SimulatedSites
 from simulations.unknown_cells import known_cells
 from strategies.results import ONCE_MORE, RESULT_FILE, read_result
 from strategies.settings import settings_from

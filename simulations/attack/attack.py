@@ -27,7 +27,7 @@ from simulations.attack.fit import fit, start_from_landmarks
 from simulations.attack.knowledge import KnownMap, cuts_by_map, knowledge_of, map_of, numbers_received
 from simulations.attack.moments import records_in_moments
 from simulations.attack.spaces_of_cuts import search_spaces
-from simulations.audit.sites import SimulatedSites
+from simulations.data.simulated_sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum, read_transcript
 from strategies.results import read_result
 from strategies.settings import Settings, settings_from

@@ -18,7 +18,7 @@ from flower_pansvm.schema import class_names
 from flower_pansvm.setting_values import near_matches
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
-from simulations.audit.audit import add_to_result, audit
+from simulations.attack.audit import add_to_result, audit
 from simulations.checking.findings import doubts
 from simulations.data.datasets import locate
 from simulations.data.partition import CHECKERBOARD, checkerboard

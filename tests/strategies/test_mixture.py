@@ -21,7 +21,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.tasks.mixture import GLOBAL_MIXTURE, MIXTURE_SCORES, WEAK_MODELS
 from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
 from flower_pansvm.tasks.task import Broadcast, Nothing
-from simulations.audit.audit import audit
+from simulations.attack.audit import audit
 from simulations.data.pooling import pooled
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid

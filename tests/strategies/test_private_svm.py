@@ -22,7 +22,7 @@ from flower_pansvm.privacy.output_perturbation import perturbed
 from flower_pansvm.schema import Schema
 from flower_pansvm.tasks.output_perturbation import LEAST_EPSILON
 from flower_pansvm.terms import Scalar
-from simulations.audit.audit import audit
+from simulations.attack.audit import audit
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import check, in_process_grid
 from simulations.report.page import headline, write_report
@@ -277,10 +277,8 @@ def test_what_a_run_says_of_itself(mode: str, tmp_path: Path) -> None:
     assert told["gap"] <= 1e-5
     assert "the number of training rows, which is taken for public" in told["not_covered"] or mode == "none"
     found = audit(settings, tmp_path)
-    assert set(found.not_examined) <= {"rff_scores", "ranges"}
-    if mode != "local":
-        # Exact cuts, of which none hides a row.
-        assert found.isolated_by_pairs
+    assert set(found.not_examined) <= {"rff_cuts", "rff_scores", "extremes"}
+    assert ("rff_cuts" in found.not_examined) == (mode != "local")
     page = write_report(tmp_path).read_text()
     assert "Differential privacy of what is released" in page
     expected = {"release": "whoever gets the model", "local": "everybody but the site", "none": "no noise"}[

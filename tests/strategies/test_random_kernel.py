@@ -37,7 +37,7 @@ from flower_pansvm.tasks.random_kernel import (
 )
 from flower_pansvm.tasks.summing import PublicKeys
 from flower_pansvm.tasks.task import Nothing
-from simulations.audit.audit import audit
+from simulations.attack.audit import audit
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import check, in_process_grid, with_sites_of_data
 from simulations.prediction import predict_file, with_simulated_matrices

@@ -21,7 +21,7 @@ from flower_pansvm.errors import FederationError, PanSVMError, SettingError, Tab
 from flower_pansvm.models.model import load_model
 from flower_pansvm.ssvd import distort
 from flower_pansvm.tasks.distortion import COLUMN_VOTES, DISTORTED_ROWS, DistortedRowsQuestion
-from simulations.audit.audit import audit
+from simulations.attack.audit import audit
 from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid

@@ -29,7 +29,7 @@ from flower_pansvm.tasks.ensemble_voting import (
 )
 from flower_pansvm.tasks.local_training import LOCAL_SCORES, LocalScoresQuestion
 from flower_pansvm.tasks.task import Broadcast
-from simulations.audit.audit import audit
+from simulations.attack.audit import audit
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.app import run
