@@ -139,8 +139,8 @@ def run(
     what they have found.
     """
     # Flower and scikit-learn take seconds to import; `pansvm --help` should not wait for them.
+    from simulations import running  # noqa: PLC0415
     from simulations.data.sites import join_data  # noqa: PLC0415
-    from simulations.engines import running  # noqa: PLC0415
     from simulations.engines.processes import exit_on_signals  # noqa: PLC0415
 
     check_choice("engine", engine, running.ENGINES)

@@ -11,6 +11,7 @@ import pytest
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
 from flower_pansvm.tasks.scaling import MOMENTS
+from simulations import running
 from simulations.attack.attack import Attack, attack, counted
 from simulations.attack.copies import SiteRecords, filtered, records_of, whole_copy
 from simulations.attack.differences_of_models import DifferencesOfModels, sums_of_rows, trainings
@@ -21,7 +22,6 @@ from simulations.attack.knowledge import Knowledge, cuts_by_map, knowledge_of, m
 from simulations.attack.moments import records_in_moments
 from simulations.attack.replacing import Replacement
 from simulations.data.simulated_sites import SimulatedSites
-from simulations.engines import running
 from strategies.federation.transcript import TranscriptSum, read_transcript
 from strategies.settings import Settings, make_settings
 

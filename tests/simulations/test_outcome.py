@@ -23,9 +23,10 @@ from flower_pansvm.tasks.scaling import ROWS
 from flower_pansvm.tasks.selection import CLASS_MOMENTS
 from flower_pansvm.tasks.task import Nothing
 from simulations.data.pooling import pooled
-from simulations.engines.running import Audited, in_process_grid, run
+from simulations.engines.running import in_process_grid
 from simulations.prediction import predict_file
 from simulations.report.section import SECTIONS, Result, Section, render
+from simulations.running import Audited, run
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.pan_svm_settings import PanSvmSettings

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from simulations.attack.attack import Attack
-from simulations.engines.running import run
+from simulations.running import run
 from simulations.systems.system import every_system
 from simulations.testing import QUICK
 from strategies.registry import all_strategies

@@ -24,8 +24,9 @@ from flower_pansvm.tasks.output_perturbation import LEAST_EPSILON
 from flower_pansvm.terms import Scalar
 from simulations.attack.audit import audit
 from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import check, in_process_grid
+from simulations.engines.running import in_process_grid
 from simulations.report.page import headline, write_report
+from simulations.running import check
 from strategies.app import run
 from strategies.master import engine
 from strategies.private_svm import PrivateSvm

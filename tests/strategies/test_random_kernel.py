@@ -39,8 +39,9 @@ from flower_pansvm.tasks.summing import PublicKeys
 from flower_pansvm.tasks.task import Nothing
 from simulations.attack.audit import audit
 from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import check, in_process_grid, with_sites_of_data
+from simulations.engines.running import in_process_grid
 from simulations.prediction import predict_file, with_simulated_matrices
+from simulations.running import check, with_sites_of_data
 from strategies.app import run
 from strategies.federation.federation import Federation
 from strategies.master.one_norm_svm import one_norm_svm

@@ -25,9 +25,10 @@ from flower_pansvm.privacy.exact import in_turns
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from simulations.engines.running import train_in_process, with_sites_of_data
+from simulations.engines.running import train_in_process
 from simulations.export import export as exporting
 from simulations.export.export import TRUSTED, export, likely_rows
+from simulations.running import with_sites_of_data
 from strategies.settings import make_settings
 from strategies.steps.fitted_map import fit_map
 
