@@ -37,9 +37,13 @@ def play(folder: Path) -> Attempt:
     try:
         FourierSVC.from_parts(Schema(COLUMNS, (FORMULA, "1")), feature_map, weights).save(model)
         command = [sys.executable, "-m", "simulations", "predict", str(model), str(table), "--out", str(out)]
-        subprocess.run(command, check=True, capture_output=True)
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
     except PanSVMError as error:
         return Attempt(refusal(error), "none", held=True)
+    if not out.exists():
+        return Attempt(
+            refusal(PanSVMError(done.stderr.removeprefix("Error: "))), "none", held=done.returncode > 0
+        )
     with out.open(newline="", encoding="utf-8") as file:
         found = sum(line["prediction"].startswith(STARTS) for line in csv.DictReader(file))
     return Attempt(f"{found} formulas in {ROWS} predictions", "none", found == 0)
