@@ -31,7 +31,7 @@ from strategies.federation.checkpoint import config_before
 from strategies.federation.transcript import remove_transcript
 from strategies.registry import all_strategies
 from strategies.settings import Settings, settings_from
-from strategies.steps.common_schema import common_schema
+from strategies.steps.schema import common_schema
 
 ENGINES = ("simulation", "in-process")
 RESUMED_WITH = ("timeout", "min-sites")

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flower_pansvm.tasks.scaling import MOMENTS, ROWS
-from flower_pansvm.tasks.scoring import SCORES
+from flower_pansvm.systems.common import MOMENTS, ROWS, SCORES
 from simulations.data.simulated_sites import SimulatedSites
 from simulations.systems.system import SYSTEMS, Figures, SystemWords
 from strategies.federation.transcript import TranscriptSum

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from flower_pansvm.tasks.local_training import LOCAL_SCORES
+from flower_pansvm.systems.local_only import LOCAL_SCORES
 from simulations.data.simulated_sites import SimulatedSites
 from simulations.systems.system import SYSTEMS, Figures, SystemWords
 from strategies.federation.transcript import TranscriptSum

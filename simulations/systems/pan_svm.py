@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from clients.local.landmarks import own_centres
-from flower_pansvm.tasks.landmarks import LANDMARKS
+from clients.systems.pan_svm import own_centres
+from flower_pansvm.systems.pan_svm.tasks import LANDMARKS
 from simulations.data.simulated_sites import SimulatedSites
 from simulations.systems.system import SYSTEMS, Figures, SystemWords
 from strategies.federation.transcript import TranscriptSum

@@ -9,14 +9,13 @@ from clients.gate.secret import lasting_secret
 from clients.site import Site
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.random_kernel import block_seed, random_matrix
 from flower_pansvm.scaling import Scaling
-from flower_pansvm.tasks.random_kernel import CELL, LAYOUT, MEANS
+from flower_pansvm.systems.random_kernel import CELL, LAYOUT, MEANS, block_seed, random_matrix
 from simulations.data.simulated_sites import SimulatedSites
 from simulations.systems.system import SYSTEMS, Figures, SystemWords
 from strategies.federation.transcript import TranscriptSum
-from strategies.random_kernel import RandomKernelSettings
-from strategies.steps.random_kernel import most_rows
+from strategies.random_kernel.strategy import RandomKernelSettings
+from strategies.random_kernel.training import most_rows
 
 CLOSE = 1e-6
 """Largest difference of a cell, in shares of its column's range, of a row that counts as found."""

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from flower_pansvm.tasks.selection import SUPPORT
+from flower_pansvm.systems.selection import SUPPORT
 from simulations.data.simulated_sites import SimulatedSites
 from simulations.systems.system import SYSTEMS, Figures, SystemWords
 from strategies.federation.transcript import TranscriptSum

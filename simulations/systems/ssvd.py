@@ -6,11 +6,10 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from sklearn.metrics import pairwise_distances, pairwise_distances_argmin
 
-from clients.local.distortion import cells_to_distort
 from clients.site import Site
+from clients.systems.ssvd import cells_to_distort
 from flower_pansvm.arrays import Floats
-from flower_pansvm.ssvd import distort
-from flower_pansvm.tasks.distortion import COLUMN_VOTES, DISTORTED_ROWS, DistortedRowsQuestion
+from flower_pansvm.systems.ssvd import COLUMN_VOTES, DISTORTED_ROWS, DistortedRowsQuestion, distort
 from simulations.data.simulated_sites import SimulatedSites
 from simulations.systems.system import SYSTEMS, Figures, SystemWords
 from strategies.federation.transcript import TranscriptSum

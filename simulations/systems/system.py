@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
-from flower_pansvm.folder import import_modules
-from flower_pansvm.registry import Registry
+from flower_pansvm.registry import Registry, import_modules
 from simulations.data.simulated_sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum
 

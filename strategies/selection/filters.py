@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.multiclass import Pair
-from strategies.selection.class_moments import ClassMoments
+from strategies.selection.criteria import ClassMoments
 
 
 @dataclass(frozen=True)

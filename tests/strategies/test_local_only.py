@@ -15,7 +15,7 @@ from sklearn.svm import SVC
 
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError
 from flower_pansvm.schema import Schema
-from flower_pansvm.tasks.local_training import LOCAL_SCORES, LocalScoresQuestion
+from flower_pansvm.systems.local_only import LOCAL_SCORES, LocalScoresQuestion
 from simulations.attack.audit import audit
 from simulations.cli import main
 from simulations.engines.in_process import InProcessGrid
@@ -210,7 +210,7 @@ def test_a_site_trains_once_a_run() -> None:
 @pytest.mark.filterwarnings("ignore:Solver terminated early")
 def test_an_svm_that_does_not_come_to_an_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = trained(settings_of(data="breast_cancer")).outcome.figures["confusion"]
-    monkeypatch.setattr("clients.local.local_training.MOST_STEPS", 1)
+    monkeypatch.setattr("clients.systems.local_only.MOST_STEPS", 1)
     assert trained(settings_of(data="breast_cancer")).outcome.figures["confusion"] != whole
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flower_pansvm.ssvd import distort
+from flower_pansvm.systems.ssvd import distort
 from simulations.papers import mangasarian2008
 from simulations.papers.lin2011 import distortion, errors
 from simulations.papers.lu2016_selections import Column, Curves, selection

@@ -7,8 +7,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
-from flower_pansvm.correlation_selection import select
-from flower_pansvm.ssvd import distort
+from flower_pansvm.systems.ssvd import distort, select
 from simulations.papers.lin2011 import distortion
 from simulations.systems.ssvd import column_correlation, linked_rows, matched_rows
 
