@@ -32,7 +32,7 @@ class ConsensusQuestion(ProblemsQuestion):
 
 
 def _models(question: ConsensusQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
-    """Bound x + y / rho, which is z and a sum over the rows of alpha_i / rho times f_i, as clients/systems/admm.py has it.
+    """Bound x + y / rho: z and a sum over the rows of alpha_i / rho times f_i, as clients/systems/admm.py has it.
 
     Raises
     ------

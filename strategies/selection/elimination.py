@@ -22,7 +22,7 @@ from strategies.federation.costs import Costs
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.pan_svm_settings import PanSvmSettings
-from strategies.selection.criteria import ClassMoments
+from strategies.selection.filters import ClassMoments
 from strategies.selection.outcome import Point, Screening, Selection, Step, choose, decided_by
 from strategies.selection.schedule import Schedule, parse_schedule, schedules
 from strategies.selection.subsets import Mask, Score, Subsets, Trained, Wanted, carry_over
