@@ -70,6 +70,16 @@ def test_packages_of_simulations_import_what_is_below_them() -> None:
         assert named <= allowed, f"{file}: {named - allowed}"
 
 
+def test_a_system_has_one_name_in_all_rooms() -> None:
+    """Among the strategies a system may be a file or a folder beside what all share."""
+    shared, *others = (
+        {path.stem for path in (ROOT / room / "systems").iterdir() if path.stem[0] != "_"} - {"system"}
+        for room in ("flower_pansvm", "clients", "simulations")
+    )
+    assert all(other == shared for other in others)
+    assert shared - {"common"} <= {path.stem for path in (ROOT / "strategies").iterdir()}
+
+
 def test_a_wrong_import_is_noticed() -> None:
     assert against_the_arrows("clients", "from strategies.app import app")
     assert against_the_arrows("flower_pansvm", "import clients.site")

@@ -13,8 +13,9 @@ from typing import Any
 
 from threadpoolctl import threadpool_limits
 
-from simulations.attack.attack import determined_by_hessians, records_of_sites
+from simulations.attack.attack import records_of_sites
 from simulations.attack.copies import WholeCopy, whole_copy
+from simulations.attack.counting import determined_by_hessians
 from simulations.attack.knowledge import numbers_received, unknown_cells
 from simulations.data.simulated_sites import SimulatedSites
 from simulations.systems.system import every_system, sentences

@@ -12,8 +12,9 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
 from flower_pansvm.systems.common import MOMENTS
 from simulations import running
-from simulations.attack.attack import Attack, attack, counted
+from simulations.attack.attack import attack
 from simulations.attack.copies import SiteRecords, filtered, records_of, whole_copy
+from simulations.attack.counting import Attack, counted
 from simulations.attack.differences_of_models import DifferencesOfModels, sums_of_rows, trainings
 from simulations.attack.equations import Equations, Guess, determined
 from simulations.attack.findings import Found, found, membership

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from simulations.attack.attack import Attack
+from simulations.attack.counting import Attack
 from simulations.running import run
 from simulations.systems.system import every_system
 from simulations.testing import QUICK
