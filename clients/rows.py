@@ -18,7 +18,6 @@ class Rows:
 
     cells: Cells  # of the features: see X
     classes: Ints  # (rows,): class index of each row
-    weights: Floats | None = None  # (rows,): of simulated rows, factors of their losses
 
     @property
     def X(self) -> Floats:
