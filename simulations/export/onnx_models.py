@@ -46,7 +46,7 @@ def as_onnx(model: Model) -> Any:
             f"A model of kind '{model.kind}' cannot be exported: its system is there to be compared with. Use 'pansvm "
             "predict', or export a model of PAN-SVM, a feature selection, svm-admm or dp-svm."
         )
-    classes: NDArray[Any] = model.classes_  # type: ignore[attr-defined]
+    classes: NDArray[Any] = model.classes_
     count, kind = len(classes), str if classes.dtype.kind == "U" else int
     if count == 2:
         decision = graph.add("Squeeze", decisions, np.array([1]))

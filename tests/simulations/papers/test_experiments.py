@@ -174,8 +174,6 @@ def test_both_errors_of_a_distortion_by_hand() -> None:
     "name",
     [
         pytest.param("luo-table-2", marks=pytest.mark.slow),
-        pytest.param("luo-figure-4", marks=pytest.mark.slow),
-        "luo-figure-7",
         "luo-figure-10",
     ],
 )

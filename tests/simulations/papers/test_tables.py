@@ -36,7 +36,7 @@ def test_every_table_and_figure_is_there() -> None:
         | numbered("lu-figure-4.", *range(5, 10))
         | numbered("li-figure-", *range(3, 10))
         | numbered("lin-table-", *range(2, 7))
-        | numbered("luo-figure-", *range(4, 17))
+        | numbered("luo-figure-", 10, 11)
         | {"luo-table-2", "mangasarian-table-1"}
     )
 
