@@ -49,7 +49,6 @@ REPRODUCTIONS.update(mangasarian2008.TABLES)
 PREPARED: dict[str, Prepared] = {
     **lu2016_sets.PREPARED,
     **li2014.PREPARED,
-    **lin2011.PREPARED,
     **luo2009.PREPARED,
     **mangasarian2008.PREPARED,
 }

@@ -136,8 +136,6 @@ def test_lins_accuracies_after_distortion_are_within_4_points_of_the_papers(
     for (row, column), (ours, paper) in ours_and_the_papers("lin-table-2", shared_data, tmp_path).items():
         assert ours is not None
         assert paper is not None
-        if column.startswith("Synthetic"):
-            continue
         if not column.endswith("features"):
             assert abs(ours - paper) < 4, (row, column)
         elif row != "Org" and not column.startswith("WBC"):
