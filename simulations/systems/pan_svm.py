@@ -2,8 +2,10 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from clients.systems.pan_svm import own_centres
-from flower_pansvm.systems.pan_svm.tasks import LANDMARKS
+from flower_pansvm.systems.pan_svm.tasks import LANDMARKS, SCORES
 from simulations.data.simulated_sites import SimulatedSites
 from simulations.systems.system import SYSTEMS, Figures, SystemWords
 from strategies.federation.transcript import TranscriptSum
@@ -12,6 +14,8 @@ from strategies.federation.transcript import TranscriptSum
 @SYSTEMS.register("pan-svm")
 class PanSvmWords(SystemWords):
     """A centre is a mean of rows: of few rows it is close to each of them.
+
+    A row that is alone in a bin of a histogram gives away its class, and its decision value as finely as the bin.
 
     How many rows Hessians determine is counted whatever the system (`simulations.attack.audit`).
     """
@@ -31,14 +35,22 @@ class PanSvmWords(SystemWords):
             "Sums over patients near the border between classes, for each weights that were asked about",
             "to find the best weights",
         ),
+        "scores": (
+            "Test patients by class and predicted class, and how many decision values lie in each of 512 bins",
+            "to say how good the model is",
+        ),
     }
-    examined = ("landmarks", "cuts")
+    examined = ("landmarks", "cuts", "scores")
     texts = {  # noqa: RUF012
-        "smallest_cluster": ("smallest cluster {} rows", "no landmark is a mean of rows")
+        "smallest_cluster": ("smallest cluster {} rows", "no landmark is a mean of rows"),
+        "alone_in_bins": (
+            "{} times a row was alone in a bin of a histogram of decision values",
+            "no histogram of decision values has left",
+        ),
     }
 
     def figures(self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figures:
-        """Return the fewest rows of one site behind a centre of k-means."""
+        """Return the fewest rows of one site behind a centre, and how many bins of histograms hold one row."""
         sizes: list[int] = []
         for one in transcript:
             if one.task == LANDMARKS.name:
@@ -48,4 +60,8 @@ class PanSvmWords(SystemWords):
                         for number in range(len(question.folds)):
                             counts = own_centres(site, question, number)[1]
                             sizes += counts[counts > 0].tolist()
-        return {"smallest_cluster": int(min(sizes)) if sizes else None}
+        found: dict[str, int | None] = {"smallest_cluster": int(min(sizes)) if sizes else None}
+        histograms = [one.sums["histogram"].ravel() for one in transcript if one.task == SCORES.name]
+        if histograms:
+            found["alone_in_bins"] = int(np.count_nonzero(np.concatenate(histograms) == 1))
+        return found

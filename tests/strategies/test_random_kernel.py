@@ -23,15 +23,13 @@ from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.keys import unseal
 from flower_pansvm.secure_sum.wire import keys_digest
 from flower_pansvm.summing import PublicKeys
-from flower_pansvm.systems.common import JoinAnswer
+from flower_pansvm.systems.common import LAYOUT, JoinAnswer, LayoutBroadcast
 from flower_pansvm.systems.random_kernel import (
     CELL,
     KERNEL,
-    LAYOUT,
     MEANS,
     KernelAnswer,
     KernelQuestion,
-    LayoutBroadcast,
     random_matrix,
 )
 from flower_pansvm.tasks import COUNT, Nothing
