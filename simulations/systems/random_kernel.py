@@ -10,7 +10,8 @@ from clients.site import Site
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.scaling import Scaling
-from flower_pansvm.systems.random_kernel import CELL, LAYOUT, MEANS, block_seed, random_matrix
+from flower_pansvm.systems.common import LAYOUT
+from flower_pansvm.systems.random_kernel import CELL, MEANS, block_seed, random_matrix
 from simulations.data.simulated_sites import SimulatedSites
 from simulations.systems.system import SYSTEMS, Figures, SystemWords
 from strategies.federation.transcript import TranscriptSum
