@@ -10,11 +10,11 @@ import numpy as np
 
 from clients.gate.classes import check_labels
 from clients.gate.terms import simulated_name
+from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.printable import plain_name
 from flower_pansvm.schema import class_names
-from flower_pansvm.setting_values import near_matches
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
 from simulations.attack.audit import add_to_result, audit

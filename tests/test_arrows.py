@@ -1,6 +1,7 @@
 """Imports go along the arrows of the design: simulations -> strategies, clients -> flower_pansvm."""
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -18,7 +19,7 @@ EXCEPTION = ("clients/table/source.py", "simulations.data.sites")
 
 # The packages and modules of simulations from bottom to top: each imports only from those before it.
 FROM_BOTTOM_TO_TOP = (
-    "files", "markdown", "selecting", "settings_table", "settings_page",
+    "files", "markdown", "selecting", "settings_page",
     "checking", "data", "tuning", "systems", "engines", "baselines", "report", "export",
     "unknown_cells", "prediction", "deployment", "attack", "running", "federated_svc", "testing",
     "comparison", "papers", "benchmarks", "cli", "__main__",
@@ -71,13 +72,13 @@ def test_packages_of_simulations_import_what_is_below_them() -> None:
 
 
 def test_a_system_has_one_name_in_all_rooms() -> None:
-    """Among the strategies a system may be a file or a folder beside what all share."""
+    """Among the strategies a system may be a file or a folder; tests on true records are a step of all."""
     shared, *others = (
         {path.stem for path in (ROOT / room / "systems").iterdir() if path.stem[0] != "_"} - {"system"}
         for room in ("flower_pansvm", "clients", "simulations")
     )
     assert all(other == shared for other in others)
-    assert shared - {"common"} <= {path.stem for path in (ROOT / "strategies").iterdir()}
+    assert shared - {"common", "evaluation"} <= {path.stem for path in (ROOT / "strategies").iterdir()}
 
 
 def test_a_wrong_import_is_noticed() -> None:
@@ -85,6 +86,15 @@ def test_a_wrong_import_is_noticed() -> None:
     assert against_the_arrows("flower_pansvm", "import clients.site")
     assert against_the_arrows("clients", "importlib.import_module('simulations.data.sites')")
     assert not against_the_arrows("simulations", "from strategies.app import app")
+
+
+@pytest.mark.parametrize("room", ["clients", "strategies"])
+def test_modules_import_each_other_in_no_circle(room: str) -> None:
+    files = {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in (ROOT / room).rglob("*.py")
+    }
+    graph = {name: files.keys() & modules_named(file.read_text()) - {name} for name, file in files.items()}
+    assert len(list(TopologicalSorter(graph).static_order())) == len(files)
 
 
 def test_only_benchmarks_import_benchmarks() -> None:

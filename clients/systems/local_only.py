@@ -55,7 +55,7 @@ def _pipeline(site: Site, question: LocalScoresQuestion) -> Any:
         gamma=question.gamma or "scale",
         degree=question.degree,
         coef0=question.coef0,
-        class_weight=None if terms.class_weight == "none" else terms.class_weight,
+        class_weight="balanced" if terms.class_weight == "balanced" else None,
         max_iter=MOST_STEPS,
     )
     return make_pipeline(SimpleImputer(keep_empty_features=True), scalings[terms.scaling], svc)

@@ -19,8 +19,8 @@ from flower_pansvm.metrics import Evaluation
 from simulations.baselines.figures import BaselineFigures, judge
 from simulations.baselines.registry import baselines
 from simulations.data.pooling import PooledRows, fit_scaling
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps.binary_problems import scale_gamma
+from strategies.svm_settings import PanSvmSettings
 
 MOST_STEPS = 10_000
 """Passes of liblinear over the rows; its default of a thousand is too few for a large C."""
@@ -31,9 +31,9 @@ SMALLEST_SPLIT = 10
 
 def check_given(settings: PanSvmSettings) -> None:
     """Raise a SettingError if C or gamma is ``auto``, or classes have weights of their own."""
-    if settings.class_weights is not None:
+    if isinstance(settings.class_weight, tuple):
         raise SettingError(
-            "A central baseline knows class-weight=balanced and none, and no class-weights. Leave these out."
+            "A central baseline knows class-weight=balanced and none only, and no weights of each class."
         )
     if settings.tunes:
         raise SettingError(

@@ -11,9 +11,9 @@ from simulations.baselines.registry import all_baselines
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
 from simulations.running import with_sites_of_data
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.results import describe
 from strategies.settings import Settings, settings_from
+from strategies.svm_settings import PanSvmSettings
 
 
 @dataclass(frozen=True)

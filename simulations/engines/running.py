@@ -10,7 +10,7 @@ from strategies.strategy import PhasedStrategy
 
 def train_in_process(settings: Settings) -> PhasedStrategy:
     """Run the strategy with all sites in this process and return it, trained."""
-    strategy = all_strategies()[settings.strategy](settings)
+    strategy: PhasedStrategy = all_strategies()[settings.strategy](settings)
     strategy.start(in_process_grid(settings))
     return strategy
 

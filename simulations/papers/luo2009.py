@@ -14,6 +14,7 @@ from clients.systems.mixture import Preference, Tradeoff, class_models, tradeoff
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.counts import winners
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
+from flower_pansvm.systems.mixture.adaptive_em import MOST_FULL
 from flower_pansvm.systems.mixture.class_models import ClassModels
 from flower_pansvm.terms import Scalar
 from simulations.data.pooling import fit_scaling, pooled
@@ -62,7 +63,7 @@ def combined(settings: MixtureSettings) -> Numbers:
     rows = pooled(settings)
     X, Z = (model.scaling_.transform(part.X) for part in (rows.train, rows.test))
     given, features = model.mixtures_, X.shape[1]
-    mean = ClassModels.of(dict(strategy.mean), given.rows, features, settings.diagonal(features))
+    mean = ClassModels.of(dict(strategy.mean), given.rows, features, features > MOST_FULL)
     weak = list(strategy.weak.values())
     # scikit-learn's own penalty; it learns from the sites' own training rows, which a federation could not pool.
     stacked = LogisticRegression(max_iter=300).fit(_outputs(weak, X), rows.train.classes)
@@ -78,7 +79,7 @@ def risks(settings: MixtureSettings) -> Numbers:
     """Return risks, utility and benefit at the largest site, mean over the classes, by the share of its components."""
     rows = pooled(settings)
     X = fit_scaling("standard", rows.train.X).transform(rows.train.X)
-    mine, diagonal = rows.train.sites == 0, settings.diagonal(X.shape[1])
+    mine, diagonal = rows.train.sites == 0, X.shape[1] > MOST_FULL
     classes: Ints = rows.train.classes[mine]
     found: dict[str, list[float]] = {}
     least, seed = settings.min_cluster, settings.seed

@@ -25,11 +25,6 @@ class PanSvmWords(SystemWords):
             "Centres of groups of similar patients",
             "to have points to which the model compares patients",
         ),
-        "assign": (
-            "Sums over the patients nearest to each centre",
-            "to move the centres closer to the patients",
-        ),
-        "box": ("Which parts of each column’s range are in use", "to draw points where there are patients"),
         "warm_start": ("The site’s own weights of the model", "to begin training near the end"),
         "cuts": (
             "Sums over patients near the border between classes, for each weights that were asked about",

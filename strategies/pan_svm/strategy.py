@@ -21,7 +21,6 @@ from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
 from strategies.outcome import Outcome
 from strategies.pan_svm.model_choice import Choice, choose
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import strategies
 from strategies.steps.binary_problems import (
     check_kernel,
@@ -39,6 +38,7 @@ from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
 from strategies.steps.scoring import Trial, frame, score
 from strategies.strategy import PhasedStrategy
+from strategies.svm_settings import PanSvmSettings
 
 
 @strategies.register("pan-svm")
@@ -86,8 +86,8 @@ class PanSVM(PhasedStrategy):
         if missing:
             log(
                 INFO,
-                "search=published is the search of the paper; all as published: --set %s",
-                " --set ".join(missing),
+                "search=published is the search of the paper; all as published: %s",
+                " ".join(missing),
             )
 
     def fit(self, federation: Federation) -> Outcome:

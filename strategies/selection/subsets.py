@@ -21,7 +21,6 @@ from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps.binary_problems import (
     check_kernel,
     fit_feature_map,
@@ -37,6 +36,7 @@ from strategies.steps.fitted_map import fit_map
 from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.scaling import Moments, tell_scalings
 from strategies.steps.scoring import Trial, score, shares_right
+from strategies.svm_settings import PanSvmSettings
 
 MOST_ROUNDS = 50
 """Round trips after which a model that is only compared is compared as it is."""

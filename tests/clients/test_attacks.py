@@ -151,7 +151,7 @@ def test_the_split_cannot_change_within_a_run(
     change: dict[str, Any], federation: Federation, ask_moments: Any
 ) -> None:
     """Otherwise the difference of two sums is about the rows that changed sides."""
-    schema = records.message_of(SchemaBroadcast, federation.luggage.broadcasts["schema"], "schema")
+    schema = records.message_of(SchemaBroadcast, federation.pending.broadcasts["schema"], "schema")
     ask_moments(federation)
     federation.broadcast(SCHEMA, schema)
     ask_moments(federation)  # the very same schema may be told again

@@ -147,7 +147,7 @@ def test_tune_keeps_what_is_given(pansvm: Run, tmp_path: Path) -> None:
     assert code == 0
     grid = json.loads((tmp_path / "out" / "result.json").read_text())["chosen"]["grid"]
     assert sorted((point["C"], point["gamma"]) for point in grid) == [(1, 0.05), (10, 0.05)]
-    assert "--set gamma=0.05" in out
+    assert "--gamma 0.05" in out
 
 
 @pytest.mark.slow
@@ -183,7 +183,7 @@ def test_tune_tries_no_gamma_with_a_linear_kernel(pansvm: Run, tmp_path: Path) -
         [(0.01, None), (0.1, None)],
         [(0.1, None), (0.01, None)],
     )
-    assert "gamma=" not in next(line for line in out.splitlines() if line.startswith("Best setting"))
+    assert "--gamma" not in next(line for line in out.splitlines() if line.startswith("Best setting"))
 
 
 @pytest.mark.slow
@@ -522,12 +522,12 @@ def test_bad_input_to_tune_gets_a_clear_error_and_no_traceback(
         (["--set", "features=0"], ["features is '0'"]),
         (["--set", "features=50"], ["features is 50", "the table has 30"]),
         (["--set", "select-tolerance=-1"], ["select-tolerance is '-1'"]),
-        (["--strategy", "filter-wrapper", "--set", "candidates=1"], ["candidates is '1'"]),
-        (["--set", "candidates=5"], ["'candidates' is a setting of filter-wrapper", "is voted-wrapper"]),
-        (["--strategy", "filter-wrapper", "--set", "filter-fisher=p=0.1"], ["filter-fisher is 'p=0.1'"]),
+        (["--strategy", "filter-wrapper", "--filters", "fisher=0"], ["filters is 'fisher=0'"]),
+        (["--filters", "fisher=5"], ["'filters' is a setting of filter-wrapper", "is voted-wrapper"]),
+        (["--strategy", "filter-wrapper", "--set", "filters=fisher=p=0.1"], ["filters is 'fisher=p=0.1'"]),
         (
-            ["--strategy", "filter-wrapper", "--set", "filter-welch=p=1e-300"],
-            ["No feature passes all filters", "filter-welch removes most"],
+            ["--strategy", "filter-wrapper", "--set", "filters=welch=p=1e-300"],
+            ["No feature passes all filters", "welch removes most"],
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else None,
@@ -575,7 +575,7 @@ def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: R
     assert "0.25,1,4,16,64,256" in lines["C-grid"]
     assert "k-secure, paillier, plain, ring" in lines["aggregation"]
     assert set(all_strategies()) <= set(out.replace(",", " ").split())
-    assert "a whole number of at least 2" in lines["candidates"]
+    assert "a whole number of at least 2" in lines["cv-folds"]
     assert "Fewest sites in a sum." in lines["min-sites"]
     titles = [
         line.strip()
@@ -590,7 +590,11 @@ def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: R
 
 @pytest.mark.parametrize(
     ("strategy", "has", "lacks"),
-    [("pan-svm", "tol", "step"), ("svm-rfe", "step", "candidates"), ("filter-wrapper", "candidates", "")],
+    [
+        ("pan-svm", "tol", "step"),
+        ("svm-rfe", "step", "filters"),
+        ("filter-wrapper", "filters", ""),
+    ],
 )
 def test_settings_of_a_strategy_are_those_that_it_has(
     strategy: str, has: str, lacks: str, pansvm: Run

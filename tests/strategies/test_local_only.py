@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flwr.app import MetricRecord
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix, f1_score
 from sklearn.svm import SVC
@@ -214,10 +213,12 @@ def test_an_svm_that_does_not_come_to_an_end_is_stopped(monkeypatch: pytest.Monk
     assert trained(settings_of(data="breast_cancer")).outcome.figures["confusion"] != whole
 
 
-@pytest.mark.parametrize("wrong", [[1.0, 2.0], [0.5] * 9, [-1.0] * 9], ids=len)
-def test_counts_that_cannot_be_end_the_run(wrong: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(LocalOnly, "aggregate_evaluate", lambda *_: MetricRecord({"confusion": wrong}))
-    with pytest.raises(FederationError, match="counts of test rows are not one whole number"):
+@pytest.mark.parametrize(
+    "wrong", [np.ones((1, 2)), np.full((3, 3), 0.5), np.full((3, 3), -1.0)], ids=np.shape
+)
+def test_counts_that_cannot_be_end_the_run(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("strategies.federation.opening.unpack", lambda *_: {"confusion": wrong})
+    with pytest.raises(FederationError, match="'local_scores' over"):
         trained(settings_of())
 
 

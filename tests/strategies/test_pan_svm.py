@@ -207,16 +207,6 @@ def test_the_same_seed_gives_the_same_model_and_another_one_another(trained: Pan
 
 
 @pytest.mark.slow
-def test_without_warm_start_the_optimum_is_the_same() -> None:
-    warm, cold = (
-        train_in_process(make_settings(privacy="exact", tol=1e-3, warm_start=warm_start))
-        for warm_start in (True, False)
-    )
-    assert cold.training.progress[0].upper == pytest.approx(warm.training.progress[0].upper, rel=1e-3)
-    assert "warm_start" not in {entry["task"] for entry in cold.federation.costs.disclosed()}
-
-
-@pytest.mark.slow
 def test_four_real_hospitals_together_beat_the_mean_of_each_alone(shared_data: Path) -> None:
     names = ("cleveland", "hungarian", "switzerland", "va")
     data = join_data([str(shared_data / f"heart-{name}.csv.gz") for name in names])

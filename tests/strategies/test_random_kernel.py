@@ -39,9 +39,8 @@ from simulations.engines.running import in_process_grid
 from simulations.prediction import predict_file, with_simulated_matrices
 from simulations.running import check, with_sites_of_data
 from strategies.app import run
+from strategies.federation.checks import AggregateResult, Request, check_sum
 from strategies.federation.federation import Federation
-from strategies.plausible.check import check_sum
-from strategies.plausible.opened import Opened
 from strategies.random_kernel.strategy import RandomKernel
 from strategies.random_kernel.training import check_kernel_rows, count_rows, most_rows, one_norm_svm
 from strategies.results import RESULT_FILE
@@ -125,7 +124,7 @@ def test_the_matrix_of_the_next_run_is_the_same(
     hospitals: Callable[..., InProcessGrid], hospital_files: list[Path]
 ) -> None:
     """By two matrices whoever knows them would have twice the equations."""
-    settings = settings_of(sites=3, data="", rows=1)
+    settings = settings_of(sites=3, data="", random_kernel_rows=1)
     runs = [trained(settings, hospitals(settings, hospital_files, AGREED, run_id=run)) for run in (1, 2)]
     first, second = (one.outcome.model.parts_.digests for one in runs)  # type: ignore[union-attr]
     assert first == second
@@ -211,9 +210,10 @@ def test_a_matrix_of_a_site_with_other_columns_is_refused(monkeypatch: pytest.Mo
 @pytest.mark.parametrize("rows", [[0.5], [-1.0], [[1.0]]])
 def test_a_number_of_rows_that_cannot_be_is_refused(rows: Any) -> None:
     sums = {"rows": np.array(rows)}
-    opened = Opened(CELL, Nothing(), sums, {"rows": COUNT}, ("a", "b", "c"), {}, None, 3)
-    with pytest.raises(FederationError, match="task 'cell' over 3 sites cannot be"):
-        check_sum(opened)
+    this = SumRound("run", "cell", 1, 0, ("a", "b", "c"), "")
+    request = Request(this, CELL, Nothing(), {"rows": COUNT}, {}, {}, None)
+    with pytest.raises(FederationError, match="task 'cell' over 3 sites is invalid"):
+        check_sum(AggregateResult(request, sums, this.roster))
 
 
 def test_a_run_has_one_layout() -> None:
@@ -242,7 +242,10 @@ def _counted_and_delivered(federation: Federation, layout: LayoutBroadcast) -> i
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"rows": 15}, r"rows is 15, .* site 'site-000' has 15 columns.* The largest value is 14"),
+        (
+            {"random_kernel_rows": 15},
+            r"random-kernel-rows is 15, .* site 'site-000' has 15 columns.* The largest value is 14",
+        ),
         (
             {"split": "checkerboard:1x30"},
             "fewer rows than any block has columns, .* has 1 column. Make fewer",
@@ -270,12 +273,12 @@ def test_the_paper_s_rows_of_b_and_the_warning(caplog: pytest.LogCaptureFixture)
     assert [most_rows(297, 13), most_rows(452, 279), most_rows(768, 2), most_rows(5, 9)] == [12, 45, 1, 1]
     with caplog.at_level(logging.WARNING, logger="flwr"):
         logging.getLogger("flwr").propagate = True
-        found = trained(settings_of(rows=7, split="checkerboard:2x2", nu=1e-6))
+        found = trained(settings_of(random_kernel_rows=7, split="checkerboard:2x2", nu=1e-6))
     assert "more than half" not in caplog.text
     assert "all weights are 0" in caplog.text
     assert found.outcome.figures["weights_in_use"] == 0
     with caplog.at_level(logging.WARNING, logger="flwr"):
-        trained(settings_of(rows=8, split="checkerboard:2x2"))
+        trained(settings_of(random_kernel_rows=8, split="checkerboard:2x2"))
     assert "more than half" in caplog.text
 
 
@@ -383,7 +386,7 @@ def test_without_row_ids_cells_cannot_be_matched(
 def test_nothing_is_disclosed_without_the_hospital_s_consent(
     key: str, hospitals: Callable[..., InProcessGrid], hospital_files: list[Path]
 ) -> None:
-    settings = settings_of(sites=3, data="", rows=1)
+    settings = settings_of(sites=3, data="", random_kernel_rows=1)
     pins = {name: value for name, value in AGREED.items() if name != key}
     grid = hospitals(settings, hospital_files, pins)
     with pytest.raises(SettingError, match=f"{key}='agreed'"):

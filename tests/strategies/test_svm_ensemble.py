@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from flwr.app import MetricRecord
 from numpy.typing import NDArray
 from sklearn.impute import SimpleImputer
 from sklearn.metrics import accuracy_score, confusion_matrix
@@ -35,6 +34,7 @@ from simulations.engines.running import in_process_grid
 from strategies.app import run
 from strategies.ensemble import SvmEnsemble, gather
 from strategies.federation.federation import Federation
+from strategies.federation.opening import unpack
 from strategies.settings import Settings, make_settings
 from strategies.steps.joining import join
 from tests.conftest import kept_rows
@@ -307,20 +307,26 @@ def test_more_votes_than_a_site_gives_at_once_are_refused(monkeypatch: pytest.Mo
         federation.secure_sum(VOTES, QUESTION)
 
 
-@pytest.mark.parametrize("wrong", [[1.0, 2.0], [0.5] * 9, [-1.0] * 9], ids=len)
-def test_counts_that_cannot_be_end_the_run(wrong: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SvmEnsemble, "aggregate_evaluate", lambda *_: MetricRecord({"confusion": wrong}))
-    with pytest.raises(FederationError, match="counts of test rows are not one whole number"):
+@pytest.mark.parametrize(
+    "wrong", [np.ones((1, 2)), np.full((3, 3), 0.5), np.full((3, 3), -1.0)], ids=np.shape
+)
+def test_counts_that_cannot_be_end_the_run(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(
+        "strategies.federation.opening.unpack",
+        lambda *given: {"confusion": wrong} if given[1] is ENSEMBLE_SCORES else unpack(*given),
+    )
+    with pytest.raises(FederationError, match="'ensemble_scores' over"):
         trained(settings_of())
 
 
 @pytest.mark.parametrize("factor", [0.0, 0.5, 2.0, -1.0])
 def test_votes_that_cannot_be_end_the_run(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    opened = Federation.open
-    monkeypatch.setattr(
-        Federation, "open", lambda *given: {name: factor * part for name, part in opened(*given).items()}
-    )
-    with pytest.raises(FederationError, match="votes are not one of each site for each row"):
+    def scaled(*given: Any) -> dict[str, Any]:
+        sums = unpack(*given)
+        return {name: factor * part for name, part in sums.items()} if given[1] is VOTES else sums
+
+    monkeypatch.setattr("strategies.federation.opening.unpack", scaled)
+    with pytest.raises(FederationError, match="votes"):
         trained(settings_of())
 
 
@@ -364,5 +370,5 @@ def test_the_audit_says_that_test_rows_are_shown_and_that_votes_are_not_examined
 def gathered(settings: Settings) -> tuple[Federation, BallotBroadcast]:
     """Return a federation that has joined, and the test rows of all sites."""
     strategy = SvmEnsemble(settings)
-    federation = strategy.federation = Federation(in_process_grid(settings), settings, strategy)
+    federation = strategy.federation = Federation(in_process_grid(settings), settings)
     return federation, gather(federation, len(join(federation, settings).columns))

@@ -82,7 +82,7 @@ def _decisions(coordinator: FalseCoordinator, weights: Floats) -> Floats:
             centres=centre[:, None],
             scales=scale[:, None],
         )
-        histogram = np.reshape(coordinator.ask(SCORES, question).histogram, (len(model), 2, BINS))
+        histogram = coordinator.ask(SCORES, question).histogram
         counts = histogram.sum(axis=1)[:, ALONE]
         part, place = np.nonzero(counts)
         edges = EDGES / (1.0 - np.abs(EDGES))

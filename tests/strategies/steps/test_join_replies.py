@@ -113,7 +113,7 @@ def test_a_name_that_is_none_is_refused(name: str, hospital_files: list[Path], h
         (put_part("disclosed", classes=["0", "1\n2"]), "number 2 of its classes"),
         (drop_part("disclosed", "name"), "node 3' sent a message without the part 'name'"),
         (put_part("disclosed", rows=np.ones(2)), "node 3' sent an unknown part 'rows' of 'disclosed'"),
-        (put_part("disclosed", version="\x1b"), "'hospital1' sent cannot be: its version"),
+        (put_part("disclosed", version="0.0.9\x1b"), "Site 'hospital1' runs version 0.0.9"),
         (drop_part("disclosed", "classes"), "node 3' sent a message without the part 'classes'"),
         (drop_group("disclosed"), "node 3' sent a message without the part 'name'"),
     ],
@@ -157,7 +157,7 @@ def test_a_relay_step_that_lacks_its_payload_names_its_site(
     hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
     with pytest.raises(FederationError, match="Site 'hospital1' sent a message without the part 'payload'"):
-        run(hospitals, hospital_files, RELAY, drop_group("sum"), {"execution": "hops"})
+        run(hospitals, hospital_files, RELAY, drop_group("sum"), {"aggregation": "ring-hops"})
 
 
 def test_an_error_text_reaches_the_screen_without_control_characters(

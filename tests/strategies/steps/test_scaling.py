@@ -31,7 +31,7 @@ def data(write_table: Callable[..., str]) -> str:
 
 def learned(settings: Settings) -> tuple[Schema, Moments]:
     strategy = PanSVM(settings)
-    strategy.federation = Federation(in_process_grid(settings), settings, strategy)
+    strategy.federation = Federation(in_process_grid(settings), settings)
     schema = strategy.join(strategy.federation)
     return schema, learn_moments(strategy.federation, settings)
 
