@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 
-class Kept:
+class Cache:
     """Values by a key that says everything that they were made of: at most so many bytes of arrays, but for one value.
 
     In a simulation one process serves many sites.
@@ -35,10 +35,10 @@ class Kept:
         return value
 
 
-cached = Kept(2**30)
+cached = Cache(2**30)
 """For mapped rows and all that is small."""
 
-cached_tables = Kept(6 * 2**30)
+cached_tables = Cache(6 * 2**30)
 """For tables, their copies and their training and test rows, which take long to read or make again."""
 
 

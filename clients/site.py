@@ -13,7 +13,7 @@ import numpy as np
 from flwr.app import Context
 from numpy.typing import NDArray
 
-from clients.cache import Kept, cached_tables
+from clients.cache import Cache, cached_tables
 from clients.gate.broadcasts import digest_of, recall, was_told
 from clients.gate.budget import link_table
 from clients.gate.classes import check_listed, log_left_out, rows_with_classes
@@ -285,7 +285,7 @@ class Site:
             )
         return numbers
 
-    def cached(self, key: tuple[Hashable, ...], make: Callable[[], Any], kept: Kept = cached_tables) -> Any:
+    def cached(self, key: tuple[Hashable, ...], make: Callable[[], Any], kept: Cache = cached_tables) -> Any:
         """Return what this process keeps of the table as the level shows it; made the first time."""
         seen = self.level if not self.perturbed else f"{self.level} {agreed_terms(self.context).noise}"
         return kept((table_identity(self.context), seen, self.context.node_config.get("classes"), *key), make)

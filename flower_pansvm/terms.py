@@ -34,7 +34,7 @@ class Terms:
         NOISES[0], one_of_numbers(*NOISES), "Of level perturbed, in standard deviations of each column."
     )
     scaling: str = setting("standard", one_of("standard", "minmax", "none"), "How features are scaled.")
-    kernel: str = setting("rbf", one_of("rbf", "linear", "poly"), "The kernel, as in scikit-learn's SVC.")
+    kernel: str = setting("rbf", one_of("rbf", "linear"), "The kernel, as in scikit-learn's SVC.")
     class_weight: str = setting("none", text(), "none, or rows of the classes weigh differently.")
     colluders: int = setting(
         1,

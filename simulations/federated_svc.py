@@ -36,7 +36,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     C : float
         Penalty of rows on the wrong side.
-    kernel : {'rbf', 'linear', 'poly'}
+    kernel : {'rbf', 'linear'}
         The kernel.
     gamma : float, 'scale' or 'auto'
         Of the kernel; 'scale' as in ``SVC``, 'auto' is chosen by cross-validation.

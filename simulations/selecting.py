@@ -16,9 +16,6 @@ from rich.table import Table
 
 from strategies.selection import outcome
 
-DEFAULT_STRATEGY = "voted-wrapper"
-"""What ``pansvm select`` runs unless it is told otherwise: the paper's PPFSVW."""
-
 MOST_LINES = 20
 """Lines of the table of steps in a terminal."""
 

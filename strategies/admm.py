@@ -20,7 +20,6 @@ from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.registry import strategies
 from strategies.steps.binary_problems import (
-    check_kernel,
     fit_feature_map,
     name_of,
     tell_feature_map,
@@ -273,7 +272,6 @@ class SvmAdmm(PhasedStrategy):
         with phase("feature map"):
             features = np.ones(len(schema.columns), dtype=np.bool_)
             feature_map = fit_feature_map(chosen, scaled, landmarks, features)
-            check_kernel(feature_map.kernel, scaled)
             tell_landmarks(federation, 0, landmarks, scaling=0)
             tell_feature_map(federation, 0, feature_map, landmark_set=0)
         pairs = one_versus_all(len(schema.classes))

@@ -28,7 +28,7 @@ class LocalOnlySettings(SvmSettings):
     def question(self) -> LocalScoresQuestion:
         """Return what the sites are told of their SVM."""
         gamma = self.gamma if isinstance(self.gamma, float) else 0.0
-        return LocalScoresQuestion(float(self.C or 0), gamma, self.degree, self.coef0)
+        return LocalScoresQuestion(float(self.C or 0), gamma)
 
 
 @strategies.register("local-only")

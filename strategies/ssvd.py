@@ -239,13 +239,11 @@ def train_svc(settings: SsvdSettings, schema: Schema, train: PublishedRows) -> t
     scaling = fit_scaling(settings.scaling, train.X)
     X = scaling.transform(train.X)
     gamma = settings.gamma if isinstance(settings.gamma, float) else scale_gamma(X.shape[1], float(X.var()))
-    kernel = Kernel(settings.kernel, gamma, settings.degree, settings.coef0)  # type: ignore[arg-type]
+    kernel = Kernel(settings.kernel, gamma)  # type: ignore[arg-type]
     svc = SVC(
         C=float(settings.C or 0),
         kernel=kernel.name,
         gamma=gamma,
-        degree=kernel.degree,
-        coef0=kernel.coef0,
         class_weight="balanced" if settings.class_weight == "balanced" else None,
         decision_function_shape="ovo",
         max_iter=MOST_STEPS,

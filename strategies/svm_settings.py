@@ -33,8 +33,6 @@ class SvmSettings(Settings):
         or_word("auto", or_word("scale", number(above=0), "scale")),
         "Of the kernel, as in scikit-learn's SVC; auto: chosen by cross-validation.",
     )
-    degree: int = setting(3, whole(1), "Of the kernel poly.")
-    coef0: float = setting(0.0, number(least=0), "Of the kernel poly.")
     C: float | None = setting(
         1.0,
         or_word("auto", number(above=0)),

@@ -82,7 +82,7 @@ def features_of(site: Site, number: int) -> Bools:
 def feature_map(site: Site, number: int) -> NystromMap:
     """Return one of the feature maps that the coordinator has broadcast."""
     told = _feature_map(site, number)
-    kernel = Kernel(told.kernel, told.gamma, told.degree, told.coef0)  # type: ignore[arg-type]
+    kernel = Kernel(told.kernel, told.gamma)  # type: ignore[arg-type]
     landmarks = _landmark_set(site, number).landmarks[:, told.features]
     feature_map = NystromMap(kernel, landmarks, told.normalization.astype(np.float64))
     agreed = agreed_terms(site.context).kernel

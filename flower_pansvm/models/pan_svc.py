@@ -207,7 +207,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
             "shift": self.scaling_.shift,
             "scale": self.scaling_.scale,
             "kernel": np.array(kernel.name),
-            "kernel_parameters": np.array([kernel.gamma, kernel.degree, kernel.coef0]),
+            "gamma": np.array(kernel.gamma),
             "landmarks": self.feature_map_.landmarks,
             "normalization": self.feature_map_.normalization,
             "coef": self.coef_,
@@ -219,8 +219,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[mis
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Put the model together again from what :meth:`to_arrays` returned."""
-        gamma, degree, coef0 = (float(value) for value in arrays["kernel_parameters"])
-        kernel = Kernel(str(arrays["kernel"]), gamma, int(degree), coef0)  # type: ignore[arg-type]
+        kernel = Kernel(str(arrays["kernel"]), float(arrays["gamma"]))  # type: ignore[arg-type]
         slopes, intercepts = arrays["calibration"]
         return cls.from_parts(
             Schema.from_arrays(arrays),

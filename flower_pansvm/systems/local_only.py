@@ -12,8 +12,6 @@ class LocalScoresQuestion:
 
     C: float
     gamma: float  # 0 for 'scale'
-    degree: int
-    coef0: float
 
 
 @dataclass(frozen=True)

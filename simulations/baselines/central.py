@@ -111,8 +111,6 @@ def svc(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> Baseli
         C=settings.C or 1.0,
         kernel=settings.kernel,
         gamma=settings.gamma,
-        degree=settings.degree,
-        coef0=settings.coef0,
         class_weight=class_weight(settings),
     )
     return measure(classifier, *scaled(settings, train, test))
@@ -140,8 +138,6 @@ def nystroem(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> B
     feature_map = Nystroem(
         kernel=settings.kernel,
         gamma=gamma,
-        degree=settings.degree,
-        coef0=settings.coef0,
         n_components=len(landmarks.cluster_centers_),
         random_state=settings.seed,
     ).fit(landmarks.cluster_centers_)

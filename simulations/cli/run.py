@@ -13,7 +13,6 @@ from rich.table import Table
 
 from flower_pansvm.constraints import check_choice
 from flower_pansvm.errors import EngineError, SettingError
-from simulations import selecting
 from simulations.cli.app import STOPPED_BY_CTRL_C, cli
 from simulations.cli.display import RunDisplay
 from simulations.cli.options import Given, Set, SettingsCommand, given, single
@@ -24,6 +23,9 @@ if TYPE_CHECKING:
     from simulations.running import Audited
 
 DEFAULT_ENGINE = "simulation"
+DEFAULT_SELECTION = "voted-wrapper"
+"""What ``pansvm select`` runs unless it is told otherwise: the paper's PPFSVW."""
+
 DEFAULT_ATTACK_MINUTES = 60.0
 AUDITS = ("sums", "attack", "record")
 
@@ -143,7 +145,7 @@ def select(
     from strategies.registry import all_strategies  # noqa: PLC0415
 
     training = Training("select", given(context, set_ or ()), engine, out, resume, overwrite, as_json, quiet)
-    settings = training.settings({"strategy": selecting.DEFAULT_STRATEGY})
+    settings = training.settings({"strategy": DEFAULT_SELECTION})
     if not settings.selects:
         able = [name for name in all_strategies() if make_settings(strategy=name).selects]
         raise SettingError(
@@ -255,7 +257,9 @@ class Training:
 
             print_choice(result, self._engine_option)
         if self.command == "select":
-            selecting.print_selection(result, folder)
+            from simulations.selecting import print_selection  # noqa: PLC0415
+
+            print_selection(result, folder)
         _print_figures(folder)
 
 

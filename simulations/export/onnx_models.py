@@ -136,11 +136,7 @@ def _kernel(graph: Graph, cells: str, kernel: Kernel, landmarks: NDArray[np.floa
         products = graph.add("MatMul", X, -2.0 * Z.T)
         distances = graph.add("Max", graph.add("Add", squares, products), 0.0)
         return graph.add("Exp", graph.add("Mul", distances, -kernel.gamma))
-    products = graph.add("MatMul", cells, landmarks.T)
-    if kernel.name == "linear":
-        return products
-    scaled = graph.add("Add", graph.add("Mul", products, kernel.gamma), kernel.coef0)
-    return graph.add("Pow", scaled, float(kernel.degree))
+    return graph.add("MatMul", cells, landmarks.T)
 
 
 def _places(graph: Graph, low: NDArray[np.float64], high: NDArray[np.float64]) -> str:

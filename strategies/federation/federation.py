@@ -6,6 +6,7 @@ size, so broadcasts, and notes from site to site, which the coordinator cannot r
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from logging import INFO, WARNING
 from typing import Any, TypeVar
 
@@ -69,6 +70,8 @@ class Federation:
         The sites that take part, by name, in ring order.
     schema : Schema or None
         Columns and classes, once the sites have agreed on them.
+    rows : KnownRows or None
+        What sums have told of the sites' rows.
     costs : Costs
         What the run cost.
     differences : list of str
@@ -103,8 +106,7 @@ class Federation:
         self.pending = Pending()
         self._joined: dict[str, Contact] = {}
         self._names: dict[int, str] = {}
-        self._request: Request
-        self._rows: KnownRows | None = None
+        self.rows: KnownRows | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -116,24 +118,6 @@ class Federation:
         """Whose test records a model's accuracy is of: the true ones, or at level perturbed their copies."""
         true = self.settings.level != "perturbed" or all(site.simulated for site in self.sites.values())
         return "true records" if true else "perturbed records"
-
-    @property
-    def rows_train(self) -> int | None:
-        """Training rows of all sites, as far as they have been counted."""
-        return None if self._rows is None else int(self._rows.train.sum())
-
-    @property
-    def rows_train_by_class(self) -> list[int] | None:
-        """Training rows of each class over all sites, as far as they have been counted."""
-        if self._rows is None:
-            return None
-        counts: list[int] = self._rows.train.sum(axis=0).astype(int).tolist()
-        return counts
-
-    @property
-    def sites_with_one_class(self) -> list[str]:
-        """Sites that have named a single class when they joined; one with too few rows of a class does not name it."""
-        return [name for name, site in self.sites.items() if len(site.classes) == 1]
 
     def secure_sum(self, task: Task[Q, A], question: Q, slack: Mapping[str, float] | None = None) -> A:
         """Have every site run ``task`` on its rows and learn the sum over the sites of each result.
@@ -163,7 +147,7 @@ class Federation:
         entry = self.checkpoint.next(task.name) if self.checkpoint else None
         sums = self._replay(*entry) if entry else self._sum_of_all_left(task, question, slack or {})
         sites = tuple(self.sites)
-        self._rows = rows_known(task, sums, sites, self._rows)
+        self.rows = rows_known(task, sums, sites, self.rows)
         if self.checkpoint:
             self.checkpoint.write(task.name, sites, sums)
         if self.transcript:
@@ -186,9 +170,9 @@ class Federation:
             bounds = bounds_of(task, question, self.terms, len(roster))
             name = sum_name(task, inputs, bounds, self.pending.digests, self.terms.digest)
             this = SumRound(self.run, name, round_trip, attempt, roster, keys)
-            self._request = Request(this, task, question, bounds, slack, self._sizes(), self._rows)
+            request = Request(this, task, question, bounds, slack, self._sizes(), self.rows)
             try:
-                return self._attempt(inputs)
+                return self._attempt(request, inputs)
             except SitesLostError as lost:
                 silent = lost.names
             # Not within `except`: an error of its own would show the other as its cause.
@@ -267,23 +251,23 @@ class Federation:
             )
         log(INFO, "going on with %d sites", left)
 
-    def open(self, contents: Mapping[str, RecordDict]) -> dict[str, Floats]:
-        """Return the sums that the sites' replies to the request at hand add up to.
+    def open(self, request: Request, contents: Mapping[str, RecordDict]) -> dict[str, Floats]:
+        """Return the sums that the sites' replies to a request add up to.
 
         Raises
         ------
         FederationError
             If a sum is invalid, or, where nothing hides it, what a site has contributed.
         """
-        task = self._request.task
-        sums = open_sums(self._request, contents, self.protocol, self._relay)
+        task = request.task
+        relay = partial(self._relay, request.this)
+        sums = open_sums(request, contents, self.protocol, relay)
+        how = "dp" if task.dp else self.settings.level
         for name, total in sums.items():
-            if not total.size:
-                continue  # a part that was not asked for
-            how = "dp" if task.dp else self.settings.level
-            if not self.protocol.protected:
-                how = "disclosed"
-            self.costs.record_disclosure(task, how, name, total.size)
+            if total.size:  # else the part was not asked for
+                self.costs.record_disclosure(
+                    task, how if self.protocol.protected else "disclosed", name, total.size
+                )
         return sums
 
     def _sizes(self) -> dict[str, int]:
@@ -307,27 +291,27 @@ class Federation:
             self.note_lost(left_out, len(self.sites))
         return sums
 
-    def _attempt(self, inputs: Values) -> dict[str, Floats]:
-        """Ask all sites that are left for the sum at hand, and open it."""
-        this, asked = self._request.this, RecordDict()
+    def _attempt(self, request: Request, inputs: Values) -> dict[str, Floats]:
+        """Ask all sites that are left for a sum, and open it."""
+        asked = RecordDict()
         records.put(asked, "inputs", inputs)
-        put_sum(asked, this, self._joined)
+        put_sum(asked, request.this, self._joined)
         contents = {}
-        for name in this.roster:
+        for name in request.this.roster:
             contents[name] = RecordDict(dict(asked))
             self.pending.put(contents[name], name)
-        replies = self._exchange_all(contents, self._request.task)
-        sums = self.open(replies)
+        replies = self._exchange_all(contents, request.task)
+        sums = self.open(request, replies)
         self.pending.delivered(notes_by_receiver(replies))
-        self.after_round(self.costs.round_trips, self._request.task.name, sums)
+        self.after_round(self.costs.round_trips, request.task.name, sums)
         return sums
 
-    def _relay(self, step: int, payloads: Mapping[str, bytes]) -> dict[str, bytes]:
+    def _relay(self, this: SumRound, step: int, payloads: Mapping[str, bytes]) -> dict[str, bytes]:
         """Take one step of a protocol that needs several; the payloads are ciphertext to the coordinator."""
         contents = {}
         for name, payload in payloads.items():
             contents[name] = RecordDict()
-            put_sum(contents[name], self._request.this, self._joined)
+            put_sum(contents[name], this, self._joined)
             records.write(contents[name], "step", RelayStep(step, payload))
         replies = self._exchange_all(contents, RELAY)
         return {name: payload_of(content, name) for name, content in replies.items()}

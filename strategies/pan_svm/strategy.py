@@ -23,7 +23,6 @@ from strategies.outcome import Outcome
 from strategies.pan_svm.model_choice import Choice, choose
 from strategies.registry import strategies
 from strategies.steps.binary_problems import (
-    check_kernel,
     fit_feature_map,
     name_of,
     pairs_of,
@@ -150,7 +149,6 @@ class PanSVM(PhasedStrategy):
             feature_map = self.build_feature_map(federation, scaled, landmarks, features)
         pairs = pairs_of(self.settings, schema)
         problems = self.binary_problems(schema, pairs, feature_map, moments)
-        check_kernel(feature_map.kernel, scaled)
         with phase("warm start"):
             if start is None:
                 starts = warm_start(federation, self.settings, problems)

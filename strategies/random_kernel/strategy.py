@@ -52,14 +52,6 @@ class RandomKernelSettings(Settings):
         "all rows.",
     )
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.kernel == "poly":
-            raise SettingError(
-                "kernel is 'poly', but a random kernel is put together from column blocks, and poly cannot be. Choose "
-                "kernel=rbf or kernel=linear."
-            )
-
 
 @strategies.register("random-kernel")
 class RandomKernel(PhasedStrategy):

@@ -22,7 +22,6 @@ from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
 from strategies.steps.binary_problems import (
-    check_kernel,
     fit_feature_map,
     name_of,
     pairs_of,
@@ -156,9 +155,6 @@ class Subsets:
                 into.features,
             )
             problems += self._problems(into, fold)
-        # The kernel's largest value does not grow when features are dropped.
-        for (into, _, _), fold in jobs:
-            check_kernel(into.maps[fold].kernel, self.scaled_sets[fold])
         starts = self._starts(jobs, problems)
         training = CuttingPlanes(
             self.federation,

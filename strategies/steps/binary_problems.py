@@ -43,7 +43,7 @@ def scale_gamma(features: int, variance: float) -> float:
 
 def kernel_of(settings: NystroemSettings, gamma: float) -> Kernel:
     """Return the kernel of the settings."""
-    return Kernel(settings.kernel, gamma, settings.degree, settings.coef0)  # type: ignore[arg-type]
+    return Kernel(settings.kernel, gamma)  # type: ignore[arg-type]
 
 
 def fit_feature_map(
@@ -107,16 +107,9 @@ def tell_feature_map(
             features=features,
             kernel=kernel.name,
             gamma=kernel.gamma,
-            degree=kernel.degree,
-            coef0=kernel.coef0,
             normalization=feature_map.normalization.astype(np.float32),
         ),
     )
-
-
-def check_kernel(kernel: Kernel, scaled: ScaledFeatures) -> None:
-    """Check that the kernel can be computed with on every training row; raises SettingError if not."""
-    kernel.self_bound(scaled.largest_norm**2)
 
 
 def pairs_of(settings: PanSvmSettings, schema: Schema) -> tuple[Pair, ...]:

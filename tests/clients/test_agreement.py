@@ -293,7 +293,7 @@ def tell_map(federation: Federation, **changed: records.Value) -> None:
     scaling = {"fill": np.zeros((1, 2)), "shift": np.array([[50.0, 0.0]]), "scale": np.array([[10.0, 0.01]])}
     federation.broadcast(SCALING, ScalingBroadcast(**scaling))
     federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.array([[0.0, 0.0]])))
-    rbf: dict[str, records.Value] = {"kernel": "rbf", "gamma": 1.0, "degree": 1, "coef0": 0.0}
+    rbf: dict[str, records.Value] = {"kernel": "rbf", "gamma": 1.0}
     look = {"landmark_set": 0, "features": np.full(2, True), "normalization": np.eye(1, dtype=np.float32)}
     federation.broadcast(FEATURE_MAP.numbered(0), FeatureMapBroadcast(**{**rbf, **look, **changed}))
 

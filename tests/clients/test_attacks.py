@@ -354,7 +354,7 @@ def cuts_between_ages(federation: Federation, thresholds: NDArray[np.float64]) -
     """
     scaling = {"fill": np.zeros((1, 2)), "shift": SHIFT[None], "scale": SCALE[None]}
     federation.broadcast(SCALING, ScalingBroadcast(**scaling))
-    linear: dict[str, records.Value] = {"kernel": "linear", "gamma": 1.0, "degree": 1, "coef0": 0.0}
+    linear: dict[str, records.Value] = {"kernel": "linear", "gamma": 1.0}
     federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.eye(2)))
     the_rows_themselves = {
         **linear,

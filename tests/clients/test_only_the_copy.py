@@ -26,6 +26,7 @@ from flower_pansvm.systems.common import ROWS
 from flower_pansvm.tasks import Nothing
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
+from strategies.federation.checks import Request
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.registry import all_strategies
@@ -83,9 +84,11 @@ class Learned:
         self.answers: Answers = []
         usual_open, usual_answer = Federation.open, InProcessGrid._answer
 
-        def opened(federation: Federation, replies: dict[str, RecordDict]) -> dict[str, NDArray[np.float64]]:
-            sums = usual_open(federation, replies)
-            task = federation._request.task.name
+        def opened(
+            federation: Federation, request: Request, replies: dict[str, RecordDict]
+        ) -> dict[str, NDArray[np.float64]]:
+            sums = usual_open(federation, request, replies)
+            task = request.task.name
             # In which slots the landmarks of a site are is drawn anew in each run.
             kept = sorted_landmarks(sums) if task == "landmarks" else sums
             self.answers.append((task, b"".join(values.tobytes() for values in kept.values())))

@@ -138,7 +138,7 @@ def test_what_was_made_is_not_made_again() -> None:
 
 
 def test_of_too_much_what_was_used_longest_ago_is_dropped() -> None:
-    kept = cache.Kept(3000)
+    kept = cache.Cache(3000)
     for number in range(3):
         kept(number, lambda: np.zeros(100))
     kept(0, lambda: pytest.fail("is still there"))
@@ -147,7 +147,7 @@ def test_of_too_much_what_was_used_longest_ago_is_dropped() -> None:
 
 
 def test_a_value_larger_than_all_is_kept_until_the_next_one() -> None:
-    kept = cache.Kept(10)
+    kept = cache.Cache(10)
     assert kept("large", lambda: np.zeros(100)).shape == (100,)
     kept("next", lambda: np.zeros(100))
     assert list(kept.values) == ["next"]

@@ -49,7 +49,6 @@ CLEAR_ERROR = {
     "run --set tol=0": "above 0",
     "run --set timeout=0": "timeout is '0'",
     "run --set gamma=0": "gamma is '0'",
-    "run --set degree=0": "degree is '0'",
     "run --set class-weight=balance": "or 'balanced'",
     "run --set multi-class=ovr2": "Did you mean 'ovr'",
     "run --set probability=maybe": "true or false",

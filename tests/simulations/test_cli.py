@@ -151,28 +151,6 @@ def test_tune_keeps_what_is_given(pansvm: Run, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-def test_tune_reports_a_setting_that_fails_and_chooses_among_the_others(pansvm: Run, tmp_path: Path) -> None:
-    code, out, _ = in_process(
-        pansvm,
-        *EXACT,
-        "--set",
-        "kernel=poly",
-        "--set",
-        "gamma-grid=1e200,0.05",
-        "--set",
-        "C=1",
-        command="tune",
-    )
-    assert code == 0
-    chosen = json.loads((tmp_path / "out" / "result.json").read_text())["chosen"]
-    assert chosen["gamma"] == 0.05
-    assert chosen["grid"][-1]["accuracy"] is None
-    assert "too large" in chosen["grid"][-1]["failure"]
-    assert "failed" in out
-    assert "failed" in (tmp_path / "out" / "report.html").read_text()
-
-
-@pytest.mark.slow
 def test_tune_tries_no_gamma_with_a_linear_kernel(pansvm: Run, tmp_path: Path) -> None:
     code, out, _ = in_process(
         pansvm, *EXACT, "--set", "kernel=linear", "--set", "C-grid=0.01,0.1", command="tune"
@@ -499,10 +477,6 @@ def assert_refused(found: tuple[int, str, str], words: list[str], out: Path) -> 
         (["--set", "C=1", "--set", "kernel=linear"], ["nothing to choose", "linear"]),
         (["--set", "C-grid="], ["C-grid is ''"]),
         (["--resume", "nowhere"], ["Leave out --out"]),
-        (
-            ["--set", "kernel=poly", "--set", "gamma-grid=1e200", "--set", "C-grid=1", "--set", "cv-folds=2"],
-            ["Every point of the grid failed", "too large"],
-        ),
     ],
 )
 def test_bad_input_to_tune_gets_a_clear_error_and_no_traceback(

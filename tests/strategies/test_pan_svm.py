@@ -66,7 +66,6 @@ def trained() -> PanSVM:
     [
         ("breast_cancer", {}),
         pytest.param("diabetes", {"C": 10.0}, marks=pytest.mark.slow),
-        pytest.param("australian", {"C": 2.0, "kernel": "poly", "coef0": 1.0}, marks=pytest.mark.slow),
     ],
 )
 def test_the_solution_is_that_of_a_central_solver(
@@ -172,7 +171,6 @@ def test_a_simulated_site_trains_on_the_copy_and_is_tested_on_true_records(train
         ("diabetes", {"C": 1e-4}),
         ("diabetes", {"C": 1e3, "tol": 0.05}),
         ("breast_cancer", {"kernel": "linear"}),
-        ("australian", {"kernel": "poly", "degree": 2, "coef0": 1.0, "C": 0.01}),
     ],
 )
 @pytest.mark.slow

@@ -40,7 +40,7 @@ from strategies.steps.joining import join
 from tests.conftest import kept_rows
 
 Change = Callable[[BallotBroadcast], BallotBroadcast]
-QUESTION = LocalScoresQuestion(C=1.0, gamma=0.0, degree=3, coef0=0.0)
+QUESTION = LocalScoresQuestion(C=1.0, gamma=0.0)
 AGREED = {"test-rows": "agreed"}
 
 
@@ -69,8 +69,6 @@ def central(
             C=settings.C,
             kernel=settings.kernel,
             gamma=settings.gamma,
-            degree=settings.degree,
-            coef0=settings.coef0,
             class_weight="balanced" if settings.class_weight == "balanced" else None,
         )
         model = make_pipeline(SimpleImputer(keep_empty_features=True), scalings[settings.scaling], svc)
@@ -105,7 +103,6 @@ def assert_same_as_central(pool: Callable[..., Any], settings: Settings, strateg
         {},
         {"data": "breast_cancer", "split": "dirichlet:1", "class_weight": "balanced", "C": 0.02},
         {"C": 30.0, "gamma": 0.3, "sites": 4},
-        {"kernel": "poly", "degree": 2, "coef0": 1.0},
         {"scaling": "minmax", "C": 0.1},
         {"scaling": "none"},
         *(

@@ -72,10 +72,8 @@ class FeatureMapBroadcast:
 
     landmark_set: int  # number of its landmarks
     features: Bools  # (features,): mask of those it looks at
-    kernel: str  # this and the next three: see flower_pansvm.kernels.Kernel
+    kernel: str  # this and the next: see flower_pansvm.kernels.Kernel
     gamma: float
-    degree: int
-    coef0: float
     normalization: Singles  # (landmarks, rank): U Lambda^(-1/2)
 
 

@@ -102,7 +102,7 @@ def fourier() -> RandomFourierSVC:
     generator = np.random.default_rng(1)
     frequencies = in_turns(generator.normal(size=(20, 3)))
     feature_map = RandomFourierMap(np.full(3, -2.0), np.full(3, 2.0), frequencies)
-    return RandomFourierSVC.from_parts(schema(2), feature_map, generator.normal(size=(41, 1)))  # type: ignore[arg-type]
+    return RandomFourierSVC.from_parts(schema(2), feature_map, generator.normal(size=(40, 1)))  # type: ignore[arg-type]
 
 
 MODELS: dict[str, Callable[[], Model]] = {
