@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from simulations.engines import running
+from simulations import running
 
 Run = Callable[..., tuple[int, str, str]]
 
