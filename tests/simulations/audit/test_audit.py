@@ -13,7 +13,7 @@ import pytest
 from flwr.app import Message
 from numpy.typing import NDArray
 
-from clients.systems.pan_svm import mapped, mapped_train
+from clients.systems.pan_svm import feature_map, mapped, mapped_train
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.systems.common import MOMENTS
 from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Question
@@ -126,8 +126,8 @@ def compared(settings: Settings, folder: Path, received: list[Sums]) -> Iterator
             for site in sites.before(one.asked):
                 mapped = mapped_train(site, one.problem.feature_map)
                 parts.append(mapped(slice(0, len(site.train().classes))))
-            feature_map = sites.before(one.asked)[0].feature_map(one.problem.feature_map)
-            yield Compared(one.question, answer, feature_map, np.vstack(parts), factors)
+            fitted = feature_map(sites.before(one.asked)[0], one.problem.feature_map)
+            yield Compared(one.question, answer, fitted, np.vstack(parts), factors)
 
 
 def assert_the_factors_make_up_the_sums(settings: Settings, folder: Path, received: list[Sums]) -> None:
