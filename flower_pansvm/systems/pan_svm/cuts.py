@@ -76,7 +76,8 @@ class Question:
         if not len(self.share):
             return decisions[: len(self.ends)]
         share = self.share[:, None]
-        return (1.0 - share) * decisions[-1] + share * decisions[self.way]
+        on_ways: Floats = (1.0 - share) * decisions[-1] + share * decisions[self.way]
+        return on_ways
 
 
 EVERYWHERE = 0.1
