@@ -73,10 +73,11 @@ class Question:
 
     def at_points(self, decisions: Floats) -> Floats:
         """Return decision values at the points, shape (T, rows), from those where it is looked at: they are linear."""
+        on_ways: Floats = decisions[: len(self.ends)]
         if not len(self.share):
-            return decisions[: len(self.ends)]
+            return on_ways
         share = self.share[:, None]
-        on_ways: Floats = (1.0 - share) * decisions[-1] + share * decisions[self.way]
+        on_ways = (1.0 - share) * decisions[-1] + share * decisions[self.way]
         return on_ways
 
 
