@@ -25,6 +25,9 @@ SEPARATOR = "|"
 """Between the files in the setting ``data``. Windows forbids it in file names, elsewhere it is all but unused, and it
 means nothing within the quotes of a run config: ``--run-config "data='/a/north.csv|/a/south.csv'"``."""
 
+SAMPLE_WEIGHT = "__sample_weight__"
+"""A column of this name holds no feature but how much each row counts in training, above 0 and at most 1."""
+
 Stamp = tuple[Path, int, int] | None
 """Path, time of last change (nanoseconds) and size of a file; None for a data set that is no file."""
 
@@ -199,7 +202,7 @@ def site_table(deal: Deal, site: int) -> Table:
 @lru_cache(maxsize=256)
 def _whole(source: str, label: str, data_dir: str, form: TableForm, stamp: Stamp) -> Table:  # noqa: ARG001
     """Return a data set that is one site's table; the stamp makes a changed file a new entry of the cache."""
-    return _frozen(load_dataset(source, label, _folder(data_dir), form=form))
+    return _frozen(_weighted(load_dataset(source, label, _folder(data_dir), form=form)))
 
 
 @lru_cache(maxsize=2)
@@ -207,7 +210,7 @@ def _parts(deal: Deal, stamp: Stamp) -> tuple[Table, ...]:  # noqa: ARG001
     """Return the tables of all sites of a data set that is dealt out; the stamp as in `_whole`."""
     site_column = deal.split.removeprefix("by:") if deal.split.startswith("by:") else None
     table = load_dataset(deal.data, deal.label, _folder(deal.data_dir), site_column, deal.form)
-    return tuple(_frozen(part) for part in partition(table, deal.sites, deal.split, deal.seed))
+    return tuple(_frozen(_weighted(part)) for part in partition(table, deal.sites, deal.split, deal.seed))
 
 
 def _stamp(source: str, data_dir: str) -> Stamp:
@@ -220,6 +223,15 @@ def _stamp(source: str, data_dir: str) -> Stamp:
 
 def _folder(data_dir: str) -> Path | None:
     return Path(data_dir) if data_dir else None
+
+
+def _weighted(table: Table) -> Table:
+    """Return a table whose column `SAMPLE_WEIGHT`, if there is one, is the rows' weights."""
+    if SAMPLE_WEIGHT not in table.columns:
+        return table
+    place = table.columns.index(SAMPLE_WEIGHT)
+    columns = table.columns[:place] + table.columns[place + 1 :]
+    return replace(table, columns=columns, cells=np.delete(table.X, place, axis=1), weights=table.X[:, place])
 
 
 def _frozen(table: Table) -> Table:
