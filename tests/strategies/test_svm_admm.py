@@ -1,7 +1,7 @@
 """Consensus by ADMM: SVC's objective, sums that leave masked, no stop at a lost site, one by Boyd's residuals."""
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,6 @@ from sklearn.svm import SVC
 from clients.app import app
 from flower_pansvm import records
 from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.errors import SettingError
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.tasks.consensus import CONSENSUS, ConsensusAnswer
@@ -153,31 +152,6 @@ def test_models_leave_masked_and_in_no_two_runs_alike() -> None:
             assert np.count_nonzero(difference) == len(difference)
     # The test can fail: what leaves without masks is nothing like it.
     assert chi_square(b"".join(payloads(3, "plain")[2])) > limit
-
-
-@pytest.mark.slow
-def test_hospitals_that_have_agreed_train(
-    hospital_files: list[Path], hospitals: Callable[..., InProcessGrid]
-) -> None:
-    settings = settings_of(sites=3, min_cluster=2, rel_tol=0.01)
-    with pytest.raises(SettingError, match="privacy='exact'"):
-        trained(settings, hospitals(settings, hospital_files, {"privacy": "perturbed"}))
-    strategy = trained(settings, hospitals(settings, hospital_files, run_id=2))
-    evaluation = strategy.outcome.evaluation
-    assert evaluation is not None
-    assert evaluation.accuracy is not None
-    assert evaluation.accuracy > 0.9
-
-
-@pytest.mark.parametrize("changes", [{"C": "auto"}, {"gamma": "auto"}])
-def test_nothing_is_chosen_by_cross_validation(changes: dict[str, Any]) -> None:
-    with pytest.raises(SettingError, match="'auto', but svm-admm does not choose"):
-        settings_of(**changes)
-
-
-def test_settings_of_the_cutting_planes_are_refused() -> None:
-    with pytest.raises(SettingError, match="'search' is a setting of"):
-        settings_of(search="published")
 
 
 def test_the_point_agreed_on_is_the_least_of_its_objective() -> None:
