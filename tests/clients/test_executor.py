@@ -139,7 +139,7 @@ def test_the_bundle_of_the_installed_files_is_taken_and_its_run_config_is_the_co
 
 @pytest.mark.parametrize("version", [TRAVERSAL, "0.0.9", "", "\x1b[2J"])
 def test_a_bundle_of_another_version_is_refused(version: str, bundle: bytes) -> None:
-    with pytest.raises(FederationError, match=r"its version, '") as refused:
+    with pytest.raises(FederationError, match="version") as refused:
         check_bundle(bundle, version)
     assert "\x1b" not in str(refused.value)
 

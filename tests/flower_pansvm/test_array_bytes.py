@@ -108,7 +108,7 @@ def test_a_group_that_put_has_not_written_is_refused(change: Callable[[RecordDic
     content = RecordDict()
     put(content, "x", {"n": 1, "a": np.arange(3)})
     change(content)
-    with pytest.raises(FederationError, match="The coordinator sent"):
+    with pytest.raises(FederationError):
         get(content, "x")
 
 

@@ -117,7 +117,7 @@ def test_a_hospital_agrees_by_one_word_only(consent: str, said: Scalar) -> None:
 
 
 def test_a_consent_to_what_does_not_exist_is_an_error_with_a_near_match() -> None:
-    with pytest.raises(SettingError, match=r"unknown key 'extreme'\. Did you mean 'extremes'"):
+    with pytest.raises(SettingError, match="'extremes'"):
         agreed_terms(context({"extreme": "agreed"}))
 
 

@@ -49,7 +49,7 @@ def test_an_answer_that_does_not_say_how_it_leaves_makes_no_task(answer: type, r
 
 
 def test_a_consent_that_does_not_exist_cannot_be_declared() -> None:
-    with pytest.raises(KeyError, match="has no consent 'extreme'"):
+    with pytest.raises(KeyError, match="'extreme'"):
         disclosed(consent="extreme")
 
 
@@ -64,7 +64,7 @@ def test_a_task_with_a_part_that_is_dp_has_no_other() -> None:
         exact: Floats = summed()
 
     assert Task("weigh", "train", Nothing, Weighed, since="0.1.0").dp
-    with pytest.raises(TypeError, match="'weigh' has parts that are dp and others that are not"):
+    with pytest.raises(TypeError, match="'weigh'"):
         Task("weigh", "train", Nothing, Mixed, since="0.1.0")
 
 
@@ -93,5 +93,5 @@ def test_two_functions_cannot_answer_one_task() -> None:
     def again(site: Site, question: Nothing) -> MomentsAnswer:
         raise NotImplementedError
 
-    with pytest.raises(ValueError, match="Two functions answer the task 'moments'"):
+    with pytest.raises(ValueError, match="'moments'"):
         answers(MOMENTS)(again)

@@ -175,7 +175,7 @@ def test_weights_that_fixed_point_cannot_hold_are_refused(weight):
     c = np.zeros((3, 4))
     c[1, 2] = weight
     for isolated in (isolated_by_pairs, isolated_by_quads):
-        with pytest.raises(ValueError, match="not finite, or beyond"):
+        with pytest.raises(ValueError, match="finite"):
             isolated(c)
 
 

@@ -97,13 +97,13 @@ def test_a_solver_that_was_stopped_says_so() -> None:
 
 
 def test_what_cannot_be_trained_is_refused() -> None:
-    with pytest.raises(SettingError, match="does not choose them"):
+    with pytest.raises(SettingError, match="choose"):
         run("central:svc", C="auto")
     pool = pooled(settings_of(data="iris"))
     lacking = replace(pool, train=pool.train.of(pool.train.classes != 2))
     with pytest.raises(SettingError, match="test-fraction"):
         run("central:svc", lacking, data="iris")
-    with pytest.raises(SettingError, match="Did you mean 'central:tree'"):
+    with pytest.raises(SettingError, match="'central:tree'"):
         all_baselines()["central:tre"]
 
 
