@@ -46,6 +46,7 @@ from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
 from strategies.steps.packing import pack_duals, pack_problems, pack_questions
 from tests.conftest import kept_rows
+from tests.grids import meddle
 
 MakeGrid = Callable[..., InProcessGrid]
 Join = Callable[[InProcessGrid, Settings], Federation]
@@ -55,18 +56,6 @@ VICTIM = 3
 
 def grid_of(federation: Federation) -> InProcessGrid:
     return cast(InProcessGrid, federation.grid)
-
-
-def meddle(federation: Federation, change: Callable[[Message], None]) -> None:
-    """Have every message changed just before it is delivered."""
-    grid = grid_of(federation)
-    answer = grid._answer
-
-    def changed(number: str, message: Message) -> Message:
-        change(message)
-        return answer(number, message)
-
-    grid._answer = changed  # type: ignore[method-assign]
 
 
 # Sites that are told different protocols
@@ -138,7 +127,7 @@ def _added_up(federation: Federation) -> NDArray[np.float64]:
         name = sum_name(ROWS, {}, bounds, schema, settings.terms.digest)
         records.put(message.content, "sum", {**records.get(message.content, "sum"), "task": name})
 
-    meddle(federation, rename)
+    meddle(grid_of(federation), rename)
     federation.secure_sum(ROWS, Nothing())
     others = [reply for reply in grid.replies[-5:] if reply.metadata.src_node_id != 2]
     payloads = [cast(NDArray[np.uint8], records.get(reply.content, "sum")["payload"]) for reply in others]
@@ -186,7 +175,7 @@ def test_in_a_relay_step_no_other_keys_are_handed_out(
             other = replace(public["hospital2"], public_key=secrets.token_bytes(32))
             records.write(message.content, "keys", AllKeys.of({**public, "hospital2": other}))
 
-    meddle(federation, swap)
+    meddle(grid_of(federation), swap)
     with pytest.raises(SumError, match="step"):
         ask_moments(federation)
 
@@ -202,7 +191,7 @@ def test_a_rotated_roster_is_refused(turned_by: int, federation: Federation, ask
     turned = names[turned_by:] + names[:turned_by]
     federation.enrol(federation.sites)
     public = {name: federation.sites[name].keys for name in turned}
-    meddle(federation, lambda message: records.write(message.content, "keys", AllKeys.of(public)))
+    meddle(grid_of(federation), lambda message: records.write(message.content, "keys", AllKeys.of(public)))
     federation.sites = {name: federation.sites[name] for name in turned}
     with pytest.raises(SumError, match="sorted"):
         federation.secure_sum(ROWS, Nothing())

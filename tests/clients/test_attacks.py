@@ -32,6 +32,7 @@ from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
 from strategies.steps.packing import pack_questions, unpack_answers
 from tests.conftest import kept_rows
+from tests.grids import meddle
 
 MakeGrid = Callable[..., InProcessGrid]
 VICTIM = 3
@@ -40,18 +41,6 @@ VICTIM = 3
 
 def sites_of(federation: Federation) -> InProcessGrid:
     return cast(InProcessGrid, federation.grid)
-
-
-def meddle(federation: Federation, change: Callable[[Message], None]) -> None:
-    """Have every message changed just before it is delivered."""
-    grid = sites_of(federation)
-    answer = grid._answer
-
-    def changed(number: str, message: Message) -> Message:
-        change(message)
-        return answer(number, message)
-
-    grid._answer = changed  # type: ignore[method-assign]
 
 
 def sum_name_of(federation: Federation, task: Task, told: dict[str, str]) -> str:
@@ -88,7 +77,7 @@ def ask_others_something_else(message: Message) -> records.Values | None:
 
 
 def test_a_coordinator_cannot_ask_the_others_something_else(federation: Federation, ask_moments: Any) -> None:
-    meddle(federation, ask_others_something_else)  # type: ignore[arg-type]
+    meddle(sites_of(federation), ask_others_something_else)  # type: ignore[arg-type]
     with pytest.raises(SumError, match="'moments'"):
         ask_moments(federation)
 
@@ -109,7 +98,7 @@ def test_if_it_hides_that_from_each_site_it_gets_noise(
             name = sum_name_of(federation, MOMENTS, told)
             records.put(message.content, "sum", {**records.get(message.content, "sum"), "task": name})
 
-    meddle(federation, rename)
+    meddle(sites_of(federation), rename)
     sums = ask_moments(federation)
     assert np.abs(sums["rows"] - training_rows(hospital_files[1])).min() > 1000
 
@@ -120,7 +109,7 @@ def test_a_site_does_no_task_under_the_name_of_another(federation: Federation, a
         name = sum_name_of(federation, SCORES, told)
         records.put(message.content, "sum", {**records.get(message.content, "sum"), "task": name})
 
-    meddle(federation, rename)
+    meddle(sites_of(federation), rename)
     with pytest.raises(SumError, match="'moments'"):
         ask_moments(federation)
 
@@ -162,7 +151,7 @@ def test_no_bound_is_the_coordinators_to_choose(
         records.put(message.content, "bounds", {"total": bound, "square": bound})
 
     expected = ask_moments(federation)
-    meddle(federation, find)
+    meddle(sites_of(federation), find)
     sums = ask_moments(federation)
     assert all((sums[name] == expected[name]).all() for name in expected)
     others = {**dict.fromkeys(MOMENTS.summed, UNKNOWN), "total": bound}

@@ -31,6 +31,7 @@ from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.dp_svm import DpSvm
 from strategies.settings import make_settings
+from tests.grids import meddle
 
 NAMES = ("hospital0", "hospital1", "hospital2")
 
@@ -48,21 +49,14 @@ class Hospitals:
         """State folder of the first one."""
         return Path(str(self.nodes[0]["state"]))
 
-    def train(self, meddle: Callable[[Message], None] = lambda _: None) -> InProcessGrid:
+    def train(self, change: Callable[[Message], None] = lambda _: None) -> InProcessGrid:
         """Have a coordinator spend a tenth of the budget in one run, perhaps after changing what it hands out."""
         self.runs += 1
         settings = make_settings(
             strategy="dp-svm", sites=3, epsilon=0.3, steps=0, schema=str(self.folder / "schema.toml")
         )
         grid = InProcessGrid(app, self.nodes, settings.to_config(), self.runs)
-        answer = grid._answer
-
-        def meddled(number: str, message: Message) -> Message:
-            meddle(message)
-            return answer(number, message)
-
-        grid._answer = meddled  # type: ignore[method-assign]
-        self.grid = grid
+        self.grid = meddle(grid, change)
         DpSvm(settings).start(grid)
         return grid
 

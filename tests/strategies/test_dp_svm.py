@@ -34,6 +34,7 @@ from strategies.settings import Settings, make_settings
 from strategies.steps.private_fit import NoisyRidge, orthogonal_frequencies, shares, symmetric
 from strategies.steps.private_training import evaluated
 from strategies.steps.public_ranges import ranges_of, rounded_outward
+from tests.grids import KilledError, from_message, kill, silence
 
 MakeGrid = Callable[..., InProcessGrid]
 
@@ -140,26 +141,10 @@ def test_what_a_run_says_of_itself(tmp_path: Path) -> None:
     assert model.sha256() == result["model_sha256"]
 
 
-def lose(grid: InProcessGrid, after: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the second site of a grid fall silent after some round trips; it still gets what it is asked."""
-    trips, push = [0], grid.push_messages
-
-    def losing(messages: Any) -> list[str]:
-        trips[0] += 1
-        asked = list(messages)
-        ids = list(push(asked))
-        lost = list(grid.get_node_ids())[1] if trips[0] > after else None
-        return [
-            "lost" if one.metadata.dst_node_id == lost else own for one, own in zip(asked, ids, strict=True)
-        ]
-
-    monkeypatch.setattr(grid, "push_messages", losing)
-
-
-def test_a_lost_site_is_paid_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lost_site_is_paid_for() -> None:
     settings = settings_of(timeout=0.05)
     grid = in_process_grid(settings)
-    lose(grid, 5, monkeypatch)
+    silence(grid, from_message(3, 6), delivered=True)
     strategy = trained(settings, grid)
     told = strategy.outcome.figures["privacy"]
     steps = next(one for one in told["spent"] if one["task"] == "private_step")
@@ -254,37 +239,18 @@ def test_nothing_that_a_hospital_sends_tells_whether_most_of_a_column_is_in_othe
 
 
 def test_a_repeated_sum_is_charged_again(
-    files: list[Path], hospitals: MakeGrid, tmp_path: Path, state_home: Path, monkeypatch: pytest.MonkeyPatch
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path, state_home: Path
 ) -> None:
     """Also at the hospital whose answer was lost: it has left."""
     settings = of_hospitals(tmp_path, timeout=0.05, min_sites=2)
     grid = hospitals(settings, files, {**NODE, "min-sites": 2})
-    lose(grid, 4, monkeypatch)
+    silence(grid, from_message(3, 5), delivered=True)
     strategy = trained(settings, grid)
     charges = [read_ledger(state_home / f"site-hospital{number}") for number in range(3)]
     tasks = [[one.task for one in ledger.charges] for ledger in charges]
     assert tasks[0].count("private_step") == tasks[2].count("private_step") == 8
     assert tasks[1].count("private_step") == 2
     assert charges[0].spent("train") == pytest.approx(strategy.budget.total("train"))
-
-
-class KilledError(BaseException):
-    """The coordinator's process ends, whatever it is doing."""
-
-
-def kill(grid: InProcessGrid, trip: int, *, before: bool) -> None:
-    """Have the coordinator end at a round trip: before the sites are asked, or before their answers arrive."""
-    trips, push = [0], grid.push_messages
-
-    def killed(messages: Any) -> Any:
-        trips[0] += 1
-        if trips[0] < trip:
-            return push(messages)
-        if not before:
-            push(messages)
-        raise KilledError
-
-    grid.push_messages = killed  # type: ignore[method-assign]
 
 
 @pytest.mark.parametrize("before", [True, False])

@@ -26,10 +26,11 @@ from flower_pansvm.tasks.cutting_planes import CUTS
 from flower_pansvm.terms import Scalar
 from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import train_in_process
+from simulations.engines.running import in_process_grid, train_in_process
 from strategies.pan_svm import PanSVM
 from strategies.settings import Settings, make_settings
 from strategies.steps import joining
+from tests.grids import from_message, silence
 
 MakeGrid = Callable[..., InProcessGrid]
 
@@ -213,25 +214,6 @@ def test_an_unexpected_error_at_a_site_travels_without_its_text(
     assert not any("SECRETVALUE" in (reply.error.reason or "") for reply in grid.replies if reply.has_error())
 
 
-class UnreliableGrid(InProcessGrid):
-    """A grid on which one site stops answering at the n-th message it gets for a task."""
-
-    def __init__(self, *args: object, lost: int, task: str, at: int, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        self.lost, self.task, self.at, self.seen = lost, task, at, 0
-
-    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
-        ids = []
-        for message in messages:
-            mine = message.metadata.dst_node_id == self.lost
-            self.seen += mine and message.metadata.message_type.endswith(f".{self.task}")
-            if mine and self.seen >= self.at:
-                ids.append(f"lost-{len(ids)}-{self.seen}")
-            else:
-                ids.extend(super().push_messages([message]))
-        return ids
-
-
 # Each place in the ring and each task, not each with each.
 @pytest.mark.parametrize(
     ("task", "at", "lost"),
@@ -246,8 +228,7 @@ class UnreliableGrid(InProcessGrid):
 )
 def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost: int) -> None:
     settings = make_settings(data="wine", sites=5, timeout=0.05, landmarks="20", tol=0.01)
-    nodes = [{"partition-id": site, "num-partitions": 5} for site in range(5)]
-    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=lost, task=task, at=at)
+    grid = silence(in_process_grid(settings), from_message(lost, at, task))
     strategy = start(settings, grid)
     assert strategy.federation.costs.dropped == [f"site-{lost - 2:03d}"]
     assert len(strategy.federation.sites) == 4
@@ -270,9 +251,8 @@ def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost
 )
 def test_whatever_the_protocol_a_run_goes_on(protocol: dict[str, str | int], task: str) -> None:
     settings = make_settings(data="wine", sites=4, timeout=0.05, landmarks="20", tol=0.05, **protocol)
-    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     # The first site has the keys of Paillier, and is the first of a ring.
-    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=2, task=task, at=1)
+    grid = silence(in_process_grid(settings), from_message(2, 1, task))
     strategy = start(settings, grid)
     assert strategy.federation.costs.dropped == ["site-000"]
     assert strategy.evaluation.accuracy is not None
@@ -303,8 +283,7 @@ def test_model_choice_goes_on_without_a_site_that_falls_silent(task: str, at: in
         cv_folds=2,
         tol=0.02,
     )
-    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
-    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task=task, at=at)
+    grid = silence(in_process_grid(settings), from_message(3, at, task))
     strategy = start(settings, grid)
     assert strategy.federation.costs.dropped == ["site-001"]
     assert strategy.choice is not None
@@ -321,8 +300,7 @@ def test_federated_k_means_goes_on_without_a_site_that_falls_silent() -> None:
     settings = make_settings(
         data="wine", sites=4, timeout=0.05, landmarks="12", landmark_method="federated-k-means", tol=0.1
     )
-    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
-    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=2, task="assign", at=4)
+    grid = silence(in_process_grid(settings), from_message(2, 4, "assign"))
     strategy = start(settings, grid)
     assert strategy.federation.costs.dropped == ["site-000"]
     assert strategy.evaluation.accuracy is not None
@@ -353,7 +331,7 @@ def test_late_and_repeated_answers_are_ignored() -> None:
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     strategy = start(settings, Postman(app, nodes, settings.to_config()))  # type: ignore[arg-type]
     assert strategy.federation.costs.dropped == ["site-001"]
-    silent = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="cuts", at=1)
+    silent = silence(in_process_grid(settings), from_message(3, 1, "cuts"))
     assert strategy.model.sha256() == start(settings, silent).model.sha256()
 
 
@@ -361,8 +339,7 @@ def test_late_and_repeated_answers_are_ignored() -> None:
 @pytest.mark.slow
 def test_after_a_loss_the_model_is_that_of_the_sites_that_are_left(at: int) -> None:
     settings = make_settings(data="breast_cancer", sites=4, timeout=0.05, privacy="exact", tol=1e-3)
-    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
-    strategy = start(settings, UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="cuts", at=at))
+    strategy = start(settings, silence(in_process_grid(settings), from_message(3, at, "cuts")))
     F, y = [], []
     for site in (0, 2, 3):
         table = table_of(settings, site)
@@ -382,16 +359,14 @@ def test_after_a_loss_the_model_is_that_of_the_sites_that_are_left(at: int) -> N
 
 def test_a_run_stops_when_too_few_sites_are_left() -> None:
     settings = make_settings(data="wine", sites=3, timeout=0.05)
-    nodes = [{"partition-id": site, "num-partitions": 3} for site in range(3)]
-    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="cuts", at=2)
+    grid = silence(in_process_grid(settings), from_message(3, 2, "cuts"))
     with pytest.raises(FederationError, match="site-001"):
         start(settings, grid)
 
 
 def test_a_site_that_never_joins() -> None:
     settings = make_settings(data="wine", sites=3, timeout=0.05)
-    nodes = [{"partition-id": site, "num-partitions": 3} for site in range(3)]
-    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="join", at=1)
+    grid = silence(in_process_grid(settings), from_message(3, 1, "join"))
     with pytest.raises(FederationError):
         start(settings, grid)
 

@@ -1,13 +1,11 @@
 """Consensus by ADMM: SVC's objective, sums that leave masked, no stop at a lost site, one by Boyd's residuals."""
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from flwr.app import Message
 from numpy.typing import NDArray
 from scipy.stats import chi2
 from sklearn.svm import SVC
@@ -30,6 +28,7 @@ from strategies.federation.transcript import read_transcript
 from strategies.settings import Settings, make_settings
 from strategies.steps.consensus import Consensus, agreed
 from strategies.svm_admm import SvmAdmm
+from tests.grids import from_message, silence
 
 QUICK: dict[str, Any] = {"landmarks": "8", "sites": 3, "rel_tol": 1e-3}
 """Few landmarks, few sites: dozens of steps in place of hundreds."""
@@ -91,25 +90,10 @@ def test_every_class_is_within_a_thousandth_of_svc(shared_data: Path, changes: d
     assert max(gaps(trained(settings_of(data_dir=str(shared_data), **changes)))) <= 1e-3
 
 
-class SilentGrid(InProcessGrid):
-    """A grid on which one site stops answering at the n-th step."""
-
-    lost, at = 3, 15
-
-    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
-        asked = list(messages)
-        steps = any(one.metadata.message_type == CONSENSUS.message_type for one in asked)
-        self.at -= steps
-        answered = [one for one in asked if self.at > 0 or one.metadata.dst_node_id != self.lost]
-        ids = iter(super().push_messages(answered))
-        return [next(ids) if one in answered else "lost" for one in asked]
-
-
 @pytest.mark.slow
 def test_without_a_lost_site_the_others_come_to_their_own_consensus() -> None:
     settings = settings_of(**{**QUICK, "data": "wine", "positive": "class_1", "sites": 4, "timeout": 0.05})
-    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
-    strategy = trained(settings, SilentGrid(app, nodes, settings.to_config()))  # type: ignore[arg-type]
+    strategy = trained(settings, silence(in_process_grid(settings), from_message(3, 15, CONSENSUS.name)))
     assert strategy.federation.costs.dropped == ["site-001"]
     assert strategy.outcome.figures["converged"]
     assert max(gaps(strategy, 1)) <= 1e-3

@@ -2,7 +2,7 @@
 
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from flwr.app import Message
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
@@ -28,7 +27,6 @@ from simulations.audit.landmarks import smallest_cluster
 from simulations.audit.scaling import ScalingAudit
 from simulations.audit.selection import row_factors_by_site
 from simulations.audit.sites import SimulatedSites
-from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.app import run
 from strategies.federation.checkpoint import Checkpoint
@@ -37,29 +35,11 @@ from strategies.master.curvature import curvature_matrix
 from strategies.settings import Settings, make_settings
 from strategies.steps.packing import unpack_answers
 from strategies.voted_wrapper import VotedWrapper
+from tests.grids import KilledError, from_message, kill, silence
 
 Run = Callable[..., tuple[int, str, str]]
 Matrix = NDArray[np.float64]
 Sums = dict[str, Matrix]
-
-
-class LosingGrid(InProcessGrid):
-    """A grid whose third site stops answering at its n-th message about cutting planes."""
-
-    def __init__(self, settings: Settings, at: int) -> None:
-        usual = in_process_grid(settings)
-        nodes = [dict(context.node_config) for context in usual._contexts.values()]
-        super().__init__(usual.app, nodes, settings.to_config(), usual.run.run_id)  # type: ignore[arg-type]
-        self.left = at
-
-    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
-        messages = list(messages)
-        self.left -= messages[0].metadata.message_type == "train.cuts"
-        numbers = iter(super().push_messages(one for one in messages if not self._lost(one)))
-        return ["never" if self._lost(one) else next(numbers) for one in messages]
-
-    def _lost(self, message: Message) -> bool:
-        return self.left <= 0 and message.metadata.dst_node_id == 4
 
 
 @pytest.fixture
@@ -174,7 +154,7 @@ def test_the_factors_make_up_the_sums_that_were_received(
 @pytest.mark.slow
 def test_a_lost_site_has_no_part_in_later_sums(at: int, tmp_path: Path, received: list[Sums]) -> None:
     settings = make_settings(data="wine", sites=4, timeout=0.05, privacy="exact", audit=True)
-    strategy = run(LosingGrid(settings, at), settings, tmp_path)
+    strategy = run(silence(in_process_grid(settings), from_message(4, at, "cuts")), settings, tmp_path)
     assert strategy.federation.costs.dropped == ["site-002"]
     assert_the_factors_make_up_the_sums(settings, tmp_path, received)
 
@@ -343,22 +323,11 @@ def test_without_it_nothing_is_kept_or_shown(pansvm: Run, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize("from_the_start", [True, False])
 @pytest.mark.slow
-def test_a_resumed_run_has_the_same_audit(
-    from_the_start: bool, pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_resumed_run_has_the_same_audit(from_the_start: bool, pansvm: Run, tmp_path: Path) -> None:
     whole = of_run(tmp_path / "whole", privacy="exact")
     settings = make_settings(data="wine", sites=3, privacy="exact", audit=from_the_start)
-    push, round_trips = InProcessGrid.push_messages, itertools.count()
-
-    def push_until_stopped(grid: InProcessGrid, messages: Iterable[Message]) -> Iterable[str]:
-        if next(round_trips) == 8:
-            raise KeyboardInterrupt
-        return push(grid, messages)
-
-    with monkeypatch.context() as patched:
-        patched.setattr(InProcessGrid, "push_messages", push_until_stopped)
-        with pytest.raises(KeyboardInterrupt):
-            run(in_process_grid(settings), settings, tmp_path / "cut")
+    with pytest.raises(KilledError):
+        run(kill(in_process_grid(settings), 9), settings, tmp_path / "cut")
     code, out, err = pansvm("run", "--engine", "in-process", "--resume", tmp_path / "cut", "--audit")
     assert (code, err) == (0, "")
     assert str(whole) in out
@@ -486,7 +455,7 @@ def test_a_site_that_is_lost_has_no_part_in_later_sums_of_a_selection(tmp_path: 
         tol=0.1,
         cv_folds=2,
     )
-    run(LosingGrid(settings, 1), settings, tmp_path)
+    run(silence(in_process_grid(settings), from_message(4, 1, "cuts")), settings, tmp_path)
     by_site = row_factors_by_site(SimulatedSites(settings), read_transcript(tmp_path))
     assert [bool(factors[:9].any()) for factors in by_site] == [True, True, False, True]
 
