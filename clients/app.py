@@ -6,36 +6,30 @@
 from flwr.clientapp import ClientApp
 
 from clients.gate.answering import HANDLERS
-from clients.local import (
-    consensus,
-    cutting_planes,
-    distortion,
-    ensemble_voting,
-    joining,
-    landmarks,
-    local_training,
+from clients.systems import (
+    admm,
+    common,
+    dp_svm,
+    ensemble,
+    local_only,
     mixture,
     output_perturbation,
-    private_training,
+    pan_svm,
     random_kernel,
-    scaling,
-    scoring,
     selection,
+    ssvd,
 )
 
 LOCAL = (
-    joining,
-    scaling,
-    landmarks,
-    cutting_planes,
+    common,
+    pan_svm,
     selection,
-    scoring,
-    local_training,
-    ensemble_voting,
-    consensus,
-    private_training,
+    dp_svm,
+    local_only,
+    ensemble,
+    admm,
     output_perturbation,
-    distortion,
+    ssvd,
     random_kernel,
     mixture,
 )

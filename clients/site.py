@@ -1,8 +1,8 @@
 """A site as its tasks see it: its table, what the coordinator has broadcast, and its own small state.
 
 Everything here can be rebuilt when the process is new: keys and broadcasts are in ``context.state``, which a hospital
-keeps in a file (:mod:`clients.gate.turns`); tables and mapped rows are read and computed again when this process has
-not kept them.
+keeps in a file (:mod:`clients.gate.replay_guard`); tables and mapped rows are read and computed again when this
+process has not kept them.
 """
 
 from collections.abc import Callable, Hashable
@@ -36,21 +36,22 @@ from clients.table.source import (
 from clients.table.table import Table, align
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Floats, Ints
-from flower_pansvm.cutting_planes.cuts import Mapped, blocks
-from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, TableError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.records import Value
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema, class_names
-from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
-from flower_pansvm.tasks.joining import SCHEMA, SchemaBroadcast
-from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
-from flower_pansvm.tasks.limits import MOST_ROWS
-from flower_pansvm.tasks.random_kernel import LAYOUT, LayoutBroadcast
-from flower_pansvm.tasks.scaling import SCALING
-from flower_pansvm.tasks.task import Broadcast
+from flower_pansvm.systems.common import SCALING, SCHEMA, SchemaBroadcast
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Mapped, blocks
+from flower_pansvm.systems.pan_svm.tasks import (
+    FEATURE_MAP,
+    LANDMARK_SET,
+    FeatureMapBroadcast,
+    LandmarkBroadcast,
+)
+from flower_pansvm.systems.random_kernel import LAYOUT, LayoutBroadcast
+from flower_pansvm.tasks import MOST_ROWS, Broadcast
 from flower_pansvm.terms import MIN_CLUSTER
 
 M = TypeVar("M")

@@ -52,3 +52,21 @@ class BudgetError(PanSVMError):
     """A hospital's budget for differential privacy does not allow an answer; this says nothing about its rows."""
 
     code = 108
+
+
+class TrainingError(PanSVMError):
+    """The training cannot go on: no landmarks, a map of rank zero, a quadratic program that fails."""
+
+    code = 104
+
+
+class ModelFileError(PanSVMError):
+    """A model file is damaged or was written by another version."""
+
+    code = 105
+
+
+class EngineError(PanSVMError):
+    """Flower's own processes failed to start or to finish a run."""
+
+    code = 107

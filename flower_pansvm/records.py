@@ -7,16 +7,16 @@ of its type. What does not fit raises a FederationError, which names its sender 
 """
 
 import hashlib
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import fields
 from functools import cache
 from typing import Any, TypeVar, cast, get_type_hints
 
 import numpy as np
-from flwr.app import ArrayRecord, ConfigRecord, ConfigRecordValues, RecordDict
+from flwr.app import Array, ArrayRecord, ConfigRecord, ConfigRecordValues, RecordDict
 from numpy.typing import NDArray
 
-from flower_pansvm.array_bytes import UnreadableArrayError, read_array, write_array
 from flower_pansvm.arrays import Bools, Floats, Ints, Singles
 from flower_pansvm.errors import FederationError
 from flower_pansvm.printable import printable
@@ -164,3 +164,42 @@ def _error(sender: str, what: str) -> FederationError:
         f"{sender} sent {what}. Either the message was damaged on its way, or the sender runs another version of "
         "flower-pansvm, or a changed one. Install the same version on both sides, and start a new run."
     )
+
+
+FORMAT = "little-endian"  # what Flower is told of the bytes
+MOST_SIDES = 8
+MOST_EMPTY_SIDE = 2**20  # of an array without any items: its bytes say nothing of how long a side may be
+NUMBERS = ("float64", "float32", "int64", "uint8", "bool")
+
+
+class UnreadableArrayError(Exception):
+    """An array cannot be what it says it is; the text says why, and follows the words "an array that"."""
+
+
+def write_array(values: NDArray[np.generic]) -> Array:
+    """Return numbers as an array that can travel; TypeError if they are of none of the types of `NUMBERS`."""
+    if values.dtype.name not in NUMBERS:
+        # The bytes of an object are its place in memory.
+        raise TypeError(f"an array of {values.dtype} cannot travel, only one of {', '.join(NUMBERS)}")
+    data = values.astype(values.dtype.newbyteorder("<"), copy=False).tobytes()
+    return Array(values.dtype.name, values.shape, FORMAT, data)
+
+
+def read_array(array: Array) -> NDArray[np.generic]:
+    """Return the numbers of an array that came in a message; they can be written to.
+
+    It has to be exactly what :func:`write_array` makes of an array of one of the allowed types.
+    """
+    sides, data = tuple(array.shape), array.data
+    if array.stype != FORMAT or array.dtype not in NUMBERS:
+        raise UnreadableArrayError("holds no numbers, or in another format than this project's")
+    dtype = np.dtype(array.dtype)
+    if len(sides) > MOST_SIDES or min(sides, default=0) < 0:
+        raise UnreadableArrayError(f"has more than {MOST_SIDES} sides, or a side of negative length")
+    if 0 in sides and max(sides) > MOST_EMPTY_SIDE:
+        raise UnreadableArrayError("is empty and claims a side of an absurd length")
+    if math.prod(sides) * dtype.itemsize != len(data):
+        raise UnreadableArrayError("has more or fewer bytes than its shape and type need")
+    if dtype == np.bool_ and np.frombuffer(data, np.uint8).max(initial=0) > 1:
+        raise UnreadableArrayError("holds a truth value that is neither true nor false")
+    return np.frombuffer(data, dtype.newbyteorder("<")).reshape(sides).astype(dtype)

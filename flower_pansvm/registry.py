@@ -2,6 +2,8 @@
 
 from collections import UserDict
 from collections.abc import Callable, Iterator
+from importlib import import_module
+from pkgutil import iter_modules
 from typing import TypeVar
 
 from flower_pansvm.errors import SettingError
@@ -54,3 +56,15 @@ class Registry(UserDict[str, T]):
 
 def _place(thing: object) -> str:
     return f"{getattr(thing, '__module__', '')}.{getattr(thing, '__qualname__', repr(thing))}".lstrip(".")
+
+
+def import_modules(package: str) -> None:
+    """Import every module of a package, so that what they hold is in its registry.
+
+    Parameters
+    ----------
+    package : str
+        Name of the package: ``flower_pansvm.models``.
+    """
+    for module in iter_modules(import_module(package).__path__, f"{package}."):
+        import_module(module.name)

@@ -16,14 +16,13 @@ from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import label_of, table_from_frame, without_dropped
 from clients.table.sources.rows import EMPTY_ROWS
 from clients.table.table import Table, align, columns_text, nearest_text
-from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.errors import ModelFileError, SettingError, TableError
 from flower_pansvm.labels import misspelt
-from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model import Model, load_model
 from flower_pansvm.models.random_kernel_svc import NEEDS_SITES, RandomKernelSVC
 from flower_pansvm.printable import plain_name
-from flower_pansvm.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.schema import Schema
+from flower_pansvm.systems.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.table_schema import NUMBER, TableColumn, TableSchema
 from simulations.audit.sites import SimulatedSites
 from simulations.checking.cells import cells_of

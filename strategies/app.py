@@ -7,8 +7,7 @@ from flwr.app import Context
 from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
 
-from flower_pansvm.errors import SettingError, SumError
-from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.errors import SettingError, SumError, TrainingError
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.transcript import Transcript
 from strategies.going_on import how_to_go_on

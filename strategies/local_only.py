@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from flower_pansvm.errors import SettingError
-from flower_pansvm.tasks.local_training import LOCAL_SCORES, LocalScoresQuestion
+from flower_pansvm.systems.local_only import LOCAL_SCORES, LocalScoresQuestion
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.registry import strategies

@@ -1,20 +1,32 @@
 """Weak mixture models of the sites, combined by synthetic samples (Luo, Fan, Lin, Zhou & Bertino 2009)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from logging import INFO, WARNING
 from typing import Any
 
 import numpy as np
+from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.errors import TableError
-from flower_pansvm.mixtures.adaptive_em import MOST_FULL
-from flower_pansvm.mixtures.class_models import ClassModels
+from flower_pansvm.counts import BINS
+from flower_pansvm.errors import FederationError, SettingError, TableError
+from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
+from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.schema import Schema
 from flower_pansvm.setting_values import Kind, one_of, setting
-from flower_pansvm.tasks.mixture import WeakModelsQuestion
-from flower_pansvm.tasks.scaling import MOMENTS, SCALING, ScalingBroadcast
-from flower_pansvm.tasks.task import Nothing
+from flower_pansvm.systems.common import MOMENTS, SCALING, ScalingBroadcast
+from flower_pansvm.systems.mixture.adaptive_em import MOST_FULL, Rivals, adaptive_em
+from flower_pansvm.systems.mixture.class_models import ClassModels
+from flower_pansvm.systems.mixture.mixture import Mixture, divergence, union
+from flower_pansvm.systems.mixture.tasks import (
+    GLOBAL_MIXTURE,
+    MIXTURE_SCORES,
+    WEAK_MODELS,
+    WeakModelsQuestion,
+)
+from flower_pansvm.tasks import Nothing
 from strategies.federation.federation import Federation
 from strategies.nystroem_settings import NystroemSettings
 from strategies.outcome import Outcome
@@ -23,16 +35,117 @@ from strategies.setting_kinds import number, number_text
 from strategies.settings import Settings, term
 from strategies.steps import fitted_scaling
 from strategies.steps.joining import join
-from strategies.steps.mixture import (
-    Models,
-    gather_weak_models,
-    global_model,
-    mean_model,
-    quality,
-    synthetic_samples,
-    try_global_model,
-)
+from strategies.steps.site_differences import share_differences, tell
 from strategies.strategy import PhasedStrategy
+
+SYNTHETIC_STREAM, EM_STREAM, QUALITY_STREAM = 101, 102, 103
+"""Distinguish draws by the same seed."""
+
+QUALITY_DRAWS = 10_000  # of a model, or more
+MOST_SYNTHETIC = 20_000  # of a class, for the time that EM takes
+
+Models = Mapping[int, Mixture]
+
+
+def gather_weak_models(
+    federation: Federation, question: WeakModelsQuestion, schema: Schema
+) -> dict[str, ClassModels]:
+    """Return what each site shares, by its name.
+
+    Raises
+    ------
+    FederationError
+        If what a site disclosed is no mixture of each class.
+    SettingError
+        If fewer than two classes are shared.
+    """
+    answers = federation.collect(WEAK_MODELS, question)
+    found = {name: ClassModels(**vars(answers[site.node_id])) for name, site in federation.sites.items()}
+    for name, models in found.items():
+        try:
+            models.check(len(schema.classes), len(schema.columns))
+        except ValueError as error:
+            raise FederationError(
+                f"What site '{name}' disclosed as its models of the classes cannot be. {error} It runs another version "
+                "of flower-pansvm, or a changed one."
+            ) from None
+    tell(federation, share_differences(schema.classes, {name: one.rows for name, one in found.items()}))
+    shared = [
+        [name for name, models in found.items() if models.components[index]]
+        for index in range(len(schema.classes))
+    ]
+    for label, names in zip(schema.classes, shared, strict=True):
+        if len(names) < 2:
+            text = "class '%s' is shared by %s: the others have too few rows of it, or their bounds of risk forbid it"
+            log(
+                WARNING,
+                text,
+                label,
+                f"one site only, '{names[0]}'" if names else "no site, and is never predicted",
+            )
+    if sum(map(bool, shared)) < 2:
+        raise SettingError(
+            "The sites share models of fewer than two classes: of the others they have fewer than min-cluster "
+            "rows that differ, or none of the components is within a site's bound of risk. Raise risk-bounds "
+            "(a hospital's risk-bound is in its node config), or lower min-cluster if the hospitals agree."
+        )
+    return found
+
+
+def mean_model(weak: Mapping[str, ClassModels]) -> dict[int, Mixture]:
+    """Return of each class the union of what the sites share, by rows (10, 17)."""
+    parts: dict[int, list[tuple[Mixture, float]]] = {}
+    for models in weak.values():
+        for index, model in models.by_class().items():
+            parts.setdefault(index, []).append((model, float(models.rows[index])))
+    return {index: union(*zip(*own, strict=True)) for index, own in sorted(parts.items())}
+
+
+def synthetic_samples(weak: Mapping[str, ClassModels], seed: int) -> dict[int, Floats]:
+    """Return of each class as many draws from each site's shared model as the site has rows, rows by rows."""
+    generator = np.random.default_rng([seed, SYNTHETIC_STREAM])
+    parts: dict[int, list[Floats]] = {}
+    for models in weak.values():
+        for index, model in models.by_class().items():
+            rows = int(min(models.rows[index], MOST_SYNTHETIC / len(weak)))
+            parts.setdefault(index, []).append(model.sample(rows, generator))
+    return {index: np.vstack(own) for index, own in sorted(parts.items())}
+
+
+def global_model(
+    means: Models, samples: Mapping[int, Floats], schema: Schema, seed: int
+) -> dict[int, Mixture]:
+    """Return of each class what adaptive EM makes of the union, with the synthetic samples of all sites."""
+    found = {}
+    for index, model in means.items():
+        others = [other for other in means if other != index]
+        rows = [float(len(samples[other])) for other in others]
+        rivals = Rivals(union([means[other] for other in others], rows), sum(rows))
+        generator = np.random.default_rng([seed, EM_STREAM, index])
+        found[index] = adaptive_em(model, samples[index], rivals, generator)
+        text = "class '%s': %d components of the sites become %d"
+        log(INFO, text, schema.classes[index], len(model.weights), len(found[index].weights))
+    return found
+
+
+def quality(models: Models, others: Models, rows: Floats, seed: int) -> float:
+    """Return the divergence of two models of the same classes, mean by rows (16, 30)."""
+    features = next(iter(models.values())).means.shape[1]
+    most = max(len(model.weights) for model in (*models.values(), *others.values()))
+    draws = QUALITY_DRAWS // most + 1
+    normals = np.random.default_rng([seed, QUALITY_STREAM]).normal(size=(draws, features))
+    found = [divergence(model, others[index], normals) for index, model in models.items()]
+    return float(np.average(found, weights=rows[list(models)]))
+
+
+def try_global_model(federation: Federation, mixtures: ClassModels) -> tuple[Floats, Evaluation]:
+    """Tell the sites the model, and return their counts of test rows, shape (classes, classes), and what these say."""
+    federation.broadcast(GLOBAL_MIXTURE, mixtures)
+    counts = federation.secure_sum(MIXTURE_SCORES, Nothing())
+    classes = len(mixtures.rows)
+    confusion = counts.confusion.reshape(classes, classes)
+    histograms = counts.histogram.reshape(len(positive_classes(classes)), 2, BINS)
+    return confusion, Evaluation.from_counts(confusion, histograms)
 
 
 def _bounds() -> Kind:

@@ -2,8 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from flower_pansvm.folder import import_modules
-from flower_pansvm.registry import Registry
+from flower_pansvm.registry import Registry, import_modules
 
 if TYPE_CHECKING:
     from strategies.strategy import PhasedStrategy

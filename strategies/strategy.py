@@ -25,7 +25,7 @@ class PhasedStrategy(Strategy):
     :class:`~strategies.federation.federation.Federation`. Flower's own hooks stay usable: every secure sum goes through
     :meth:`configure_train` and :meth:`aggregate_train` (or their twins for evaluation), so a subclass can change who is
     asked or look at what comes back. Arrays in messages are bytes without numpy's header, which
-    :func:`flower_pansvm.array_bytes.read_array` reads and Flower's own ``Array.numpy`` does not.
+    :func:`flower_pansvm.records.read_array` reads and Flower's own ``Array.numpy`` does not.
 
     Parameters
     ----------

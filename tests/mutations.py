@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from flwr.app import Array, ArrayRecord, ConfigRecord, MetricRecord, RecordDict
 
-from flower_pansvm.array_bytes import FORMAT, read_array, write_array
+from flower_pansvm.records import FORMAT, read_array, write_array
 
 WRONG_VALUES: list[Any] = [
     *(0, 1, -1, 2**31, 2**63 - 1, -(2**63), True, False, 0.0, -1.0, 1e308, 5e-324),

@@ -26,17 +26,17 @@ from flwr.app import Context, Message, RecordDict
 
 from clients.app import TASKS, app
 from clients.gate.budget import new_ledger
+from clients.gate.replay_guard import FOLDER
 from clients.gate.tables import tables_home
-from clients.gate.turns import FOLDER
 from flower_pansvm import records
+from flower_pansvm.consents import AGREED, CONSENTS
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.printable import is_printable
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.setting_values import key_of
-from flower_pansvm.tasks.consents import AGREED, CONSENTS
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings, setting_fields
 

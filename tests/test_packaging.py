@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from flower_pansvm.errors import EngineError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.models.errors import EngineError
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema

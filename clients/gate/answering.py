@@ -16,20 +16,20 @@ from flwr.app import Context, Error, Message, RecordDict
 from flwr.common.logger import log
 
 from clients.gate import broadcasts
-from clients.gate.door import leave, pass_on
 from clients.gate.levels import level_of
 from clients.gate.membership import remember, take_part, take_step, withdraw
 from clients.gate.private import privately
+from clients.gate.replay_guard import turn
+from clients.gate.reply import leave, pass_on
 from clients.gate.seeds import take_seeds
 from clients.gate.simulated import is_simulated
 from clients.gate.terms import site_name
-from clients.gate.turns import turn
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, PanSVMError
 from flower_pansvm.printable import printable
-from flower_pansvm.tasks.summing import RELAY
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.summing import RELAY
+from flower_pansvm.tasks import Task
 
 Q = TypeVar("Q")
 A = TypeVar("A")

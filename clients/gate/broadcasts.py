@@ -9,8 +9,8 @@ from clients.cache import cached
 from clients.gate.terms import site_name
 from flower_pansvm import records
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError
-from flower_pansvm.tasks.joining import SCHEMA
-from flower_pansvm.tasks.task import Broadcast
+from flower_pansvm.systems.common import SCHEMA
+from flower_pansvm.tasks import Broadcast
 
 M = TypeVar("M")
 

@@ -26,7 +26,7 @@ from clients.table.table import Table
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import admits, epsilon_of, rho_of
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.tasks import Task
 
 FILE, LINK = "budget.json", "table.json"
 EPOCH = (

@@ -19,7 +19,7 @@ from clients.gate.state_folder import read_checked, state_folder, write_checked
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.secure_sum import tags
-from flower_pansvm.tasks.summing import EPOCH_BYTES
+from flower_pansvm.summing import EPOCH_BYTES
 
 HEARD_FILE = "epochs.json"
 NUMBER, TAG = 8, 16  # bytes of the run's number, which are first, and of the tag, which are last

@@ -24,10 +24,10 @@ from clients.gate.terms import (
     site_name,
     weakest_level,
 )
+from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
 from flower_pansvm.errors import NOT_FOLLOWED, BudgetError, SettingError
-from flower_pansvm.tasks.consents import AGREED, CONSENTS, LEVELS
-from flower_pansvm.tasks.joining import JoinQuestion
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.systems.common import JoinQuestion
+from flower_pansvm.tasks import Task
 
 LEARNED = {
     "exact": "sums of its patients' records, from which whoever runs the coordinator can compute most of a small table",

@@ -24,8 +24,8 @@ from flower_pansvm.errors import NOT_FOLLOWED, SumError
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
 from flower_pansvm.secure_sum.refusals import Memory, admit
 from flower_pansvm.secure_sum.wire import keys_digest
-from flower_pansvm.tasks.summing import AllKeys, PublicKeys, RelayStep, WhichSum
-from flower_pansvm.tasks.task import Task, bounds_of, sum_name
+from flower_pansvm.summing import AllKeys, PublicKeys, RelayStep, WhichSum
+from flower_pansvm.tasks import Task, bounds_of, sum_name
 from flower_pansvm.terms import Terms
 
 KEYS = "keys"

@@ -27,7 +27,7 @@ from flower_pansvm.privacy.exact import UNIT
 from flower_pansvm.privacy.output_perturbation import perturbed
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.tasks import Task
 
 Q = TypeVar("Q")
 A = TypeVar("A")

@@ -2,9 +2,9 @@
 
 from clients.gate.terms import agreed_terms
 from clients.site import Site
-from flower_pansvm.cutting_planes.problem import LARGEST_WEIGHT, LEAST_WEIGHT, Problem
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError
-from flower_pansvm.tasks.cutting_planes import ProblemsQuestion
+from flower_pansvm.systems.pan_svm.cuts import LARGEST_WEIGHT, LEAST_WEIGHT, Problem
+from flower_pansvm.systems.pan_svm.tasks import ProblemsQuestion
 
 MOST_NUMBERS = (
     2**28

@@ -12,6 +12,7 @@ from flwr.common.logger import log
 
 from clients.gate.simulated import SIMULATED, is_simulated
 from clients.table.schema_file import schema_of
+from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_listed, canonical_label
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
@@ -19,7 +20,6 @@ from flower_pansvm.reading_options import READING_KEYS, listed
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.mask_graph import FEWEST_ENOUGH
 from flower_pansvm.setting_values import near_matches
-from flower_pansvm.tasks.consents import AGREED, CONSENTS, LEVELS
 from flower_pansvm.terms import MIN_CLUSTER, NOISES, Terms
 
 KEYS = (

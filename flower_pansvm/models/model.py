@@ -8,13 +8,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flower_pansvm.errors import PanSVMError, SettingError
-from flower_pansvm.folder import import_modules
+from flower_pansvm.errors import ModelFileError, PanSVMError, SettingError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_listed
-from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model_file import digest, read_arrays, write_arrays
 from flower_pansvm.printable import is_printable
-from flower_pansvm.registry import Registry
+from flower_pansvm.registry import Registry, import_modules
 from flower_pansvm.schema import Schema
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.models.errors import ModelFileError
+from flower_pansvm.errors import ModelFileError
 
 FORMAT = 4
 """Version of the file format."""

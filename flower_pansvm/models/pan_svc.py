@@ -12,14 +12,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.class_pairs import one_versus_all, one_versus_one
 from flower_pansvm.counts import winners
-from flower_pansvm.cutting_planes.cuts import blocks
+from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.models.model import MODELS, Model
 from flower_pansvm.multiclass import Pair, class_decisions, positive_classes
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
+from flower_pansvm.systems.pan_svm.cuts import blocks
 
 
 def _is_calibrated(model: "PanSVC") -> bool:
@@ -37,7 +37,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
     So do ``predict_proba`` and ``predict_log_proba`` if the run was asked for probabilities
     (``--set probability=true``); else the model has no such methods.
 
-    It is made by a federated run (:class:`strategies.pan_svm.PanSVM`) or read from ``model.npz``, not by
+    It is made by a federated run (:class:`strategies.pan_svm.strategy.PanSVM`) or read from ``model.npz``, not by
     ``fit``. Missing cells (NaN) are filled with the federated mean, as in training.
 
     Attributes
@@ -134,8 +134,8 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
             Always.
         """
         raise TrainingError(
-            "A PanSVC is trained by a federation, not by fit: run 'pansvm run' or strategies.pan_svm.PanSVM. To use "
-            "a loaded model where scikit-learn would fit it, wrap it in sklearn.frozen.FrozenEstimator."
+            "A PanSVC is trained by a federation, not by fit: run 'pansvm run' or strategies.pan_svm.PanSVM. To use a "
+            "loaded model where scikit-learn would fit it, wrap it in sklearn.frozen.FrozenEstimator."
         )
 
     def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:

@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.errors import ModelFileError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model import MODELS, Model
 from flower_pansvm.models.pan_svc import as_labels
-from flower_pansvm.random_kernel import combined, matrix_digest
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
+from flower_pansvm.systems.random_kernel import combined, matrix_digest
 
 NEEDS_SITES = (
     "This model decides by kernel values that need the random matrix of each column block, and the sites of the block "

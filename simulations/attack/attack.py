@@ -15,8 +15,8 @@ from threadpoolctl import threadpool_limits
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
-from flower_pansvm.tasks.consensus import CONSENSUS
-from flower_pansvm.tasks.scaling import MOMENTS
+from flower_pansvm.systems.admm import CONSENSUS
+from flower_pansvm.systems.common import MOMENTS
 from flower_pansvm.terms import Terms
 from simulations.attack.copies import SiteRecords, WholeCopy, distance, records_of, whole_copy
 from simulations.attack.differences import solve_differences

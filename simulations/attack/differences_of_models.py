@@ -16,8 +16,8 @@ from scipy.linalg import null_space, orth
 from flower_pansvm.arrays import Floats
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.secure_sum.fixed_point import scale_exponent
-from flower_pansvm.tasks.consensus import CONSENSUS
-from flower_pansvm.tasks.task import bounds_of
+from flower_pansvm.systems.admm import CONSENSUS
+from flower_pansvm.tasks import bounds_of
 from flower_pansvm.terms import Terms
 from simulations.attack.spaces import RowsInSpaces, merged
 from strategies.federation.transcript import TranscriptSum

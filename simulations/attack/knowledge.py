@@ -8,17 +8,14 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from flower_pansvm.arrays import Bools, Floats
-from flower_pansvm.cutting_planes.cuts import Answer
-from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
-from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
-from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP
-from flower_pansvm.tasks.landmarks import LANDMARK_SET
-from flower_pansvm.tasks.scaling import MOMENTS, SCALING
+from flower_pansvm.systems.common import MOMENTS, SCALING
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Answer, Problem, Question
+from flower_pansvm.systems.pan_svm.tasks import CUTS, FEATURE_MAP, LANDMARK_SET
 from strategies.federation.transcript import TranscriptSum
-from strategies.master.curvature import curvature_matrix
+from strategies.master.search import curvature_matrix
 from strategies.steps.packing import unpack_answers
 
 

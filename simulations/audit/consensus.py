@@ -5,11 +5,11 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.local.consensus import LocalModels, first_models, next_models, row_duals
-from clients.local.cutting_planes import labels_of
 from clients.site import Site
-from flower_pansvm.tasks.consensus import CONSENSUS, ConsensusQuestion
-from flower_pansvm.tasks.cutting_planes import FEATURE_MAP
+from clients.systems.admm import LocalModels, first_models, next_models, row_duals
+from clients.systems.pan_svm import labels_of
+from flower_pansvm.systems.admm import CONSENSUS, ConsensusQuestion
+from flower_pansvm.systems.pan_svm.tasks import FEATURE_MAP
 from simulations.audit.phase import PHASES, Factors, Phase
 from simulations.audit.sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum

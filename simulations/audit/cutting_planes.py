@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.local.cutting_planes import labels_of
 from clients.site import Site
-from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.question import Question
-from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP
+from clients.systems.pan_svm import labels_of
+from flower_pansvm.systems.pan_svm.cuts import Problem, Question
+from flower_pansvm.systems.pan_svm.tasks import CUTS, FEATURE_MAP
 from simulations.audit.parts_in_cuts import parts_in_cuts
 from simulations.audit.phase import PHASES, Factors, Phase
 from simulations.audit.sites import SimulatedSites

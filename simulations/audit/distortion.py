@@ -6,10 +6,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.local.distortion import cells_to_distort
 from clients.site import Site
-from flower_pansvm.ssvd import distort
-from flower_pansvm.tasks.distortion import COLUMN_VOTES, DISTORTED_ROWS, DistortedRowsQuestion
+from clients.systems.ssvd import cells_to_distort
+from flower_pansvm.systems.ssvd import COLUMN_VOTES, DISTORTED_ROWS, DistortedRowsQuestion, distort
 from simulations.audit.phase import PHASES, Phase
 from simulations.audit.sites import SimulatedSites
 from simulations.distortion import column_correlation, linked_rows, matched_rows

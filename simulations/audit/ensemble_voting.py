@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from flower_pansvm.tasks.ensemble_voting import ENSEMBLE_SCORES, HELD_OUT
+from flower_pansvm.systems.ensemble import ENSEMBLE_SCORES, HELD_OUT
 from simulations.audit.phase import PHASES, Phase
 from simulations.audit.sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum

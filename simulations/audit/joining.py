@@ -1,6 +1,6 @@
 """Joining: keys, and the names of columns and classes. No number of a row is in them."""
 
-from flower_pansvm.tasks.joining import JOIN
+from flower_pansvm.systems.common import JOIN
 from simulations.audit.phase import PHASES, Phase
 
 

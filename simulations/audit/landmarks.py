@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.local.landmarks import own_centres, sampled_rows
 from clients.site import Site
-from flower_pansvm.landmarks import totals_by_centre
-from flower_pansvm.tasks.landmarks import ASSIGN, LANDMARKS
+from clients.systems.pan_svm import own_centres, sampled_rows
+from flower_pansvm.systems.pan_svm.landmarks import totals_by_centre
+from flower_pansvm.systems.pan_svm.tasks import ASSIGN, LANDMARKS
 from simulations.audit.phase import PHASES, Phase
 from simulations.audit.sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum

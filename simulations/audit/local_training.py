@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from flower_pansvm.tasks.local_training import LOCAL_SCORES
+from flower_pansvm.systems.local_only import LOCAL_SCORES
 from simulations.audit.phase import PHASES, Phase
 from simulations.audit.sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.neighbors import NearestNeighbors
 
-from clients.local.mixture import weak_models
-from flower_pansvm.tasks.mixture import MIXTURE_SCORES, WEAK_MODELS, WeakModelsAnswer
+from clients.systems.mixture import weak_models
+from flower_pansvm.systems.mixture.tasks import MIXTURE_SCORES, WEAK_MODELS, WeakModelsAnswer
 from simulations.audit.phase import PHASES, Phase
 from simulations.audit.sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum

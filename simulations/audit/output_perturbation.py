@@ -5,9 +5,9 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.local.output_perturbation import mapped_rows, problem_of
 from clients.site import Site
-from flower_pansvm.tasks.output_perturbation import (
+from clients.systems.output_perturbation import mapped_rows, problem_of
+from flower_pansvm.systems.output_perturbation import (
     LOCAL_WEIGHTS,
     PUBLIC_ROWS,
     RFF_CUTS,

@@ -3,8 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Labels, Mapped, Rough, RowFactors, blocks
-from flower_pansvm.cutting_planes.question import Question
+from flower_pansvm.systems.pan_svm.cuts import Labels, Mapped, Question, Rough, RowFactors, blocks
 
 
 def parts_in_cuts(mapped: Mapped, labels: Labels, question: Question) -> NDArray[np.float64]:

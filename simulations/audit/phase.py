@@ -7,8 +7,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.folder import import_modules
-from flower_pansvm.registry import Registry
+from flower_pansvm.registry import Registry, import_modules
 from simulations.audit.sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum
 

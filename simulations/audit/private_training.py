@@ -1,12 +1,6 @@
 """Private training: sums with noise for differential privacy, which leave no row alone, whatever is combined."""
 
-from flower_pansvm.tasks.private_training import (
-    PRIVATE_BINS,
-    PRIVATE_MOMENTS,
-    PRIVATE_SCORES,
-    PRIVATE_STEP,
-    RANGES,
-)
+from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_SCORES, PRIVATE_STEP, RANGES
 from simulations.audit.phase import PHASES, Phase
 
 

@@ -8,15 +8,23 @@ from clients.gate.secret import lasting_secret
 from clients.site import Site
 from flower_pansvm.arrays import Bools
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.random_kernel import block_seed, random_matrix
 from flower_pansvm.scaling import Scaling
-from flower_pansvm.tasks.random_kernel import CELL, COLUMN_RANGES, KERNEL, KERNEL_POINTS, LAYOUT, MEANS
+from flower_pansvm.systems.random_kernel import (
+    CELL,
+    COLUMN_RANGES,
+    KERNEL,
+    KERNEL_POINTS,
+    LAYOUT,
+    MEANS,
+    block_seed,
+    random_matrix,
+)
 from simulations.attack.random_kernel import rows_from_kernel
 from simulations.audit.phase import PHASES, Phase
 from simulations.audit.sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum
-from strategies.random_kernel import RandomKernelSettings
-from strategies.steps.random_kernel import most_rows
+from strategies.random_kernel.strategy import RandomKernelSettings
+from strategies.random_kernel.training import most_rows
 
 CLOSE = 1e-6
 """Largest difference of a cell, in shares of its column's range, of a row that counts as found."""

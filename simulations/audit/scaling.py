@@ -4,9 +4,8 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from flower_pansvm.cutting_planes.problem import NO_FOLD
-from flower_pansvm.tasks.joining import SCHEMA
-from flower_pansvm.tasks.scaling import MOMENTS
+from flower_pansvm.systems.common import MOMENTS, SCHEMA
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
 from simulations.audit.phase import PHASES, Factors, Phase, no_rows
 from simulations.audit.sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum

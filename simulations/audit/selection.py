@@ -5,12 +5,12 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.local.cutting_planes import labels_of
-from clients.local.selection import support_vectors
 from clients.site import Site
-from flower_pansvm.cutting_planes.problem import Problem
+from clients.systems.pan_svm import labels_of
+from clients.systems.selection import support_vectors
 from flower_pansvm.multiclass import Pair
-from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
+from flower_pansvm.systems.pan_svm.cuts import Problem
+from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from simulations.audit.phase import PHASES, Factors, Phase, no_rows
 from simulations.audit.sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum

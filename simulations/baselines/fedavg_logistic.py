@@ -14,8 +14,8 @@ from flwr.serverapp.strategy import FedAvg
 from numpy.typing import NDArray
 from sklearn.linear_model import SGDClassifier
 
+from flower_pansvm.errors import TrainingError
 from flower_pansvm.metrics import Evaluation
-from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.terms import Scalar
 from simulations.baselines.central import scaled
 from simulations.baselines.figures import BaselineFigures, judge

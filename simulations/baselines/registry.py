@@ -2,8 +2,7 @@
 
 from collections.abc import Callable
 
-from flower_pansvm.folder import import_modules
-from flower_pansvm.registry import Registry
+from flower_pansvm.registry import Registry, import_modules
 from simulations.baselines.figures import BaselineFigures
 from simulations.data.pooling import PooledRows
 from strategies.pan_svm_settings import PanSvmSettings

@@ -27,7 +27,7 @@ from simulations.benchmarks.results import (
     write_results,
 )
 from simulations.engines.running import train_in_process
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.settings import settings_from
 

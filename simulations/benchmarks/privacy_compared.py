@@ -22,7 +22,7 @@ from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.models.random_kernel_svc import RandomKernelSVC
-from flower_pansvm.tasks.joining import JOIN
+from flower_pansvm.systems.common import JOIN
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
 from simulations.attack.findings import Found, found

@@ -22,7 +22,7 @@ from simulations.benchmarks.results import (
 )
 from simulations.data.sites import join_data
 from simulations.engines.running import in_process_grid
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
 
 ROWS = (1_000_000, 10_000_000)

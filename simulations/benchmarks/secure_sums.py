@@ -22,7 +22,7 @@ from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.terms import Scalar, Terms
 from simulations.benchmarks.results import RESULTS, Out, run_benchmark, write_results
 from simulations.engines.running import train_in_process
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 
 SITES = (3, 5, 10, 20)

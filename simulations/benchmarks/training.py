@@ -16,7 +16,7 @@ from simulations.baselines.registry import all_baselines
 from simulations.benchmarks.results import RESULTS, DataDir, Out, pool_of, run_benchmark, write_results
 from simulations.engines.running import in_process_grid, train_in_process
 from strategies.app import run
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.settings import make_settings
 

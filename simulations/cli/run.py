@@ -11,8 +11,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from flower_pansvm.errors import SettingError
-from flower_pansvm.models.errors import EngineError
+from flower_pansvm.errors import EngineError, SettingError
 from flower_pansvm.setting_values import check_choice
 from flower_pansvm.terms import Scalar
 from simulations import selecting

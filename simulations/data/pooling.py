@@ -13,13 +13,13 @@ from numpy.typing import NDArray
 from clients.gate.terms import simulated_name
 from clients.rows import fold_numbers, test_rows
 from clients.table.table import align
-from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema, class_names
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
 from simulations.data.sites import whole_rows_of
 from strategies.settings import Settings
 from strategies.steps import fitted_scaling
-from strategies.steps.common_schema import common_schema
+from strategies.steps.schema import common_schema
 
 
 @dataclass(frozen=True)

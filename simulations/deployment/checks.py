@@ -20,18 +20,18 @@ from clients.gate.terms import (
     least_sites,
     weakest_level,
 )
-from clients.local.joining import classes_to_tell
 from clients.site import Site
+from clients.systems.common import classes_to_tell
 from clients.table.form import TableForm
 from clients.table.schema_file import schema_of
 from clients.table.source import open_table
+from flower_pansvm.consents import LEVELS
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.labels import canonical_label
 from flower_pansvm.reading_options import as_list, listed
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
-from flower_pansvm.tasks.consents import LEVELS
-from flower_pansvm.tasks.joining import JOIN, JoinQuestion
+from flower_pansvm.systems.common import JOIN, JoinQuestion
 from flower_pansvm.version import VERSION
 from simulations.checking.finding import WARNING
 from simulations.checking.findings import doubts

@@ -15,11 +15,11 @@ from typing import Any, Self
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from flower_pansvm.consents import LEVELS
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import is_printable, printable
 from flower_pansvm.secure_sum.new_identity import public_identity
 from flower_pansvm.setting_values import check_choice
-from flower_pansvm.tasks.consents import LEVELS
 from flower_pansvm.terms import Scalar
 from simulations.deployment.certificates import check_authority
 from simulations.deployment.documents import check_fields, code_of, is_signed_by, read_document, signed
@@ -58,7 +58,7 @@ class Invitation:
     settings : dict
         The run config that the hospitals agree to, as far as it differs from the defaults.
     privacy : str
-        The level of such a run: see `flower_pansvm.tasks.consents.LEVELS`.
+        The level of such a run: see `flower_pansvm.consents.LEVELS`.
     software : dict of str to str
         Version and hash of the software that all run (:mod:`flower_pansvm.bundle`).
     schema : dict of str to str

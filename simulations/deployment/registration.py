@@ -15,7 +15,7 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import is_printable, printable
 from flower_pansvm.secure_sum.new_identity import public_identity
 from simulations.deployment.documents import code_of, is_signed_by, read_document, signed
-from strategies.steps.join_replies import MOST_NAME, SITE_NAME
+from strategies.steps.joining import MOST_NAME, SITE_NAME
 
 KIND = "pansvm registration 1"
 ENTRIES = {"name": str, "identity": str, "supernode_key": str}

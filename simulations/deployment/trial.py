@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from clients.table.table import LABEL
-from flower_pansvm.models.errors import EngineError
+from flower_pansvm.errors import EngineError
 from flower_pansvm.terms import Scalar, Terms
 from simulations.data.datasets import locate
 from simulations.deployment.coordinator import FLOWER_FOLDER, Coordinator

@@ -24,7 +24,7 @@ from pathlib import Path
 import tomli_w
 from joblib import cpu_count
 
-from flower_pansvm.models.errors import EngineError
+from flower_pansvm.errors import EngineError
 from simulations.engines.processes import (
     exit_on_signals,
     free_port,

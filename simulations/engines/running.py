@@ -32,7 +32,7 @@ from strategies.federation.checkpoint import config_before
 from strategies.federation.transcript import remove_transcript
 from strategies.registry import all_strategies
 from strategies.settings import Settings, settings_from
-from strategies.steps.common_schema import common_schema
+from strategies.steps.schema import common_schema
 from strategies.strategy import PhasedStrategy
 
 ENGINES = ("simulation", "in-process")

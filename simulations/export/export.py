@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.models.errors import ModelFileError
+from flower_pansvm.errors import ModelFileError
 from flower_pansvm.models.model import Model
 from simulations.files import complete_file
 

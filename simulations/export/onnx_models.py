@@ -11,10 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 from onnx import TensorProto
 
+from flower_pansvm.errors import ModelFileError
 from flower_pansvm.fourier_map import BINS, CONSTANT, EDGES, FURTHEST, LEAST_LENGTH, MIDDLES
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.mixtures.class_models import LARGEST_ODDS
-from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.fourier_svc import FourierSVC
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.models.model import Model
@@ -26,6 +25,7 @@ from flower_pansvm.privacy.exact import CELL_STEP, JUST_BELOW, LARGEST_CELL, STE
 from flower_pansvm.random_fourier import MISSING
 from flower_pansvm.registry import Registry
 from flower_pansvm.scaling import Scaling
+from flower_pansvm.systems.mixture.class_models import LARGEST_ODDS
 from simulations.export.onnx_graph import Graph
 
 Writer = Callable[[Graph, Any], str]

@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.svm import LinearSVC
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.models.errors import ModelFileError
+from flower_pansvm.errors import ModelFileError
 from flower_pansvm.models.model import Model
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST

@@ -16,13 +16,11 @@ from flower_pansvm.counts import winners
 from flower_pansvm.multiclass import Pair, signs
 from flower_pansvm.scaling import moments
 from simulations.data.pooling import PooledRows, fit_scaling, pooled
-from strategies.elimination import SelectionSettings
-from strategies.filter_wrapper import FilterWrapperSettings
-from strategies.selection.choice import choose
-from strategies.selection.class_moments import ClassMoments
 from strategies.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
-from strategies.selection.filters import by_classes
-from strategies.selection.outcome import Point, Selection, Step
+from strategies.selection.elimination import SelectionSettings
+from strategies.selection.filter_wrapper import FilterWrapperSettings
+from strategies.selection.filters import ClassMoments, by_classes
+from strategies.selection.outcome import Point, Selection, Step, choose
 from strategies.selection.thresholds import filter_order, screen
 from strategies.selection.voting import best_spared, least_important, rank_sums, settle, vote
 from strategies.steps.binary_problems import scale_gamma

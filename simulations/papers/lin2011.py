@@ -14,10 +14,9 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC
 
-from clients.local.distortion import filled
+from clients.systems.ssvd import filled
 from flower_pansvm.arrays import Floats, Ints
-from flower_pansvm.correlation_selection import select
-from flower_pansvm.ssvd import distort, sparsified, values_kept
+from flower_pansvm.systems.ssvd import distort, select, sparsified, values_kept
 from simulations.data.datasets import load_dataset
 from simulations.distortion import column_correlation, distortion, linked_rows, matched_rows
 from simulations.papers.reproduction import Place, Prepared, Reproduction, Result, Setup, by_place, per_cell

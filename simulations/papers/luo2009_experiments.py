@@ -6,18 +6,16 @@ import numpy as np
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import pairwise_distances_argmin_min
 
-from clients.local.mixture import class_models, rivals_of, tradeoff_of
-from clients.mixture_risks import Preference, Tradeoff, tradeoff
+from clients.systems.mixture import Preference, Tradeoff, class_models, rivals_of, tradeoff, tradeoff_of
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.counts import winners
-from flower_pansvm.mixtures.adaptive_em import OPERATIONS, adaptive_em, first_model, floor_of
-from flower_pansvm.mixtures.class_models import ClassModels
-from flower_pansvm.mixtures.mixture import Mixture
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
+from flower_pansvm.systems.mixture.adaptive_em import OPERATIONS, adaptive_em, first_model, floor_of
+from flower_pansvm.systems.mixture.class_models import ClassModels
+from flower_pansvm.systems.mixture.mixture import Mixture
 from simulations.data.pooling import Pooled, fit_scaling, pooled
 from simulations.engines.running import train_in_process
-from strategies.mixture import MixtureSettings, WeakMixtures
-from strategies.steps.mixture import quality
+from strategies.mixture import MixtureSettings, WeakMixtures, quality
 
 Numbers = dict[str, float]
 

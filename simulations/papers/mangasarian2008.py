@@ -14,11 +14,10 @@ from scipy.stats import qmc
 from sklearn.model_selection import LeaveOneOut, StratifiedKFold
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.random_kernel import random_matrix
+from flower_pansvm.systems.random_kernel import random_matrix
 from simulations.data.datasets import load_dataset
 from simulations.papers.reproduction import Place, Prepared, Reproduction, Result, Setup, by_place, per_cell
-from strategies.master.one_norm_svm import one_norm_svm
-from strategies.steps.random_kernel import most_rows
+from strategies.random_kernel.training import most_rows, one_norm_svm
 
 SETS = {
     "CH": "heart-297",

@@ -34,11 +34,11 @@ from simulations.papers import (
     mangasarian2008,
 )
 from simulations.papers.reproduction import Prepared, Reproduction, Result, Run
-from strategies.elimination import SelectionSettings
 from strategies.locking import COMMAND, locked
 from strategies.mixture import MixtureSettings
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.results import describe
+from strategies.selection.elimination import SelectionSettings
 from strategies.settings import Settings
 
 REPRODUCTIONS: Registry[Reproduction] = Registry("table or figure")

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import jinja2
 
-from flower_pansvm.folder import import_modules
-from flower_pansvm.registry import Registry
+from flower_pansvm.registry import Registry, import_modules
 
 if TYPE_CHECKING:
     # It takes as long to import as a short run, and a run that is not yet over draws nothing.

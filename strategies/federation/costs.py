@@ -9,7 +9,7 @@ from typing import Any
 
 from flwr.common.logger import log
 
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.tasks import Task
 
 
 @dataclass

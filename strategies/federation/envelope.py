@@ -10,13 +10,13 @@ from flwr.app import RecordDict
 from numpy.typing import NDArray
 
 from flower_pansvm import records
-from flower_pansvm.array_bytes import MOST_SIDES
 from flower_pansvm.arrays import Ints
 from flower_pansvm.errors import FederationError, SumError
+from flower_pansvm.records import MOST_SIDES
 from flower_pansvm.secure_sum.contract import SumRound, Words
 from flower_pansvm.secure_sum.decoding import decode, words_needed
-from flower_pansvm.tasks.summing import Payload, PublicKeys, WhichSum
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.summing import Payload, PublicKeys, WhichSum
+from flower_pansvm.tasks import Task
 
 
 @dataclass(frozen=True)

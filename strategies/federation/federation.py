@@ -23,8 +23,8 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.wire import keys_digest
-from flower_pansvm.tasks.summing import RELAY, AllKeys, RelayStep
-from flower_pansvm.tasks.task import Broadcast, Task, bounds_of, sum_name
+from flower_pansvm.summing import RELAY, AllKeys, RelayStep
+from flower_pansvm.tasks import Broadcast, Task, bounds_of, sum_name
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.costs import Costs
 from strategies.federation.envelope import (

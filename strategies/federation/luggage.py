@@ -9,7 +9,7 @@ from flwr.app import RecordDict
 
 from flower_pansvm import records
 from flower_pansvm.records import Values
-from flower_pansvm.tasks.summing import AllKeys
+from flower_pansvm.summing import AllKeys
 
 
 class Luggage:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.records import Values, message_of, values_of
-from flower_pansvm.tasks.task import Broadcast, Task
+from flower_pansvm.tasks import Broadcast, Task
 
 Q = TypeVar("Q")
 A = TypeVar("A")

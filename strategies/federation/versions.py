@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from flower_pansvm.errors import FederationError
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.tasks import Task
 from strategies.federation.envelope import Contact
 
 

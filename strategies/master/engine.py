@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
 from flower_pansvm.arrays import in_single_precision
-from flower_pansvm.cutting_planes.cuts import Answer
-from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.question import Question
+from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
 from strategies.master.progress import Progress
 
 MAX_ROUNDS = 1000

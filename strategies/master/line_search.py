@@ -7,8 +7,7 @@ satisfied, and would stop after two rounds. Training ends when the bounds meet (
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Answer
-from flower_pansvm.cutting_planes.question import Question
+from flower_pansvm.systems.pan_svm.cuts import Answer, Question
 from strategies.master.progress import Progress
 
 STEP = 0.5

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from strategies.master.quadratic_program import minimise
-from strategies.master.span import in_span
+from strategies.master.quadratic_program import in_span, minimise
 
 ROUNDING = 1e-11
 """A d below this share of m is 0 but for rounding, as it is at the origin with balanced class weights."""

@@ -5,10 +5,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Duals
-from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.question import Question
-from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Duals, Problem, Question
 from strategies.master.master import MasterSolution, solve_master
 
 NEGLIGIBLE = 1e-6

@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import LinAlgError, cholesky, solve_triangular
 
-from flower_pansvm.cutting_planes.cuts import Cuts
-from flower_pansvm.models.errors import TrainingError
-from strategies.master.quadratic_program import minimise
-from strategies.master.span import in_span
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.systems.pan_svm.cuts import Cuts
+from strategies.master.quadratic_program import in_span, minimise
 
 TRUST = (0.01, 0.1, 1.0)
 """Values of tau, the trust in the curvature, that are tried."""

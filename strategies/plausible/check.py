@@ -12,8 +12,7 @@ from functools import cache
 import numpy as np
 
 from flower_pansvm.errors import FederationError
-from flower_pansvm.folder import import_modules
-from flower_pansvm.registry import Registry
+from flower_pansvm.registry import Registry, import_modules
 from strategies.plausible.opened import ROUNDING, Opened
 
 Problems = Iterator[str]

@@ -1,6 +1,6 @@
 """What cannot be of sums of the sites' own models."""
 
-from flower_pansvm.tasks.consensus import CONSENSUS
+from flower_pansvm.systems.admm import CONSENSUS
 from strategies.plausible.check import CHECKS, Problems
 from strategies.plausible.opened import Opened
 

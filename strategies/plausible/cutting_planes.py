@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from flower_pansvm.tasks.cutting_planes import CUTS, WARM_START, CutsAnswer
-from strategies.master.curvature import curvature_diagonal, curvature_size
+from flower_pansvm.systems.pan_svm.tasks import CUTS, WARM_START, CutsAnswer
+from strategies.master.search import curvature_diagonal, curvature_size
 from strategies.plausible.check import CHECKS, Problems
 from strategies.plausible.opened import ROUNDING, Opened
 from strategies.steps.packing import unpack_answers

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flower_pansvm.tasks.landmarks import ASSIGN, BOX, LANDMARKS
+from flower_pansvm.systems.pan_svm.tasks import ASSIGN, BOX, LANDMARKS
 from strategies.plausible.check import CHECKS, Problems
 from strategies.plausible.opened import ROUNDING, Opened
 

@@ -1,6 +1,6 @@
 """What cannot be of counts of rows on which a global mixture model was tried."""
 
-from flower_pansvm.tasks.mixture import MIXTURE_SCORES
+from flower_pansvm.systems.mixture.tasks import MIXTURE_SCORES
 from strategies.plausible.check import CHECKS, Problems
 from strategies.plausible.opened import Opened
 

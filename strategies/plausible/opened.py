@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.tasks.scaling import MOMENTS, ROWS
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.systems.common import MOMENTS, ROWS
+from flower_pansvm.tasks import Task
 
 ROUNDING = 1e-9
 """Relative error that sums of many numbers may have."""

@@ -1,6 +1,6 @@
 """What cannot be of exact cuts by a random Fourier map, and of counts of test rows."""
 
-from flower_pansvm.tasks.output_perturbation import RFF_CUTS, RFF_SCORES
+from flower_pansvm.systems.output_perturbation import RFF_CUTS, RFF_SCORES
 from strategies.plausible.check import CHECKS, Problems
 from strategies.plausible.opened import Opened
 

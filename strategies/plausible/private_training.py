@@ -3,12 +3,7 @@
 import numpy as np
 
 from flower_pansvm.fourier_map import BINS
-from flower_pansvm.tasks.private_training import (
-    PRIVATE_BINS,
-    PRIVATE_MOMENTS,
-    PRIVATE_SCORES,
-    PRIVATE_STEP,
-)
+from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_SCORES, PRIVATE_STEP
 from strategies.plausible.check import CHECKS, Problems
 from strategies.plausible.opened import Opened
 

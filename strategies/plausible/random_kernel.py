@@ -1,6 +1,6 @@
 """What cannot be of numbers of rows by column block, nor of the columns' cells."""
 
-from flower_pansvm.tasks.random_kernel import CELL, MEANS
+from flower_pansvm.systems.random_kernel import CELL, MEANS
 from strategies.plausible.check import CHECKS, Problems
 from strategies.plausible.opened import Opened
 

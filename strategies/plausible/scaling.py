@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from flower_pansvm.tasks.scaling import MOMENTS, ROWS
+from flower_pansvm.systems.common import MOMENTS, ROWS
 from strategies.plausible.check import CHECKS, Problems
 from strategies.plausible.opened import ROUNDING, Opened
 

@@ -1,6 +1,6 @@
 """What cannot be of the sums of a feature selection."""
 
-from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
+from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from strategies.plausible.check import CHECKS, Problems
 from strategies.plausible.opened import Opened
 from strategies.plausible.scaling import squares

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from strategies.selection.class_moments import ClassMoments
-from strategies.selection.filters import welch_t
+from strategies.selection.filters import ClassMoments, welch_t
 
 CRITERIA = ("svm-rfe", "rsvm", "svm-t")
 """Names of the criteria, in the order in which they are asked."""

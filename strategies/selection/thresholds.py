@@ -7,8 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.errors import SettingError
-from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.errors import SettingError, TrainingError
 from flower_pansvm.setting_values import Kind
 from strategies.selection.filters import FilterScores
 from strategies.selection.outcome import Screening

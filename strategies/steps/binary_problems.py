@@ -7,14 +7,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.class_pairs import one_versus_all, one_versus_one
-from flower_pansvm.cutting_planes.problem import LARGEST_WEIGHT, Problem
 from flower_pansvm.errors import SettingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, WARM_START, FeatureMapBroadcast
-from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
+from flower_pansvm.systems.pan_svm.cuts import LARGEST_WEIGHT, Problem
+from flower_pansvm.systems.pan_svm.tasks import (
+    FEATURE_MAP,
+    LANDMARK_SET,
+    WARM_START,
+    FeatureMapBroadcast,
+    LandmarkBroadcast,
+)
 from strategies.federation.federation import Federation
 from strategies.nystroem_settings import NystroemSettings
 from strategies.pan_svm_settings import PanSvmSettings

@@ -6,8 +6,8 @@ import numpy as np
 
 from flower_pansvm.errors import TableError
 from flower_pansvm.schema import Schema
-from flower_pansvm.tasks.random_kernel import LayoutBroadcast
-from strategies.steps.common_schema import common_schema
+from flower_pansvm.systems.random_kernel import LayoutBroadcast
+from strategies.steps.schema import common_schema
 
 
 def schema_by_columns(
@@ -28,7 +28,7 @@ def schema_by_columns(
     ------
     TableError
         If two sites have some columns in common and others not; or the classes are as in
-        :func:`strategies.steps.common_schema.common_schema`.
+        :func:`strategies.steps.schema.common_schema`.
     """
     blocks: dict[frozenset[str], str] = {}
     for site in sorted(columns):

@@ -8,13 +8,11 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Answer
-from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.multiclass import REST
-from flower_pansvm.tasks.cutting_planes import CUTS
-from flower_pansvm.tasks.scaling import ROWS
-from flower_pansvm.tasks.task import Nothing
+from flower_pansvm.systems.common import ROWS
+from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
+from flower_pansvm.systems.pan_svm.tasks import CUTS
+from flower_pansvm.tasks import Nothing
 from strategies.federation.federation import Federation
 from strategies.master.engine import MAX_ROUNDS, Search, solve
 from strategies.master.line_search import LineSearch

@@ -4,8 +4,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.arrays import in_single_precision
+from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.nystroem import NystromMap
 
 EIGENVALUE_TOLERANCE = 1e-8

@@ -1,24 +1,133 @@
-"""Waiting for the sites, and agreeing with them on columns and classes."""
+"""What a site says of itself when it joins, checked before anything is made of it or shown."""
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
 from logging import INFO
 
+import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.errors import FederationError
+from flower_pansvm.printable import MOST_COLUMNS, is_printable, name_problem
 from flower_pansvm.schema import Schema
-from flower_pansvm.tasks.joining import JOIN, SCHEMA, JoinAnswer, JoinQuestion, SchemaBroadcast
-from flower_pansvm.tasks.summing import PublicKeys
+from flower_pansvm.secure_sum.fixed_point import WIDE_LIMIT
+from flower_pansvm.secure_sum.keys import KEY_BYTES
+from flower_pansvm.summing import EPOCH_BYTES, PublicKeys
+from flower_pansvm.systems.common import (
+    JOIN,
+    SCHEMA,
+    ExtremesAnswer,
+    JoinAnswer,
+    JoinQuestion,
+    SchemaBroadcast,
+)
 from strategies.federation.envelope import Contact
 from strategies.federation.federation import Federation
 from strategies.settings import Settings
-from strategies.steps.agreed_schema import agreed_schema
 from strategies.steps.column_blocks import schema_by_columns
-from strategies.steps.common_schema import common_schema
-from strategies.steps.join_replies import check_join
+from strategies.steps.schema import agreed_schema, common_schema
 from strategies.steps.site_differences import class_differences, tell
+
+MOST_NAME = 64
+SITE_NAME = re.compile(rf"[^\s/\\](?:[^/\\]{{0,{MOST_NAME - 2}}}[^\s/\\])?")
+"""A site's name: no path separators, and no blanks around it."""
+
+SIGNATURE_BYTES = (0, 64)
+"""Length of a signature: none without an identity."""
+
+MOST_PUBLISHED_BYTES = 2**16 - 1
+MOST_CLASSES = 1000
+VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
+DIGEST = re.compile(r"(?:[0-9a-f]{32})?")
+
+
+def check_join(answer: JoinAnswer, node: int) -> str:
+    """Check what a site has disclosed on joining and return its name.
+
+    Parameters
+    ----------
+    answer : JoinAnswer
+        What it has disclosed.
+    node : int
+        The site's node id.
+
+    Raises
+    ------
+    FederationError
+        If a part cannot be. The text names the site, by its node id as long as its name is not known to
+        be one.
+    """
+    name = answer.name
+    if not (SITE_NAME.fullmatch(name) and is_printable(name)):
+        raise FederationError(
+            f"The site at node {node} calls itself something that is no name: at most {MOST_NAME} characters, none of "
+            "them a slash, a backslash or a control character, and no blanks around them. Write name='…' into its node "
+            "config."
+        )
+    for part, value, lengths in (
+        ("public key", answer.public_key, (KEY_BYTES,)),
+        ("published", answer.published, range(MOST_PUBLISHED_BYTES + 1)),
+        ("epochs", answer.epochs, range(0, MOST_PUBLISHED_BYTES, EPOCH_BYTES)),
+        ("signature", answer.signature, SIGNATURE_BYTES),
+    ):
+        if len(value) not in lengths:
+            raise _refusal(name, f"its {part} does not have the length of one")
+    if not VERSION.fullmatch(answer.version):
+        raise _refusal(name, "its version is none")
+    if not DIGEST.fullmatch(answer.schema):
+        raise _refusal(name, "the digest of its schema file is none")
+    _check_texts(name, "columns", answer.columns, MOST_COLUMNS)
+    _check_texts(name, "classes", answer.classes, MOST_CLASSES)
+    return name
+
+
+def check_extremes(answers: Mapping[str, ExtremesAnswer], shape: tuple[int, ...]) -> None:
+    """Check the smallest and largest cells that sites have disclosed.
+
+    Parameters
+    ----------
+    answers : mapping of site name to ExtremesAnswer
+        What they have disclosed.
+    shape : tuple of int
+        Folds and features.
+
+    Raises
+    ------
+    FederationError
+        If they cannot be; it names the site.
+    """
+    for name, answer in answers.items():
+        low, high = answer.low, answer.high
+        if not low.shape == high.shape == shape:
+            raise _refusal(name, "'low' and 'high' are not one number for each fold and column")
+        # A feature without any cell has the extremes of nothing.
+        nothing = (low == np.inf) & (high == -np.inf)
+        small = np.maximum(np.abs(low), np.abs(high)) <= WIDE_LIMIT
+        if not (nothing | (small & (low <= high))).all():
+            raise _refusal(
+                name, "the smallest cell of a column is above its largest, not a number, or too large"
+            )
+
+
+def _check_texts(name: str, part: str, texts: tuple[str, ...], most: int) -> None:
+    if len(texts) > most:
+        raise _refusal(name, f"its {part} are not a list of at most {most} texts")
+    if len(set(texts)) < len(texts):
+        raise _refusal(name, f"two of its {part} have the same name")
+    for number, text in enumerate(texts, start=1):
+        problem = name_problem(text)
+        if problem:
+            raise _refusal(name, f"number {number} of its {part} has a name that {problem}")
+
+
+def _refusal(name: str, problem: str) -> FederationError:
+    return FederationError(
+        f"What site '{name}' sent cannot be: {problem}. Correct its table if it is that; or it runs another version of "
+        "flower-pansvm, or a changed one."
+    )
+
 
 JOIN_SECONDS = 120.0
 """How long the coordinator waits for the sites to connect; a SuperNode may be started after the run."""

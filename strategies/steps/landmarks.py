@@ -11,9 +11,9 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.problem import NO_FOLD
-from flower_pansvm.models.errors import TrainingError
-from flower_pansvm.tasks.landmarks import (
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
+from flower_pansvm.systems.pan_svm.tasks import (
     ASSIGN,
     BOX,
     LANDMARKS,

@@ -1,6 +1,6 @@
 """Problems, questions and duals as the fields of a message, and a message's sums as answers.
 
-The other halves are the sites': `flower_pansvm/tasks/cutting_planes.py` and `flower_pansvm/tasks/selection.py`.
+The other halves are the sites': `flower_pansvm/systems/pan_svm/tasks.py` and `flower_pansvm/systems/selection.py`.
 """
 
 from collections.abc import Sequence
@@ -9,12 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Duals
-from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.question import Question
-from flower_pansvm.tasks.cutting_planes import CutsAnswer, CutsQuestion, ProblemsQuestion, flat, pieces
-from flower_pansvm.tasks.selection import SupportQuestion
-from strategies.master.curvature import curvature_size
+from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Duals, Problem, Question
+from flower_pansvm.systems.pan_svm.tasks import CutsAnswer, CutsQuestion, ProblemsQuestion, flat, pieces
+from flower_pansvm.systems.selection import SupportQuestion
+from strategies.master.search import curvature_size
 
 
 def pack_problems(problems: Sequence[Problem]) -> ProblemsQuestion:

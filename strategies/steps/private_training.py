@@ -12,7 +12,7 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import FederationError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.privacy.accountant import admits
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.tasks import Task
 from strategies.federation.federation import Federation
 
 Q = TypeVar("Q")

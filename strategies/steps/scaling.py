@@ -7,15 +7,15 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import TableError
 from flower_pansvm.scaling import Scaling
-from flower_pansvm.tasks.scaling import EXTREMES, MOMENTS, SCALING, ScalingBroadcast
-from flower_pansvm.tasks.task import Nothing
+from flower_pansvm.systems.common import EXTREMES, MOMENTS, SCALING, ScalingBroadcast
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
+from flower_pansvm.tasks import Nothing
 from strategies.federation.federation import Federation
 from strategies.steps import fitted_scaling
 from strategies.steps.fitted_scaling import mean_and_variance
-from strategies.steps.join_replies import check_extremes
+from strategies.steps.joining import check_extremes
 from strategies.steps.site_differences import range_differences, tell
 from strategies.svm_settings import SvmSettings
 

@@ -8,13 +8,17 @@ import pytest
 from numpy.typing import NDArray
 
 from clients import cache
-from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
-from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
-from flower_pansvm.tasks.scaling import MOMENTS, SCALING, ScalingBroadcast
-from flower_pansvm.tasks.task import Nothing
+from flower_pansvm.systems.common import MOMENTS, SCALING, ScalingBroadcast
+from flower_pansvm.systems.pan_svm.tasks import (
+    FEATURE_MAP,
+    LANDMARK_SET,
+    FeatureMapBroadcast,
+    LandmarkBroadcast,
+)
+from flower_pansvm.tasks import Nothing
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 
 Sums = dict[str, NDArray[np.float64]]

@@ -14,14 +14,11 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_moons
 
 from clients.gate.membership import OF_ALL, Participation
+from clients.gate.replay_guard import turn
 from clients.gate.seeds import SLOTS
 from clients.gate.slots import own_slots
-from clients.gate.turns import turn
 from clients.site import Site
 from flower_pansvm import records
-from flower_pansvm.cutting_planes.cuts import Duals
-from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, SumError, TableError
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.secure_sum import make
@@ -31,18 +28,24 @@ from flower_pansvm.secure_sum.mask_graph import partners
 from flower_pansvm.secure_sum.protocols.k_secure import KSecure
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
-from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP, WARM_START, FeatureMapBroadcast
-from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
-from flower_pansvm.tasks.limits import COUNT
-from flower_pansvm.tasks.scaling import ROWS, SCALING, ScalingBroadcast
-from flower_pansvm.tasks.selection import SUPPORT
-from flower_pansvm.tasks.summing import RELAY, AllKeys
-from flower_pansvm.tasks.task import Nothing, bounds_of, sum_name
+from flower_pansvm.summing import RELAY, AllKeys
+from flower_pansvm.systems.common import ROWS, SCALING, ScalingBroadcast
+from flower_pansvm.systems.pan_svm.cuts import Duals, Problem, Question
+from flower_pansvm.systems.pan_svm.tasks import (
+    CUTS,
+    FEATURE_MAP,
+    LANDMARK_SET,
+    WARM_START,
+    FeatureMapBroadcast,
+    LandmarkBroadcast,
+)
+from flower_pansvm.systems.selection import SUPPORT
+from flower_pansvm.tasks import COUNT, Nothing, bounds_of, sum_name
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.federation.federation import Federation
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 from strategies.steps.packing import pack_duals, pack_problems, pack_questions
 from tests.conftest import kept_rows

@@ -11,21 +11,34 @@ import pytest
 from flwr.app import Message
 from numpy.typing import NDArray
 
-from clients.gate.turns import turn
+from clients.gate.replay_guard import turn
 from clients.site import Site
 from flower_pansvm import records
-from flower_pansvm.cutting_planes.cuts import Cuts
-from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
-from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import FederationError, SettingError, SumError, TableError
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP, FeatureMapBroadcast
-from flower_pansvm.tasks.joining import JOIN, SCHEMA, JoinQuestion, SchemaBroadcast
-from flower_pansvm.tasks.landmarks import LANDMARK_SET, LANDMARKS, LandmarkBroadcast, LandmarksQuestion
-from flower_pansvm.tasks.limits import UNKNOWN
-from flower_pansvm.tasks.scaling import EXTREMES, MOMENTS, ROWS, SCALING, ScalingBroadcast
-from flower_pansvm.tasks.scoring import SCORES
-from flower_pansvm.tasks.task import Broadcast, Nothing, Task, bounds_of, sum_name
+from flower_pansvm.systems.common import (
+    EXTREMES,
+    JOIN,
+    MOMENTS,
+    ROWS,
+    SCALING,
+    SCHEMA,
+    SCORES,
+    JoinQuestion,
+    ScalingBroadcast,
+    SchemaBroadcast,
+)
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Cuts, Problem, Question
+from flower_pansvm.systems.pan_svm.tasks import (
+    CUTS,
+    FEATURE_MAP,
+    LANDMARK_SET,
+    LANDMARKS,
+    FeatureMapBroadcast,
+    LandmarkBroadcast,
+    LandmarksQuestion,
+)
+from flower_pansvm.tasks import UNKNOWN, Broadcast, Nothing, Task, bounds_of, sum_name
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
@@ -247,7 +260,7 @@ def test_extremes_are_not_disclosed_in_a_run_that_does_not_scale_by_them(
     run = replace(settings, scaling=scaling)
     federation = enrol(hospitals(run, hospital_files, node), run)
     ask_moments(federation)
-    monkeypatch.setattr("clients.local.scaling._folds", None)
+    monkeypatch.setattr("clients.systems.common._folds", None)
     with pytest.raises(SettingError, match=reason):
         federation.collect(EXTREMES, Nothing())
 

@@ -35,7 +35,7 @@ from clients.gate.budget import new_ledger
 from flower_pansvm import records
 from flower_pansvm.bundle import check_bundle, hash_of, installed_files
 from flower_pansvm.errors import FederationError
-from flower_pansvm.tasks.joining import JoinQuestion
+from flower_pansvm.systems.common import JoinQuestion
 from flower_pansvm.version import VERSION
 from simulations.deployment.certificates import make_certificates
 from simulations.engines.processes import free_port

@@ -16,14 +16,13 @@ from flower_pansvm.secure_sum.decoding import decode, words_needed
 from flower_pansvm.secure_sum.keys import apply_mask
 from flower_pansvm.secure_sum.new_identity import create_identity
 from flower_pansvm.secure_sum.wire import keys_digest
-from flower_pansvm.tasks.limits import COUNT
-from flower_pansvm.tasks.scaling import MOMENTS
-from flower_pansvm.tasks.summing import AllKeys
-from flower_pansvm.tasks.task import Nothing
+from flower_pansvm.summing import AllKeys
+from flower_pansvm.systems.common import MOMENTS
+from flower_pansvm.tasks import COUNT, Nothing
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 from tests.conftest import kept_rows
 

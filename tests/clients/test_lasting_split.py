@@ -16,7 +16,7 @@ from clients.gate.lasting_split import lasting_split
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SettingError, TableError
-from flower_pansvm.tasks.joining import SchemaBroadcast
+from flower_pansvm.systems.common import SchemaBroadcast
 from flower_pansvm.terms import Scalar
 from strategies.settings import make_settings
 

@@ -18,18 +18,18 @@ from clients.gate.budget import EPOCH, end_ledger, link_table, new_ledger, read_
 from clients.gate.epochs import HEARD_FILE, enter_run, hear
 from clients.gate.private import privately
 from clients.gate.tables import tables_home
-from clients.local.private_training import private_bins
 from clients.site import Site
+from clients.systems.dp_svm import private_bins
 from clients.table.reading import read_table
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SettingError, SumError, TableError
 from flower_pansvm.secure_sum.new_identity import create_identity
-from flower_pansvm.tasks.joining import JoinQuestion, SchemaBroadcast
-from flower_pansvm.tasks.private_training import PRIVATE_BINS, BinsQuestion
-from flower_pansvm.tasks.summing import EPOCH_BYTES, AllKeys
+from flower_pansvm.summing import EPOCH_BYTES, AllKeys
+from flower_pansvm.systems.common import JoinQuestion, SchemaBroadcast
+from flower_pansvm.systems.dp_svm import PRIVATE_BINS, BinsQuestion
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
-from strategies.dp_svm import DpSvm
+from strategies.dp_svm.strategy import DpSvm
 from strategies.settings import make_settings
 from tests.grids import meddle
 

@@ -3,11 +3,9 @@
 import numpy as np
 import pytest
 
-from clients.local.mixture import class_models, tradeoff_of
-from clients.mixture_risks import Preference, Tradeoff, tradeoff
+from clients.systems.mixture import Preference, Tradeoff, class_models, tradeoff, tradeoff_of
 from flower_pansvm.arrays import Floats, Ints
-from flower_pansvm.mixtures.divergence import LARGEST
-from flower_pansvm.mixtures.mixture import Mixture
+from flower_pansvm.systems.mixture.mixture import LARGEST, Mixture
 
 EVEN = (0.25,) * 4
 CENTRES = ((0, 0), (7, 0), (0, 7), (7, 7))

@@ -13,22 +13,22 @@ from flwr.app import Message
 from numpy.typing import NDArray
 
 from clients.app import TASKS
+from clients.gate.replay_guard import turn
 from clients.gate.terms import site_name
-from clients.gate.turns import turn
 from clients.perturb import PerturbedTerms, perturbed_table
 from clients.site import Site
 from clients.table.reading import read_table
 from clients.table.table import Table
 from flower_pansvm import records
+from flower_pansvm.consents import AGREED, CONSENTS
 from flower_pansvm.errors import TableError
 from flower_pansvm.setting_values import key_of
-from flower_pansvm.tasks.consents import AGREED, CONSENTS
-from flower_pansvm.tasks.scaling import ROWS
-from flower_pansvm.tasks.task import Nothing
+from flower_pansvm.systems.common import ROWS
+from flower_pansvm.tasks import Nothing
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.federation.federation import Federation
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings, setting_fields
 
@@ -135,10 +135,12 @@ def learn(
 
     monkeypatch.setattr("clients.perturb.perturbed_table", copy_of)
     # The key of the columns' secret factors is a hospital's, and not its table's.
-    monkeypatch.setattr("clients.local.random_kernel.lasting_secret", lambda site: site_name(site).encode())
+    monkeypatch.setattr("clients.systems.random_kernel.lasting_secret", lambda site: site_name(site).encode())
 
     # What the coordinator asks must not differ either.
-    monkeypatch.setattr("strategies.private_svm.secrets", SimpleNamespace(token_bytes=bytes))
+    monkeypatch.setattr(
+        "strategies.output_perturbation.strategies.secrets", SimpleNamespace(token_bytes=bytes)
+    )
 
     def run(run: str, seed: int, privacy: str = "auto") -> Answers:
         folder = tmp_path / str(seed)

@@ -10,8 +10,8 @@ import pytest
 from flwr.app import RecordDict
 from flwr.common.serde import recorddict_to_proto
 
+from clients.gate.replay_guard import FOLDER, turn
 from clients.gate.secret import lasting_secret
-from clients.gate.turns import FOLDER, turn
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.terms import Scalar

@@ -21,17 +21,20 @@ from clients.rows import fold_numbers
 from clients.rows import test_rows as held_out
 from clients.site import Site
 from flower_pansvm import records
-from flower_pansvm.cutting_planes import cuts
 from flower_pansvm.errors import FederationError, TableError
 from flower_pansvm.nystroem import NystromMap
-from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
-from flower_pansvm.tasks.joining import SCHEMA, SchemaBroadcast
-from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
-from flower_pansvm.tasks.scaling import ROWS, SCALING, ScalingBroadcast
-from flower_pansvm.tasks.task import Nothing
+from flower_pansvm.systems.common import ROWS, SCALING, SCHEMA, ScalingBroadcast, SchemaBroadcast
+from flower_pansvm.systems.pan_svm import cuts
+from flower_pansvm.systems.pan_svm.tasks import (
+    FEATURE_MAP,
+    LANDMARK_SET,
+    FeatureMapBroadcast,
+    LandmarkBroadcast,
+)
+from flower_pansvm.tasks import Nothing
 from simulations.engines.running import train_in_process
 from strategies.federation.federation import Federation
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 
 # Folds

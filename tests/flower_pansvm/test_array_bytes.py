@@ -8,9 +8,8 @@ import pytest
 from flwr.app import Array, ArrayRecord, ConfigRecord, RecordDict
 from numpy.typing import NDArray
 
-from flower_pansvm.array_bytes import FORMAT, read_array, write_array
 from flower_pansvm.errors import FederationError
-from flower_pansvm.records import get, put
+from flower_pansvm.records import FORMAT, get, put, read_array, write_array
 
 
 def array_of(data: bytes, dtype: str = "float64", shape: tuple[int, ...] = (3,)) -> Array:

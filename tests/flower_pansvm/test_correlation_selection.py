@@ -12,13 +12,7 @@ from numpy.typing import NDArray
 from sklearn.datasets import load_breast_cancer
 from sklearn.metrics import mutual_info_score
 
-from flower_pansvm.correlation_selection import (
-    best_first,
-    cut_points,
-    entropy,
-    select,
-    symmetrical_uncertainty,
-)
+from flower_pansvm.systems.ssvd import best_first, cut_points, entropy, select, symmetrical_uncertainty
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

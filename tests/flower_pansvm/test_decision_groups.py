@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from flower_pansvm.counts import BINS
-from flower_pansvm.decision_groups import SMALLEST, DecisionGroup, decision_groups
+from flower_pansvm.metrics import SMALLEST, DecisionGroup, decision_groups
 
 
 def histogram(**rows: tuple[int, int]) -> np.ndarray:

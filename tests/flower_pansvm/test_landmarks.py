@@ -7,9 +7,9 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 
-from flower_pansvm import landmarks
 from flower_pansvm.errors import SettingError
-from flower_pansvm.landmarks import beyond, cluster_centres, totals_by_centre
+from flower_pansvm.systems.pan_svm import landmarks
+from flower_pansvm.systems.pan_svm.landmarks import beyond, cluster_centres, totals_by_centre
 
 
 def blobs(rows: int, features: int = 3, seed: int = 0) -> NDArray[np.float64]:

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.kernel_approximation import Nystroem
 
+from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.models.errors import TrainingError
 from strategies.steps.fitted_map import LARGEST, fit_map
 
 KERNELS = [Kernel("rbf", gamma=0.4), Kernel("linear"), Kernel("poly", gamma=0.5, degree=2, coef0=1.0)]

@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import arrays
 
 from flower_pansvm.privacy.exact import STEP, in_turns
 from flower_pansvm.random_fourier import RandomFourierMap
-from strategies.steps.frequencies import drawn, generator_of
+from strategies.output_perturbation.frequencies import drawn, generator_of
 
 ANY = st.floats(width=64, allow_nan=True, allow_infinity=True)
 

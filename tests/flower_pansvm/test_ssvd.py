@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 
-from flower_pansvm.ssvd import EPSILON, distort, sparsified, values_kept
+from flower_pansvm.systems.ssvd import EPSILON, distort, sparsified, values_kept
 
 Floats = NDArray[np.float64]
 

@@ -10,12 +10,12 @@ import pytest
 from flwr.app import ConfigRecord, RecordDict
 from typer.testing import CliRunner
 
-from clients.local.private_training import private_step
 from clients.site import Site
+from clients.systems.dp_svm import private_step
 from flower_pansvm.errors import BudgetError, PanSVMError
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.registry import Registry
-from flower_pansvm.tasks.private_training import PRIVATE_STEP, PrivateStepAnswer, PrivateWeightsQuestion
+from flower_pansvm.systems.dp_svm import PRIVATE_STEP, PrivateStepAnswer, PrivateWeightsQuestion
 from simulations.attack.active import (
     budget,
     chosen_moments,

@@ -10,7 +10,7 @@ import pytest
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import SettingError
-from flower_pansvm.tasks.scaling import MOMENTS
+from flower_pansvm.systems.common import MOMENTS
 from simulations.attack.attack import Attack, attack, counted
 from simulations.attack.copies import SiteRecords, filtered, records_of, whole_copy
 from simulations.attack.differences_of_models import DifferencesOfModels, sums_of_rows, trainings

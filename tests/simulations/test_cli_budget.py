@@ -12,7 +12,7 @@ from clients.gate.budget import EPOCH, LINK, charge, link_table, read_ledger
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
-from flower_pansvm.tasks.private_training import PRIVATE_SCORES, PRIVATE_STEP
+from flower_pansvm.systems.dp_svm import PRIVATE_SCORES, PRIVATE_STEP
 from strategies.settings import make_settings
 from tests.clients.gate.test_budget import a_table, begin
 

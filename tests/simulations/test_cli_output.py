@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from flower_pansvm.models.errors import EngineError
+from flower_pansvm.errors import EngineError
 from simulations.engines import running
 from strategies.federation.checkpoint import Checkpoint
 

@@ -12,8 +12,7 @@ from hypothesis.extra.numpy import arrays
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from flower_pansvm.correlation_selection import select
-from flower_pansvm.ssvd import distort
+from flower_pansvm.systems.ssvd import distort, select
 from simulations.distortion import column_correlation, distortion, linked_rows, matched_rows, ranks
 
 Floats = NDArray[np.float64]

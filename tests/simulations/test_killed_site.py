@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from flower_pansvm.models.errors import EngineError
+from flower_pansvm.errors import EngineError
 from flower_pansvm.terms import Scalar
 from simulations.engines.flower_engine import PACKAGES, build_app, run_app, temporary_folder
 from strategies.settings import settings_from

@@ -15,13 +15,13 @@ from flwr.app import ArrayRecord, MetricRecord
 from numpy.typing import ArrayLike, NDArray
 from sklearn.neighbors import NearestCentroid as CentralNearestCentroid
 
-from flower_pansvm.models.errors import ModelFileError
+from flower_pansvm.errors import ModelFileError
 from flower_pansvm.models.model import MODELS, Model, load_model
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from flower_pansvm.tasks.scaling import ROWS
-from flower_pansvm.tasks.selection import CLASS_MOMENTS
-from flower_pansvm.tasks.task import Nothing
+from flower_pansvm.systems.common import ROWS
+from flower_pansvm.systems.selection import CLASS_MOMENTS
+from flower_pansvm.tasks import Nothing
 from simulations.data.pooling import pooled
 from simulations.engines.running import Audited, in_process_grid, run
 from simulations.prediction import predict_file

@@ -8,7 +8,7 @@ import pytest
 
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.random_kernel import random_matrix
+from flower_pansvm.systems.random_kernel import random_matrix
 from simulations.attack.random_kernel import rows_from_kernel
 
 KERNELS = [Kernel("linear"), Kernel("rbf", 0.5)]
@@ -66,7 +66,7 @@ def test_an_outsider_with_as_many_rows_as_columns_has_the_matrix() -> None:
 
 
 def test_blocks_combine_to_the_whole_kernel() -> None:
-    from flower_pansvm.random_kernel import combined  # noqa: PLC0415
+    from flower_pansvm.systems.random_kernel import combined  # noqa: PLC0415
 
     X, B = np.random.default_rng(0).random((9, 7)), random_matrix(bytes(32), 3, 7)
     for kernel in KERNELS:

@@ -8,13 +8,13 @@ import pytest
 from flwr.app import Message
 
 from clients.app import app
-from flower_pansvm.tasks.landmarks import LANDMARKS
+from flower_pansvm.systems.pan_svm.tasks import LANDMARKS
 from flower_pansvm.terms import Scalar
 from simulations.benchmarks.scale import generate
 from simulations.data.sites import join_data
 from simulations.engines.in_process import COORDINATOR, InProcessGrid
 from simulations.engines.running import in_process_grid
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 
 MOMENTS = 10

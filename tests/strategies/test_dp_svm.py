@@ -13,25 +13,24 @@ from sklearn.datasets import make_moons
 from clients.gate.budget import new_ledger, read_ledger
 from clients.site import Site
 from flower_pansvm import records
-from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
+from flower_pansvm.errors import BudgetError, PanSVMError, SettingError, TrainingError
 from flower_pansvm.fourier_map import BINS, FourierMap, bins, places
-from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.models.fourier_svc import FourierSVC
 from flower_pansvm.models.model import load_model
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, STEP, WEIGHT_STEP, rounded, shortened
 from flower_pansvm.schema import Schema
+from flower_pansvm.systems.common import SchemaBroadcast
 from flower_pansvm.table_schema import TableSchema
-from flower_pansvm.tasks.joining import SchemaBroadcast
 from flower_pansvm.terms import Scalar
 from simulations.audit.audit import audit
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from simulations.report.page import headline, write_report
 from strategies.app import run
-from strategies.dp_svm import DpSvm
+from strategies.dp_svm.fit import NoisyRidge, orthogonal_frequencies, shares, symmetric
+from strategies.dp_svm.strategy import DpSvm
 from strategies.settings import Settings, make_settings
-from strategies.steps.private_fit import NoisyRidge, orthogonal_frequencies, shares, symmetric
 from strategies.steps.private_training import evaluated
 from strategies.steps.public_ranges import ranges_of, rounded_outward
 from tests.grids import KilledError, from_message, kill, silence
@@ -98,7 +97,9 @@ def test_the_noise_is_as_large_as_it_has_to_be(
     pool: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, sites: int, colluders: int
 ) -> None:
     seen = []
-    monkeypatch.setattr("strategies.dp_svm.symmetric", lambda d, a: seen.append((d, a)) or symmetric(d, a))
+    monkeypatch.setattr(
+        "strategies.dp_svm.strategy.symmetric", lambda d, a: seen.append((d, a)) or symmetric(d, a)
+    )
     settings = settings_of(sites=sites, colluders=colluders, steps=1)
     strategy = trained(settings)
     assert isinstance(strategy.outcome.model, FourierSVC)
@@ -487,7 +488,7 @@ def test_shares_minimise_what_they_are_said_to() -> None:
     generator = np.random.default_rng(0)
     from scipy.optimize import minimize  # noqa: PLC0415
 
-    from strategies.steps.private_fit import PRIOR, SMOOTHING, WIDTHS  # noqa: PLC0415
+    from strategies.dp_svm.fit import PRIOR, SMOOTHING, WIDTHS  # noqa: PLC0415
 
     cells = generator.normal(30, 40, size=(1, BINS))
     rows, deviation = float(cells.sum()), 40.0
@@ -513,7 +514,7 @@ def test_frequencies_make_the_kernel() -> None:
 
 
 def test_ranks_rise_evenly_and_the_map_standardises() -> None:
-    from strategies.steps.private_fit import fitted_map  # noqa: PLC0415
+    from strategies.dp_svm.fit import fitted_map  # noqa: PLC0415
 
     X = np.random.default_rng(0).beta(2, 5, size=(20_000, 1))
     ends = np.array([0.0]), np.array([1.0])

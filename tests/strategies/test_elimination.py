@@ -13,15 +13,14 @@ from sklearn.datasets import load_wine, make_classification
 
 from clients.rows import test_rows as held_out
 from flower_pansvm.class_pairs import one_versus_all
-from flower_pansvm.errors import FederationError, SettingError
-from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.errors import FederationError, SettingError, TrainingError
 from flower_pansvm.models.pan_svc import PanSVC
 from simulations.data.sites import SEPARATOR
 from simulations.engines.running import in_process_grid, train_in_process
 from strategies.app import run
-from strategies.elimination import Elimination
 from strategies.federation.federation import Federation
 from strategies.registry import all_strategies
+from strategies.selection.elimination import Elimination
 from strategies.selection.filters import by_classes
 from strategies.settings import make_settings
 

@@ -11,9 +11,9 @@ import pytest
 from sklearn.datasets import load_breast_cancer, make_classification
 from sklearn.svm import SVC
 
-from flower_pansvm.cutting_planes.problem import NO_FOLD
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
 from simulations.engines.running import train_in_process
-from strategies.elimination import Elimination
+from strategies.selection.elimination import Elimination
 from strategies.selection.thresholds import FILTERS
 from strategies.settings import make_settings
 

@@ -20,14 +20,14 @@ from flower_pansvm.errors import (
     SettingError,
     SumError,
     TableError,
+    TrainingError,
 )
-from flower_pansvm.models.errors import TrainingError
-from flower_pansvm.tasks.cutting_planes import CUTS
+from flower_pansvm.systems.pan_svm.tasks import CUTS
 from flower_pansvm.terms import Scalar
 from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid, train_in_process
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 from strategies.steps import joining
 from tests.grids import from_message, silence
@@ -205,7 +205,7 @@ def test_an_unexpected_error_at_a_site_travels_without_its_text(
     def broken(*_: object) -> None:
         raise ZeroDivisionError("SECRETVALUE of a patient")
 
-    monkeypatch.setattr("clients.local.cutting_planes.cuts_at", broken)
+    monkeypatch.setattr("clients.systems.pan_svm.cuts_at", broken)
     settings = three()
     grid = hospitals(settings, hospital_files)
     with pytest.raises(PanSVMError, match="'cuts'") as caught:

@@ -166,7 +166,7 @@ def test_a_huge_matrix_of_counts_is_refused_before_there_is_room(monkeypatch: py
 @pytest.mark.filterwarnings("ignore:Solver terminated early")
 def test_an_svm_that_does_not_come_to_an_end_is_stopped(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = trained(settings_of(data="breast_cancer")).outcome.figures["confusion"]
-    monkeypatch.setattr("clients.local.local_training.MOST_STEPS", 1)
+    monkeypatch.setattr("clients.systems.local_only.MOST_STEPS", 1)
     assert trained(settings_of(data="breast_cancer")).outcome.figures["confusion"] != whole
 
 

@@ -11,10 +11,10 @@ from scipy.stats import chi2
 
 from clients.app import TASKS, app
 from flower_pansvm import records
-from flower_pansvm.tasks.joining import JOIN
+from flower_pansvm.systems.common import JOIN
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import train_in_process
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
 
 FALSE_ALARM = 1e-6

@@ -9,14 +9,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from clients.local.mixture import class_models
+from clients.systems.mixture import class_models
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
-from flower_pansvm.mixtures.class_models import ClassModels
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.models.model import load_model
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
+from flower_pansvm.systems.mixture.class_models import ClassModels
 from simulations.audit.audit import audit
 from simulations.data.pooling import pooled
 from simulations.engines.in_process import InProcessGrid

@@ -11,13 +11,12 @@ from sklearn.datasets import make_moons
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
+from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.nystroem import NystromMap
 from simulations.engines.running import train_in_process
-from strategies import model_choice
-from strategies.model_choice import Choice, GridPoint
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.model_choice import Choice, GridPoint
+from strategies.pan_svm.strategy import PanSVM, model_choice
 from strategies.results import describe
 from strategies.settings import make_settings
 from strategies.steps.fitted_map import fit_map
@@ -300,7 +299,7 @@ def test_a_map_that_fails_leaves_out_its_gamma_only(moons: str, monkeypatch: pyt
             raise TrainingError("no map for this one")
         return fit_map(kernel, landmarks)
 
-    monkeypatch.setattr("strategies.model_choice.fit_map", fails)
+    monkeypatch.setattr("strategies.pan_svm.model_choice.fit_map", fails)
     settings = make_settings(
         data=moons, gamma="auto", gamma_grid="0.25,1,4", cv_folds=2, landmarks="20", tol=0.05
     )

@@ -16,17 +16,16 @@ from sklearn.svm import SVC
 
 from clients.rows import test_rows as held_out
 from clients.site import Site
-from flower_pansvm.cutting_planes.cuts import Answer, Labels, cuts_at
-from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.schema import class_names
-from flower_pansvm.tasks.joining import JOIN
+from flower_pansvm.systems.common import JOIN
+from flower_pansvm.systems.pan_svm.cuts import Answer, Labels, Question, cuts_at
 from simulations.data.sites import join_data, table_of
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import train_in_process
 from strategies.master.engine import solve
 from strategies.master.search import PointSearch
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.results import describe, write
 from strategies.settings import Settings, make_settings
 

@@ -8,27 +8,18 @@ import numpy as np
 import pytest
 
 from clients.gate import answering
-from clients.gate.door import leave
 from clients.gate.private import Private
-from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.question import Question
+from clients.gate.reply import leave
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.tasks.cutting_planes import CUTS, WARM_START
-from flower_pansvm.tasks.landmarks import ASSIGN, BOX, LANDMARKS
-from flower_pansvm.tasks.limits import COUNT
-from flower_pansvm.tasks.private_training import (
-    PRIVATE_BINS,
-    PRIVATE_MOMENTS,
-    PRIVATE_SCORES,
-    PRIVATE_STEP,
-)
-from flower_pansvm.tasks.scaling import MOMENTS
-from flower_pansvm.tasks.scoring import SCORES, ScoresQuestion
-from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.systems.common import MOMENTS, SCORES, ScoresQuestion
+from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_SCORES, PRIVATE_STEP
+from flower_pansvm.systems.pan_svm.cuts import Problem, Question
+from flower_pansvm.systems.pan_svm.tasks import ASSIGN, BOX, CUTS, LANDMARKS, WARM_START
+from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
+from flower_pansvm.tasks import COUNT, Task
 from simulations.engines.running import train_in_process
-from strategies.master.curvature import curvature_diagonal, curvature_matrix, curvature_size
+from strategies.master.search import curvature_diagonal, curvature_matrix, curvature_size
 from strategies.plausible.check import check_sum
 from strategies.plausible.opened import KnownRows, Opened
 from strategies.settings import make_settings

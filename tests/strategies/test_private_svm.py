@@ -12,15 +12,14 @@ import pytest
 from sklearn.datasets import make_moons
 
 from clients.gate.budget import new_ledger, read_ledger
-from clients.local.consensus import solve
-from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
-from flower_pansvm.models.errors import TrainingError
+from clients.systems.admm import solve
+from flower_pansvm.errors import BudgetError, PanSVMError, SettingError, TrainingError
 from flower_pansvm.models.model import load_model
 from flower_pansvm.models.random_fourier_svc import RandomFourierSVC
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.output_perturbation import perturbed
 from flower_pansvm.schema import Schema
-from flower_pansvm.tasks.output_perturbation import LEAST_EPSILON
+from flower_pansvm.systems.output_perturbation import LEAST_EPSILON
 from flower_pansvm.terms import Scalar
 from simulations.audit.audit import audit
 from simulations.engines.in_process import InProcessGrid
@@ -28,10 +27,10 @@ from simulations.engines.running import check, in_process_grid
 from simulations.report.page import headline, write_report
 from strategies.app import run
 from strategies.master import engine
-from strategies.private_svm import PrivateSvm
+from strategies.output_perturbation.strategies import PrivateSvm
+from strategies.output_perturbation.training import rows_of_file
 from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings
-from strategies.steps.public_rows import rows_of_file
 
 MakeGrid = Callable[..., InProcessGrid]
 
@@ -116,7 +115,7 @@ def test_the_noise_in_a_release_is_of_the_scale_that_is_told(monkeypatch: pytest
         exact_ones.append(weights)
         return perturbed(weights, scale, bits)
 
-    monkeypatch.setattr("strategies.private_svm.perturbed", spy)
+    monkeypatch.setattr("strategies.output_perturbation.strategies.perturbed", spy)
     strategy = trained(settings_of(epsilon=2.0))
     told, noise = guarantee(strategy), model_of(strategy).coef_[:, 0] - exact_ones[0]
     assert told["lambda"] == pytest.approx(2**2.5 * 100 * 2 / (told["rows"] * 2.0), rel=1e-6)
@@ -196,7 +195,7 @@ def test_weights_that_are_less_exact_get_more_noise_before_they_are_refused() ->
 
 def test_a_search_that_gives_up_releases_nothing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(
-        "strategies.steps.output_perturbation.solve", functools.partial(engine.solve, most_rounds=2)
+        "strategies.output_perturbation.training.solve", functools.partial(engine.solve, most_rounds=2)
     )
     settings = settings_of(out=str(tmp_path / "out"))
     with pytest.raises(TrainingError):
@@ -206,7 +205,7 @@ def test_a_search_that_gives_up_releases_nothing(monkeypatch: pytest.MonkeyPatch
 
 def test_a_site_that_does_not_find_its_weights_keeps_them(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "clients.local.output_perturbation.solve", lambda rows, cost, margin, tol: np.zeros(len(cost))
+        "clients.systems.output_perturbation.solve", lambda rows, cost, margin, tol: np.zeros(len(cost))
     )
     with pytest.raises(PanSVMError, match="exactly"):
         trained(settings_of(guarantee="local"))
@@ -382,7 +381,7 @@ def test_hospitals_that_do_not_find_their_weights_say_so_in_few_runs(
 ) -> None:
     """Whether they are found depends on the rows: a coordinator asks one bit after the other, each for a charge."""
     monkeypatch.setattr(
-        "clients.local.output_perturbation.solve", lambda rows, cost, margin, tol: np.zeros(len(cost))
+        "clients.systems.output_perturbation.solve", lambda rows, cost, margin, tol: np.zeros(len(cost))
     )
     for epsilon, reason in (
         (0.5, "has not found its weights as exactly"),

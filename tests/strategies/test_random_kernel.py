@@ -15,33 +15,27 @@ from sklearn.datasets import load_breast_cancer, load_wine
 from clients.gate.membership import member_of
 from clients.gate.seeds import COLUMN_BLOCK, NOTE_BYTES, deal_seed
 from flower_pansvm import records
-from flower_pansvm.errors import FederationError, SettingError, SumError, TableError
-from flower_pansvm.models.errors import ModelFileError
+from flower_pansvm.errors import FederationError, ModelFileError, SettingError, SumError, TableError
 from flower_pansvm.models.model import load_model
 from flower_pansvm.models.random_kernel_svc import RandomKernelSVC
-from flower_pansvm.random_kernel import random_matrix
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.keys import unseal
 from flower_pansvm.secure_sum.wire import keys_digest
-from flower_pansvm.tasks.joining import JoinAnswer
-from flower_pansvm.tasks.random_kernel import (
-    MEANS,
-    LayoutBroadcast,
-)
-from flower_pansvm.tasks.summing import PublicKeys
-from flower_pansvm.tasks.task import Nothing
+from flower_pansvm.summing import PublicKeys
+from flower_pansvm.systems.common import JoinAnswer
+from flower_pansvm.systems.random_kernel import MEANS, LayoutBroadcast, random_matrix
+from flower_pansvm.tasks import Nothing
 from simulations.audit.audit import audit
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import check, in_process_grid, with_sites_of_data
 from simulations.prediction import predict_file, with_simulated_matrices
 from strategies.app import run
 from strategies.federation.federation import Federation
-from strategies.master.one_norm_svm import one_norm_svm
-from strategies.random_kernel import RandomKernel
+from strategies.random_kernel.strategy import RandomKernel
+from strategies.random_kernel.training import count_rows, most_rows, one_norm_svm
 from strategies.results import RESULT_FILE
 from strategies.settings import Settings, make_settings
-from strategies.steps.random_kernel import count_rows, most_rows
 
 AGREED = {"extremes": "agreed", "kernel-rows": "agreed", "row-labels": "agreed"}
 
@@ -197,16 +191,16 @@ def test_a_matrix_of_a_site_with_other_columns_is_refused(monkeypatch: pytest.Mo
     def to_all(site: Any, purpose: str, seed: bytes, names: Any) -> None:
         deal_seed(site, purpose, seed, site.participation.this.roster if site.name == "site-000" else names)
 
-    monkeypatch.setattr("clients.local.random_kernel.deal_seed", to_all)
+    monkeypatch.setattr("clients.systems.random_kernel.deal_seed", to_all)
     with pytest.raises(FederationError, match="'site-000'"):
         trained(settings_of(split="checkerboard:2x2"))
 
 
 def test_ranges_that_make_a_column_stand_out_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     narrow = Scaling(np.zeros(30), np.zeros(30), np.full(30, 1e-3))
-    monkeypatch.setattr("strategies.random_kernel.learn_ranges", lambda *_: narrow)
+    monkeypatch.setattr("strategies.random_kernel.strategy.learn_ranges", lambda *_: narrow)
     settings = settings_of(split="checkerboard:2x2")
-    monkeypatch.setattr("strategies.random_kernel.count_rows", _counted_and_delivered)
+    monkeypatch.setattr("strategies.random_kernel.strategy.count_rows", _counted_and_delivered)
     with pytest.raises(SettingError, match="ranges"):
         trained(settings)
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from flower_pansvm.errors import SettingError
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.registry import all_strategies, strategies
 
 

@@ -11,7 +11,7 @@ from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 
 MakeGrid = Callable[..., InProcessGrid]

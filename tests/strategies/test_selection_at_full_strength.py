@@ -7,7 +7,7 @@ import pytest
 from sklearn.datasets import make_classification
 
 from simulations.engines.running import train_in_process
-from strategies.elimination import Elimination
+from strategies.selection.elimination import Elimination
 from strategies.settings import make_settings
 
 pytestmark = pytest.mark.slow

@@ -14,10 +14,10 @@ from flower_pansvm.secure_sum import protocol_names, protocol_of
 from flower_pansvm.secure_sum.protocols.k_secure import KSecure
 from flower_pansvm.setting_values import check_choice, near_matches, setting, text
 from flower_pansvm.terms import Scalar, Terms
-from strategies.filter_wrapper import FilterWrapperSettings
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import all_strategies, strategies
+from strategies.selection.filter_wrapper import FilterWrapperSettings
 from strategies.settings import (
     Settings,
     all_settings,

@@ -16,10 +16,8 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from sklearn.svm import SVC
 
 from flower_pansvm import records
-from flower_pansvm.correlation_selection import select
 from flower_pansvm.errors import SettingError, TableError
-from flower_pansvm.ssvd import distort
-from flower_pansvm.tasks.distortion import COLUMN_VOTES, DISTORTED_ROWS, DistortedRowsQuestion
+from flower_pansvm.systems.ssvd import COLUMN_VOTES, DISTORTED_ROWS, DistortedRowsQuestion, distort, select
 from simulations.audit.audit import audit
 from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid

@@ -12,22 +12,21 @@ from sklearn.svm import SVC
 
 from clients.app import app
 from flower_pansvm import records
-from flower_pansvm.cutting_planes.problem import Problem
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.tasks.consensus import CONSENSUS, ConsensusAnswer
+from flower_pansvm.systems.admm import CONSENSUS, ConsensusAnswer
+from flower_pansvm.systems.pan_svm.cuts import Problem
 from simulations.audit.audit import audit
 from simulations.audit.consensus import ConsensusAudit
 from simulations.audit.sites import SimulatedSites
 from simulations.data.pooling import pooled
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
+from strategies.admm import Consensus, SvmAdmm, agreed
 from strategies.app import run
 from strategies.federation.federation import Federation
 from strategies.federation.transcript import read_transcript
 from strategies.settings import Settings, make_settings
-from strategies.steps.consensus import Consensus, agreed
-from strategies.svm_admm import SvmAdmm
 from tests.grids import from_message, silence
 
 QUICK: dict[str, Any] = {"landmarks": "8", "sites": 3, "rel_tol": 1e-3}

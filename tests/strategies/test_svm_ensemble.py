@@ -17,22 +17,22 @@ from sklearn.svm import SVC
 
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError
 from flower_pansvm.schema import Schema
-from flower_pansvm.tasks.ensemble_voting import (
+from flower_pansvm.systems.ensemble import (
     BALLOT,
     ENSEMBLE_SCORES,
     VOTES,
     BallotBroadcast,
     EnsembleScoresQuestion,
 )
-from flower_pansvm.tasks.local_training import LOCAL_SCORES, LocalScoresQuestion
+from flower_pansvm.systems.local_only import LOCAL_SCORES, LocalScoresQuestion
 from simulations.audit.audit import audit
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.app import run
+from strategies.ensemble import SvmEnsemble, gather
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
 from strategies.steps.joining import join
-from strategies.svm_ensemble import SvmEnsemble, gather
 
 QUESTION = LocalScoresQuestion(C=1.0, gamma=0.0, degree=3, coef0=0.0)
 
@@ -152,7 +152,7 @@ def test_a_hospital_that_has_not_agreed_does_not_vote(
 ) -> None:
     """Else a coordinator could leave out the question for the rows, and put its own to the vote."""
     monkeypatch.setattr(
-        "strategies.svm_ensemble.gather", lambda *_: BallotBroadcast(np.zeros((4, 2)), ("nobody",) * 4)
+        "strategies.ensemble.gather", lambda *_: BallotBroadcast(np.zeros((4, 2)), ("nobody",) * 4)
     )
     settings = settings_of(sites=3, data="", test_fraction=0.0)
     with pytest.raises(PanSVMError, match="disclose"):

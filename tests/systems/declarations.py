@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, TableError
-from flower_pansvm.tasks.consensus import CONSENSUS
-from flower_pansvm.tasks.distortion import COLUMN_VOTES, DISTORTED_ROWS
-from flower_pansvm.tasks.ensemble_voting import BALLOT, ENSEMBLE_SCORES, HELD_OUT, VOTES
-from flower_pansvm.tasks.local_training import LOCAL_SCORES
-from flower_pansvm.tasks.mixture import GLOBAL_MIXTURE, MIXTURE_SCORES, WEAK_MODELS
-from flower_pansvm.tasks.output_perturbation import LOCAL_WEIGHTS
-from flower_pansvm.tasks.random_kernel import CELL, KERNEL, LAYOUT
-from flower_pansvm.tasks.scaling import MOMENTS, SCALING
-from flower_pansvm.tasks.task import Broadcast, Task
+from flower_pansvm.systems.admm import CONSENSUS
+from flower_pansvm.systems.common import MOMENTS, SCALING
+from flower_pansvm.systems.ensemble import BALLOT, ENSEMBLE_SCORES, HELD_OUT, VOTES
+from flower_pansvm.systems.local_only import LOCAL_SCORES
+from flower_pansvm.systems.mixture.tasks import GLOBAL_MIXTURE, MIXTURE_SCORES, WEAK_MODELS
+from flower_pansvm.systems.output_perturbation import LOCAL_WEIGHTS
+from flower_pansvm.systems.random_kernel import CELL, KERNEL, LAYOUT
+from flower_pansvm.systems.ssvd import COLUMN_VOTES, DISTORTED_ROWS
+from flower_pansvm.tasks import Broadcast, Task
 from flower_pansvm.terms import Scalar
 
 NAN, INF = float("nan"), float("inf")

@@ -14,12 +14,12 @@ import pytest
 
 from clients.app import TASKS
 from clients.gate import answering
-from clients.gate.door import leave
 from clients.gate.private import Private
+from clients.gate.reply import leave
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.models.model import load_model
 from flower_pansvm.setting_values import key_of
-from flower_pansvm.tasks.task import Broadcast
+from flower_pansvm.tasks import Broadcast
 from simulations.audit.audit import audit
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid

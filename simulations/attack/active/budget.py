@@ -9,7 +9,7 @@ import pandas as pd
 
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
-from flower_pansvm.tasks.private_training import PRIVATE_BINS, BinsQuestion
+from flower_pansvm.systems.dp_svm import PRIVATE_BINS, BinsQuestion
 from simulations.attack.active.hospitals import COLUMNS, Hospitals
 from simulations.attack.active.registry import Attempt, attack, refusal
 from simulations.attack.active.rounding import DELTA

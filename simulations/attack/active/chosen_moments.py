@@ -12,9 +12,8 @@ import numpy as np
 from clients.site import Site
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import PanSVMError
-from flower_pansvm.tasks.joining import SCHEMA
-from flower_pansvm.tasks.scaling import MOMENTS
-from flower_pansvm.tasks.task import Nothing
+from flower_pansvm.systems.common import MOMENTS, SCHEMA
+from flower_pansvm.tasks import Nothing
 from simulations.attack.active.hospitals import Hospitals, Told
 from simulations.attack.active.nearness import PROMISE, all_trained, asked_at, attempt
 from simulations.attack.active.registry import Attempt, attack, refusal

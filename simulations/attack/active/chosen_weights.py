@@ -11,13 +11,16 @@ import numpy as np
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import BINS
-from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.multiclass import REST
-from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
-from flower_pansvm.tasks.landmarks import LANDMARK_SET, LandmarkBroadcast
-from flower_pansvm.tasks.scaling import SCALING, ScalingBroadcast
-from flower_pansvm.tasks.scoring import SCORES, ScoresQuestion
+from flower_pansvm.systems.common import SCALING, SCORES, ScalingBroadcast, ScoresQuestion
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
+from flower_pansvm.systems.pan_svm.tasks import (
+    FEATURE_MAP,
+    LANDMARK_SET,
+    FeatureMapBroadcast,
+    LandmarkBroadcast,
+)
 from simulations.attack.active.hospitals import COLUMNS, FalseCoordinator, Hospitals
 from simulations.attack.active.nearness import PROMISE, all_trained, asked_at, attempt
 from simulations.attack.active.registry import Attempt, attack, refusal

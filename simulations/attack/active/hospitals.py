@@ -17,8 +17,8 @@ from clients.gate.epochs import enter_run
 from clients.site import Site
 from clients.table.table import LABEL
 from flower_pansvm import records
-from flower_pansvm.tasks.joining import SCHEMA, SchemaBroadcast
-from flower_pansvm.tasks.task import Broadcast, Task
+from flower_pansvm.systems.common import SCHEMA, SchemaBroadcast
+from flower_pansvm.tasks import Broadcast, Task
 from flower_pansvm.terms import Scalar
 from simulations.attack.active.registry import environment
 from simulations.attack.copies import SiteRecords, records_of

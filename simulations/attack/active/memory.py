@@ -6,10 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from clients.local.private_training import private_step
+from clients.systems.dp_svm import private_step
 from flower_pansvm.errors import PanSVMError
-from flower_pansvm.tasks.joining import SCHEMA
-from flower_pansvm.tasks.private_training import PRIVATE_MAP, PrivateWeightsQuestion
+from flower_pansvm.systems.common import SCHEMA
+from flower_pansvm.systems.dp_svm import PRIVATE_MAP, PrivateWeightsQuestion
 from simulations.attack.active.hospitals import Hospitals, Told, schema_broadcast
 from simulations.attack.active.registry import Attempt, attack
 from simulations.attack.active.rounding import fourier_maps

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from flower_pansvm.errors import PanSVMError
-from flower_pansvm.folder import import_modules
-from flower_pansvm.registry import Registry
+from flower_pansvm.registry import Registry, import_modules
 
 
 @dataclass(frozen=True)

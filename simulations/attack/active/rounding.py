@@ -16,17 +16,16 @@ from typing import Any
 import numpy as np
 from scipy.stats import binom
 
-from clients.local.output_perturbation import rff_private_scores
-from clients.local.private_training import private_moments, private_scores, private_step
+from clients.systems.dp_svm import private_moments, private_scores, private_step
+from clients.systems.output_perturbation import rff_private_scores
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.fourier_map import BINS, FourierMap
 from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.random_fourier import RandomFourierMap
-from flower_pansvm.tasks.joining import SCHEMA
-from flower_pansvm.tasks.output_perturbation import RFF, RFF_PRIVATE_SCORES, RffPrivateScoresQuestion
-from flower_pansvm.tasks.private_training import (
+from flower_pansvm.systems.common import SCHEMA
+from flower_pansvm.systems.dp_svm import (
     PRIVATE_MAP,
     PRIVATE_MOMENTS,
     PRIVATE_SCORES,
@@ -34,11 +33,12 @@ from flower_pansvm.tasks.private_training import (
     PrivateMomentsQuestion,
     PrivateWeightsQuestion,
 )
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.systems.output_perturbation import RFF, RFF_PRIVATE_SCORES, RffPrivateScoresQuestion
+from flower_pansvm.tasks import Task
 from simulations.attack.active.hospitals import COLUMNS, Hospitals, Told, drawn_table, schema_broadcast
 from simulations.attack.active.registry import Attempt, attack
+from strategies.dp_svm.fit import fitted_map
 from strategies.settings import Settings
-from strategies.steps.private_fit import fitted_map
 
 ROWS = (1, 11, 239, 1000)
 """Rows of the victim without the patient. Of 4 k + 3 rows OpenBLAS treats the last three otherwise than of 4 k + 4 in a

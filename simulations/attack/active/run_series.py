@@ -8,7 +8,7 @@ import numpy as np
 from flwr.app import RecordDict
 
 from flower_pansvm.privacy.accountant import rho_of
-from flower_pansvm.tasks.private_training import PRIVATE_BINS, BinsQuestion
+from flower_pansvm.systems.dp_svm import PRIVATE_BINS, BinsQuestion
 from simulations.attack.active.hospitals import COLUMNS, Hospitals
 from simulations.attack.active.registry import Attempt, attack
 from simulations.attack.active.rounding import DELTA

@@ -6,7 +6,7 @@ import pytest
 from flwr.app import Message, RecordDict
 
 from clients.app import app
-from flower_pansvm.tasks.joining import JOIN
+from flower_pansvm.systems.common import JOIN
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.settings import make_settings

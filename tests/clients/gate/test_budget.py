@@ -32,8 +32,8 @@ from clients.table.table import Table
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.privacy.accountant import rho_of
-from flower_pansvm.tasks.joining import JOIN, JoinQuestion
-from flower_pansvm.tasks.private_training import PRIVATE_SCORES, PRIVATE_STEP
+from flower_pansvm.systems.common import JOIN, JoinQuestion
+from flower_pansvm.systems.dp_svm import PRIVATE_SCORES, PRIVATE_STEP
 from flower_pansvm.terms import Scalar
 from strategies.settings import make_settings
 
@@ -281,7 +281,7 @@ KILLED = """
 import itertools, json, os, sys
 from pathlib import Path
 from clients.gate import budget
-from flower_pansvm.tasks.private_training import PRIVATE_STEP
+from flower_pansvm.systems.dp_svm import PRIVATE_STEP
 from tests.clients.gate.test_budget import a_table, begin, context
 
 def dying_after(steps):

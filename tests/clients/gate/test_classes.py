@@ -17,7 +17,7 @@ from clients.gate.terms import allowed_classes
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, SettingError, TableError
-from flower_pansvm.tasks.joining import JOIN, SCHEMA, JoinQuestion
+from flower_pansvm.systems.common import JOIN, SCHEMA, JoinQuestion
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.settings import make_settings

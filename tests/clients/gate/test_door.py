@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from clients.app import TASKS, app
 from clients.gate import private
-from clients.gate.door import leave
 from clients.gate.membership import Participation
 from clients.gate.private import Private
+from clients.gate.reply import leave
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import PanSVMError, SumError
@@ -27,10 +27,9 @@ from flower_pansvm.secure_sum import make
 from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.refusals import Memory
 from flower_pansvm.secure_sum.rehearsal import gather_members
-from flower_pansvm.tasks.joining import JOIN, JoinQuestion
-from flower_pansvm.tasks.scaling import MOMENTS, ROWS
-from flower_pansvm.tasks.summing import RELAY, AllKeys, PublicKeys
-from flower_pansvm.tasks.task import Nothing, Task, disclosed, dp, sum_name, summed
+from flower_pansvm.summing import RELAY, AllKeys, PublicKeys
+from flower_pansvm.systems.common import JOIN, MOMENTS, ROWS, JoinQuestion
+from flower_pansvm.tasks import Nothing, Task, disclosed, dp, sum_name, summed
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
@@ -285,7 +284,7 @@ def test_an_unexpected_failure_is_named_by_its_kind_only(
     def fail(*_: object) -> None:
         raise failure("patient 61.8033")
 
-    monkeypatch.setattr("clients.local.scaling.scaling.moments", fail)
+    monkeypatch.setattr("clients.systems.common.scaling.moments", fail)
     with pytest.raises(
         PanSVMError, match=f"'moments' failed at site 'hospital0' with {failure.__name__}"
     ) as caught:
@@ -299,7 +298,7 @@ def test_a_full_disk_is_named_and_no_path(
     def fail(*_: object) -> None:
         raise OSError(errno.ENOSPC, "patient 61.8033", "/data/4711")
 
-    monkeypatch.setattr("clients.local.scaling.scaling.moments", fail)
+    monkeypatch.setattr("clients.systems.common.scaling.moments", fail)
     with pytest.raises(PanSVMError, match="device") as caught:
         ask_moments(federation)
     assert "61.8033" not in str(caught.value)

@@ -12,11 +12,10 @@ from clients.gate.budget import new_ledger
 from clients.gate.levels import level_of
 from clients.gate.simulated import SimulatedContext
 from clients.gate.terms import warn_of_risks
+from flower_pansvm.consents import AGREED, LEVELS
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError
-from flower_pansvm.tasks.consents import AGREED, LEVELS
-from flower_pansvm.tasks.joining import JOIN, JoinQuestion
-from flower_pansvm.tasks.scaling import MOMENTS
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.systems.common import JOIN, MOMENTS, JoinQuestion
+from flower_pansvm.tasks import Task
 from flower_pansvm.terms import NOISES, Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.registry import all_strategies

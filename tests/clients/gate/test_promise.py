@@ -21,15 +21,15 @@ from scipy.stats import beta
 from clients.gate import private
 from clients.gate.private import privately
 from clients.gate.simulated import SimulatedContext
-from clients.local import private_training
 from clients.rows import Rows
 from clients.site import Site
+from clients.systems import dp_svm as private_training
 from flower_pansvm.fourier_map import BINS, FourierMap
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.discrete_noise import discrete_gaussian, sigma_of
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, in_turns, shortened
 from flower_pansvm.schema import Schema
-from flower_pansvm.tasks.private_training import (
+from flower_pansvm.systems.dp_svm import (
     PRIVATE_BINS,
     PRIVATE_MOMENTS,
     PRIVATE_SCORES,
@@ -38,7 +38,7 @@ from flower_pansvm.tasks.private_training import (
     PrivateMomentsQuestion,
     PrivateWeightsQuestion,
 )
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.tasks import Task
 from flower_pansvm.terms import Scalar
 
 DELTA = 1e-5

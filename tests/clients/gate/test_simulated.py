@@ -14,9 +14,9 @@ from clients.gate.terms import agreed_terms, has_agreed, least_rows, least_sites
 from clients.table.schema_file import schema_of
 from clients.table.source import open_table
 from flower_pansvm import records
+from flower_pansvm.consents import CONSENTS
 from flower_pansvm.errors import SettingError, TableError
-from flower_pansvm.tasks.consents import CONSENTS
-from flower_pansvm.tasks.joining import JOIN, JoinQuestion
+from flower_pansvm.systems.common import JOIN, JoinQuestion
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid

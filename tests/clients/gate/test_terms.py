@@ -9,11 +9,11 @@ from flwr.app import Context, RecordDict
 from clients.gate.levels import check_consents
 from clients.gate.simulated import SimulatedContext
 from clients.gate.terms import agreed_terms, least_rows, least_sites
+from flower_pansvm.consents import CONSENTS
 from flower_pansvm.errors import PanSVMError, SettingError, SumError
-from flower_pansvm.tasks.consents import CONSENTS
 from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 
 MakeGrid = Callable[..., InProcessGrid]

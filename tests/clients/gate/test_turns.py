@@ -15,11 +15,11 @@ from typing import Any
 import pytest
 from flwr.app import Context, Message, RecordDict
 
+from clients.gate.replay_guard import FOLDER, STATE, turn
 from clients.gate.simulated import SimulatedContext
-from clients.gate.turns import FOLDER, STATE, turn
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError
-from flower_pansvm.tasks.scaling import MOMENTS
+from flower_pansvm.systems.common import MOMENTS
 from strategies.settings import Settings, make_settings
 
 
@@ -103,7 +103,7 @@ def test_processes_wait_for_each_other_and_only_one_follows_the_last(tmp_path: P
     script = (
         "import time\n"
         "from flwr.app import Context, RecordDict\n"
-        "from clients.gate.turns import turn\n"
+        "from clients.gate.replay_guard import turn\n"
         "from flower_pansvm import records\n"
         "from flower_pansvm.errors import FederationError\n"
         "state = RecordDict()\n"

@@ -200,8 +200,8 @@ def peak_of_training(folder: Path, rows: int) -> int:
 def test_a_run_has_less_in_memory_than_the_cells(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of all sites' tables in one process; a run that read them as a whole would hold them more than twice."""
     monkeypatch.setattr("clients.site.LARGEST_KEPT", 0)
-    monkeypatch.setattr("clients.local.landmarks.LANDMARK_ROWS", 1000)
-    monkeypatch.setattr("clients.local.cutting_planes.WARM_START_ROWS", 300)
+    monkeypatch.setattr("clients.systems.pan_svm.LANDMARK_ROWS", 1000)
+    monkeypatch.setattr("clients.systems.pan_svm.WARM_START_ROWS", 300)
     for module in ("cells_on_disk", "cache", "sources.parquet"):
         monkeypatch.setattr(f"clients.table.{module}.LARGEST_IN_MEMORY", 10_000)
     monkeypatch.setattr("clients.table.sources.parquet.CELLS_AT_ONCE", 50_000)

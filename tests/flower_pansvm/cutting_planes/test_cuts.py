@@ -8,10 +8,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes import cuts as module
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Labels, cuts_at
-from flower_pansvm.cutting_planes.question import Question
-from strategies.master.curvature import curvature_matrix, curvature_size
+from flower_pansvm.systems.pan_svm import cuts as module
+from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Labels, Question, cuts_at
+from strategies.master.search import curvature_matrix, curvature_size
 
 Matrix = NDArray[np.float64]
 

@@ -9,10 +9,8 @@ from sklearn.datasets import load_breast_cancer
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from flower_pansvm.cutting_planes.cuts import Duals, Labels, cuts_at, row_duals
-from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.systems.pan_svm.cuts import Duals, Labels, Problem, Question, cuts_at, row_duals
 from strategies.master.engine import solve
 from strategies.master.progress import Progress
 from strategies.master.search import PointSearch
@@ -89,7 +87,7 @@ def test_rows_in_blocks_have_the_same_duals(monkeypatch: pytest.MonkeyPatch) -> 
     F, labels = some_rows(1, 50, 3)
     duals = solved(F, labels, 1.0, 1e-3).duals()
     at_once = row_duals(F.__getitem__, labels, duals)
-    monkeypatch.setattr("flower_pansvm.cutting_planes.cuts.BLOCK", 7)
+    monkeypatch.setattr("flower_pansvm.systems.pan_svm.cuts.BLOCK", 7)
     assert row_duals(F.__getitem__, labels, duals) == pytest.approx(at_once, abs=1e-12)
 
 

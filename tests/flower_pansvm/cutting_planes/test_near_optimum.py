@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from flower_pansvm.cutting_planes.near_optimum import near_optima
+from flower_pansvm.systems.pan_svm.near_optimum import near_optima
 
 Matrix = NDArray[np.float64]
 

@@ -8,11 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Labels, Rough, cuts_at
-from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.systems.pan_svm.cuts import Labels, Problem, Question, Rough, cuts_at
 from strategies.steps.packing import pack_questions
 
 seeds = st.integers(0, 10**6)

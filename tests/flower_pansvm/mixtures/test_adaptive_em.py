@@ -5,7 +5,7 @@ import pytest
 from sklearn.mixture import GaussianMixture
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.mixtures.adaptive_em import (
+from flower_pansvm.systems.mixture.adaptive_em import (
     FLOOR,
     Proposals,
     Rivals,
@@ -15,7 +15,7 @@ from flower_pansvm.mixtures.adaptive_em import (
     floor_of,
     objective,
 )
-from flower_pansvm.mixtures.mixture import Mixture
+from flower_pansvm.systems.mixture.mixture import Mixture
 
 
 def clouds(seed: int) -> Floats:
@@ -36,10 +36,10 @@ def test_em_never_lowers_the_likelihood(
     components: int, diagonal: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Without the floor under variances, which is no maximisation."""
-    monkeypatch.setattr("flower_pansvm.mixtures.adaptive_em.FLOOR", 0.0)
+    monkeypatch.setattr("flower_pansvm.systems.mixture.adaptive_em.FLOOR", 0.0)
     X, likelihoods = clouds(0), []
     for steps in range(2, 12):
-        monkeypatch.setattr("flower_pansvm.mixtures.adaptive_em.MOST_STEPS", steps)
+        monkeypatch.setattr("flower_pansvm.systems.mixture.adaptive_em.MOST_STEPS", steps)
         likelihoods.append(em(rough(X, components, diagonal), X).log_density(X).sum())
     assert (np.diff(likelihoods) >= -1e-6).all()
 

@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from flower_pansvm.mixtures.divergence import LARGEST, divergence, local_divergence
-from flower_pansvm.mixtures.mixture import Mixture
+from flower_pansvm.systems.mixture.mixture import LARGEST, Mixture, divergence, local_divergence
 
 NORMALS = np.random.default_rng(0).normal(size=(4000, 2))
 

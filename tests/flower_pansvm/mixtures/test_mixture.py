@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.stats import multivariate_normal
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.mixtures.mixture import Mixture, union
+from flower_pansvm.systems.mixture.mixture import Mixture, union
 
 
 def some(seed: int, components: int = 3, features: int = 2, diagonal: bool = False) -> Mixture:

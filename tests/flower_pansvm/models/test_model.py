@@ -13,9 +13,8 @@ import pytest
 from numpy.typing import ArrayLike, NDArray
 
 import flower_pansvm
-from flower_pansvm.errors import SettingError
+from flower_pansvm.errors import ModelFileError, SettingError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.model import MODELS, Model, load_model
 from flower_pansvm.models.model_file import read_arrays, write_arrays
 from flower_pansvm.models.pan_svc import PanSVC

@@ -14,7 +14,7 @@ from flower_pansvm.privacy import exact
 from flower_pansvm.privacy.discrete_noise import LARGEST_SCALE
 from flower_pansvm.privacy.exact import CELL_STEP, STEP, TURN, UNIT, is_exact, rounded, shortened, waves
 from flower_pansvm.secure_sum.fixed_point import scale_exponent
-from flower_pansvm.tasks.limits import MOST_ROWS, PRIVATE_BOUND
+from flower_pansvm.tasks import MOST_ROWS, PRIVATE_BOUND
 
 numbers = st.floats(allow_nan=True, allow_infinity=True)
 whole = st.integers(-(2**15), 2**15).map(float)

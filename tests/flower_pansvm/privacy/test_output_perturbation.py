@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta, kstest, laplace
 
-from clients.local.consensus import solve
+from clients.systems.admm import solve
 from flower_pansvm.privacy.discrete_noise import random_bits
 from flower_pansvm.privacy.output_perturbation import SCALE, Perturbation, perturbed
 

@@ -13,13 +13,11 @@ import pytest
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts
-from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.nystroem import NystromMap
-from flower_pansvm.tasks.cutting_planes import CUTS, FEATURE_MAP, CutsAnswer
-from flower_pansvm.tasks.landmarks import ASSIGN, LANDMARKS
-from flower_pansvm.tasks.scaling import MOMENTS
-from flower_pansvm.tasks.selection import CLASS_MOMENTS, SUPPORT
+from flower_pansvm.systems.common import MOMENTS
+from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Question
+from flower_pansvm.systems.pan_svm.tasks import ASSIGN, CUTS, FEATURE_MAP, LANDMARKS, CutsAnswer
+from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from simulations.audit.audit import Audit, audit
 from simulations.audit.cutting_planes import factors_by_site, questions_by_map
 from simulations.audit.isolation import isolated_by_pairs, isolated_by_quads
@@ -31,10 +29,10 @@ from simulations.engines.running import in_process_grid
 from strategies.app import run
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.transcript import read_transcript
-from strategies.master.curvature import curvature_matrix
+from strategies.master.search import curvature_matrix
+from strategies.selection.voted_wrapper import VotedWrapper
 from strategies.settings import Settings, make_settings
 from strategies.steps.packing import unpack_answers
-from strategies.voted_wrapper import VotedWrapper
 from tests.grids import KilledError, from_message, kill, silence
 
 Run = Callable[..., tuple[int, str, str]]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from flower_pansvm.tasks.cutting_planes import WARM_START
+from flower_pansvm.systems.pan_svm.tasks import WARM_START
 from simulations.audit.audit import Audit, audit, sentences, sums_of
 from simulations.audit.phase import PHASES, Factors, Phase, every_phase, no_rows
 from simulations.audit.sites import SimulatedSites

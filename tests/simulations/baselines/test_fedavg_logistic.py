@@ -7,7 +7,7 @@ import pytest
 from sklearn.linear_model import SGDClassifier
 from sklearn.preprocessing import StandardScaler
 
-from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.errors import TrainingError
 from simulations.baselines.fedavg_logistic import EPOCHS, LEARNING_RATE, ROUNDS, fedavg_logistic
 from simulations.data.pooling import PooledRows, pooled
 from strategies.pan_svm_settings import PanSvmSettings

@@ -23,12 +23,12 @@ from clients.gate.tables import tables_home
 from clients.site import Site
 from clients.table.table import Table
 from flower_pansvm.bundle import hash_of, installed_files
+from flower_pansvm.consents import LEVELS
 from flower_pansvm.errors import BudgetError, PanSVMError, SettingError, TableError
 from flower_pansvm.privacy.accountant import rho_of
 from flower_pansvm.secure_sum.identities import load_identity, read_roster
 from flower_pansvm.secure_sum.new_identity import public_identity
-from flower_pansvm.tasks.consents import LEVELS
-from flower_pansvm.tasks.private_training import PRIVATE_BINS
+from flower_pansvm.systems.dp_svm import PRIVATE_BINS
 from flower_pansvm.version import VERSION
 from simulations.deployment.checks import check_hospital, context_of
 from simulations.deployment.coordinator import Coordinator

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from flwr.cli.build import build_fab_from_disk
 
-from flower_pansvm.models.errors import EngineError
+from flower_pansvm.errors import EngineError
 from simulations.engines import flower_engine
 from simulations.engines.flower_engine import build_app, run_app, run_on_flower, temporary_folder
 

@@ -11,11 +11,9 @@ import pytest
 
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.class_pairs import one_versus_one
-from flower_pansvm.errors import PanSVMError
+from flower_pansvm.errors import ModelFileError, PanSVMError
 from flower_pansvm.fourier_map import BINS, FourierMap
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.mixtures.class_models import ClassModels
-from flower_pansvm.models.errors import ModelFileError
 from flower_pansvm.models.fourier_svc import FourierSVC
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.models.model import MODELS, Model, load_model
@@ -25,6 +23,7 @@ from flower_pansvm.privacy.exact import in_turns
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
+from flower_pansvm.systems.mixture.class_models import ClassModels
 from simulations.engines.running import train_in_process, with_sites_of_data
 from simulations.export import export as exporting
 from simulations.export.export import TRUSTED, export, likely_rows

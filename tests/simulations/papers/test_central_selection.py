@@ -13,7 +13,7 @@ from sklearn.svm import SVC
 from simulations.data.pooling import pooled
 from simulations.engines.running import train_in_process
 from simulations.papers.central_selection import select
-from strategies.elimination import Elimination
+from strategies.selection.elimination import Elimination
 from strategies.settings import Settings, make_settings
 
 INFORMATIVE = {0, 1, 2}

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flower_pansvm.ssvd import distort
+from flower_pansvm.systems.ssvd import distort
 from simulations.distortion import distortion
 from simulations.papers import mangasarian2008
 from simulations.papers.lin2011 import errors

@@ -8,7 +8,7 @@ import pytest
 from sklearn.metrics import roc_auc_score
 
 from flower_pansvm.counts import decision_histogram
-from flower_pansvm.decision_groups import decision_groups
+from flower_pansvm.metrics import decision_groups
 from simulations.report.curves import bands_of, roc_curves
 from simulations.report.plots import calibration_figure, confusion_figure, roc_figure
 

@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from flower_pansvm.decision_groups import SMALLEST
+from flower_pansvm.metrics import SMALLEST
 from simulations.data.sites import join_data
 from simulations.engines.running import run
 from strategies.settings import make_settings

@@ -1,22 +1,25 @@
 """What leaves a site is told in words, for every task that there is."""
 
-import sys
+from importlib import import_module
+from pkgutil import walk_packages
 from typing import Any
 
 import pytest
 
-import flower_pansvm.tasks
-from flower_pansvm.folder import import_modules
-from flower_pansvm.tasks.consents import LEVELS
-from flower_pansvm.tasks.task import Task
+import flower_pansvm.summing
+import flower_pansvm.systems
+from flower_pansvm.consents import LEVELS
+from flower_pansvm.tasks import Task
 from simulations.report.section import SECTIONS, sections_of
 from simulations.report.words import KEEPS, WAYS, WORDS
+
+PREFIX = f"{flower_pansvm.systems.__name__}."
 
 
 def every_task() -> list[Task]:
     """Return the tasks whose answers hold anything."""
-    import_modules(flower_pansvm.tasks.__name__)
-    modules = [module for name, module in sys.modules.items() if name.startswith("flower_pansvm.tasks.")]
+    modules = [flower_pansvm.summing]
+    modules += [import_module(one.name) for one in walk_packages(flower_pansvm.systems.__path__, PREFIX)]
     found = {one.name: one for module in modules for one in vars(module).values() if isinstance(one, Task)}
     return [one for one in found.values() if one.declared]
 

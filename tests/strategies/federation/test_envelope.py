@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from flower_pansvm.tasks.scaling import MOMENTS, ROWS
-from flower_pansvm.tasks.task import Nothing
+from flower_pansvm.systems.common import MOMENTS, ROWS
+from flower_pansvm.tasks import Nothing
 from simulations.engines.running import in_process_grid
 from strategies.federation.federation import Federation
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
 
 

@@ -3,7 +3,7 @@
 from flwr.app import RecordDict
 
 from flower_pansvm import records
-from flower_pansvm.tasks.summing import AllKeys
+from flower_pansvm.summing import AllKeys
 from strategies.federation.luggage import Luggage
 
 

@@ -8,9 +8,9 @@ import numpy as np
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.records import Texts
-from flower_pansvm.tasks.cutting_planes import FEATURE_MAP, FeatureMapBroadcast
-from flower_pansvm.tasks.scaling import ROWS, RowsAnswer
-from flower_pansvm.tasks.task import Broadcast, Nothing, Task
+from flower_pansvm.systems.common import ROWS, RowsAnswer
+from flower_pansvm.systems.pan_svm.tasks import FEATURE_MAP, FeatureMapBroadcast
+from flower_pansvm.tasks import Broadcast, Nothing, Task
 from strategies.federation.transcript import FOLDER, Transcript, read_transcript, remove_transcript
 
 

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from flower_pansvm.errors import FederationError
-from flower_pansvm.tasks.scaling import EXTREMES, MOMENTS
-from flower_pansvm.tasks.task import Nothing, Task
+from flower_pansvm.systems.common import EXTREMES, MOMENTS
+from flower_pansvm.tasks import Nothing, Task
 from flower_pansvm.version import VERSION
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
 from strategies.federation.versions import is_older
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
 
 TEXT = "Site 'hospital1' runs version {} of flower-pansvm, but task '{}' is there from 0.2.0 on. Update the hospital's"

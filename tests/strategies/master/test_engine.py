@@ -13,12 +13,19 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Duals, Labels, cuts_at, row_duals
-from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.question import Question
+from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.models.errors import TrainingError
 from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.systems.pan_svm.cuts import (
+    Answer,
+    Cuts,
+    Duals,
+    Labels,
+    Problem,
+    Question,
+    cuts_at,
+    row_duals,
+)
 from strategies.master import engine, progress
 from strategies.master.engine import Search, solve
 from strategies.master.line_search import LineSearch

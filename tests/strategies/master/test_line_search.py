@@ -8,11 +8,9 @@ from numpy.typing import NDArray
 from sklearn.datasets import make_moons
 from sklearn.svm import SVC
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts, Labels, cuts_at
-from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.multiclass import REST, Pair
+from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Labels, Problem, Question, cuts_at
 from strategies.master.line_search import STEP, LineSearch
 from strategies.master.master import MasterSolution
 from strategies.master.progress import Progress

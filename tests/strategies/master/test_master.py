@@ -7,9 +7,8 @@ from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import minimize
 
-from flower_pansvm.cutting_planes.cuts import Labels, cuts_at
-from flower_pansvm.cutting_planes.question import Question
-from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.systems.pan_svm.cuts import Labels, Question, cuts_at
 from strategies.master import quadratic_program
 from strategies.master.master import MasterSolution, solve_master
 

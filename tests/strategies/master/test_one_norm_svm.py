@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import OptimizeResult, linprog
 
-from flower_pansvm.models.errors import TrainingError
-from strategies.master.one_norm_svm import one_norm_svm
+from flower_pansvm.errors import TrainingError
+from strategies.random_kernel.training import one_norm_svm
 
 
 def objective(K: np.ndarray, d: np.ndarray, nu: float, u: np.ndarray, gamma: float) -> float:
@@ -53,7 +53,7 @@ def test_where_the_simplex_method_gives_up_interior_points_are_tried(
             return OptimizeResult(x=None, message="Solve error")
         return linprog(*args, method=method, **more)
 
-    monkeypatch.setattr("strategies.master.one_norm_svm.linprog", gives_up)
+    monkeypatch.setattr("strategies.random_kernel.training.linprog", gives_up)
     if failing == 1:
         u, gamma = one_norm_svm(np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), 10.0)
         assert (u, gamma) == (pytest.approx([1.0], abs=1e-6), pytest.approx(0.0, abs=1e-6))

@@ -6,8 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from flower_pansvm.cutting_planes.cuts import Cuts
-from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.errors import TrainingError
+from flower_pansvm.systems.pan_svm.cuts import Cuts
 from strategies.master import proximal
 from strategies.master.proximal import (
     TRUST,

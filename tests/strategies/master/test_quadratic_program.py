@@ -8,7 +8,7 @@ import piqp
 import pytest
 from numpy.typing import NDArray
 
-from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.errors import TrainingError
 from strategies.master.quadratic_program import TOLERANCES, minimise
 
 NOTHING = np.empty(0)

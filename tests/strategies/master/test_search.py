@@ -8,11 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts
-from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.multiclass import REST, Pair
-from strategies.master.curvature import curvature_size
+from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Problem, Question
 from strategies.master.master import MasterSolution
 from strategies.master.progress import Progress
 from strategies.master.proximal import TRUST
@@ -24,6 +21,7 @@ from strategies.master.search import (
     SHORTEST,
     STEPS,
     PointSearch,
+    curvature_size,
     leading_coordinates,
 )
 

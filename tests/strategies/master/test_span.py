@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from strategies.master import span
-from strategies.master.span import in_span
+from strategies.master import quadratic_program as span
+from strategies.master.quadratic_program import in_span
 
 
 @given(

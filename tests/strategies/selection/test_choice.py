@@ -5,8 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from flower_pansvm.errors import SettingError
-from strategies.selection.choice import choose
-from strategies.selection.outcome import Point
+from strategies.selection.outcome import Point, choose
 
 
 def points(*accuracies: tuple[int, float]) -> list[Point]:

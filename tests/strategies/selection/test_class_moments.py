@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.scaling import moments
-from strategies.selection.class_moments import ClassMoments
+from strategies.selection.filters import ClassMoments
 
 PARTS = ("count", "total", "square")
 

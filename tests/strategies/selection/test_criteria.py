@@ -10,8 +10,7 @@ from sklearn.preprocessing import scale
 from sklearn.svm import SVC
 
 from flower_pansvm.scaling import moments
-from strategies.selection.class_moments import ClassMoments
-from strategies.selection.criteria import rsvm, svm_rfe, svm_t
+from strategies.selection.criteria import ClassMoments, rsvm, svm_rfe, svm_t
 from strategies.selection.voting import least_important
 
 

@@ -13,8 +13,8 @@ from sklearn.preprocessing import scale
 from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.scaling import moments
-from strategies.selection.class_moments import ClassMoments
 from strategies.selection.filters import (
+    ClassMoments,
     FilterScores,
     by_classes,
     fisher_score,

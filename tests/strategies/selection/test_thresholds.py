@@ -9,8 +9,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from flower_pansvm.errors import SettingError
-from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.errors import SettingError, TrainingError
 from strategies.selection.filters import FilterScores
 from strategies.selection.outcome import Screening
 from strategies.selection.thresholds import filter_order, parse_threshold, screen

@@ -6,7 +6,7 @@ import pytest
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.table_schema import TableSchema
-from strategies.steps.agreed_schema import agreed_schema
+from strategies.steps.schema import agreed_schema
 
 RANGES = "[columns.age]\nrange = [0, 120]\n"
 CODES = RANGES + "missing = [-9]\n"

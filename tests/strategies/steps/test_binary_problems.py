@@ -11,10 +11,9 @@ from sklearn.datasets import load_iris, make_blobs
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
 from sklearn.svm import SVC
 
-from flower_pansvm.cutting_planes.problem import Problem
-from flower_pansvm.errors import SettingError
-from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.errors import SettingError, TrainingError
 from flower_pansvm.multiclass import REST, Pair, signs
+from flower_pansvm.systems.pan_svm.cuts import Problem
 from simulations.data.sites import join_data
 from simulations.engines.running import train_in_process
 from strategies.master.progress import Progress

@@ -6,7 +6,7 @@ import pytest
 
 from flower_pansvm.errors import TableError
 from flower_pansvm.schema import Schema, class_names
-from strategies.steps.common_schema import common_schema
+from strategies.steps.schema import common_schema
 
 TWO = {"north": ["0", "1"], "south": ["0", "1"]}
 

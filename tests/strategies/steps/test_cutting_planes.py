@@ -9,13 +9,12 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flower_pansvm.class_pairs import one_versus_all
-from flower_pansvm.cutting_planes.cuts import Labels, cuts_at
-from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
-from flower_pansvm.models.errors import TrainingError
+from flower_pansvm.errors import TrainingError
 from flower_pansvm.multiclass import REST, Pair, signs
-from flower_pansvm.tasks.cutting_planes import CUTS, CutsAnswer, CutsQuestion
-from flower_pansvm.tasks.scaling import ROWS, RowsAnswer
-from flower_pansvm.tasks.task import Task, bounds_of
+from flower_pansvm.systems.common import ROWS, RowsAnswer
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Labels, Problem, cuts_at
+from flower_pansvm.systems.pan_svm.tasks import CUTS, CutsAnswer, CutsQuestion
+from flower_pansvm.tasks import Task, bounds_of
 from strategies.federation.federation import Federation
 from strategies.master import progress, search
 from strategies.settings import make_settings

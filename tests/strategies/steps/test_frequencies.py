@@ -4,7 +4,13 @@ import numpy as np
 import pytest
 from scipy.optimize import check_grad
 
-from strategies.steps.frequencies import drawn, fitted, generator_of, kernel_error, median_distance
+from strategies.output_perturbation.frequencies import (
+    drawn,
+    fitted,
+    generator_of,
+    kernel_error,
+    median_distance,
+)
 
 X = np.random.default_rng(0).uniform(size=(20, 3))
 

@@ -10,14 +10,13 @@ from flwr.app import Array, ArrayRecord, ConfigRecord, Error, Message, RecordDic
 
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError
-from flower_pansvm.tasks.joining import JOIN
-from flower_pansvm.tasks.scaling import MOMENTS, ExtremesAnswer
-from flower_pansvm.tasks.summing import RELAY
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.summing import RELAY
+from flower_pansvm.systems.common import JOIN, MOMENTS, ExtremesAnswer
+from flower_pansvm.tasks import Task
 from simulations.engines.in_process import InProcessGrid
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
-from strategies.steps.join_replies import check_extremes
+from strategies.steps.joining import check_extremes
 
 MakeGrid = Callable[..., InProcessGrid]
 Change = Callable[[RecordDict], None]

@@ -11,12 +11,12 @@ from sklearn.datasets import load_wine, make_moons
 from sklearn.metrics import pairwise_distances_argmin_min
 
 from flower_pansvm import records
-from flower_pansvm.tasks.landmarks import BOX
-from flower_pansvm.tasks.task import Task
+from flower_pansvm.systems.pan_svm.tasks import BOX
+from flower_pansvm.tasks import Task
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid, train_in_process
 from strategies.federation.federation import Federation
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 from strategies.steps import landmarks as methods
 from strategies.steps.landmarks import gather_landmarks

@@ -10,12 +10,10 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from flower_pansvm import records
-from flower_pansvm.cutting_planes.cuts import Answer, Cuts
-from flower_pansvm.cutting_planes.problem import NO_FOLD, Problem
-from flower_pansvm.cutting_planes.question import Question
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.tasks.cutting_planes import CutsAnswer
-from strategies.master.curvature import curvature_size
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Answer, Cuts, Problem, Question
+from flower_pansvm.systems.pan_svm.tasks import CutsAnswer
+from strategies.master.search import curvature_size
 from strategies.steps.packing import pack_problems, pack_questions, unpack_answers
 
 M = TypeVar("M")

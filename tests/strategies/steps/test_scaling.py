@@ -8,11 +8,11 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
-from flower_pansvm.cutting_planes.problem import NO_FOLD
 from flower_pansvm.schema import Schema
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
 from simulations.engines.running import in_process_grid
 from strategies.federation.federation import Federation
-from strategies.pan_svm import PanSVM
+from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 from strategies.steps.scaling import Moments, learn_moments
 

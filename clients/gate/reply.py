@@ -1,0 +1,66 @@
+"""The one door: everything that leaves a site goes through :func:`leave`, or :func:`pass_on` within a sum.
+
+A part of an answer that is declared *summed* is turned into whole numbers and masked or encrypted by the secure-sum
+protocol; one that is *dp*, too, but only with the noise that its proof asks for, and charged. One that is *disclosed*
+leaves as it is. Which records it was computed from, the level has decided (:mod:`clients.gate.levels`).
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from flwr.app import RecordDict
+
+from clients.gate.membership import Participation
+from clients.gate.private import Private
+from flower_pansvm import records
+from flower_pansvm.errors import SumError
+from flower_pansvm.secure_sum.fixed_point import encode
+from flower_pansvm.summing import Payload
+from flower_pansvm.tasks import Task
+
+
+def leave(
+    task: Task[Any, Any], answer: object, participation: Participation | None, notes: Mapping[str, bytes]
+) -> tuple[RecordDict, bytes]:
+    """Return the content of a site's reply, and what the site keeps for later steps of the secure sum.
+
+    ``answer`` is what the site computed; ``participation`` the secure sum that its summed parts go into, None for a
+    task that only discloses. ``notes`` are sealed, for other sites: the coordinator hands them on and cannot read them.
+    SumError if the answer is not what the task declares, lacks its charge, or has a value that does not fit.
+    """
+    if task.dp and not isinstance(answer, Private):
+        raise SumError(
+            f"The answer to task '{task.name}' has not been charged by privately of clients/gate/private.py. This is a "
+            "fault in the program."
+        )
+    given = answer.answer if isinstance(answer, Private) else answer
+    if type(given) is not task.answer:
+        raise SumError(
+            f"The code that answers task '{task.name}' returned something else than its answer declares. This is a "
+            "fault in the program: declare all that leaves in flower_pansvm/systems."
+        )
+    content, kept = RecordDict(), b""
+    records.put(content, "notes", notes)
+    if task.disclosed:
+        records.write(content, "disclosed", given)
+    if task.summed:
+        if participation is None:
+            raise SumError(f"Task '{task.name}' was asked for outside a secure sum. Start the run again.")
+        summed = {name: np.asarray(getattr(given, name), dtype=np.float64) for name in task.summed}
+        sites, words = len(participation.this.roster), []
+        for name, array in summed.items():
+            bound = participation.bounds[name]
+            words.append(encode(array, bound if np.isfinite(bound) else None, sites, name))
+        masked = participation.protocol.contribute
+        payload, kept = masked(np.concatenate(words), participation.this, participation.member)
+        content.update(pass_on(payload))
+        records.put(content, "shapes", {name: np.array(array.shape) for name, array in summed.items()})
+    return content, kept
+
+
+def pass_on(answer: bytes) -> RecordDict:
+    """Return the content of a site's reply to a relay step: what its protocol made, masked or encrypted."""
+    content = RecordDict()
+    records.write(content, "sum", Payload(np.frombuffer(answer, dtype=np.uint8)))
+    return content

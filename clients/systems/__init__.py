@@ -1,0 +1,1 @@
+"""What a site computes for each system."""

@@ -1,0 +1,144 @@
+"""What several systems ask of a site: joining, moments and extremes for scaling, and trying models on held-out rows."""
+
+import secrets
+
+import numpy as np
+
+from clients.gate.answering import answers
+from clients.gate.classes import disclosed_classes
+from clients.gate.epochs import enter_run
+from clients.gate.membership import join_run
+from clients.gate.requests import check_size
+from clients.gate.seeds import SLOTS, deal_seed
+from clients.gate.simulated import is_simulated
+from clients.gate.terms import agreed_terms
+from clients.site import Site
+from clients.table.schema_file import schema_of
+from flower_pansvm import scaling
+from flower_pansvm.arrays import Bools, Floats, Ints
+from flower_pansvm.counts import BINS, confusion_counts, decision_histogram, winners
+from flower_pansvm.errors import NOT_FOLLOWED, SettingError, TableError
+from flower_pansvm.multiclass import Pair, class_decisions
+from flower_pansvm.systems import common as tasks
+from flower_pansvm.systems.common import JOIN, SCORES, JoinAnswer, JoinQuestion, ScoresAnswer, ScoresQuestion
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, blocks
+from flower_pansvm.tasks import Nothing
+from flower_pansvm.version import VERSION
+
+
+@answers(JOIN)
+def join(site: Site, question: JoinQuestion) -> JoinAnswer:
+    """Read the table, make the keys of this run, and say what the columns and classes are called."""
+    simulated = is_simulated(site.context)
+    site.link_table()
+    table, classes = site.table(), classes_to_tell(site, question)
+    epochs = enter_run(site.context) if question.dp and not simulated else b""
+    keys, schema = join_run(site.context, epochs), schema_of(site.context)
+    return JoinAnswer(
+        name=site.name,
+        version=VERSION,
+        simulated=simulated,
+        **vars(keys),
+        columns=table.columns,
+        absent_is_zero=table.absent_is_zero,
+        classes=classes,
+        schema=schema.digest if schema else "",
+    )
+
+
+def classes_to_tell(site: Site, question: JoinQuestion) -> tuple[str, ...]:
+    """Return the classes that a site names on joining; TableError if its table cannot take part in such a run."""
+    if site.table().absent_is_zero and question.dp and not is_simulated(site.context):
+        raise TableError(
+            f"Site '{site.name}' has a table of LIBSVM text, whose rows say how many columns there are, and a private "
+            "run does not tell that. Write the table as CSV or Parquet."
+        )
+    named = question.classes or disclosed_classes(site.context, site.labels(), question.positive_labels)
+    return tuple(map(str, named))
+
+
+@answers(tasks.MOMENTS)
+def moments(site: Site, question: Nothing) -> tasks.MomentsAnswer:  # noqa: ARG001
+    """Add to the federated mean and variance; the first site also deals out the seed of the landmark slots."""
+    if site.participation is not None:
+        deal_seed(site, SLOTS, secrets.token_bytes(32), site.participation.this.roster)
+    X, folds = site.train().X, _folds(site)
+    sums = {part: np.zeros((len(folds), X.shape[1])) for part in ("count", "total", "square")}
+    for block in blocks(len(X)):
+        for fold, rows in enumerate(folds):
+            for part, values in scaling.moments(X[block][rows[block]]).items():
+                sums[part][fold] += values
+    test_rows = np.array([float(len(site.test().classes))])
+    return tasks.MomentsAnswer(_class_rows(site), test_rows, **sums)
+
+
+@answers(tasks.ROWS)
+def rows(site: Site, question: Nothing) -> tasks.RowsAnswer:  # noqa: ARG001
+    """Count the site's training rows by fold and class."""
+    return tasks.RowsAnswer(_class_rows(site))
+
+
+@answers(tasks.EXTREMES)
+def extremes(site: Site, question: Nothing) -> tasks.ExtremesAnswer:  # noqa: ARG001
+    """Disclose the smallest and largest cell of each feature in each fold; infinite where all cells are missing."""
+    if agreed_terms(site.context).scaling != "minmax":
+        raise SettingError(
+            f"Site '{site.name}' does not disclose the extremes of its columns: the run's scaling does not need them. "
+            f"{NOT_FOLLOWED}"
+        )
+    X, folds = site.train().X, _folds(site)
+    low, high = np.full((2, len(folds), X.shape[1]), [[[np.inf]], [[-np.inf]]])
+    for block in blocks(len(X)):
+        for fold, rows in enumerate(folds):
+            own = X[block][rows[block]]
+            # Unlike min and max, these pass over missing cells.
+            low[fold] = np.fmin(low[fold], np.fmin.reduce(own, axis=0, initial=np.inf))
+            high[fold] = np.fmax(high[fold], np.fmax.reduce(own, axis=0, initial=-np.inf))
+    return tasks.ExtremesAnswer(low, high)
+
+
+def _folds(site: Site) -> list[Bools]:
+    """Return which training rows are in each fold; all of them in the one fold of a run without folds."""
+    numbers = site.folds()
+    return [numbers == fold for fold in range(numbers.max(initial=NO_FOLD) + 1)] or [numbers == NO_FOLD]
+
+
+def _class_rows(site: Site) -> Floats:
+    """Return the number of training rows by fold and class, shape (folds, classes)."""
+    classes, count = site.train().classes, len(site.schema().classes)
+    return np.stack([np.bincount(classes[rows], minlength=count) for rows in _folds(site)]).astype(np.float64)
+
+
+@answers(SCORES)
+def scores(site: Site, question: ScoresQuestion) -> ScoresAnswer:
+    """Count rows that a model has not been trained on, by class, predicted class and decision value."""
+    classes = len(site.schema().classes)
+    pairs = tuple(map(Pair, question.positive, question.negative))
+    columns, models = question.centres.shape[1], len(question.folds)
+    check_size(site, float(models) * (classes**2 + 2 * BINS * columns))
+    confusion, histogram = np.zeros((models, classes, classes)), np.zeros((models, columns, 2, BINS))
+    weights = np.split(question.weights, np.cumsum(len(pairs) * (question.ranks + 1))[:-1])
+    for model, (number, fold) in enumerate(zip(question.feature_maps, question.folds, strict=True)):
+        points = weights[model].reshape(len(pairs), -1)
+        true, binary = _decisions(site, int(number), int(fold), points)
+        decisions = class_decisions(binary, pairs, classes)
+        confusion[model] = confusion_counts(true, winners(decisions), classes)
+        for column in range(columns):
+            centre, scale = question.centres[model, column], question.scales[model, column]
+            # The one column of two classes is that of class 1.
+            positive = true == (column if classes > 2 else 1)
+            histogram[model, column] = decision_histogram(decisions[:, column], positive, centre, scale)
+    return ScoresAnswer(confusion, histogram)
+
+
+def _decisions(site: Site, number: int, fold: int, points: Floats) -> tuple[Ints, Floats]:
+    """Return class and binary decision values of the rows of a fold, or of the test rows."""
+    w, b = points[:, :-1], points[:, -1]
+    if fold == NO_FOLD:
+        rows = site.test()
+        parts = [site.mapped(rows.X[block], number) @ w.T + b for block in blocks(len(rows.X))]
+        return rows.classes, np.vstack([np.empty((0, len(points))), *parts])
+    chosen = np.flatnonzero(site.folds() == fold)
+    mapped = site.mapped_train(number)
+    parts = [mapped(chosen[block]) @ w.T + b for block in blocks(len(chosen))]
+    return site.train().classes[chosen], np.vstack([np.empty((0, len(points))), *parts])

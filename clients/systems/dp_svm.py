@@ -1,0 +1,138 @@
+"""Private training: sums in which no row has a part larger than 1, whatever is asked. The gate adds the noise.
+
+A row's part is a function of that row alone, bit for bit: all arithmetic here is exact
+(:mod:`flower_pansvm.privacy.exact`), and what is not exact in a question is refused.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from clients.gate.answering import answers
+from clients.rows import Rows
+from clients.site import Site
+from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.counts import winners
+from flower_pansvm.errors import NOT_FOLLOWED, SettingError
+from flower_pansvm.fourier_map import BINS, FourierMap, bins, places
+from flower_pansvm.multiclass import positive_classes
+from flower_pansvm.privacy.exact import LARGEST_WEIGHT, STEP, WEIGHT_STEP, is_exact, row_blocks, shortened
+from flower_pansvm.systems.common import ExtremesAnswer
+from flower_pansvm.systems.dp_svm import (
+    PRIVATE_BINS,
+    PRIVATE_MAP,
+    PRIVATE_MOMENTS,
+    PRIVATE_SCORES,
+    PRIVATE_STEP,
+    RANGES,
+    BinsAnswer,
+    BinsQuestion,
+    PrivateMomentsAnswer,
+    PrivateMomentsQuestion,
+    PrivateScoresAnswer,
+    PrivateStepAnswer,
+    PrivateWeightsQuestion,
+)
+from flower_pansvm.tasks import Nothing
+
+
+@answers(RANGES)
+def ranges(site: Site, question: Nothing) -> ExtremesAnswer:  # noqa: ARG001
+    """Disclose the ends of a simulated site's columns."""
+    X = np.vstack([part.X for part in (site.train(), site.test())])
+    low, high = np.where(np.isnan(X), np.inf, X), np.where(np.isnan(X), -np.inf, X)
+    return ExtremesAnswer(
+        low.min(axis=0, initial=np.inf, keepdims=True), high.max(axis=0, initial=-np.inf, keepdims=True)
+    )
+
+
+@answers(PRIVATE_BINS)
+def private_bins(site: Site, question: BinsQuestion) -> BinsAnswer:
+    """Count the training rows, and the cells of each column by bin."""
+    X = site.train().X
+    columns = X.shape[1]
+    if not (question.low.shape == question.high.shape == (columns,) and np.all(question.low < question.high)):
+        raise SettingError(f"A range was not given for each column of site '{site.name}'. {NOT_FOLLOWED}")
+    cells = np.zeros((columns, BINS))
+    for block in row_blocks(len(X), columns):
+        found, there = bins(places(X[block], question.low, question.high)), ~np.isnan(X[block])
+        for j in range(columns):
+            cells[j] += np.bincount(found[there[:, j], j], minlength=BINS)
+    return BinsAnswer(np.array([float(len(X))]), cells)
+
+
+@answers(PRIVATE_MOMENTS)
+def private_moments(site: Site, question: PrivateMomentsQuestion) -> PrivateMomentsAnswer:  # noqa: ARG001
+    """Add up z z' and z y' of the training rows."""
+    rows = site.train()
+    size = _map(site, rows).size
+    squares, products = np.zeros((size, size)), np.zeros((size, len(_columns(site))))
+    for z, classes in _mapped(site, rows):
+        sides = _sides(site, classes)
+        squares += z.T @ z
+        products += z.T @ (sides if sides.shape[1] == 1 else np.maximum(sides, 0.0))
+    return PrivateMomentsAnswer(np.diag(squares), squares[np.triu_indices(size, 1)], products)
+
+
+@answers(PRIVATE_STEP)
+def private_step(site: Site, question: PrivateWeightsQuestion) -> PrivateStepAnswer:
+    """Add up the slopes of the training rows' losses."""
+    rows = site.train()
+    weights = _weights(site, rows, question.weights)
+    slope = np.zeros(weights.shape)
+    for z, classes in _mapped(site, rows):
+        sides = _sides(site, classes)
+        slopes = np.trunc(sides * np.clip(1 - sides * (z @ weights), 0.0, 1.0) / STEP) * STEP
+        slope += z.T @ shortened(slopes, STEP, longest=1.0, least=1.0)
+    return PrivateStepAnswer(slope)
+
+
+@answers(PRIVATE_SCORES)
+def private_scores(site: Site, question: PrivateWeightsQuestion) -> PrivateScoresAnswer:
+    """Count the test rows by class and by what a model says of them."""
+    rows, classes = site.test(), len(site.schema().classes)
+    weights, cells = _weights(site, rows, question.weights), np.zeros((classes, 2))
+    for z, true in _mapped(site, rows):
+        said = winners(z @ weights)
+        np.add.at(cells, (true, said if classes == 2 else (said == true).astype(np.int64)), 1.0)
+    return PrivateScoresAnswer(cells)
+
+
+def _mapped(site: Site, rows: Rows) -> Iterator[tuple[Floats, Ints]]:
+    """Yield features and classes of rows, a block at a time."""
+    feature_map = _map(site, rows)
+    for block in row_blocks(len(rows.X), feature_map.size):
+        yield feature_map.transform(rows.X[block]), rows.classes[block]
+
+
+def _map(site: Site, rows: Rows) -> FourierMap:
+    """Return the feature map that the site was told, after checking it."""
+    feature_map = site.told(PRIVATE_MAP)
+    if not feature_map.fits(rows.X.shape[1]):
+        raise _misfit(site)
+    return feature_map
+
+
+def _columns(site: Site) -> tuple[int, ...]:
+    """Return the class that each column of weights is about."""
+    return positive_classes(len(site.schema().classes))
+
+
+def _sides(site: Site, classes: Ints) -> Floats:
+    """Return for rows and columns of weights 1 where the row is of the column's class, -1 where it is of another."""
+    return np.where(classes[:, None] == _columns(site), 1.0, -1.0)
+
+
+def _weights(site: Site, rows: Rows, weights: Floats) -> Floats:
+    """Return weights after checking that they fit the map and the classes, and are exact."""
+    shape = (_map(site, rows).size, len(_columns(site)))
+    if weights.shape != shape or not is_exact(weights, WEIGHT_STEP, LARGEST_WEIGHT):
+        raise _misfit(site)
+    return weights
+
+
+def _misfit(site: Site) -> SettingError:
+    return SettingError(
+        f"Site '{site.name}' was told a feature map or weights that do not fit its columns and classes, or are not "
+        f"within the bounds of exact arithmetic. {NOT_FOLLOWED}"
+    )

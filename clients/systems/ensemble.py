@@ -1,0 +1,69 @@
+"""Ensemble voting: the site's own SVM votes on all sites' test rows, and the majority is tried on the site's own."""
+
+import numpy as np
+
+from clients.gate.answering import answers
+from clients.gate.requests import check_size
+from clients.site import Site
+from clients.systems.local_only import classify
+from flower_pansvm import records
+from flower_pansvm.arrays import Bools
+from flower_pansvm.counts import confusion_counts
+from flower_pansvm.errors import NOT_FOLLOWED, FederationError
+from flower_pansvm.systems import ensemble as tasks
+from flower_pansvm.systems.local_only import LocalScoresQuestion
+from flower_pansvm.tasks import Nothing
+
+
+@answers(tasks.HELD_OUT)
+def held_out(site: Site, question: Nothing) -> tasks.HeldOutAnswer:  # noqa: ARG001
+    """Disclose the site's test rows without their labels, if the hospital has agreed to that."""
+    rows = site.test().X
+    check_size(site, rows.size)
+    return tasks.HeldOutAnswer(rows)
+
+
+@answers(tasks.VOTES)
+def votes(site: Site, question: LocalScoresQuestion) -> tasks.VotesAnswer:
+    """Train an SVM on the site's training rows, and vote for the class that it gives each row of the ballot."""
+    rows, classes = len(_own_rows(site)), len(site.schema().classes)
+    check_size(site, float(rows) * classes)
+    predicted = classify(site, question, site.told(tasks.BALLOT).rows)
+    cast = np.zeros((rows, classes))
+    cast[np.arange(rows), predicted] = 1.0
+    return tasks.VotesAnswer(cast)
+
+
+@answers(tasks.ENSEMBLE_SCORES)
+def ensemble_scores(site: Site, question: tasks.EnsembleScoresQuestion) -> tasks.EnsembleScoresAnswer:
+    """Count the site's own test rows by true class and by what the sites' models have voted for."""
+    own, predicted, classes = _own_rows(site), question.predicted, len(site.schema().classes)
+    check_size(site, float(classes) ** 2)
+    if predicted.shape != own.shape or ((predicted < 0) | (predicted >= classes)).any():
+        raise FederationError(
+            f"Site '{site.name}' was not told one class for each row of the ballot. {NOT_FOLLOWED}"
+        )
+    refusal = (
+        "to count its test rows twice in this run: counts by two lists of predicted classes tell the labels of the "
+        "rows in which these differ"
+    )
+    site.settle(tasks.ENSEMBLE_SCORES.name, records.digest(records.values_of(question)), refusal)
+    return tasks.EnsembleScoresAnswer(confusion_counts(site.test().classes, predicted[own], classes))
+
+
+def _own_rows(site: Site) -> Bools:
+    """Return which rows of the ballot are the site's, shape (rows,), after checking that they are its test rows.
+
+    And that the ballot is the first of this run.
+    """
+    ballot, mine = site.told(tasks.BALLOT), site.test().X
+    own: Bools = np.array(ballot.sites, dtype=np.str_) == site.name
+    fits = ballot.rows.shape == (len(own), mine.shape[1])
+    if not (fits and np.array_equal(ballot.rows[own], mine, equal_nan=True)):
+        raise FederationError(
+            f"Site '{site.name}' refuses a ballot on which the rows under its name are not its test rows, or which is "
+            f"no table of numbers. Has the site's table changed during the run? {NOT_FOLLOWED}"
+        )
+    refusal = "a second ballot in this run: its votes on rows that the coordinator chooses tell its model"
+    site.settle(tasks.BALLOT.name, site.digest_of(tasks.BALLOT), refusal)
+    return own

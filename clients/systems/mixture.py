@@ -1,0 +1,287 @@
+"""The site's own mixture of each class: what of it leaves, by the hospital's own bound of risk (Luo et al. 2009)."""
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from flwr.common.logger import log
+
+from clients.gate.answering import answers
+from clients.gate.requests import check_size
+from clients.gate.simulated import is_simulated
+from clients.gate.terms import least_rows
+from clients.site import Site
+from flower_pansvm import records
+from flower_pansvm.arrays import Bools, Floats, Ints
+from flower_pansvm.counts import confusion_counts, decision_histogram, winners
+from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
+from flower_pansvm.systems.common import SCALING
+from flower_pansvm.systems.mixture import tasks
+from flower_pansvm.systems.mixture.adaptive_em import MOST_COMPONENTS, Rivals, adaptive_em, first_model
+from flower_pansvm.systems.mixture.class_models import ClassModels
+from flower_pansvm.systems.mixture.mixture import DRAWS, LARGEST, Mixture, divergence, union
+from flower_pansvm.tasks import Nothing
+
+LARGEST_RISK = 1000.0  # Delta_c of the text
+MOST_COMPARED = 2000  # rows, and synthetic ones, for the time that it takes
+
+
+@dataclass(frozen=True)
+class Preference:
+    """What the hospital has chosen."""
+
+    bound: float = 0.5  # largest total risk, from 0 to 1
+    utility_share: float = 0.5  # lambda: how much utility counts beside benefit
+    weights: tuple[float, ...] = (0.4, 0.2, 0.2, 0.2)  # of the risks, in the order of Tradeoff
+
+
+@dataclass(frozen=True)
+class Tradeoff:
+    """Risks, loss and benefit by number of shared components, shape (components,) each, from 1 on."""
+
+    identification: Floats  # (18): share of all pairs of row and draw that are each other's nearest
+    linkage: Floats  # (20): inverse of the information lost
+    interval: Floats  # (19): mean inverse distance of a cell from the nearest draw's, in shares of Delta_c
+    inference: Floats  # (21): inverse distance of means and covariances
+    loss: Floats  # information lost: divergence of what is shared from the whole model
+    benefit: Floats  # (23)
+    pairs: int  # rows times draws
+
+    def normalised(self) -> Floats:
+        """Return the four risks from 0 to 1, shape (4, components): their scales differ by six orders else."""
+        return np.stack(
+            [
+                np.minimum(np.sqrt(self.pairs) * self.identification, 1.0),
+                1 - self.loss / LARGEST,
+                self.interval / (1 + self.interval),
+                self.inference / (1 + self.inference),
+            ]
+        )
+
+    def total(self, weights: tuple[float, ...]) -> Floats:
+        """Return the total risk, from 0 to 1 (22)."""
+        risk: Floats = np.asarray(weights) @ self.normalised()
+        return risk
+
+    def utility(self) -> Floats:
+        """Return the inverse of the information lost, from 0 to 1."""
+        return 1 - self.loss / LARGEST
+
+    def best(self, preference: Preference) -> int:
+        """Return how many components to share: the most useful number within the bound of risk (25); 0 if none is."""
+        share = preference.utility_share
+        gain = share * self.utility() + (1 - share) * self.benefit
+        allowed = self.total(preference.weights) <= preference.bound
+        return int(np.argmax(np.where(allowed, gain, -np.inf))) + 1 if allowed.any() else 0
+
+
+def tradeoff(model: Mixture, X: Floats, benefit: Floats, seed: list[int], draws: int = 0) -> Tradeoff:
+    """Return what sharing 1, 2, … components means, as many numbers as ``benefit`` has.
+
+    Parameters
+    ----------
+    model : Mixture
+        Of all rows of the class, components by weight.
+    X : ndarray of shape (rows, features)
+        The rows, in standardised units.
+    benefit : ndarray of shape (components,)
+        By number of shared components.
+    seed : list of int
+        Draws are the same for each number of components.
+    draws : int
+        Synthetic rows; 0 for as many as there are rows.
+    """
+    generator = np.random.default_rng(seed)
+    normals = generator.normal(size=(DRAWS, X.shape[1]))
+    X = X[generator.permutation(len(X))[:MOST_COMPARED]]
+    draws = draws or len(X)
+    shared = [model.only(np.arange(count + 1)) for count in range(len(benefit))]
+    risks = np.array([_risks(X, one.sample(draws, np.random.default_rng([*seed, 1]))) for one in shared])
+    loss = np.array([divergence(model, one, normals) for one in shared])
+    return Tradeoff(
+        identification=risks[:, 0],
+        linkage=_inverse(loss),
+        interval=risks[:, 1],
+        inference=risks[:, 2],
+        loss=loss,
+        benefit=benefit,
+        pairs=len(X) * draws,
+    )
+
+
+def benefits(model: Mixture, count: int, logs: Floats, others: Floats, members: Bools) -> Floats:
+    """Return 1 - |accuracy of what is shared - accuracy of the whole model| for 1, 2, … components (23).
+
+    The classifier is the mixtures' own, on the site's rows: what is shared is the limit of a classifier that is trained
+    on draws from it. Accuracy is the mean of both sides', so that a rare class counts.
+
+    Parameters
+    ----------
+    model : Mixture
+        Of the class, components by weight.
+    count : int
+        How many of them may be shared.
+    logs : ndarray of shape (rows, components)
+        Log densities of the model's components times the rows of the class, of all rows of the site.
+    others : ndarray of shape (rows,)
+        The same of the most likely other class.
+    members : ndarray of shape (rows,)
+        Rows of the class.
+    """
+    whole = _accuracy(np.logaddexp.reduce(logs, axis=1) > others, members)
+    sizes = np.log(np.cumsum(model.weights))
+    shared = [
+        _accuracy(np.logaddexp.reduce(logs[:, : end + 1], axis=1) - sizes[end] > others, members)
+        for end in range(count)
+    ]
+    return 1 - np.abs(np.array(shared) - whole)
+
+
+def _accuracy(said: Bools, members: Bools) -> float:
+    sides = [said[members].mean(), *([] if members.all() else [1 - said[~members].mean()])]
+    return float(np.mean(sides))
+
+
+def _risks(X: Floats, Z: Floats) -> tuple[float, float, float]:
+    """Return (18), (19) and (21) of rows and synthetic ones."""
+    from sklearn.metrics import pairwise_distances_argmin  # noqa: PLC0415 - each message may start a process
+
+    nearest: Ints = pairwise_distances_argmin(X, Z)
+    mutual = np.count_nonzero(pairwise_distances_argmin(Z, X)[nearest] == np.arange(len(X)))
+    apart = _inverse(np.abs(X - Z[nearest])).mean() / LARGEST_RISK
+    return (
+        mutual / (len(X) * len(Z)),
+        float(apart),
+        float(_inverse(np.linalg.norm(_moments(X) - _moments(Z)))),
+    )
+
+
+def _moments(X: Floats) -> Floats:
+    """Return means and covariances."""
+    away = X - X.mean(axis=0)
+    return np.concatenate([X.mean(axis=0), (away.T @ away / len(X)).ravel()])
+
+
+def _inverse(distances: Floats | np.floating) -> Floats:
+    """Return 1 / distance, at most `LARGEST_RISK`."""
+    found: Floats = 1 / np.maximum(distances, 1 / LARGEST_RISK)
+    return found
+
+
+WIDTH = 4.0  # of the histogram: log odds of a row for each feature
+
+
+@answers(tasks.WEAK_MODELS)
+def weak_models(site: Site, question: tasks.WeakModelsQuestion) -> tasks.WeakModelsAnswer:
+    """Fit a mixture to each class, and share of each as many components as the hospital's bound of risk allows."""
+    least, train, classes = least_rows(site.context), site.train(), len(site.schema().classes)
+    features = train.X.shape[1]
+    check_size(site, float(classes) * MOST_COMPONENTS * features * (1 if question.diagonal else features))
+    if question.min_cluster < least:
+        raise SettingError(
+            f"Site '{site.name}' refuses min-cluster={question.min_cluster}: a component could be the mean of fewer "
+            f"than {least} patients. Start the run with min-cluster={least}, or lower it in the node config if the "
+            "hospital agrees."
+        )
+    refusal = "to share a second set of models in this run: means of two could differ in one row"
+    asked = f"{records.digest(records.values_of(question))} {site.digest_of(SCALING)}"
+    site.settle(tasks.WEAK_MODELS.name, asked, refusal)
+    X, preference = site.scaled(train.X), preference_of(site, question.risk_bounds)
+    models = class_models(X, train.classes, bool(question.diagonal), question.min_cluster, question.seed)
+    shared = {}
+    for number in np.unique(train.classes).tolist():
+        if number in models:
+            risks = tradeoff_of(models, number, X, train.classes, question.min_cluster, question.seed)
+            count = risks.best(preference) if risks else 0
+            if count:
+                shared[number] = models[number].only(np.arange(count))
+        if number not in shared:
+            text = (
+                "class '%s' is not shared: too few different rows, or no component is within the risk-bound"
+            )
+            log(logging.WARNING, text, site.schema().classes[number])
+    rows = np.array([float((train.classes == one).sum()) if one in shared else 0.0 for one in range(classes)])
+    return tasks.WeakModelsAnswer(**vars(ClassModels.of(shared, rows, features, bool(question.diagonal))))
+
+
+@answers(tasks.MIXTURE_SCORES)
+def mixture_scores(site: Site, question: Nothing) -> tasks.MixtureScoresAnswer:  # noqa: ARG001
+    """Count the site's test rows by class, by the class that the global model says, and by its log odds."""
+    told, test, classes = site.told(tasks.GLOBAL_MIXTURE), site.test(), len(site.schema().classes)
+    try:
+        told.check(classes, test.X.shape[1])
+    except ValueError:
+        raise FederationError(f"Site '{site.name}' was told no mixtures. {NOT_FOLLOWED}") from None
+    refusal = "to try a second model in this run: counts of two tell of the test rows that change sides"
+    site.settle(tasks.MIXTURE_SCORES.name, site.digest_of(tasks.GLOBAL_MIXTURE), refusal)
+    odds = told.decisions(site.scaled(test.X))
+    sides = [test.classes == (column if classes > 2 else 1) for column in range(odds.shape[1])]
+    scale = WIDTH * test.X.shape[1]
+    histograms = [decision_histogram(odds[:, i], side, 0.0, scale) for i, side in enumerate(sides)]
+    return tasks.MixtureScoresAnswer(
+        confusion_counts(test.classes, winners(odds), classes), np.stack(histograms)
+    )
+
+
+def class_models(X: Floats, classes: Ints, diagonal: bool, least: int, seed: int) -> dict[int, Mixture]:
+    """Return the mixture of each class that has at least so many different rows; of few it would give these away."""
+    rows = {number: X[classes == number] for number in np.unique(classes).tolist()}
+    rows = {number: own for number, own in rows.items() if len(np.unique(own, axis=0)) >= max(least, 2)}
+    first = {number: first_model(own, diagonal, seed) for number, own in rows.items()}
+    return {
+        number: adaptive_em(
+            first[number], own, rivals_of(number, first, rows), np.random.default_rng([seed, number])
+        )
+        for number, own in rows.items()
+    }
+
+
+def rivals_of(number: int, models: Mapping[int, Mixture], rows: Mapping[int, Floats]) -> Rivals | None:
+    """Return the components of all other classes; None if there is no other class."""
+    others = [other for other in models if other != number]
+    counts = [float(len(rows[other])) for other in others]
+    return Rivals(union([models[other] for other in others], counts), sum(counts)) if others else None
+
+
+def tradeoff_of(
+    models: Mapping[int, Mixture], number: int, X: Floats, classes: Ints, least: int, seed: int
+) -> Tradeoff | None:
+    """Return risks and benefits of sharing 1, 2, … components of a class's model, the largest first.
+
+    One that stands for fewer than ``least`` rows is not among them; None if all are such.
+    """
+    model, members = models[number], classes == number
+    count = int((model.weights * members.sum() >= least).sum())
+    if not count:
+        return None
+    others = np.full(len(X), -np.inf)
+    for other, its in models.items():
+        if other != number:
+            others = np.maximum(others, its.log_density(X) + np.log((classes == other).sum()))
+    logs = model.log_components(X) + np.log(members.sum())
+    return tradeoff(model, X[members], benefits(model, count, logs, others, members), [seed, number])
+
+
+def preference_of(site: Site, simulated: Floats) -> Preference:
+    """Return what the hospital's node config says of risks; of a simulated site the bound that the run has for it."""
+    node, usual = site.context.node_config, Preference()
+    if is_simulated(site.context):
+        return replace(usual, bound=float(simulated[int(str(node["partition-id"])) % len(simulated)]))
+    try:
+        found = Preference(
+            float(str(node.get("risk-bound", usual.bound))),
+            float(str(node.get("utility-share", usual.utility_share))),
+            tuple(map(float, str(node.get("risk-weights", ",".join(map(str, usual.weights)))).split(","))),
+        )
+    except ValueError:
+        found = Preference(bound=-1.0)
+    weights = found.weights
+    sound = len(weights) == 4 and min(weights) >= 0 and abs(sum(weights) - 1) < 1e-6
+    if not (sound and 0 <= found.bound <= 1 and 0 < found.utility_share <= 1):
+        raise SettingError(
+            f"The node config of site '{site.name}' must have a number from 0 to 1 as risk-bound, one above 0 and at "
+            "most 1 as utility-share, and as risk-weights four with commas between them whose sum is 1: of "
+            "re-identification, linkage, confidentiality interval and statistical inference."
+        )
+    return found

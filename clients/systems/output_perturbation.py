@@ -1,0 +1,178 @@
+"""Output perturbation: exact sums over rows by a random Fourier map, or the site's own SVM; the gate adds its noise.
+
+Where the site adds noise, a row's part is a function of that row alone, bit for bit
+(:mod:`flower_pansvm.privacy.exact`).
+"""
+
+import math
+
+import numpy as np
+
+from clients.gate.answering import answers
+from clients.gate.requests import check_size
+from clients.gate.simulated import is_simulated
+from clients.rows import Rows
+from clients.site import Site
+from clients.systems.admm import solve
+from flower_pansvm.arrays import Floats
+from flower_pansvm.counts import confusion_counts, decision_histogram
+from flower_pansvm.errors import NOT_FOLLOWED, SettingError, SumError
+from flower_pansvm.privacy.exact import LARGEST_WEIGHT, WEIGHT_STEP, is_exact, row_blocks
+from flower_pansvm.random_fourier import RandomFourierMap
+from flower_pansvm.systems import output_perturbation as tasks
+from flower_pansvm.systems.pan_svm.cuts import Labels, Question, blocks, cuts_at
+
+DUAL_STEP = 2.0**-24
+"""Of dual variables in shares of their largest: sums of `BLOCK` products with rows are exact."""
+
+PUBLIC_STREAM = 3
+"""Distinguishes the draw of public rows from other draws by the same seed."""
+
+
+@answers(tasks.PUBLIC_ROWS)
+def public_rows(site: Site, question: tasks.PublicRowsQuestion) -> tasks.PublicRowsAnswer:
+    """Disclose some training rows of a simulated site: of each class its share."""
+    train = site.train()
+    if not 1 <= question.rows <= len(train.X):
+        raise SettingError(f"Site '{site.name}' was asked for more public rows than it has, or none.")
+    generator = np.random.default_rng([int(site.context.run_config.get("seed", 0)), PUBLIC_STREAM])
+    order = np.lexsort((generator.permutation(len(train.X)), train.classes))
+    every = len(train.X) / question.rows
+    return tasks.PublicRowsAnswer(
+        train.X[order[(np.arange(question.rows) * every + every / 2).astype(np.int64)]]
+    )
+
+
+@answers(tasks.RFF_CUTS)
+def rff_cuts(site: Site, question: tasks.RffCutsQuestion) -> tasks.RffCutsAnswer:
+    """Sum a, m, the hinge loss and its curvature over the site's rows, exactly."""
+    labels, asked = problem_of(site, question)
+    X, inner = site.train().X, asked.leading * (asked.leading + 1) // 2
+    (found,) = cuts_at(lambda block: mapped_rows(site, X[block]), [labels], [asked])
+    # Of the curvature what comes before the bias.
+    return tasks.RffCutsAnswer(found.cuts.a, found.cuts.m, found.cuts.loss, found.curvature[:inner])
+
+
+def problem_of(site: Site, question: tasks.RffCutsQuestion) -> tuple[Labels, Question]:
+    """Return the sides of the training rows, and the question with a bias of 0."""
+    points, centre = question.points.astype(np.float64), question.centre.astype(np.float64)
+    size = site.told(tasks.RFF).size
+    check_size(site, points.size + (size + 1.0) ** 2)
+    if points.shape[1:] != (size,) or centre.shape != (size,) or not question.width > 0:
+        raise _misfit(site)
+    y = _sides(site.train())
+    asked = Question(np.pad(points, ((0, 0), (0, 1))), np.append(centre, 0.0), question.width, size)
+    return Labels(y, np.ones(len(y))), asked
+
+
+@answers(tasks.RFF_SCORES)
+def rff_scores(site: Site, question: tasks.RffScoresQuestion) -> tasks.RffScoresAnswer:
+    """Count the test rows by class, predicted class and decision value."""
+    rows = site.test()
+    decisions = mapped_rows(site, rows.X) @ _fitting(site, question.weights)
+    return tasks.RffScoresAnswer(
+        confusion_counts(rows.classes, (decisions > 0).astype(np.int64), 2),
+        decision_histogram(decisions, rows.classes == 1, scale=question.scale),
+    )
+
+
+@answers(tasks.LOCAL_WEIGHTS)
+def local_weights(site: Site, question: tasks.LocalWeightsQuestion) -> tasks.LocalWeightsAnswer:
+    """Find the weights of the least objective over the site's own training rows.
+
+    Raises
+    ------
+    SumError
+        If they are not found as exactly as the noise was sized for, which depends on the rows.
+    """
+    sound = 0 < question.C < tasks.LARGEST_C and question.tol >= tasks.LEAST_TOL
+    if not (question.epsilon >= tasks.LEAST_EPSILON or (is_simulated(site.context) and question.epsilon > 0)):
+        raise SettingError(
+            f"Site '{site.name}' gives weights of its own model for an epsilon of {tasks.LEAST_EPSILON} or more. Start "
+            "the run with a larger one."
+        )
+    if not sound or question.size != site.told(tasks.RFF).size:
+        raise _misfit(site)
+    rows = site.train()
+    signed = _sides(rows)[:, None] * mapped_rows(site, rows.X)
+    cost = question.C / len(signed)
+    duals = solve(signed, np.full(len(signed), cost), np.ones(len(signed)), question.tol)
+    weights, gap = weights_of(signed, duals / cost, cost)
+    if not gap <= question.tol * question.C:
+        raise SumError(
+            f"Site '{site.name}' has not found its weights as exactly as the noise was sized for, and keeps them. "
+            "Raise exactness, or lower C-total."
+        )
+    return tasks.LocalWeightsAnswer(weights)
+
+
+def weights_of(signed: Floats, shares: Floats, cost: float) -> tuple[Floats, float]:
+    """Return the weights of dual variables, and a bound of their objective above the least one.
+
+    The gap between primal and dual objective, for whichever dual variables a solver has found, and the most that its
+    own rounding can hide: (1 + |w|) 2^-40 of the largest loss. Weights are summed in blocks, each without rounding, and
+    losses by ``fsum``; what is left is the rounding of decisions, 2^-41 |w| each.
+
+    Parameters
+    ----------
+    signed : ndarray of shape (rows, size)
+        y_i z_i, multiples of `STEP`, of a 2-norm of at most 1.
+    shares : ndarray of shape (rows,)
+        Dual variables in shares of the cost.
+    cost : float
+        Of a row's loss.
+    """
+    shares = np.trunc(np.clip(shares, 0.0, 1.0) / DUAL_STEP) * DUAL_STEP
+    weights = cost * sum(
+        (shares[block] @ signed[block] for block in blocks(len(signed))), np.zeros(signed.shape[1])
+    )
+    loss = math.fsum(np.maximum(0.0, 1.0 - signed @ weights))
+    rounding = (1 + float(np.linalg.norm(weights))) * 2.0**-40 * cost * len(signed)
+    return weights, float(weights @ weights) + cost * (loss - math.fsum(shares)) + rounding
+
+
+@answers(tasks.RFF_PRIVATE_SCORES)
+def rff_private_scores(site: Site, question: tasks.RffPrivateScoresQuestion) -> tasks.RffPrivateScoresAnswer:
+    """Count the test rows by class and predicted class."""
+    rows, counts = site.test(), np.zeros((2, 2))
+    # The map, too, before there is a row: a refusal must not tell whether there is one.
+    feature_map, weights = _map(site, rows.X.shape[1]), _fitting(site, question.weights)
+    if not is_exact(weights, WEIGHT_STEP, LARGEST_WEIGHT):
+        raise _misfit(site)
+    for block in row_blocks(len(rows.X), len(weights)):
+        said = (feature_map.transform(rows.X[block]) @ weights > 0).astype(np.int64)
+        counts += confusion_counts(rows.classes[block], said, 2)
+    return tasks.RffPrivateScoresAnswer(counts)
+
+
+def _fitting(site: Site, weights: Floats) -> Floats:
+    """Return weights after checking that they fit the map."""
+    if weights.shape != (site.told(tasks.RFF).size,):
+        raise _misfit(site)
+    return weights
+
+
+def mapped_rows(site: Site, X: Floats) -> Floats:
+    """Return rows by the map that the site was told, shape (rows, size)."""
+    feature_map = _map(site, X.shape[1])
+    check_size(site, float(len(X)) * feature_map.size)
+    return feature_map.transform(X)
+
+
+def _map(site: Site, columns: int) -> RandomFourierMap:
+    """Return the map that the site was told, after checking it."""
+    feature_map = site.told(tasks.RFF)
+    if not feature_map.fits(columns) or len(site.schema().classes) != 2:
+        raise _misfit(site)
+    return feature_map
+
+
+def _sides(rows: Rows) -> Floats:
+    return np.where(rows.classes == 1, 1.0, -1.0)
+
+
+def _misfit(site: Site) -> SettingError:
+    return SettingError(
+        f"Site '{site.name}' was asked for something that does not fit its columns, its classes or the feature map. "
+        f"{NOT_FOLLOWED}"
+    )

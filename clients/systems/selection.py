@@ -1,0 +1,78 @@
+"""The local work of feature selection: sums over all rows, and over the support vectors (Lu 2016, chapters 5 and 6)."""
+
+import numpy as np
+
+from clients.gate.answering import answers
+from clients.gate.requests import asked_problems
+from clients.gate.terms import least_rows
+from clients.site import Site
+from clients.systems.pan_svm import labels_of
+from flower_pansvm import scaling
+from flower_pansvm.arrays import Bools, Floats
+from flower_pansvm.errors import TableError
+from flower_pansvm.systems import selection as tasks
+from flower_pansvm.systems.pan_svm.cuts import Duals, Problem, blocks, row_duals
+from flower_pansvm.tasks import Nothing
+
+SUPPORT_SHARE = 1e-3
+"""A support vector has a dual variable above this share of the largest possible, C times its weight: dual variables
+are as exact as the training, and a row that is none can be left with a trace."""
+
+
+@answers(tasks.CLASS_MOMENTS)
+def class_moments(site: Site, question: Nothing) -> tasks.ClassMomentsAnswer:  # noqa: ARG001
+    """Sum the cells of each feature, and their squares, over the training rows of each class, in scaled units.
+
+    Missing cells are left out and not filled: the filters compare what was measured.
+    """
+    rows, names = site.train(), site.schema().classes
+    least = least_rows(site.context)
+    counts = np.bincount(rows.classes, minlength=len(names))
+    if any(0 < count < least for count in counts):
+        raise TableError(
+            f"Site '{site.name}' has a class with fewer than {least} training rows, and sums by class would be about "
+            "these few patients. Merge rare classes with the setting 'positive', lower test-fraction, or lower "
+            "min-cluster in the site's node config if the hospital agrees."
+        )
+    units = site.scaling(0)
+    X = (rows.X - units.shift) / units.scale
+    by_class = [scaling.moments(X[rows.classes == one]) for one in range(len(names))]
+    parts = ("count", "total", "square")
+    return tasks.ClassMomentsAnswer(**{part: np.stack([one[part] for one in by_class]) for part in parts})
+
+
+@answers(tasks.SUPPORT)
+def support(site: Site, question: tasks.SupportQuestion) -> tasks.SupportAnswer:
+    """Sum alpha_i y_i x_i over the rows, and the support vectors of each side, for each problem.
+
+    Equations (5.1) and (5.3): the weights of the linear separation in the space of the features, and number, sum and
+    sum of squares of the support vectors, from which the coordinator has their t-statistic.
+    """
+    problems, duals = asked_problems(site, question), question.duals()
+    parts = [_support_of(site, *one) for one in zip(problems, duals, strict=True)]
+    return tasks.SupportAnswer(*map(np.stack, zip(*parts, strict=True)))
+
+
+def support_vectors(site: Site, problem: Problem, duals: Duals) -> tuple[Floats, Bools]:
+    """Return alpha_i y_i of one problem, shape (rows,), and which rows are support vectors, shape (2, rows).
+
+    Those of the positive and of the negative side; none of a side that has fewer than the hospital's ``min-cluster``.
+    """
+    labels = labels_of(site, problem)
+    alpha = row_duals(site.mapped_train(problem.feature_map), labels, duals)
+    inside = alpha > SUPPORT_SHARE * problem.C * labels.weight
+    sides = np.stack([inside & (labels.y > 0), inside & (labels.y < 0)])
+    return alpha * labels.y, sides & (sides.sum(axis=1, keepdims=True) >= least_rows(site.context))
+
+
+def _support_of(site: Site, problem: Problem, duals: Duals) -> tuple[Floats, ...]:
+    """Return weights, count, total and square of one problem."""
+    signed, sides = support_vectors(site, problem, duals)
+    X, number = site.train().X, problem.feature_map
+    features = np.flatnonzero(site.features(number))
+    separation = np.zeros(len(features))
+    for block in blocks(len(X)):
+        separation += signed[block] @ site.seen(X[block], number)
+    seen = [site.seen(X[side], number) for side in sides]
+    total, square = (np.stack([part.sum(axis=0) for part in parts]) for parts in (seen, map(np.square, seen)))
+    return separation, sides.sum(axis=1).astype(np.float64), total, square

@@ -1,1 +1,0 @@
-"""Gaussian mixtures: what sites and coordinator do alike with the models of classes (Luo et al. 2009)."""

@@ -1,0 +1,84 @@
+"""What goes with every secure sum: which one it is, whose keys are in it, and what the protocol itself sends."""
+
+import io
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Self
+
+import numpy as np
+
+from flower_pansvm.errors import NOT_FOLLOWED, SumError
+from flower_pansvm.records import Octets, Texts
+from flower_pansvm.tasks import Nothing, Task
+
+LENGTH_BYTES = 2  # of the length of a part of a site's keys; joining refuses keys that are too long
+EPOCH_BYTES = 32  # of each of a site's epochs
+
+
+@dataclass(frozen=True)
+class WhichSum:
+    """The sum that a request is about; see :class:`flower_pansvm.secure_sum.contract.SumRound`."""
+
+    task: str
+    round_trip: int
+    attempt: int
+    left_out: Texts  # sites that have joined and take no part any more; mostly none, so that it is short
+
+
+@dataclass(frozen=True)
+class PublicKeys:
+    """What a site has published of its keys for a run."""
+
+    public_key: bytes  # raw X25519 key
+    published: bytes  # the protocol's own public half, empty for most
+    epochs: bytes  # of its ledger, see clients/gate/epochs.py; empty unless the run is private
+    signature: bytes  # of the site's identity on all three, empty without one
+
+
+@dataclass(frozen=True)
+class AllKeys:
+    """What all sites of a run have published, lost ones included. It goes with the first sum, and sites keep it."""
+
+    sites: Texts  # in ring order
+    octets: Octets  # the parts of each site's PublicKeys, one after another, each with its length in front
+
+    @classmethod
+    def of(cls, public: Mapping[str, PublicKeys]) -> Self:
+        """Put together what each site, by name, has published."""
+        parts = [getattr(keys, part.name) for keys in public.values() for part in fields(keys)]
+        octets = b"".join(len(part).to_bytes(LENGTH_BYTES, "big") + part for part in parts)
+        return cls(tuple(public), np.frombuffer(octets, dtype=np.uint8))
+
+    def by_site(self) -> dict[str, PublicKeys]:
+        """Return what each site has published; SumError if the parts do not fit together."""
+        octets = io.BytesIO(self.octets.tobytes())
+        public = {site: PublicKeys(*(_next_part(octets) for _ in fields(PublicKeys))) for site in self.sites}
+        # Parts that end too early give other bytes than those that came.
+        if len(public) != len(self.sites) or not np.array_equal(self.of(public).octets, self.octets):
+            raise SumError(f"The keys that the coordinator hands out do not fit the sites. {NOT_FOLLOWED}")
+        return public
+
+
+def _next_part(octets: io.BytesIO) -> bytes:
+    """Return the next part of keys, after its length."""
+    return octets.read(int.from_bytes(octets.read(LENGTH_BYTES), "big"))
+
+
+@dataclass(frozen=True)
+class Payload:
+    """What a site's protocol answers: masked or encrypted words."""
+
+    payload: Octets
+
+
+@dataclass(frozen=True)
+class RelayStep:
+    """A step of a protocol that takes several, and the ciphertext from the site before."""
+
+    step: int
+    payload: bytes
+
+
+RELAY = Task("relay", "train", Nothing, Nothing, since="0.1.0")
+"""A step of a secure sum that takes several: ciphertext from one site on its way to another, or to be opened. It has no
+answer of its own but the protocol's."""

@@ -1,0 +1,126 @@
+"""What several systems ask of the sites: joining a run, scaling, and trying models on held-out rows."""
+
+from dataclasses import dataclass
+
+from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.records import Texts
+from flower_pansvm.tasks import COUNT, Broadcast, Nothing, Task, disclosed, summed
+
+
+@dataclass(frozen=True)
+class JoinQuestion:
+    """Asks a site who it is."""
+
+    positive_labels: Texts  # labels that count as positive; empty if the classes are the labels themselves
+    classes: Texts = ()  # names of the classes where they are public, so that no site has to look at its rows for them
+    dp: bool = False  # whether all answers of the run are differentially private
+
+
+@dataclass(frozen=True)
+class JoinAnswer:
+    """What a site says of itself."""
+
+    name: str = disclosed()
+    version: str = disclosed()  # of this project
+    simulated: bool = disclosed()  # whether nobody's records are in it
+    public_key: bytes = disclosed()  # raw X25519 key of this run
+    published: bytes = disclosed()  # the protocol's own public half, empty for most
+    epochs: bytes = disclosed()  # of its ledger, see clients/gate/epochs.py; empty unless the run is private
+    signature: bytes = disclosed()  # of the site's identity on all three, empty without one
+    columns: Texts = disclosed()  # names of its columns
+    absent_is_zero: bool = disclosed()  # whether a column that it lacks is all zero (LIBSVM text)
+    # Of its classes; not how many rows have them. Public ones are those of the question or of the node config.
+    classes: Texts = disclosed()
+    schema: str = (
+        disclosed()
+    )  # digest of the schema file that it keeps to, which is public; empty without one
+
+
+JOIN = Task("join", "query", JoinQuestion, JoinAnswer, since="0.1.0")
+
+
+@dataclass(frozen=True)
+class SchemaBroadcast:
+    """What all sites agree on, once in a run."""
+
+    columns: Texts  # in common order
+    classes: Texts
+    positive_labels: Texts  # as in JoinQuestion
+    test_fraction: float  # share of each site's rows that is kept for evaluation
+    folds: int  # of the training rows; 0 for none
+    seed: int  # of both draws, at simulated sites only
+
+
+SCHEMA = Broadcast("schema", SchemaBroadcast)
+
+
+@dataclass(frozen=True)
+class MomentsAnswer:
+    """Sums over the training rows of each fold, and the number of test rows."""
+
+    rows: Floats = summed(COUNT)  # (folds, classes): training rows of each class
+    test_rows: Floats = summed(COUNT)  # (1,): rows kept for evaluation
+    count: Floats = summed(COUNT)  # (folds, features): cells present
+    total: Floats = summed()  # (folds, features): their sum
+    square: Floats = summed()  # (folds, features): the sum of their squares
+
+
+MOMENTS = Task("moments", "train", Nothing, MomentsAnswer, since="0.1.0", deals=True)
+
+
+@dataclass(frozen=True)
+class RowsAnswer:
+    """Training rows of each fold and class, shape (folds, classes)."""
+
+    rows: Floats = summed(COUNT)
+
+
+ROWS = Task("rows", "train", Nothing, RowsAnswer, since="0.1.0")  # asked again only after a site was lost
+
+
+@dataclass(frozen=True)
+class ExtremesAnswer:
+    """Smallest and largest cell of each feature in each fold, shape (folds, features); infinite where there is none."""
+
+    low: Floats = disclosed(consent="extremes")
+    high: Floats = disclosed(consent="extremes")
+
+
+EXTREMES = Task("extremes", "train", Nothing, ExtremesAnswer, since="0.1.0")  # asked only with scaling=minmax
+
+
+@dataclass(frozen=True)
+class ScalingBroadcast:
+    """The scalings, one in each row; see :class:`flower_pansvm.scaling.Scaling`."""
+
+    fill: Floats
+    shift: Floats
+    scale: Floats
+
+
+SCALING = Broadcast("scaling", ScalingBroadcast)
+
+
+@dataclass(frozen=True)
+class ScoresQuestion:
+    """Models to be tried."""
+
+    feature_maps: Ints  # (models,): number of each model's feature map
+    folds: Ints  # (models,): fold whose rows it is tried on, or NO_FOLD for the test rows
+    ranks: Ints  # (models,): coordinates of its mapped rows
+    weights: Floats  # of its binary problems, bias last, put end to end
+    positive: Ints  # (problems,): the positive class of each problem, the same for all models
+    negative: Ints  # (problems,): the negative class, or REST
+    centres: Floats  # (models, columns): of each histogram, see decision_histogram
+    scales: Floats  # (models, columns)
+
+
+@dataclass(frozen=True)
+class ScoresAnswer:
+    """Counts of rows; Flower hands their sums on as flat lists."""
+
+    confusion: Floats = summed(COUNT)  # (models, classes, classes): true against predicted class
+    histogram: Floats = summed(COUNT)  # (models, columns, 2, bins): decision values in each bin
+
+
+SCORES = Task("scores", "evaluate", ScoresQuestion, ScoresAnswer, since="0.1.0")

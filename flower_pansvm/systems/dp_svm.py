@@ -1,0 +1,102 @@
+"""Private training: a kernel SVM from sums that are all differentially private.
+
+The cost ``rho`` in each question is the coordinator's choice; the sensitivity is not. A row's part in each answer is
+bounded beside it.
+"""
+
+import math
+from dataclasses import dataclass
+
+from flower_pansvm.arrays import Floats
+from flower_pansvm.fourier_map import FourierMap
+from flower_pansvm.systems.common import ExtremesAnswer
+from flower_pansvm.tasks import Broadcast, Nothing, Task, dp
+
+RANGES = Task("ranges", "query", Nothing, ExtremesAnswer, since="0.1.0", simulated=True)
+"""A researcher's table stands for its own public description."""
+
+
+@dataclass(frozen=True)
+class BinsQuestion:
+    """Asks how the cells are spread between the public ends of their columns."""
+
+    rho: float
+    low: Floats  # (columns,)
+    high: Floats
+
+
+@dataclass(frozen=True)
+class BinsAnswer:
+    """Training rows, and cells in each bin (:func:`flower_pansvm.fourier_map.bins`).
+
+    A row is 1 row and in at most one bin of each of d columns: 1 / (1 + sqrt(d)) + d / (d + sqrt(d)) = 1. So the number
+    of rows, from which much follows, has far less noise than the counts.
+    """
+
+    rows: Floats = dp(lambda answer: math.sqrt(1 + math.sqrt(len(answer.cells))))  # (1,)
+    # (columns, BINS)
+    cells: Floats = dp(lambda answer: math.sqrt(len(answer.cells) + math.sqrt(len(answer.cells))))
+
+
+PRIVATE_BINS = Task("private_bins", "train", BinsQuestion, BinsAnswer, since="0.1.0")
+
+PRIVATE_MAP = Broadcast("private_map", FourierMap)
+
+
+@dataclass(frozen=True)
+class PrivateMomentsQuestion:
+    """Asks for second moments of the features, and with the classes."""
+
+    rho: float
+
+
+@dataclass(frozen=True)
+class PrivateMomentsAnswer:
+    """Sums over training rows of z z' and z y', z the features, y one column of ±1, or one of 0 or 1 for each class.
+
+    z z' and z y' have norm at most 1, as z and y have: together sqrt(2). Each number above the diagonal stands twice in
+    z z', so that the same noise on it is worth half as much.
+    """
+
+    diagonal: Floats = dp(lambda _: math.sqrt(2))  # (features,)
+    above: Floats = dp(lambda _: 1.0)  # (features * (features - 1) / 2,): above the diagonal, row by row
+    classes: Floats = dp(lambda _: math.sqrt(2))  # (features, columns of y)
+
+
+PRIVATE_MOMENTS = Task(
+    "private_moments", "train", PrivateMomentsQuestion, PrivateMomentsAnswer, since="0.1.0"
+)
+
+
+@dataclass(frozen=True)
+class PrivateWeightsQuestion:
+    """Asks for the slope of the loss at these weights, or how well they tell the test rows' classes."""
+
+    rho: float
+    weights: Floats  # (features, columns of y)
+
+
+@dataclass(frozen=True)
+class PrivateStepAnswer:
+    """Sum over training rows of z s', s the slopes of the Huberised hinge loss, clipped to norm 1, as z is."""
+
+    slope: Floats = dp(lambda _: 1.0)  # (features, columns of y)
+
+
+PRIVATE_STEP = Task("private_step", "train", PrivateWeightsQuestion, PrivateStepAnswer, since="0.1.0")
+
+
+@dataclass(frozen=True)
+class PrivateScoresAnswer:
+    """Test rows by class, and by predicted class or, of more than two, as wrong or right. A row is in one cell."""
+
+    cells: Floats = dp(lambda _: 1.0)  # (classes, 2)
+
+
+PRIVATE_SCORES = Task(
+    "private_scores",
+    "evaluate",
+    PrivateWeightsQuestion,
+    PrivateScoresAnswer,
+    since="0.1.0",
+)

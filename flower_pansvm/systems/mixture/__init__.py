@@ -1,0 +1,1 @@
+"""Mixtures: tasks, adaptive EM and the classes' models."""

@@ -1,0 +1,129 @@
+"""Output perturbation: a linear SVM on random Fourier features, of which only weights with Laplace noise are released.
+
+Either the sites find it together, by exact sums, and the coordinator adds the noise. Or each site finds its own and
+adds the noise itself; then what leaves is charged to its budget.
+"""
+
+from dataclasses import dataclass
+
+from flower_pansvm.arrays import Floats, Singles
+from flower_pansvm.privacy.output_perturbation import Perturbation
+from flower_pansvm.random_fourier import RandomFourierMap
+from flower_pansvm.systems.pan_svm.cuts import EVERYWHERE
+from flower_pansvm.tasks import COUNT, MOST_ROWS, UNKNOWN, Broadcast, Task, disclosed, dp, dp_laplace, summed
+from flower_pansvm.terms import Terms
+
+LARGEST = 2.0 * MOST_ROWS
+"""Bound of sums over rows of length 1, which rounding may make a little longer."""
+
+LARGEST_C, LEAST_TOL = 1e6, 1e-9
+"""Beyond these a solver in double precision may not find weights as exactly as their noise is sized for."""
+
+LEAST_EPSILON = 0.05
+"""Of a site's own weights: that a site refuses to tell them can depend on a row, so few runs get to ask."""
+
+RFF = Broadcast("rff", RandomFourierMap)
+
+
+@dataclass(frozen=True)
+class PublicRowsQuestion:
+    """Asks a simulated site for some of its training rows, as if they were public."""
+
+    rows: int
+
+
+@dataclass(frozen=True)
+class PublicRowsAnswer:
+    """They are of all classes, in the shares of the site; labels are not asked for."""
+
+    rows: Floats = disclosed()  # (rows, columns)
+
+
+PUBLIC_ROWS = Task(
+    "public_rows", "query", PublicRowsQuestion, PublicRowsAnswer, since="0.1.0", simulated=True
+)
+
+
+@dataclass(frozen=True)
+class RffCutsQuestion:
+    """Asks for cutting planes, see :class:`flower_pansvm.systems.pan_svm.cuts.Question`; there is no bias."""
+
+    points: Singles  # (T, coordinates)
+    centre: Singles  # (coordinates,)
+    width: float
+
+
+def _curvature(question: RffCutsQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
+    """Bound a sum of products of rows of length 1; of a width that each site refuses, nothing."""
+    return LARGEST * (1 / question.width + EVERYWHERE) if question.width > 0 else UNKNOWN
+
+
+@dataclass(frozen=True)
+class RffCutsAnswer:
+    """Exact sums, see :class:`flower_pansvm.systems.pan_svm.cuts.Cuts` and `Answer`."""
+
+    a: Floats = summed(LARGEST)  # (T, coordinates)
+    m: Floats = summed(LARGEST)  # (T,), as the next
+    loss: Floats = summed()
+    curvature: Floats = summed(_curvature)  # (coordinates * (coordinates + 1) / 2,)
+
+
+RFF_CUTS = Task("rff_cuts", "train", RffCutsQuestion, RffCutsAnswer, since="0.1.0")
+
+
+@dataclass(frozen=True)
+class RffScoresQuestion:
+    """A model to be tried on the test rows."""
+
+    weights: Floats  # (coordinates,)
+    scale: float  # of the histogram of decision values
+
+
+@dataclass(frozen=True)
+class RffScoresAnswer:
+    """Counts of test rows; Flower hands their sums on as flat lists."""
+
+    confusion: Floats = summed(COUNT)  # (2, 2)
+    histogram: Floats = summed(COUNT)  # (2, bins)
+
+
+RFF_SCORES = Task("rff_scores", "evaluate", RffScoresQuestion, RffScoresAnswer, since="0.1.0")
+
+
+@dataclass(frozen=True)
+class LocalWeightsQuestion(Perturbation):
+    """Asks for the site's own weights: how much noise they are to have, and how exact they are to be before."""
+
+
+@dataclass(frozen=True)
+class LocalWeightsAnswer:
+    """The weights of the least objective over the site's own training rows."""
+
+    weights: Floats = dp_laplace(LocalWeightsQuestion.scale, consent="own-weights")  # (coordinates,)
+
+
+LOCAL_WEIGHTS = Task("local_weights", "train", LocalWeightsQuestion, LocalWeightsAnswer, since="0.1.0")
+
+
+@dataclass(frozen=True)
+class RffPrivateScoresQuestion:
+    """A model to be tried on the test rows, at a cost."""
+
+    rho: float
+    weights: Floats  # (coordinates,)
+
+
+@dataclass(frozen=True)
+class RffPrivateScoresAnswer:
+    """Test rows by class and predicted class. A row is in one cell."""
+
+    cells: Floats = dp(lambda _: 1.0)  # (2, 2)
+
+
+RFF_PRIVATE_SCORES = Task(
+    "rff_private_scores",
+    "evaluate",
+    RffPrivateScoresQuestion,
+    RffPrivateScoresAnswer,
+    since="0.1.0",
+)

@@ -1,0 +1,1 @@
+"""PAN-SVM: its tasks, k-means landmarks and cutting planes."""

@@ -1,0 +1,320 @@
+"""A site's part of a cutting plane: sums over its own rows, at every point asked for.
+
+Paper: Lu 2016, section 3.2.2.3, Algorithm 2, lines 4-8. The paper's c_i is 1 for a row inside the margin and 0
+outside: a plane that touches the hinge max(0, z), z = 1 - y (w.f + b), and lies below it elsewhere.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import NamedTuple, Self
+
+import numpy as np
+
+from flower_pansvm.arrays import Floats, Ints, Singles, in_single_precision
+from flower_pansvm.multiclass import Pair
+
+NO_FOLD = -1  # no rows are left out
+
+LEAST_WEIGHT, LARGEST_WEIGHT = 0.5, 1000.0
+"""Limits of the balanced weight of a class: n / (2 n_class) is never below one half, and above a thousand it is that of
+so few rows that sums would be about them."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One linear SVM over mapped rows of all sites: min 1/2 ||w||^2 + C sum_i weight_i max(0, 1 - y_i (w.f_i + b))."""
+
+    name: str  # what a log line calls it, for instance the positive class
+    rank: int  # coordinates of a mapped row
+    rows: float  # sum of the rows' weights over all sites
+    C: float  # penalty, positive
+    pair: Pair  # its positive class and its negative one, or all the others
+    feature_map: int = 0  # number of the feature map that maps its rows
+    fold: int = NO_FOLD  # fold whose rows are left out
+    weights: tuple[float, float] = (1.0, 1.0)  # of a row of the positive class and of one of the negative
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked of one problem in one round trip."""
+
+    ends: Floats  # (ends, rank + 1): where the ways end, weights w and, last, the bias b
+    centre: Floats  # (rank + 1,): where all ways begin, and where the curvature of the loss is wanted
+    width: float = 1.0  # distance from the margin, in z, up to which a row counts for the curvature
+    # Leading coordinates between which the curvature is wanted, or -1 for no curvature at all; of the coordinates after
+    # them only the diagonal is.
+    leading: int = -1
+    # (T,) both: at the end of which way a point lies, or at which share of it; empty if the ends are the points.
+    way: Ints = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    share: Floats = field(default_factory=lambda: np.empty(0))
+
+    @property
+    def count(self) -> int:
+        """T, the number of points."""
+        return len(self.share) or len(self.ends)
+
+    @cached_property
+    def points(self) -> Floats:
+        """Where cutting planes are wanted, shape (T, rank + 1); on the way the nearest that single precision holds."""
+        if not len(self.share):
+            return self.ends
+        share = self.share[:, None]
+        return in_single_precision((1.0 - share) * self.centre + share * self.ends[self.way])
+
+    @property
+    def needs_centre(self) -> bool:
+        """Whether anything is asked at the centre or on the way from it."""
+        return self.leading >= 0 or len(self.share) > 0
+
+    @cached_property
+    def looked_at(self) -> Floats:
+        """Where a site has to know its decisions, shape (any, rank + 1): the ends and, if needed, last the centre."""
+        return np.vstack([self.ends, self.centre]) if self.needs_centre else self.ends
+
+
+BLOCK = 4096  # rows that are mapped at a time: the map of all rows of a large site would not fit into memory
+
+EVERYWHERE = 0.1
+"""What a row counts for in a curvature wherever it lies; next to the margin 1 / width comes on top. Were it 0, the
+curvature would know nothing of coordinates in which no row next to the margin lies."""
+
+Mapped = Callable[[slice | Ints], Floats]
+"""``mapped(rows)`` returns the mapped rows F[rows], shape (len(rows), rank)."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Which of a site's rows are in a problem, on which side, and how much they count; both of shape (rows,)."""
+
+    y: Floats  # +1 or -1; 0 for a row that is not in the problem
+    weight: Floats  # factor of each row's loss, not negative
+
+
+@dataclass(frozen=True)
+class Cuts:
+    """Cutting planes L >= m_t - w.a_t - b d_t of one problem, t = 1 ... T, and the loss where they touch."""
+
+    a: Floats  # (T, rank): sum over rows of c_i y_i f_i
+    d: Floats  # (T,): sum over rows of c_i y_i
+    m: Floats  # (T,): sum over rows of c_i
+    loss: Floats  # (T,): sum of the hinge max(0, 1 - y_i (w.f_i + b)) at the point of cut t
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The answer to a `Question`; adding those of all sites gives the federation's."""
+
+    cuts: Cuts  # one for each point
+    # (numbers,): sum over rows of v_i f_i f_i^T, f_i with a 1 appended for the bias: the lower triangle of the
+    # leading coordinates and the bias, row by row, then the diagonal of the other coordinates
+    curvature: Floats
+
+
+@dataclass(frozen=True)
+class Duals:
+    """The cutting planes that hold up the solution of one problem."""
+
+    points: Floats  # (cuts, rank + 1): where they were asked for
+    beta: Floats  # (cuts,): their dual variables
+
+
+def cuts_at(mapped: Mapped, labels: Sequence[Labels], questions: Sequence[Question]) -> list[Answer]:
+    """Return one site's share of the cutting planes of several problems over the same mapped rows.
+
+    Line 5 of Algorithm 2 as printed leaves the bias out of the test for c_i; as its line 9 shows, it belongs
+    in: c_i = 1 where y_i (w.f_i + b) < 1. Rows are mapped a block at a time, so that memory does not grow with them.
+    """
+    sums = [_Sums(*one) for one in zip(labels, questions, strict=True)]
+    points = np.vstack([one.looked_at for one in questions])
+    for block in blocks(len(labels[0].y)):
+        _add_block(sums, points, mapped(block), block)
+    return [one.answer() for one in sums]
+
+
+def blocks(rows: int) -> Iterator[slice]:
+    """Return the slices of at most `BLOCK` rows that make up all rows."""
+    return (slice(start, min(start + BLOCK, rows)) for start in range(0, rows, BLOCK))
+
+
+class Rough(NamedTuple):
+    """Decision values w.f + b of a block of rows in single precision, and by how much they may be off.
+
+    They tell on which side of the margin most rows certainly are; it is computed in double precision for the others.
+    """
+
+    rows: Singles  # (rows, rank): the block
+    values: Singles  # (looked at, rows): what is looked at of one problem lies together
+    off: Floats  # (looked at,)
+
+    @classmethod
+    def of(cls, F: Floats, points: Floats) -> Self:
+        """Return those of a block of rows at some points.
+
+        With u = 2^-24, the unit roundoff of single precision, and n = rank + 1 products (the bias's factor is 1):
+        rounding f and w to single precision and adding up n products, in whatever order, puts w.f + b off by at most
+        ((1 + u)^(n + 2) - 1) (|w|.|f| + |b|) (Higham 2002, "Accuracy and Stability of Numerical Algorithms", sections
+        3.1 and 3.5), and |w|.|f| <= ||w|| ||f|| by Cauchy and Schwarz. (1 + u)^k - 1 <= 2 k u as long as k u <= 1, for
+        any rank below 10^7. `off` is twice that, which covers the rounding of ||f||, of double precision, and that of
+        z = 1 - y (w.f + b) in single precision, at most u (1 + |w.f + b|); the 1 in `reach` is for the 1 of z, and for
+        products too small for single precision.
+        """
+        with np.errstate(
+            over="ignore", invalid="ignore"
+        ):  # what single precision cannot hold, `off` does not vouch for
+            rows, narrow = F.astype(np.float32), points.astype(np.float32)
+            longest = math.sqrt(np.vecdot(rows, rows).max(initial=0.0))
+            values = narrow[:, :-1] @ rows.T + narrow[:, -1:]
+        reach = longest * np.linalg.norm(points[:, :-1], axis=1) + np.abs(points[:, -1]) + 1.0
+        off: Floats = 4.0 * (points.shape[1] + 2) * 2.0**-24 * reach
+        return cls(rows, values, off)
+
+    def at(self, points: slice) -> Self:
+        """Return those at some of what is looked at."""
+        return self._replace(values=self.values[points], off=self.off[points])
+
+    def at_points(self, question: Question) -> tuple[Singles, Floats]:
+        """Return values, shape (T, rows), and how far off they may be at the points of the question looked at.
+
+        With c and e the values at both ends of a way, 3 roundings of each and that of a point to single precision put
+        (1 - share) c + share e off by at most 6 u (reach of c + reach of e); 16 u of them is 4 / (n + 2) of `off`.
+        """
+        way, share = question.way, question.share
+        if not len(share):
+            return self.values[: len(question.ends)], self.off[: len(question.ends)]
+        part = share.astype(np.float32)[:, None]
+        with np.errstate(over="ignore", invalid="ignore"):
+            values = self.values[way]
+            values *= part
+            values += (1 - part) * self.values[-1]
+        centre, end = self.off[-1], self.off[way]
+        return values, (1 - share) * centre + share * end + 4.0 / (self.rows.shape[1] + 3) * (centre + end)
+
+
+class Near(NamedTuple):
+    """The rows of a block that are not certainly outside of the margin at all points: those with a part in the cuts."""
+
+    rows: Ints  # (near,): which ones, of all of the site's
+    F: Floats  # (near, rank): mapped
+    c: Floats  # (near, T): the paper's c at every point, times weight
+
+
+class RowFactors:
+    """What each of a site's rows is multiplied by in the sums of one problem, while the blocks of rows go by."""
+
+    def __init__(self, labels: Labels, question: Question) -> None:
+        self.labels, self.question = labels, question
+        # Every so many rows: as many as there are coordinates will do, and all of a large table would take long.
+        own, size = int(np.count_nonzero(labels.y)), question.ends.shape[1]
+        self.everywhere = np.zeros(len(labels.y))
+        self.everywhere[:: max(1, own // size)] = EVERYWHERE
+
+    def of_cuts(self, F: Floats, block: slice, rough: Rough) -> Near:
+        """Return the rows of a block that have a part in the cuts.
+
+        ``rough`` is what is known of the decisions at `Question.looked_at`. Mostly nearly all rows are so far from the
+        margin that they certainly are on one side of it: z is computed exactly for the others only.
+        """
+        y, points = self.labels.y[block], self.question.points
+        values, off = rough.at_points(self.question)
+        with np.errstate(invalid="ignore"):  # 0 times infinite; it is replaced
+            z = np.float32(1.0) - y.astype(np.float32) * values
+        z[:, y == 0] = -np.inf
+        distance = np.abs(z)
+        # In single precision the product at a point far away may be no number, or infinite on the wrong side.
+        unsure = (y != 0) & ~((distance > off[:, None]) & (distance < np.inf)).all(axis=0)
+        near = np.flatnonzero(unsure | (z > 0).any(axis=0))
+        rows, mapped, weight = block.start + near, F[near], self.labels.weight[block][near]
+        inside, few = z[:, near].T > 0, np.flatnonzero(unsure[near])
+        inside[few] = 1.0 - y[near[few], None] * (mapped[few] @ points[:, :-1].T + points[:, -1]) > 0
+        return Near(rows, mapped, weight[:, None] * inside)
+
+    def of_curvature(self, block: slice, rough: Rough) -> Floats:
+        """Return v of a block, shape (rows,): a bump around the margin and a floor.
+
+        It is only a hint, so single precision will do; ``rough`` as of `of_cuts`.
+        """
+        y, width = self.labels.y[block], self.question.width
+        with np.errstate(invalid="ignore"):
+            distance = np.abs(1.0 - y * rough.values[-1])
+        # Not `maximum`: a centre beyond single precision is far away.
+        bump = np.fmax(0.0, 1.0 - distance / width) / width + self.everywhere[block]
+        return np.where(y != 0, bump * self.labels.weight[block], 0.0)
+
+
+class _Sums:
+    """The sums of one problem while the blocks of rows go by."""
+
+    def __init__(self, labels: Labels, question: Question) -> None:
+        self.factors = RowFactors(labels, question)
+        self.y, self.leading = labels.y, question.leading
+        count, rank = len(question.points), question.points.shape[1] - 1
+        self.a, self.d, self.m = np.zeros((count, rank)), np.zeros(count), np.zeros(count)
+        self.triangle = np.zeros((self.leading + 1, self.leading + 1))
+        self.diagonal = np.zeros(rank - max(self.leading, 0))
+
+    def add_cuts(self, F: Floats, block: slice, rough: Rough) -> None:
+        """Add a block of mapped rows; ``rough`` as of `RowFactors.of_cuts`."""
+        near = self.factors.of_cuts(F, block, rough)
+        signed = self.y[near.rows][:, None] * near.c
+        self.a += signed.T @ near.F
+        self.d += signed.sum(axis=0)
+        self.m += near.c.sum(axis=0)
+
+    def answer(self) -> Answer:
+        """Return the sums; the hinge is c z, so that each cut touches the loss."""
+        w, b = self.factors.question.points[:, :-1], self.factors.question.points[:, -1]
+        loss = np.maximum(self.m - np.einsum("ij,ij->i", self.a, w) - self.d * b, 0.0)
+        curvature = np.empty(0)
+        if self.leading >= 0:
+            curvature = np.append(self.triangle[np.tri(self.leading + 1, dtype=np.bool_)], self.diagonal)
+        return Answer(Cuts(self.a, self.d, self.m, loss), curvature)
+
+
+def _add_block(sums: Sequence[_Sums], points: Floats, F: Floats, block: slice) -> None:
+    """Add a block of mapped rows to all sums; ``points`` are what is looked at of all of them, one after the other."""
+    rough, curved = Rough.of(F, points), []
+    sizes = [len(one.factors.question.looked_at) for one in sums]
+    for one, size, end in zip(sums, sizes, np.cumsum(sizes), strict=True):
+        own = rough.at(slice(end - size, end))
+        one.add_cuts(F, block, own)
+        if one.leading >= 0:
+            curved.append((one, one.factors.of_curvature(block, own)))
+    if curved:
+        _add_curvatures(curved, rough.rows)
+
+
+def _add_curvatures(curved: Sequence[tuple[_Sums, Floats]], rows: Singles) -> None:
+    """Add v f f^T of a block of rows for each v; only a hint, so single precision will do."""
+    least = min(one.leading for one, _ in curved)
+    narrow = np.array([v for _, v in curved], dtype=np.float32)
+    diagonals = narrow @ np.square(rows[:, least:])  # the squares serve all problems
+    for (one, v), diagonal in zip(curved, diagonals, strict=True):
+        near = np.flatnonzero(v)
+        root = np.sqrt(v[near]).astype(np.float32)
+        inner = rows[near, : one.leading]
+        inner *= root[:, None]
+        one.triangle[:-1, :-1] += inner.T @ inner  # of a matrix with itself numpy computes one half only
+        one.triangle[-1, :-1] += root @ inner
+        one.triangle[-1, -1] += v.sum()
+        one.diagonal += diagonal[one.leading - least :]
+
+
+def row_duals(mapped: Mapped, labels: Labels, duals: Duals) -> Floats:
+    """Return the dual variable alpha_i = sum_t beta_t c_i(t) of each of a site's rows, shape (rows,).
+
+    The master's solution is w = sum_t beta_t a_t, and a_t = sum_i c_i(t) y_i f_i. So w = sum_i alpha_i y_i f_i with
+    this alpha, which satisfies 0 <= alpha_i <= C weight_i and sum_i alpha_i y_i = 0: it is a solution of the SVM's dual
+    problem, as exact as the master's lower bound.
+    """
+    alpha = np.zeros(len(labels.y))
+    if len(duals.beta):
+        factors = RowFactors(labels, Question(duals.points, centre=duals.points[0]))
+        for block in blocks(len(alpha)):
+            F = mapped(block)
+            near = factors.of_cuts(F, block, Rough.of(F, duals.points))
+            alpha[near.rows] += near.c @ duals.beta
+    # A row whose c are 0 in all of them but for a difference of roundings is no support vector.
+    cleaned: Floats = np.maximum(alpha, 0.0)
+    return cleaned

@@ -1,0 +1,268 @@
+"""PAN-SVM's tasks: landmarks, the sites' own k-means centres; and cutting planes (Lu 2016, Algorithm 2).
+
+Problems differ in rank and in number of points, so what belongs to them is put end to end, in order.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Self
+
+import numpy as np
+
+from flower_pansvm.arrays import Bools, Floats, Ints, Singles
+from flower_pansvm.errors import FederationError
+from flower_pansvm.multiclass import Pair
+from flower_pansvm.systems.pan_svm.cuts import EVERYWHERE, Answer, Problem, Question
+from flower_pansvm.tasks import (
+    HEADROOM,
+    LARGEST_CELL,
+    MOST_ROWS,
+    UNKNOWN,
+    Broadcast,
+    Task,
+    largest_total,
+    scaled,
+    summed,
+)
+from flower_pansvm.terms import Terms
+
+
+@dataclass(frozen=True)
+class LandmarksQuestion:
+    """Which centres are wanted."""
+
+    folds: Ints  # (scalings,): the fold whose rows each scaling has not seen, or NO_FOLD
+    shares: Floats  # (scalings,): centres wanted, as a share of the other rows
+    slots_per_site: int  # most centres of one site
+    slots: int  # and of all; with more sites than these, some have their turn
+    min_cluster: int  # fewest rows behind a centre
+    seed: int  # of k-means
+
+
+@dataclass(frozen=True)
+class LandmarksAnswer:
+    """The site's centres in its own slots of a zero matrix."""
+
+    centres: Floats = summed(scaled(lambda _: LARGEST_CELL))  # (scalings, slots, features), in scaled units
+    filled: Floats = summed(1.0)  # (scalings, slots): 1 for each slot in use
+
+
+LANDMARKS = Task("landmarks", "train", LandmarksQuestion, LandmarksAnswer, since="0.1.0")
+
+
+@dataclass(frozen=True)
+class AssignQuestion:
+    """Centres to which the rows are assigned."""
+
+    folds: Ints  # (scalings,): as in LandmarksQuestion
+    centres: Floats  # (scalings, centres, features): those of the step before, padded
+    counts: Ints  # (scalings,): how many centres each scaling has
+    min_cluster: int  # fewest rows in a sum
+
+
+@dataclass(frozen=True)
+class AssignAnswer:
+    """Sums over the rows nearest to each centre: one step of federated k-means."""
+
+    # (scalings, centres, features)
+    totals: Floats = summed(scaled(lambda sites: HEADROOM * largest_total(sites)))
+    rows: Floats = summed(MOST_ROWS)  # (scalings, centres)
+
+
+ASSIGN = Task("assign", "train", AssignQuestion, AssignAnswer, since="0.1.0")
+
+
+@dataclass(frozen=True)
+class BoxQuestion:
+    """How far out rows lie."""
+
+    folds: Ints  # (scalings,): as in LandmarksQuestion
+    steps: Floats  # (steps,): distances from 0, in scaled units, increasing
+
+
+@dataclass(frozen=True)
+class BoxAnswer:
+    """1 where the site has a row beyond a step, shape (scalings, features, steps): the sums are numbers of sites."""
+
+    below: Floats = summed(1.0)
+    above: Floats = summed(1.0)
+
+
+BOX = Task("box", "train", BoxQuestion, BoxAnswer, since="0.1.0")
+
+
+@dataclass(frozen=True)
+class LandmarkBroadcast:
+    """A set of landmarks."""
+
+    scaling: int  # number of the scaling that they are in
+    landmarks: Floats  # (landmarks, features)
+
+
+LANDMARK_SET = Broadcast("landmark_set", LandmarkBroadcast)  # numbered: one for each set
+
+
+@dataclass(frozen=True)
+class FeatureMapBroadcast:
+    """A feature map."""
+
+    landmark_set: int  # number of its landmarks
+    features: Bools  # (features,): mask of those it looks at
+    kernel: str  # this and the next three: see flower_pansvm.kernels.Kernel
+    gamma: float
+    degree: int
+    coef0: float
+    normalization: Singles  # (landmarks, rank): U Lambda^(-1/2)
+
+
+FEATURE_MAP = Broadcast("feature_map", FeatureMapBroadcast)  # numbered: one for each map
+
+
+@dataclass(frozen=True)
+class ProblemsQuestion:
+    """The binary problems that a question is about: fields of shape (problems,), see :class:`Problem`."""
+
+    feature_map: Ints
+    rank: Ints
+    fold: Ints
+    positive: Ints
+    negative: Ints
+    positive_weight: Floats
+    negative_weight: Floats
+    problem_rows: Floats
+    C: Floats
+
+    def problems(self) -> list[Problem]:
+        """Return the problems, without names."""
+        return [
+            Problem(
+                name="",
+                rank=int(self.rank[i]),
+                rows=float(self.problem_rows[i]),
+                C=float(self.C[i]),
+                pair=Pair(int(self.positive[i]), int(self.negative[i])),
+                feature_map=int(self.feature_map[i]),
+                fold=int(self.fold[i]),
+                weights=(float(self.positive_weight[i]), float(self.negative_weight[i])),
+            )
+            for i in range(len(self.rank))
+        ]
+
+    def heaviest(self) -> float:
+        """Return the largest class weight; each site checks that all are within limits."""
+        return float(max(np.max(self.positive_weight), np.max(self.negative_weight)))
+
+
+@dataclass(frozen=True)
+class WarmStartAnswer:
+    """Local linear SVMs."""
+
+    weights: Floats = summed()  # (sum of rank + 1,): weights and bias, times the weight of the rows
+    rows: Floats = summed()  # (problems,): that weight
+
+
+WARM_START = Task("warm_start", "train", ProblemsQuestion, WarmStartAnswer, since="0.1.0")
+
+
+@dataclass(frozen=True)
+class CutsQuestion(ProblemsQuestion):
+    """A question for each problem, see :class:`flower_pansvm.systems.pan_svm.cuts.Question`."""
+
+    ends: Singles  # (sum of count * (rank + 1),)
+    count: Ints  # (problems,): number of ends, and so on
+    width: Floats
+    leading: Ints
+    points: Ints  # number of points on the ways, 0 if the ends are the points
+    way: Ints  # (sum of points,)
+    share: Floats  # (sum of points,)
+    centres: Singles  # of the problems that need theirs
+
+    def questions(self) -> list[Question]:
+        """Return the question of each problem."""
+        sizes, on_ways = self.rank + 1, np.cumsum(self.points)[:-1]
+        centred = np.where((self.leading >= 0) | (self.points > 0), sizes, 0)
+        if not self._fits(self.count * sizes, centred):
+            raise FederationError(
+                "A request for cutting planes has other points than it should, or they lie on no way. Start a new run."
+            )
+        ends = pieces(self.ends.astype(np.float64), self.count * sizes)
+        centres = pieces(self.centres.astype(np.float64), centred)
+        ways, shares = np.split(self.way, on_ways), np.split(self.share, on_ways)
+        return [
+            Question(end.reshape(-1, size), centre, float(width), int(leading), way, share)
+            for size, end, centre, width, leading, way, share in zip(
+                sizes, ends, centres, self.width, self.leading, ways, shares, strict=True
+            )
+        ]
+
+    def _fits(self, ends: Ints, centres: Ints) -> bool:
+        found = [part.size for part in (self.ends, self.centres, self.way, self.share)]
+        told = [sizes.sum() for sizes in (ends, centres, self.points, self.points)]
+        if found != told or min(ends.min(), self.points.min()) < 0:
+            return False
+        known = (self.way >= 0) & (self.way < np.repeat(self.count, self.points))
+        return bool((known & (self.share >= 0) & (self.share <= 1)).all())
+
+
+def flat(parts: Sequence[Floats]) -> Floats:
+    """Return arrays put end to end."""
+    return np.concatenate([np.empty(0), *(part.ravel() for part in parts)])
+
+
+def pieces(together: Floats, sizes: Ints) -> list[Floats]:
+    """Return the parts of given sizes that were put end to end."""
+    return np.split(together, np.cumsum(sizes)[:-1])
+
+
+def _rows(question: CutsQuestion, terms: Terms, sites: int) -> float:  # noqa: ARG001
+    return HEADROOM * MOST_ROWS * question.heaviest()
+
+
+def _slope(question: CutsQuestion, terms: Terms, sites: int) -> float:
+    """Bound slopes of the RBF kernel: ||f||^2 <= k(x, x) = 1, as each site checks of the map it is told."""
+    return _rows(question, terms, sites) if terms.kernel == "rbf" else UNKNOWN
+
+
+def _height(question: CutsQuestion, terms: Terms, sites: int) -> float:
+    """Bound losses and heights: a row's are at most 1 + |w.f + b| <= 1 + 2 ||(w, b)||.
+
+    No point on a way is longer than both of its ends, but for rounding.
+    """
+    points = [point for one in question.questions() for point in one.looked_at]
+    about = np.array([point @ point for point in points])  # as each machine rounds: who may be the longest
+    near = np.flatnonzero(about >= (1 - 1e-9) * about.max(initial=0.0))
+    longest = max((math.fsum(points[i] ** 2) for i in near), default=0.0)  # rounded once: the same for all
+    return _slope(question, terms, sites) * (1.0 + 2.0 * math.sqrt(longest))
+
+
+def _curvature(question: CutsQuestion, terms: Terms, sites: int) -> float:
+    if terms.kernel != "rbf":
+        return UNKNOWN
+    narrowest = float(np.min(question.width))
+    if not narrowest > 0:
+        raise FederationError(
+            "A request for cutting planes has a width that is not positive. Start a new run."
+        )
+    return _slope(question, terms, sites) * (1.0 / narrowest + EVERYWHERE)
+
+
+@dataclass(frozen=True)
+class CutsAnswer:
+    """The site's share of the cutting planes (Algorithm 2, line 7), of the loss and of its curvature."""
+
+    a: Floats = summed(_slope)  # (sum of count * rank,): see flower_pansvm.systems.pan_svm.cuts.Cuts
+    d: Floats = summed(_rows)  # (sum of count,), as are the next two
+    m: Floats = summed(_height)
+    loss: Floats = summed(_height)
+    curvature: Floats = summed(_curvature)  # see flower_pansvm.systems.pan_svm.cuts.Answer
+
+    @classmethod
+    def of(cls, answers: Sequence[Answer]) -> Self:
+        """Return the answers to all problems put end to end; they add up over the sites."""
+        cuts, names = [answer.cuts for answer in answers], ("a", "d", "m", "loss")
+        parts = {name: flat([getattr(one, name) for one in cuts]) for name in names}
+        return cls(**parts, curvature=flat([answer.curvature for answer in answers]))
+
+
+CUTS = Task("cuts", "train", CutsQuestion, CutsAnswer, since="0.1.0")

@@ -1,0 +1,71 @@
+"""Feature selection: sums over all rows by class, and over the support vectors (Lu 2016, chapters 5 and 6)."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from flower_pansvm.arrays import Floats, Ints, Singles
+from flower_pansvm.systems.pan_svm.cuts import Duals
+from flower_pansvm.systems.pan_svm.tasks import ProblemsQuestion, pieces
+from flower_pansvm.tasks import (
+    COUNT,
+    HEADROOM,
+    MOST_ROWS,
+    UNKNOWN,
+    Nothing,
+    Task,
+    largest_total,
+    scaled,
+    summed,
+)
+from flower_pansvm.terms import Terms
+
+
+@dataclass(frozen=True)
+class ClassMomentsAnswer:
+    """Sums over all training rows of each class, in scaled units: the filters are made of them (section 6.2.1)."""
+
+    count: Floats = summed(COUNT)  # (classes, features): cells present
+    total: Floats = summed()  # (classes, features): their sum
+    square: Floats = summed()  # (classes, features): the sum of their squares
+
+
+CLASS_MOMENTS = Task("class_moments", "train", Nothing, ClassMomentsAnswer, since="0.1.0")
+
+
+@dataclass(frozen=True)
+class SupportQuestion(ProblemsQuestion):
+    """The cutting planes that hold up each problem's solution, see :class:`Duals`, put end to end."""
+
+    points: Singles  # (sum of cuts * (rank + 1),)
+    cuts: Ints  # (problems,): how many they are
+    beta: Floats  # (sum of cuts,): their dual variables
+
+    def duals(self) -> list[Duals]:
+        """Return the cutting planes of each problem."""
+        sizes = self.rank + 1
+        points = pieces(self.points.astype(np.float64), self.cuts * sizes)
+        beta = pieces(self.beta, self.cuts)
+        return [Duals(points[i].reshape(-1, sizes[i]), beta[i]) for i in range(len(sizes))]
+
+
+def _weights(question: SupportQuestion, terms: Terms, sites: int) -> float:
+    """Bound sums of alpha y x: a dual variable is at most the row's weight times the sum of those of the cuts."""
+    if terms.scaling == "none":
+        return UNKNOWN
+    largest_dual = question.heaviest() * max(float(np.abs(own.beta).sum()) for own in question.duals())
+    return HEADROOM * (largest_dual or 1.0) * largest_total(sites)
+
+
+@dataclass(frozen=True)
+class SupportAnswer:
+    """Sums over each problem's rows, and over its support vectors, in scaled units (5.2.2)."""
+
+    weights: Floats = summed(_weights)  # (problems, features): sum over rows of alpha_i y_i x_i
+    count: Floats = summed(MOST_ROWS)  # (problems, 2): of each side
+    # (problems, 2, features): sum of their cells, and of the squares
+    total: Floats = summed(scaled(lambda sites: HEADROOM * largest_total(sites)))
+    square: Floats = summed(scaled(lambda sites: HEADROOM * MOST_ROWS * sites))
+
+
+SUPPORT = Task("support", "train", SupportQuestion, SupportAnswer, since="0.1.0")

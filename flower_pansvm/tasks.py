@@ -1,0 +1,234 @@
+"""What a task is: a question to every site, the answer, and how each part of the answer leaves the site.
+
+A part is *summed*: only its exact sum over the sites is learned, of the true records or of their perturbed copies, as
+the run's level says. Or it is *dp*: summed with noise for differential privacy, of the true records, and charged to the
+hospital's budget. Or it is *disclosed*: the coordinator sees it site by site. Each field of an answer's dataclass says
+which by the function that makes it. The gate (`clients/gate`) holds the site to it.
+
+The largest value that a site may hold in a sum does not travel. A site refuses a value above the bound, so a
+coordinator that chose the bounds could search for the sites' values, one run after the other. Bounds follow from
+constants, from the settings and from the request itself, all of which are in the sum's name (:func:`sum_name`).
+"""
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, Generic, Literal, TypeVar, get_type_hints
+
+from flower_pansvm import records
+from flower_pansvm.arrays import Floats
+from flower_pansvm.consents import CONSENTS
+from flower_pansvm.records import Values
+from flower_pansvm.terms import Terms
+
+UNKNOWN = math.inf
+"""Bound of results of unknown size; they take five words a number (:mod:`flower_pansvm.secure_sum.fixed_point`)."""
+
+COUNT = 2.0**40  # bound for numbers of rows: no federation holds more
+
+MOST_ROWS = 2**24
+"""Most rows that a site trains on; a site with more refuses to take part, whatever it is asked."""
+
+LARGEST_CELL = 2.0**20
+"""Largest cell, in units of a scaling that knows its column: standard deviations, of which a cell is at most the square
+root of the number of all rows away from the mean, or half ranges."""
+
+HEADROOM = 2.0  # what the bounds leave for rounding
+
+
+def largest_total(sites: int) -> float:
+    """Return the largest sum of a scaled column's absolute cells at one site.
+
+    Over all sites the squares of a scaled column add up to the number of rows at most, ``sites * MOST_ROWS``. A sum of
+    ``MOST_ROWS`` absolute values is largest where all are the same.
+    """
+    return MOST_ROWS * math.sqrt(sites)
+
+
+PRIVATE_BOUND = 2.0**25
+"""Bound of sums with noise for differential privacy: no row contributes more than 1, and no noise comes near it. Words
+of up to 512 sites then hold the noise's own unit."""
+
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+M = TypeVar("M")
+
+Bound = float | Callable[[Any, Terms, int], float]
+"""Largest absolute value of a part at one site: a number, or made of the question, the terms and how many sites."""
+
+DECLARATION = "leaves"
+
+
+@dataclass(frozen=True)
+class Declaration:
+    """How a part of an answer leaves the site."""
+
+    how: Literal["summed", "dp", "disclosed"]
+    bound: Bound = UNKNOWN  # of what is summed
+    sensitivity: Callable[[Any], float] = lambda _: math.inf  # of a dp part: see `dp`
+    scale: Callable[[Any, int], float] | None = None  # of another dp part: see `dp_laplace`
+    consent: str | None = None  # key of the node config by which the hospital must have agreed to it
+
+
+def summed(bound: Bound = UNKNOWN, consent: str | None = None) -> Any:
+    """Return the field of a part of which only the sum over the sites is learned, perhaps only with a consent."""
+    return field(metadata={DECLARATION: Declaration("summed", bound, consent=_known(consent))})
+
+
+def dp(sensitivity: Callable[[Any], float]) -> Any:
+    """Return the field of a part that is summed with noise for differential privacy, and charged.
+
+    Parameters
+    ----------
+    sensitivity : callable
+        Of an answer, what one row's contribution to the part is divided by, so that all the parts together have at most
+        the 2-norm 1. The noise is proportional to it.
+    """
+    return field(metadata={DECLARATION: Declaration("dp", PRIVATE_BOUND, sensitivity)})
+
+
+def dp_laplace(scale: Callable[[Any, int], float], consent: str) -> Any:
+    """Return the field of a dp part whose noise is each site's own and enough without that of others: Laplace's.
+
+    Numbers of rows are public in its promise, so that it takes a consent.
+
+    Parameters
+    ----------
+    scale : callable
+        Of the question and the number of the site's training rows, the scale of the noise.
+    """
+    return field(
+        metadata={DECLARATION: Declaration("dp", PRIVATE_BOUND, scale=scale, consent=_known(consent))}
+    )
+
+
+def disclosed(consent: str | None = None) -> Any:
+    """Return the field of a part that the coordinator receives from each site as it is, perhaps only with a consent."""
+    return field(metadata={DECLARATION: Declaration("disclosed", consent=_known(consent))})
+
+
+def _known(consent: str | None) -> str | None:
+    if consent is not None and consent not in CONSENTS:
+        raise KeyError(f"flower_pansvm/consents.py has no consent '{consent}'.")
+    return consent
+
+
+def declarations(answer: type) -> dict[str, Declaration]:
+    """Return how each part of an answer's dataclass leaves, by name."""
+    return {part.name: part.metadata[DECLARATION] for part in fields(answer)}
+
+
+def scaled(bound: Callable[[int], float]) -> Bound:
+    """Return a bound, made of how many sites there are, that holds in scaled units only."""
+    return lambda _, terms, sites: UNKNOWN if terms.scaling == "none" else bound(sites)
+
+
+@dataclass(frozen=True)
+class Nothing:
+    """A question that asks for nothing in particular."""
+
+
+@dataclass(frozen=True)
+class Task(Generic[Q, A]):
+    """A request to every site: dataclasses of what is asked and of what comes back.
+
+    Each part of the answer has a declaration, those that are summed hold floats. All parts are disclosed, or none is;
+    all dp, or none. The question of a dp task has a field ``rho``, what the answer is to cost; it is charged
+    to the budget of the test rows if the category is 'evaluate', else of the training rows.
+    """
+
+    name: str
+    category: Literal["query", "train", "evaluate"]  # Flower's
+    question: type[Q]
+    answer: type[A]
+    since: str  # first version of this project whose sites have the task
+    simulated: bool = False  # whether no hospital answers it, whatever it agrees to
+    deals: bool = (
+        False  # whether sites hand each other secrets with it, which a run that is resumed needs anew
+    )
+
+    def __post_init__(self) -> None:
+        types = get_type_hints(self.answer)
+        for part in fields(self.answer):  # type: ignore[arg-type]
+            if DECLARATION not in part.metadata:
+                raise TypeError(
+                    f"The answer of task '{self.name}' does not say how '{part.name}' leaves a site. Declare it with "
+                    "summed, dp or disclosed of flower_pansvm/tasks.py."
+                )
+        for name in self.summed:
+            if types[name] != Floats:
+                raise TypeError(
+                    f"In task '{self.name}' the part '{name}' is summed: its type must be Floats."
+                )
+        if self.disclosed and self.summed:
+            raise TypeError(f"Task '{self.name}' both sums and discloses. Make two tasks of it.")
+        if self.dp and {part.how for part in self.declared.values()} != {"dp"}:
+            raise TypeError(f"Task '{self.name}' has parts that are dp and others that are not.")
+
+    @property
+    def message_type(self) -> str:
+        """The Flower message type."""
+        return f"{self.category}.{self.name}"
+
+    @property
+    def declared(self) -> dict[str, Declaration]:
+        """How each part of the answer leaves, by name."""
+        return declarations(self.answer)
+
+    @property
+    def summed(self) -> tuple[str, ...]:
+        """The parts that leave only through a secure sum, exact or with noise."""
+        return tuple(name for name, part in self.declared.items() if part.how != "disclosed")
+
+    @property
+    def dp(self) -> bool:
+        """Whether all that leaves is differentially private and charged."""
+        return any(part.how == "dp" for part in self.declared.values())
+
+    @property
+    def disclosed(self) -> tuple[str, ...]:
+        """The parts that the coordinator receives from each site as they are."""
+        return tuple(name for name, part in self.declared.items() if part.how == "disclosed")
+
+    @property
+    def consents(self) -> frozenset[str]:
+        """What a hospital must have agreed to before it answers."""
+        return frozenset(part.consent for part in self.declared.values() if part.consent)
+
+
+@dataclass(frozen=True)
+class Broadcast(Generic[M]):
+    """Values that every site keeps for the tasks that follow."""
+
+    name: str  # a later broadcast of the same name replaces an earlier one
+    message: type[M]  # dataclass of the values
+    cells: bool = False  # whether it has cells of tables, where NaN is missing
+
+    def numbered(self, number: int) -> "Broadcast[M]":
+        """Return the broadcast of one of several things of the same kind."""
+        return replace(self, name=f"{self.name}.{number}")
+
+
+def bounds_of(task: Task[Any, Any], question: object, terms: Terms, sites: int) -> dict[str, float]:
+    """Return the largest absolute value that a site may hold in each of a task's sums; infinite if unknown."""
+    bounds = ((name, task.declared[name].bound) for name in task.summed)
+    return {name: bound(question, terms, sites) if callable(bound) else bound for name, bound in bounds}
+
+
+def sum_name(
+    task: Task[Any, Any], inputs: Values, bounds: Mapping[str, float], told: Mapping[str, str], settings: str
+) -> str:
+    """Return the name under which a secure sum is made: its task, and a digest of all that the sites were given.
+
+    The masks are made from it. So a coordinator that gives one site something else than the others, such as a
+    request to which the others can only answer zero, or another protocol, gets noise and not that site's vector.
+    The masks are made from the roster and from all sites' public keys, too
+    (:func:`flower_pansvm.secure_sum.wire.sum_context`).
+
+    ``inputs`` are the values of the question, ``told`` the digest of each broadcast so far, by name, and ``settings``
+    that of all settings of the run, with protocol, execution and k among them.
+    """
+    parts = {"inputs": inputs, "bounds": bounds, "told": told}
+    digests = {name: records.digest(values) for name, values in parts.items()}
+    return f"{task.name} {records.digest({**digests, 'settings': settings})}"

@@ -1,0 +1,306 @@
+"""Consensus SVM by ADMM on a Nyström map (Forero, Cano & Giannakis 2010; Boyd et al. 2011): Lu 2016's rival."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from logging import INFO, WARNING
+from typing import Any
+
+import numpy as np
+from flwr.common.logger import log
+
+from flower_pansvm.arrays import Bools, Floats, in_single_precision
+from flower_pansvm.class_pairs import one_versus_all
+from flower_pansvm.errors import SettingError
+from flower_pansvm.metrics import Evaluation
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.setting_values import setting
+from flower_pansvm.systems.admm import CONSENSUS, MOST_STEPS, ConsensusAnswer, ConsensusQuestion
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Problem
+from strategies.federation.federation import Federation
+from strategies.nystroem_settings import NystroemSettings
+from strategies.outcome import Outcome
+from strategies.registry import strategies
+from strategies.setting_kinds import flag, number
+from strategies.steps.binary_problems import (
+    check_kernel,
+    fit_feature_map,
+    name_of,
+    tell_feature_map,
+    tell_landmarks,
+    with_rows,
+)
+from strategies.steps.joining import join
+from strategies.steps.landmarks import gather_landmarks
+from strategies.steps.packing import pack_problems
+from strategies.steps.scaling import learn_moments, tell_scalings
+from strategies.steps.scoring import Trial, frame, score
+from strategies.strategy import PhasedStrategy
+
+FAR = 10.0
+"""mu of (3.13): rho changes where one residual is so many times the other."""
+
+FACTOR = 2.0
+"""tau of (3.13): by how much."""
+
+ADAPTING_STEPS = 100
+"""Steps after which rho stays as it is: ADMM is proved to converge only if it does from some step on."""
+
+LOGGED = 25
+"""Steps between two lines in the log."""
+
+
+@dataclass(frozen=True)
+class AdmmResiduals:
+    """How far a step is from consensus, and what Boyd's (3.12) allows; all of shape (problems,).
+
+    Parameters
+    ----------
+    primal, dual : ndarray
+        Lengths of the residuals r and s.
+    primal_allowed, dual_allowed : ndarray
+        The tolerances of (3.12).
+    """
+
+    primal: Floats
+    dual: Floats
+    primal_allowed: Floats
+    dual_allowed: Floats
+
+    @property
+    def met(self) -> Bools:
+        """Which problems may stop."""
+        small: Bools = (self.primal <= self.primal_allowed) & (self.dual <= self.dual_allowed)
+        return small
+
+
+class Consensus:
+    """Trains the binary problems of a model together, one secure sum a step.
+
+    Parameters
+    ----------
+    federation : Federation
+        The sites, which have been told the feature map.
+    problems : sequence of Problem
+        The problems, each a class against the rest.
+    rho : float
+        Penalty to begin with.
+    adaptive : bool
+        Whether rho follows the residuals (3.13).
+    absolute, relative : float
+        Tolerances of (3.12).
+    most_steps : int
+        Steps after which the points are taken as they are.
+
+    Attributes
+    ----------
+    points : ndarray of shape (problems, rank + 1)
+        z: weights and, last, bias.
+    rho : ndarray of shape (problems,)
+        The penalties.
+    rounds : int
+        Steps so far, each a secure sum.
+    history : list of AdmmResiduals
+        Those of each step but the first.
+    converged : bool
+        Whether the residuals have met their tolerances.
+    """
+
+    def __init__(
+        self,
+        federation: Federation,
+        problems: Sequence[Problem],
+        *,
+        rho: float,
+        adaptive: bool,
+        absolute: float,
+        relative: float,
+        most_steps: int = MOST_STEPS,
+    ) -> None:
+        self.federation = federation
+        self.problems = problems
+        self.adaptive = adaptive
+        self.absolute, self.relative = absolute, relative
+        self.most_steps = most_steps
+        self.points = np.zeros((len(problems), problems[0].rank + 1))
+        self.rho = np.full(len(problems), rho)
+        self.rounds = 0
+        self.history: list[AdmmResiduals] = []
+        self.converged = False
+        self._before = self.points, self.rho
+        self._untold: list[tuple[Floats, Floats]] = []
+
+    def train(self) -> Floats:
+        """Return the points that the models have agreed on, shape (problems, rank + 1).
+
+        A site that is lost takes its dual variables with it: the others go on from where they are, towards their own
+        consensus.
+        """
+        for step in range(self.most_steps):
+            self.rounds += 1
+            asked = self.points, self.rho
+            sums = self._ask(step)
+            sites = len(self.federation.sites)
+            if step > 0:
+                self._judge(sums, sites)
+                if self.converged:
+                    break
+            self._before = asked
+            self.points = in_single_precision(agreed(sums.models / sites, asked[1] * sites))
+        else:
+            log(WARNING, "no consensus after %d steps; the model is that of the last one", self.most_steps)
+        return self.points
+
+    def _ask(self, step: int) -> ConsensusAnswer:
+        """Have the sites take a step towards the points; those that have joined anew are told the earlier ones, too."""
+        self._untold.append((self.points, self.rho))
+        points, rho = (np.stack(parts) for parts in zip(*self._untold, strict=True))
+        trips = self.federation.costs.round_trips
+        question = ConsensusQuestion(
+            **vars(pack_problems(self.problems)),
+            first=step + 1 - len(points),
+            points=points.astype(np.float32),
+            rho=rho,
+        )
+        sums = self.federation.secure_sum(CONSENSUS, question)
+        # A sum that a checkpoint has answered has cost no round trip, and the sites know nothing of it.
+        if self.federation.costs.round_trips > trips:
+            self._untold.clear()
+        return sums
+
+    def _judge(self, sums: ConsensusAnswer, sites: int) -> None:
+        """Compare the residuals of the points with their tolerances (3.12), and adapt rho (3.13)."""
+        numbers = np.sqrt(sites * self.points.shape[1])
+        points, rho = self._before
+        z, moved = (np.linalg.norm(part, axis=1) for part in (self.points, self.points - points))
+        sizes = np.maximum(np.sqrt(sums.model_size), np.sqrt(sites) * z)
+        found = AdmmResiduals(
+            primal=np.sqrt(sums.primal),
+            dual=rho * np.sqrt(sites) * moved,
+            primal_allowed=numbers * self.absolute + self.relative * sizes,
+            dual_allowed=numbers * self.absolute + self.relative * np.sqrt(sums.dual_size),
+        )
+        self.history.append(found)
+        self.converged = bool(found.met.all())
+        if self.adaptive and len(self.history) <= ADAPTING_STEPS:
+            grow, shrink = found.primal > FAR * found.dual, found.dual > FAR * found.primal
+            self.rho = np.where(grow, self.rho * FACTOR, np.where(shrink, self.rho / FACTOR, self.rho))
+        if len(self.history) % LOGGED == 0 or self.converged:
+            text = "consensus, step %4d: primal residual %.1e (%.1e allowed), dual %.1e (%.1e), %d of %d open"
+            worst = int(np.argmax(found.primal / found.primal_allowed))
+            log(
+                INFO,
+                text,
+                len(self.history),
+                *(float(part[worst]) for part in (found.primal, found.primal_allowed)),
+                *(float(part[worst]) for part in (found.dual, found.dual_allowed)),
+                np.count_nonzero(~found.met),
+                len(self.problems),
+            )
+
+
+def agreed(mean: Floats, rho_sites: Floats) -> Floats:
+    """Return argmin 1/2 ||w||^2 + rho N / 2 ||z - mean||^2, where z = (w, b) (section 7.1.1).
+
+    Parameters
+    ----------
+    mean : ndarray of shape (problems, rank + 1)
+        Mean over the sites of x + y / rho.
+    rho_sites : ndarray of shape (problems,)
+        rho N.
+    """
+    point = mean.copy()
+    point[:, :-1] *= (rho_sites / (1.0 + rho_sites))[:, None]
+    return point
+
+
+@dataclass(frozen=True)
+class SvmAdmmSettings(NystroemSettings):
+    """Penalty and tolerances of ADMM, besides those of a Nyström map."""
+
+    rho: float = setting(1.0, number(above=0), "ADMM's penalty, at the beginning.")
+    adaptive_rho: bool = setting(
+        True, flag(), "Whether rho follows the residuals (Boyd et al. 2011, equation 3.13)."
+    )
+    abs_tol: float = setting(1e-5, number(above=0), "Absolute tolerance of ADMM's residuals.")
+    rel_tol: float = setting(1e-4, number(above=0), "Relative tolerance of ADMM's residuals.")
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.tunes:
+            raise SettingError(
+                "C or gamma is 'auto', but svm-admm does not choose them. Give numbers, or gamma='scale'; "
+                "'pansvm tune' chooses them with pan-svm."
+            )
+
+
+@strategies.register("svm-admm")
+class SvmAdmm(PhasedStrategy):
+    """The linear SVMs of PAN-SVM's map, by consensus of the sites' own models in place of cutting planes.
+
+    Only sums of the models leave, masked.
+    """
+
+    settings_class = SvmAdmmSettings
+    settings: SvmAdmmSettings
+
+    def fit(self, federation: Federation) -> Outcome:
+        """Train one class against the rest, all classes in each message, and try the model on the test rows."""
+        chosen, phase = self.settings, federation.costs.phase
+        with phase("join"):
+            schema = join(federation, chosen)
+        with phase("scaling"):
+            moments = learn_moments(federation, chosen)
+        with phase("landmarks"):
+            scaled = moments.scaled()
+            tell_scalings(federation, [scaled])
+            (landmarks,) = gather_landmarks(federation, chosen, [scaled])
+        with phase("feature map"):
+            features = np.ones(len(schema.columns), dtype=np.bool_)
+            feature_map = fit_feature_map(chosen, scaled, landmarks, features)
+            check_kernel(feature_map.kernel, scaled)
+            tell_landmarks(federation, 0, landmarks, scaling=0)
+            tell_feature_map(federation, 0, feature_map, landmark_set=0)
+        pairs = one_versus_all(len(schema.classes))
+        problems = [
+            with_rows(
+                Problem(name_of(pair, schema), feature_map.rank, 0.0, float(chosen.C or 0), pair),
+                chosen,
+                moments.rows,
+            )
+            for pair in pairs
+        ]
+        with phase("consensus"):
+            consensus = Consensus(
+                federation,
+                problems,
+                rho=chosen.rho,
+                adaptive=chosen.adaptive_rho,
+                absolute=chosen.abs_tol,
+                relative=chosen.rel_tol,
+            )
+            weights = consensus.train()
+        model = PanSVC.from_parts(schema, scaled.scaling, feature_map, weights, pairs)
+        with phase("evaluation"):
+            confusion, histograms = score(federation, [Trial(0, NO_FOLD, weights, *frame(model))], pairs)
+        evaluation = Evaluation.from_counts(confusion[0], histograms[0])
+        return Outcome(
+            model,
+            evaluation,
+            {
+                "constant_columns": moments.constant_columns(schema.columns),
+                **_figures(consensus, len(landmarks), feature_map.rank),
+            },
+        )
+
+
+def _figures(consensus: Consensus, landmarks: int, rank: int) -> dict[str, Any]:
+    last = consensus.history[-1]
+    return {
+        "landmarks": landmarks,
+        "rank": rank,
+        "converged": consensus.converged,
+        "consensus_rounds": consensus.rounds,
+        "rho": consensus.rho.tolist(),
+        "primal_residual": last.primal.tolist(),
+        "dual_residual": last.dual.tolist(),
+    }

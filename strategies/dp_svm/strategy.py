@@ -1,0 +1,223 @@
+"""DP-SVM: a kernel SVM of which all that leaves the hospitals, scaling included, is differentially private.
+
+It begins with ridge regression on noisy second moments of random Fourier features, and goes on with noisy slopes of a
+Huberised hinge loss, which the inverse of the same moments makes large where they are well known. docs has the proof.
+"""
+
+import math
+from dataclasses import asdict, dataclass
+from logging import INFO
+from typing import Any
+
+import numpy as np
+from flwr.common.logger import log
+
+from flower_pansvm.arrays import Floats
+from flower_pansvm.errors import BudgetError, TrainingError
+from flower_pansvm.fourier_map import BINS, CONSTANT, FourierMap
+from flower_pansvm.metrics import Evaluation
+from flower_pansvm.models.fourier_svc import FourierSVC
+from flower_pansvm.multiclass import positive_classes
+from flower_pansvm.privacy.accountant import epsilon_of, rho_of
+from flower_pansvm.privacy.exact import LARGEST_WEIGHT, WEIGHT_STEP, rounded
+from flower_pansvm.setting_values import setting, whole
+from flower_pansvm.systems.dp_svm import (
+    PRIVATE_BINS,
+    PRIVATE_MAP,
+    PRIVATE_MOMENTS,
+    PRIVATE_SCORES,
+    PRIVATE_STEP,
+    BinsQuestion,
+    PrivateMomentsQuestion,
+    PrivateWeightsQuestion,
+)
+from strategies.dp_svm.fit import NoisyRidge, fitted_map, shares, symmetric
+from strategies.federation.federation import Federation
+from strategies.outcome import Outcome
+from strategies.promise_settings import PromiseSettings
+from strategies.registry import strategies
+from strategies.steps.private_training import Budget, evaluated, warn_of_early_end
+from strategies.steps.public_ranges import join_with_ranges
+from strategies.strategy import PhasedStrategy
+
+
+@dataclass(frozen=True)
+class TrainingPlan:
+    """How the budget is used. Public: it depends on the number of classes only.
+
+    Parameters
+    ----------
+    scaling, moments : float
+        Shares of the budget of the training rows; the steps have the rest, or without steps the moments.
+    momentum : float
+        Share of a step that is taken again with the next.
+    penalty : float
+        What the penalty of the steps is multiplied by.
+    averaged : int
+        How many of the last weights the model is the mean of.
+    """
+
+    scaling: float
+    moments: float
+    momentum: float
+    penalty: float
+    averaged: int
+
+
+TWO_CLASSES = TrainingPlan(scaling=0.25, moments=0.15, momentum=0.5, penalty=1.0, averaged=2)
+SEVERAL_CLASSES = TrainingPlan(scaling=0.1, moments=0.2, momentum=0.7, penalty=0.4, averaged=1)
+"""A row's slopes are clipped together, and so small that larger steps are in order, and there are many to learn."""
+
+FEW_ROWS, SMALLEST_STEP = 1500, 1.5
+"""With fewer training rows a step's penalty is multiplied by sqrt(FEW_ROWS / rows), at most by `SMALLEST_STEP`: the
+steps are smaller, so that noise and odd rows turn the weights less."""
+
+LEAST_ROWS = 35.0
+"""Rows times the square root of the budget below which a model is noise: 200 rows with epsilon 1."""
+
+
+@dataclass(frozen=True)
+class DpSvmSettings(PromiseSettings):
+    """The promise, and how the budget is used."""
+
+    steps: int = setting(8, whole(0), "Noisy steps after the first weights; 0 for fewest round trips.")
+
+    @property
+    def dp(self) -> bool:
+        """See :attr:`strategies.settings.Settings.dp`."""
+        return True
+
+
+@strategies.register("dp-svm")
+class DpSvm(PhasedStrategy):
+    """Public ranges, a private histogram of each column, private moments, private steps: then the budget is spent."""
+
+    settings_class = DpSvmSettings
+    settings: DpSvmSettings
+
+    def fit(self, federation: Federation) -> Outcome:
+        """Train, and try the model on the test rows, which have a budget of their own.
+
+        Raises
+        ------
+        TrainingError
+            If there are too few rows for a model, before most of the budget is spent.
+        """
+        settings, costs = self.settings, federation.costs
+        with costs.phase("join"):
+            schema, low, high = join_with_ranges(federation, settings)
+        sides = len(positive_classes(len(schema.classes)))
+        self.plan = TWO_CLASSES if sides == 1 else SEVERAL_CLASSES
+        rho = rho_of(settings.epsilon, settings.delta)
+        self.budget = Budget(federation, rho, settings.colluders, resumed=settings.resume)
+        with costs.phase("private scaling"):
+            feature_map, rows = self._scale(low, high)
+            federation.broadcast(PRIVATE_MAP, feature_map)
+        with costs.phase("private moments"):
+            ridge = self._moments(feature_map.size, sides)
+        with costs.phase("private steps"):
+            weights = self._steps(ridge, rows)
+        evaluation, noise = None, None
+        if settings.test_fraction > 0:
+            with costs.phase("private scores"):
+                evaluation, noise = self._score(weights, len(schema.classes))
+        figures = {"privacy": {**self._privacy(federation), "rows": round(rows), "accuracy_noise": noise}}
+        return Outcome(FourierSVC.from_parts(schema, feature_map, weights), evaluation, figures)
+
+    def _scale(self, low: Floats, high: Floats) -> tuple[FourierMap, float]:
+        """Return the feature map, and how many training rows there are, give or take the noise."""
+        rho, columns = self.plan.scaling * self.budget.rho, len(low)
+        question = BinsQuestion(rho, low, high)
+        counted = self.budget.ask(PRIVATE_BINS, question, rows=(1,), cells=(columns, BINS))
+        rows = max(float(counted.rows[0]), 1.0)
+        counting = rows * math.sqrt(self.budget.rho)
+        if counting < LEAST_ROWS or columns > rows:
+            raise TrainingError(
+                f"No useful model can come of about {rows:.0f} training rows with {columns} columns at epsilon "
+                f"{self.settings.epsilon:g}: it takes {LEAST_ROWS / math.sqrt(self.budget.rho):.0f} rows, and more "
+                f"than there are columns. The run stops with {1 - self.plan.scaling:.0%} of its budget unspent. Find "
+                "more hospitals, use fewer columns, or, if they agree, a larger epsilon."
+            )
+        deviation = self.budget.deviation(PRIVATE_BINS, "cells", rho, counted)
+        p = shares(counted.cells, rows, deviation)
+        return fitted_map(p, low, high, counting, self.settings.seed), rows
+
+    def _moments(self, size: int, columns: int) -> NoisyRidge:
+        """Return the regression that begins the training."""
+        part = self.plan.moments if self.settings.steps else 1 - self.plan.scaling
+        rho, above = part * self.budget.rho, size * (size - 1) // 2
+        sums = self.budget.ask(
+            PRIVATE_MOMENTS,
+            PrivateMomentsQuestion(rho),
+            diagonal=(size,),
+            above=(above,),
+            classes=(size, columns),
+        )
+        A = symmetric(sums.diagonal, sums.above)
+        return NoisyRidge(A, sums.classes, self.budget.deviation(PRIVATE_MOMENTS, "classes", rho))
+
+    def _steps(self, ridge: NoisyRidge, rows: float) -> Floats:
+        """Return the mean of the last weights, or the first ones without steps."""
+        plan = self.plan
+        weights = [first_weights(ridge)]
+        momentum, total = np.zeros_like(weights[0]), self.settings.steps
+        rho = (1 - plan.scaling - plan.moments) * self.budget.rho / max(total, 1)
+        noise = self.budget.deviation(PRIVATE_STEP, "slope", rho)
+        penalty = min(ridge.penalty, max(rows / 5, noise * math.sqrt(len(weights[0]))))
+        penalty *= plan.penalty * float(np.clip(math.sqrt(FEW_ROWS / rows), 1.0, SMALLEST_STEP))
+        for step in range(total):
+            # After the loss of a site, whose sum was paid twice, there is not enough for all steps.
+            if not self.budget.allows(rho):
+                warn_of_early_end(step)
+                break
+            try:
+                question = PrivateWeightsQuestion(rho, weights[-1])
+                slope = self.budget.ask(PRIVATE_STEP, question, slope=weights[0].shape).slope
+            except BudgetError as error:
+                log(INFO, "%s", error)
+                warn_of_early_end(step)
+                break
+            momentum = plan.momentum * momentum + ridge.solve(slope, penalty)
+            weights.append(as_asked(weights[-1] + momentum))
+        return as_asked(np.mean(weights[-plan.averaged :], axis=0))
+
+    def _score(self, weights: Floats, classes: int) -> tuple[Evaluation | None, float | None]:
+        """Return the figures of the test rows and the noise in their accuracy; None if their budget is spent."""
+        rho = self.budget.rho
+        try:
+            question = PrivateWeightsQuestion(rho, weights)
+            cells = self.budget.ask(PRIVATE_SCORES, question, cells=(classes, 2)).cells
+        except BudgetError as error:
+            log(INFO, "the model is not tried: %s", error)
+            return None, None
+        return evaluated(cells, self.budget.deviation(PRIVATE_SCORES, "cells", rho))
+
+    def _privacy(self, federation: Federation) -> dict[str, Any]:
+        """Return what was promised, what was spent, and what the promise does not cover, for ``result.json``."""
+        settings, delta = self.settings, self.settings.delta
+        not_covered = settings.from_simulated_rows
+        if not federation.protocol.protected:
+            not_covered.append("anything: the sums were open to the coordinator, site by site")
+        return {
+            "epsilon": settings.epsilon,
+            "delta": delta,
+            "epsilon_train": epsilon_of(self.budget.total("train"), delta),
+            "epsilon_test": epsilon_of(self.budget.total("test"), delta),
+            "colluders": settings.colluders,
+            "spent": [asdict(one) for one in self.budget.by_task()],
+            "not_covered": not_covered,
+        }
+
+
+def first_weights(ridge: NoisyRidge) -> Floats:
+    """Return the weights of the regression: with several classes, those of the sides -1 and 1 for 0 and 1."""
+    weights = ridge.weights
+    if weights.shape[1] > 1:
+        weights = 2 * weights
+        weights[-1] -= 1 / CONSTANT
+    return as_asked(weights)
+
+
+def as_asked(weights: Floats) -> Floats:
+    """Return weights that sites answer questions about: those of exact arithmetic that are nearest."""
+    return rounded(weights, WEIGHT_STEP, LARGEST_WEIGHT)

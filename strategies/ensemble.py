@@ -1,0 +1,104 @@
+"""An ensemble of the hospitals' own models: the majority of their votes decides (Lu 2016's rival)."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.errors import FederationError, SettingError
+from flower_pansvm.systems.ensemble import (
+    BALLOT,
+    ENSEMBLE_SCORES,
+    HELD_OUT,
+    VOTES,
+    BallotBroadcast,
+    EnsembleScoresQuestion,
+)
+from flower_pansvm.tasks import Nothing
+from strategies.federation.federation import Federation
+from strategies.local_only import LocalOnlySettings
+from strategies.outcome import Outcome
+from strategies.registry import strategies
+from strategies.steps.joining import join
+from strategies.steps.scoring import evaluate_counts
+from strategies.strategy import PhasedStrategy
+
+
+@strategies.register("svm-ensemble")
+class SvmEnsemble(PhasedStrategy):
+    """Every site trains scikit-learn's SVC on its own rows, and all of them vote on the class of every test row.
+
+    No model leaves a site. The test rows do, to the coordinator and to every site that votes, for hospitals that have
+    agreed to that; their labels stay.
+    """
+
+    settings_class = LocalOnlySettings
+    settings: LocalOnlySettings
+
+    def fit(self, federation: Federation) -> Outcome:
+        """Gather the test rows, have the sites vote on them, and have each count its own by the majority's class.
+
+        AUC is not measured: a majority has no decision value.
+        """
+        with federation.costs.phase("join"):
+            schema = join(federation, self.settings)
+        classes = len(schema.classes)
+        with federation.costs.phase("held-out rows"):
+            ballot = gather(federation, len(schema.columns))
+            federation.broadcast(BALLOT, ballot)
+        with federation.costs.phase("votes"):
+            votes = federation.secure_sum(VOTES, self.settings.question()).votes
+            _check_votes(votes, (len(ballot.rows), classes), len(federation.sites))
+        most = votes.max(axis=1)
+        with federation.costs.phase("scores"):
+            # Of classes with as many votes, argmax takes the first.
+            question = EnsembleScoresQuestion(votes.argmax(axis=1))
+            counts = federation.secure_sum(ENSEMBLE_SCORES, question).confusion
+        confusion, evaluation = evaluate_counts(counts, classes)
+        figures = {
+            "confusion": confusion.astype(int).tolist(),
+            "rows_voted_on": len(votes),
+            "unanimous": float((most == votes.sum(axis=1)).mean()),
+            "tied": float(((votes == most[:, None]).sum(axis=1) > 1).mean()),
+        }
+        return Outcome(evaluation=evaluation, figures=figures)
+
+
+def gather(federation: Federation, columns: int) -> BallotBroadcast:
+    """Return the test rows of all sites, one site after the other.
+
+    Raises
+    ------
+    SettingError
+        If there are none.
+    FederationError
+        If what a site disclosed is no table of the common columns.
+    """
+    answers = federation.collect(HELD_OUT, Nothing())
+    rows = {name: answers[site.node_id].rows for name, site in federation.sites.items()}
+    for name, own in rows.items():
+        if own.ndim != 2 or own.shape[1] != columns or np.isinf(own).any():
+            raise FederationError(
+                f"What site '{name}' disclosed as its test rows is no table of {columns} columns of numbers. It runs "
+                "another version of flower-pansvm, or a changed one."
+            )
+    if sum(map(len, rows.values())) == 0:
+        raise SettingError(
+            "No site has a test row to vote on, and an ensemble is nothing else. Raise test-fraction."
+        )
+    return BallotBroadcast(
+        np.concatenate(list(rows.values())), tuple(name for name, own in rows.items() for _ in own)
+    )
+
+
+def _check_votes(votes: NDArray[np.float64], shape: tuple[int, int], sites: int) -> None:
+    """Check that every site has voted once for each row."""
+    if (
+        votes.shape != shape
+        or (votes < 0).any()
+        or (votes != np.rint(votes)).any()
+        or (votes.sum(axis=1) != sites).any()
+    ):
+        raise FederationError(
+            "The sites' votes are not one of each site for each row. One of the sites runs another version of "
+            "flower-pansvm, or a changed one. In a run that was resumed, the sites may be others than before: start a "
+            "new run."
+        )

@@ -1,0 +1,302 @@
+"""Private SVM (Rubinstein et al. 2012) and hybrid SVM (Li et al. 2014): noise on the weights of an RBF SVM."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass
+from logging import INFO, WARNING
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from flwr.common.logger import log
+
+from flower_pansvm.arrays import Floats
+from flower_pansvm.errors import BudgetError, SettingError
+from flower_pansvm.metrics import Evaluation
+from flower_pansvm.models.random_fourier_svc import RandomFourierSVC
+from flower_pansvm.privacy.accountant import epsilon_of, rho_of
+from flower_pansvm.privacy.discrete_noise import random_bits
+from flower_pansvm.privacy.exact import (
+    LARGEST_FREQUENCY,
+    LARGEST_WEIGHT,
+    WEIGHT_STEP,
+    in_turns,
+    rounded,
+)
+from flower_pansvm.privacy.output_perturbation import Perturbation, perturbed
+from flower_pansvm.random_fourier import RandomFourierMap
+from flower_pansvm.schema import Schema
+from flower_pansvm.setting_values import one_of, setting, text, whole
+from flower_pansvm.systems.output_perturbation import (
+    LARGEST_C,
+    LEAST_TOL,
+    LOCAL_WEIGHTS,
+    RFF,
+    RFF_PRIVATE_SCORES,
+    LocalWeightsQuestion,
+    RffPrivateScoresQuestion,
+)
+from strategies.federation.federation import Federation
+from strategies.outcome import Outcome
+from strategies.output_perturbation.frequencies import drawn, fitted, generator_of, median_distance
+from strategies.output_perturbation.training import exact_weights, public_rows, score
+from strategies.promise_settings import PromiseSettings
+from strategies.registry import strategies
+from strategies.setting_kinds import number, or_word
+from strategies.steps.private_training import Budget, evaluated
+from strategies.steps.public_ranges import join_with_ranges
+from strategies.strategy import PhasedStrategy
+
+MOST_NOISIER = 2.0
+"""Weights that are not exact enough make the noise larger; more than so many times is refused."""
+
+MODES = {
+    "release": "Whoever gets the model. The coordinator sees exact sums, from which rows can be computed: it has to be "
+    "trusted.",
+    "local": "Whoever gets the model, and the coordinator: each site adds its own noise before anything leaves.",
+    "none": "Nobody: without noise there is no promise.",
+}
+"""Towards whom the promise holds."""
+
+
+@dataclass(frozen=True)
+class PrivateSvmSettings(PromiseSettings):
+    """The map and the SVM; ``None`` is what a user calls auto. C is that of the mean loss, as the proof wants it."""
+
+    guarantee: str = setting(
+        "release",
+        one_of(*MODES),
+        "Who adds the noise: release, the coordinator, trusted with exact sums; local, each site; none, nobody.",
+    )
+    C_total: float = setting(
+        100.0,
+        number(above=0, below=LARGEST_C),
+        "Penalty of the mean loss: SVC's C times the number of training rows.",
+    )
+    frequencies: int = setting(10, whole(1, 2000), "D, number of frequencies of the random Fourier map.")
+    sigma: float | None = setting(
+        None,
+        or_word("auto", number(above=0)),
+        "Width of the kernel exp(-|x - z|²/sigma²), columns from 0 to 1; auto: median distance of public rows.",
+    )
+    intercept: float = setting(
+        0.0, number(least=0), "Constant appended to a row's features; 0 for no intercept."
+    )
+    public: str = setting(
+        "auto", text(), "Public rows: a CSV file's absolute path, or a number of simulated sites' rows."
+    )
+    exactness: float = setting(
+        1e-7,
+        number(least=LEAST_TOL),
+        "Gap of the weights' objective, in shares of C-total, that the noise allows for.",
+    )
+
+    @property
+    def dp(self) -> bool:
+        """See :attr:`strategies.settings.Settings.dp`."""
+        return self.guarantee == "local"
+
+
+@strategies.register("private-svm")
+class PrivateSvm(PhasedStrategy):
+    """Frequencies, the weights by exact sums or at each site, noise."""
+
+    settings_class = PrivateSvmSettings
+    settings: PrivateSvmSettings
+    several_classes = False
+    public_by_default = "0"
+
+    def fit(self, federation: Federation) -> Outcome:
+        """Train, release, and try the released model on the test rows.
+
+        Raises
+        ------
+        SettingError
+            If there are more than two classes, or the settings make no promise that is worth its noise.
+        TrainingError
+            If the weights are not found as exactly as the noise was sized for.
+        """
+        settings = self.settings
+        with federation.costs.phase("join"):
+            schema, low, high = join_with_ranges(federation, settings)
+            check_two_classes(settings.strategy, schema)
+        with federation.costs.phase("public data"):
+            feature_map = self._map(federation, schema, low, high)
+            federation.broadcast(RFF, feature_map)
+        asked = (feature_map.size, settings.C_total, settings.epsilon, settings.exactness)
+        if settings.guarantee == "local":
+            weights, evaluation, figures = self._local(federation, LocalWeightsQuestion(*asked))
+        else:
+            weights, evaluation, figures = self._release(federation, Perturbation(*asked))
+        model = RandomFourierSVC.from_parts(schema, feature_map, weights[:, None])  # type: ignore[arg-type]
+        return Outcome(model, evaluation, figures)
+
+    def _map(self, federation: Federation, schema: Schema, low: Floats, high: Floats) -> RandomFourierMap:
+        """Return the map, of public data only: of the ends of the columns, and of public rows if there are any."""
+        settings, columns = self.settings, len(schema.columns)
+        public = self.public_by_default if settings.public == "auto" else settings.public
+        self.public_rows, sigma = np.empty((0, columns)), settings.sigma
+        if public != "0":
+            self.public_rows = public_rows(federation, public, schema)
+        unfitted = RandomFourierMap(low, high, np.empty((0, columns)), settings.intercept)
+        seen = unfitted.inside(self.public_rows)
+        if sigma is None:
+            # Twice the mean squared distance of rows that are spread evenly.
+            sigma = median_distance(seen) if len(seen) else float(np.sqrt(columns / 3))
+        self.sigma = sigma
+        frequencies = self._frequencies(seen, sigma)
+        if np.abs(frequencies).max(initial=0.0) > 2 * np.pi * LARGEST_FREQUENCY:
+            raise SettingError(
+                f"sigma={sigma:g} is so small that rows differ from all others, and no sums over them would be exact. "
+                "Set sigma=0.05 or more."
+            )
+        return RandomFourierMap(low, high, in_turns(frequencies), settings.intercept)
+
+    def _frequencies(self, public: Floats, sigma: float) -> Floats:
+        """Return the frequencies; parameters as in :func:`strategies.output_perturbation.frequencies.fitted`."""
+        generator = generator_of(self.settings.seed)
+        return drawn(self.settings.frequencies, public.shape[1], sigma, generator)
+
+    def _release(
+        self, federation: Federation, noise: Perturbation
+    ) -> tuple[Floats, Evaluation | None, dict[str, Any]]:
+        """Train over all sites, add the noise here, and try what is released."""
+        settings, phase = self.settings, federation.costs.phase
+        log(
+            WARNING,
+            "%s: the coordinator sees exact sums; see docs/differential-privacy.md",
+            settings.strategy,
+        )
+        with phase("cutting planes"):
+            found = exact_weights(federation, noise.size, noise.C, noise.tol)
+        scale, weights = 0.0, found.weights
+        if settings.guarantee == "release":
+            scale = checked_scale(noise, found.rows)
+            weights = perturbed(weights, scale, random_bits(self._key()))
+        evaluation, figures = None, {}
+        if settings.test_fraction > 0:
+            with phase("evaluation"):
+                confusion, evaluation = score(federation, weights)
+            figures = {"confusion": confusion.astype(int).tolist()}
+        told = self._told(scale, found.gap, rows=found.rows)
+        return weights, evaluation, {**figures, **told, "cut_rounds": found.rounds}
+
+    def _local(
+        self, federation: Federation, question: LocalWeightsQuestion
+    ) -> tuple[Floats, Evaluation | None, dict[str, Any]]:
+        """Have each site train and add noise, take the mean, and try it on the test rows at a cost of its own."""
+        settings, phase = self.settings, federation.costs.phase
+        on_test = rho_of(settings.epsilon, settings.delta)
+        budget = Budget(federation, max(question.rho, on_test), settings.colluders, resumed=settings.resume)
+        with phase("local training"):
+            total = budget.ask(LOCAL_WEIGHTS, question, weights=(question.size,)).weights
+            weights = total / len(federation.sites)
+        evaluation, accuracy_noise = None, None
+        if settings.test_fraction > 0:
+            with phase("private scores"):
+                try:
+                    asked = RffPrivateScoresQuestion(on_test, rounded(weights, WEIGHT_STEP, LARGEST_WEIGHT))
+                    cells = budget.ask(RFF_PRIVATE_SCORES, asked, cells=(2, 2)).cells
+                    deviation = budget.deviation(RFF_PRIVATE_SCORES, "cells", on_test)
+                    evaluation, accuracy_noise = evaluated(cells, deviation)
+                except BudgetError as error:
+                    log(INFO, "the model is not tried: %s", error)
+        told = self._told(None, question.tol * question.C)
+        told["guarantee"] |= {
+            "lambda_times_rows": question.scale(1),
+            "delta": settings.delta,
+            "epsilon_of_ledger": epsilon_of(budget.total("train"), settings.delta),
+            "epsilon_test": epsilon_of(budget.total("test"), settings.delta),
+            "accuracy_noise": accuracy_noise,
+        }
+        return weights, evaluation, told
+
+    def _key(self) -> bytes:
+        """Return a key of noise: from the seed, so that runs repeat, where all sites have shown to be simulated."""
+        if not self.settings.schema:
+            return hashlib.sha256(f"{self.settings.strategy} {self.settings.seed}".encode()).digest()
+        return secrets.token_bytes(32)
+
+    def _told(self, scale: float | None, gap: float, rows: int | None = None) -> dict[str, Any]:
+        """Return what was promised and what is not covered, for ``result.json``."""
+        settings = self.settings
+        not_covered = [
+            "the number of training rows, which is taken for public",
+            "what choosing C-total, sigma and frequencies by results has told",
+        ]
+        if settings.guarantee == "release" and settings.test_fraction > 0:
+            not_covered.append("the test rows, which were counted exactly")
+        if settings.guarantee == "local":
+            not_covered.append("whether a site finds its weights exactly enough, which it says")
+        not_covered += settings.from_simulated_rows
+        if not settings.schema:
+            not_covered.append(
+                "a coordinator or reader that knows the seed, from which simulated noise follows"
+            )
+        if len(self.public_rows) and Path(settings.public).name == settings.public:
+            not_covered.append(
+                f"{len(self.public_rows)} rows of simulated sites, which were disclosed as public"
+            )
+        promise = settings.guarantee != "none"
+        return {
+            "guarantee": {
+                "mode": settings.guarantee,
+                "towards": MODES[settings.guarantee],
+                "epsilon": settings.epsilon if promise else None,
+                "lambda": scale,
+                "gap": gap,
+                "rows": rows,
+                "not_covered": not_covered if promise else ["anything: no noise was added"],
+            },
+            "frequencies": settings.frequencies,
+            "sigma": self.sigma,
+            "public_rows": len(self.public_rows),
+        }
+
+
+def checked_scale(noise: Perturbation, rows: int) -> float:
+    """Return the scale of the noise.
+
+    Raises
+    ------
+    SettingError
+        If most of it would be there only because the weights are not exact enough.
+    """
+    if noise.sensitivity(rows) > MOST_NOISIER * noise.published(rows):
+        raise SettingError(
+            f"exactness={noise.tol:g} is too coarse for {rows} rows and C-total={noise.C:g}: the noise that keeps the "
+            f"promise would be {noise.sensitivity(rows) / noise.published(rows):.1f} times what exact weights need. "
+            f"Set exactness={noise.C / (2 * rows**2):.0e} or less."
+        )
+    if noise.sensitivity(rows) > noise.published(rows):
+        log(
+            WARNING,
+            "the noise is larger than with exact weights; exactness=%.0e would do",
+            noise.C / (2 * rows**2),
+        )
+    return noise.scale(rows)
+
+
+def check_two_classes(strategy: str, schema: Schema) -> None:
+    """Raise a SettingError if there are more classes than two."""
+    if len(schema.classes) > 2:
+        raise SettingError(
+            f"{strategy} tells two classes apart, and there are {len(schema.classes)}: {', '.join(schema.classes)}. "
+            "Name the labels that count as positive in the setting 'positive', or choose dp-svm, which takes several."
+        )
+
+
+@strategies.register("hybrid-svm")
+class HybridSvm(PrivateSvm):
+    """As private SVM, with frequencies that are fitted: few such ones have a closer kernel than few drawn ones."""
+
+    public_by_default = "20"
+
+    def _frequencies(self, public: Floats, sigma: float) -> Floats:
+        """Return frequencies that make the map's kernel nearly the RBF kernel between the public rows."""
+        if len(public) == 0:
+            raise SettingError(
+                "hybrid-svm fits its map to public rows, and public=0 names none. Name a CSV file of rows that nobody "
+                "has to protect, as an absolute path; or choose private-svm, which needs none."
+            )
+        return fitted(public, self.settings.frequencies, sigma, generator_of(self.settings.seed))

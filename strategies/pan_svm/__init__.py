@@ -1,0 +1,3 @@
+"""PAN-SVM."""
+
+from strategies.pan_svm.strategy import PanSVM as PanSVM

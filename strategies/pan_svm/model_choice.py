@@ -1,0 +1,266 @@
+"""Federated choice of C and gamma: cross-validation over a grid, all of it in batched messages.
+
+The sites deal their training rows to folds. For each fold, scaling and landmarks come from the other folds only, so
+that its rows are new to everything they are tried on. Only sums leave a site: the coordinator learns moments by
+fold, centres, cutting planes, and how many rows of a fold were predicted right.
+"""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from logging import INFO, WARNING
+from typing import Any
+
+import numpy as np
+from flwr.common.logger import log
+from numpy.typing import NDArray
+
+from flower_pansvm.errors import SettingError, TrainingError
+from flower_pansvm.multiclass import Pair
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.schema import Schema
+from flower_pansvm.systems.pan_svm.cuts import Problem
+from strategies.federation.federation import Federation
+from strategies.master.progress import Progress
+from strategies.pan_svm_settings import PanSvmSettings
+from strategies.steps.binary_problems import (
+    check_kernel,
+    kernel_of,
+    pairs_of,
+    scale_gamma,
+    tell_feature_map,
+    tell_landmarks,
+    warm_start,
+    with_rows,
+)
+from strategies.steps.cutting_planes import CuttingPlanes
+from strategies.steps.fitted_map import fit_map
+from strategies.steps.landmarks import gather_landmarks
+from strategies.steps.scaling import Moments, ScaledFeatures, tell_scalings
+from strategies.steps.scoring import Trial, score, shares_right
+
+ROUGH, MOST_ROUNDS = 1e-2, 12
+"""Models that are only compared are not trained to a smaller gap than this, nor for more round trips."""
+
+
+@dataclass(frozen=True)
+class GridPoint:
+    """One setting and how it did.
+
+    Parameters
+    ----------
+    C, gamma : float
+        The setting.
+    accuracy, deviation : float
+        Mean and standard deviation over the folds of the share of rows predicted right; NaN if it failed.
+    gap : float
+        The largest relative gap that a fold's training has left. A setting that is hard to train, mostly one of a large
+        C, is compared as far as it has come.
+    failure : str
+        Why it failed; empty if it did not.
+    """
+
+    C: float
+    gamma: float
+    accuracy: float
+    deviation: float
+    gap: float
+    failure: str = ""
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The outcome of a search over a grid.
+
+    Parameters
+    ----------
+    points : tuple of GridPoint
+        All settings tried, one at least.
+    cut_rounds : int
+        Round trips of cutting planes it took.
+    """
+
+    points: tuple[GridPoint, ...]
+    cut_rounds: int
+
+    @property
+    def ranked(self) -> list[GridPoint]:
+        """The most accurate point first, of equal ones the smallest C, then the smallest gamma: the simplest model.
+
+        Points that failed are last.
+        """
+        return sorted(
+            self.points,
+            key=lambda point: (
+                bool(point.failure),
+                0.0 if point.failure else -point.accuracy,
+                point.C,
+                point.gamma,
+            ),
+        )
+
+    @property
+    def best(self) -> GridPoint:
+        """The first of the ranked points.
+
+        Raises
+        ------
+        TrainingError
+            If all points failed.
+        """
+        first = self.ranked[0]
+        if first.failure:
+            raise TrainingError(
+                f"Every point of the grid failed; the first, C={first.C:g} gamma={first.gamma:g}: {first.failure}"
+            )
+        return first
+
+    def figures(self, kernel: str) -> dict[str, Any]:
+        """Return all points, best first, ready for JSON; one that failed has no accuracy but the reason."""
+        grid = [
+            {
+                "C": point.C,
+                "gamma": None if kernel == "linear" else point.gamma,
+                "accuracy": None if point.failure else point.accuracy,
+                "deviation": None if point.failure else point.deviation,
+                "gap": None if point.failure else point.gap,
+                "failure": point.failure,
+            }
+            for point in self.ranked
+        ]
+        return {"C": grid[0]["C"], "gamma": grid[0]["gamma"], "cut_rounds": self.cut_rounds, "grid": grid}
+
+
+def choose(federation: Federation, settings: PanSvmSettings, schema: Schema, moments: Moments) -> Choice:
+    """Try every C and gamma of the grid on every fold.
+
+    Parameters
+    ----------
+    federation : Federation
+        The sites, which have been told the schema.
+    settings : PanSvmSettings
+        The grid, and everything else as in training.
+    schema : Schema
+        The classes.
+    moments : Moments
+        Of every fold.
+
+    Returns
+    -------
+    Choice
+        A point that could not be tried is in it with the reason.
+    """
+    scaled_sets = [moments.scaled(fold) for fold in moments.folds]
+    tell_scalings(federation, scaled_sets)
+    landmarks = gather_landmarks(federation, settings, scaled_sets)
+    gammas = settings.gamma_values(scale_gamma(landmarks[0].shape[1], moments.scaled().variance()))
+    maps, failures = _feature_maps(federation, settings, landmarks, scaled_sets, gammas)
+    usable = [point for point in product(settings.C_values, gammas) if point[1] not in failures]
+    log(INFO, "trying %d settings on %d folds", len(usable), len(scaled_sets))
+    pairs = pairs_of(settings, schema)
+    states: dict[tuple[float, float], list[Progress]] = {}
+    cut_rounds = 0
+    if usable:
+        problems = _problems(settings, moments, maps, usable, pairs)
+        training = CuttingPlanes(
+            federation,
+            replace(settings, tol=max(settings.tol, ROUGH)),
+            problems,
+            moments.rows,
+            moments.sites,
+            MOST_ROUNDS,
+        )
+        solved = training.train(warm_start(federation, settings, problems))
+        cut_rounds = max(state.rounds for state in solved)
+        per_point = len(scaled_sets) * len(pairs)
+        states = {point: solved[i * per_point : (i + 1) * per_point] for i, point in enumerate(usable)}
+    accuracies = _accuracies(federation, states, pairs)
+    points = []
+    for C, gamma in product(settings.C_values, gammas):
+        failed = failures.get(gamma) or next((one.failure for one in states[C, gamma] if one.failure), "")
+        if failed:
+            log(WARNING, "C=%g gamma=%g failed and is left out: %s", C, gamma, failed)
+            points.append(GridPoint(C, gamma, math.nan, math.nan, math.nan, failed))
+            continue
+        by_fold, gap = accuracies[C, gamma], max(state.gap for state in states[C, gamma])
+        points.append(GridPoint(C, gamma, float(by_fold.mean()), float(by_fold.std()), gap))
+    return Choice(tuple(points), cut_rounds)
+
+
+def _feature_maps(
+    federation: Federation,
+    settings: PanSvmSettings,
+    landmarks: Sequence[NDArray[np.float64]],
+    scaled_sets: Sequence[ScaledFeatures],
+    gammas: Sequence[float],
+) -> tuple[dict[tuple[float, int], NystromMap], dict[float, str]]:
+    """Tell the sites the feature map of every gamma and fold.
+
+    Returns
+    -------
+    maps : dict of (float, int) to NystromMap
+        By gamma and fold, in the order in which they are numbered.
+    failures : dict of float to str
+        Why a gamma cannot be used.
+    """
+    maps: dict[tuple[float, int], NystromMap] = {}
+    failures: dict[float, str] = {}
+    for gamma in gammas:
+        try:
+            kernel = kernel_of(settings, gamma)
+            for fold, scaled in enumerate(scaled_sets):
+                check_kernel(kernel, scaled)
+                maps[gamma, fold] = fit_map(kernel, landmarks[fold])
+        except (TrainingError, SettingError) as error:
+            failures[gamma] = str(error)
+    maps = {key: feature_map for key, feature_map in maps.items() if key[0] not in failures}
+    for fold in range(len(scaled_sets)):
+        tell_landmarks(federation, fold, landmarks[fold], scaling=fold)
+    for number, ((_, fold), feature_map) in enumerate(maps.items()):
+        tell_feature_map(federation, number, feature_map, landmark_set=fold)
+    return maps, failures
+
+
+def _problems(
+    settings: PanSvmSettings,
+    moments: Moments,
+    maps: dict[tuple[float, int], NystromMap],
+    points: Sequence[tuple[float, float]],
+    pairs: Sequence[Pair],
+) -> list[Problem]:
+    numbers = {key: number for number, key in enumerate(maps)}
+    problems = [
+        Problem(
+            name=f"C={C:g} gamma={gamma:.3g} fold {fold}",
+            rank=maps[gamma, fold].rank,
+            rows=0.0,
+            C=C,
+            pair=pair,
+            feature_map=numbers[gamma, fold],
+            fold=fold,
+        )
+        for C, gamma in points
+        for fold in moments.folds
+        for pair in pairs
+    ]
+    return [with_rows(problem, settings, moments.rows) for problem in problems]
+
+
+def _accuracies(
+    federation: Federation, states: dict[tuple[float, float], list[Progress]], pairs: Sequence[Pair]
+) -> dict[tuple[float, float], NDArray[np.float64]]:
+    """Return the accuracy of each setting on each fold, learned by one secure sum."""
+    trials, owners = [], []
+    for point, solved in states.items():
+        for start in range(0, len(solved), len(pairs)):
+            own = solved[start : start + len(pairs)]
+            weights = np.stack([state.best for state in own])
+            problem = own[0].problem
+            trials.append(Trial(problem.feature_map, problem.fold, weights))
+            owners.append(point)
+    if not trials:
+        return {}
+    confusion, _ = score(federation, trials, pairs)
+    right = shares_right(confusion)
+    return {point: right[[owner == point for owner in owners]] for point in states}

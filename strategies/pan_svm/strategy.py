@@ -1,0 +1,283 @@
+"""PAN-SVM: one non-linear SVM over the rows of all sites (Lu 2016, chapter 3; several classes: chapter 4)."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from logging import INFO
+from typing import Any
+
+import numpy as np
+from flwr.common.logger import log
+from numpy.typing import NDArray
+
+from flower_pansvm.calibration import Calibration
+from flower_pansvm.metrics import Evaluation, histogram_middles
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.multiclass import Pair
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.schema import Schema
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Problem
+from strategies.federation.federation import Federation
+from strategies.master.progress import Progress
+from strategies.outcome import Outcome
+from strategies.pan_svm.model_choice import Choice, choose
+from strategies.pan_svm_settings import PanSvmSettings
+from strategies.registry import strategies
+from strategies.steps.binary_problems import (
+    check_kernel,
+    fit_feature_map,
+    name_of,
+    pairs_of,
+    tell_feature_map,
+    tell_landmarks,
+    warm_start,
+    with_rows,
+)
+from strategies.steps.cutting_planes import CuttingPlanes
+from strategies.steps.joining import join
+from strategies.steps.landmarks import gather_landmarks
+from strategies.steps.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
+from strategies.steps.scoring import Trial, frame, score
+from strategies.strategy import PhasedStrategy
+
+
+@strategies.register("pan-svm")
+class PanSVM(PhasedStrategy):
+    """The PAN-SVM strategy; the feature selections share its phases.
+
+    Attributes
+    ----------
+    model : PanSVC
+        The fitted model, after the run.
+    evaluation : Evaluation
+        Its accuracy over all sites' test rows, after the run.
+    training : CuttingPlanes
+        Bounds, cuts and dual variables of each binary problem, as far as training has come. After those of the model
+        come, for probabilities, those that leave a fold out.
+    choice : Choice or None
+        What cross-validation has found, if C or gamma were to be chosen.
+    landmarks_used : int
+        Number of landmarks, once they are gathered.
+    constant_columns : list of str
+        Columns that are the same in all training rows, once the sums behind the scaling are known.
+
+    Examples
+    --------
+    The ServerApp of this project runs it like this:
+
+    >>> strategy = PanSVM(PanSvmSettings(C=10.0))  # doctest: +SKIP
+    >>> result = strategy.start(grid)  # doctest: +SKIP
+    >>> strategy.model.save("model.npz")  # doctest: +SKIP
+    """
+
+    model: PanSVC
+    evaluation: Evaluation
+    settings_class = PanSvmSettings
+    settings: PanSvmSettings
+    training: CuttingPlanes
+    choice: Choice | None = None
+    landmarks_used: int = 0
+    constant_columns: list[str]
+
+    def summary(self) -> None:
+        """Log what is about to run; with ``search=published`` also which other settings are not as published."""
+        super().summary()
+        missing = self.settings.unpublished
+        if missing:
+            log(
+                INFO,
+                "search=published is the search of the paper; all as published: --set %s",
+                " --set ".join(missing),
+            )
+
+    def fit(self, federation: Federation) -> Outcome:
+        """Train the model, and try it on the test rows."""
+        self.model = self.learn(federation)
+        with federation.costs.phase("evaluation"):
+            self.evaluation = self.evaluate(federation)
+        return Outcome(self.model, self.evaluation, self.figures())
+
+    def learn(self, federation: Federation) -> PanSVC:
+        """Train the model; one phase after the other as in the paper's figure 3.1."""
+        schema, moments = self.agree(federation)
+        with federation.costs.phase("landmarks"):
+            scaled = self.scale(federation, moments)
+            landmarks = self.gather_landmarks(federation, scaled)
+        return self.train(federation, schema, moments, scaled, landmarks)
+
+    def agree(self, federation: Federation) -> tuple[Schema, Moments]:
+        """Run phases 1 and 2, and choose C and gamma if the settings leave that to cross-validation."""
+        phase = federation.costs.phase
+        with phase("join"):
+            schema = self.join(federation)
+        with phase("scaling"):
+            moments = learn_moments(federation, self.settings)
+            self.constant_columns = moments.constant_columns(schema.columns)
+        if self.settings.tunes:
+            with phase("model choice"):
+                self.choose(federation, schema, moments)
+        return schema, moments
+
+    def train(
+        self,
+        federation: Federation,
+        schema: Schema,
+        moments: Moments,
+        scaled: ScaledFeatures,
+        landmarks: NDArray[np.float64],
+        features: NDArray[np.bool_] | None = None,
+        start: Callable[[NystromMap], list[NDArray[np.float64]]] | None = None,
+    ) -> PanSVC:
+        """Train from landmarks on: feature map, warm start and cutting planes.
+
+        Parameters
+        ----------
+        federation : Federation
+            The sites, which have been told the scaling.
+        schema, moments, scaled
+            What they have agreed on, and what is known of their rows.
+        landmarks : ndarray of shape (landmarks, all features)
+            The landmarks.
+        features : ndarray of shape (all features,), optional
+            Mask of the features the model looks at; all by default.
+        start : callable, optional
+            Gives the points to begin with for each binary problem of the model, instead of a warm start at the sites.
+        """
+        phase = federation.costs.phase
+        if features is None:
+            features = np.ones(landmarks.shape[1], dtype=np.bool_)
+        with phase("feature map"):
+            feature_map = self.build_feature_map(federation, scaled, landmarks, features)
+        pairs = pairs_of(self.settings, schema)
+        problems = self.binary_problems(schema, pairs, feature_map, moments)
+        check_kernel(feature_map.kernel, scaled)
+        with phase("warm start"):
+            if start is None:
+                starts = warm_start(federation, self.settings, problems)
+            else:
+                own = start(feature_map)
+                starts = [own[i % len(pairs)] for i in range(len(problems))]
+        with phase("cutting planes"):
+            solved = self.cutting_planes(federation, moments, problems, starts)
+        weights = np.stack([state.best for state in solved[: len(pairs)]])
+        columns = tuple(name for name, kept in zip(schema.columns, features, strict=True) if kept)
+        return PanSVC.from_parts(
+            replace(schema, columns=columns), scaled.scaling.of(features), feature_map, weights, pairs
+        )
+
+    def join(self, federation: Federation) -> Schema:
+        """Phase 1: agree on columns and classes."""
+        return join(federation, self.settings)
+
+    def choose(self, federation: Federation, schema: Schema, moments: Moments) -> None:
+        """Choose C and gamma by cross-validation, if they are to be chosen, and go on with these."""
+        self.choice = choose(federation, self.settings, schema, moments)
+        best = self.choice.best
+        log(
+            INFO, "chosen by %d-fold cross-validation: C=%g, gamma=%g", len(moments.folds), best.C, best.gamma
+        )
+        self.settings = replace(self.settings, C=best.C, gamma=best.gamma)
+
+    def scale(self, federation: Federation, moments: Moments) -> ScaledFeatures:
+        """Phase 2, end: scale the features."""
+        scaled = moments.scaled()
+        tell_scalings(federation, [scaled])
+        return scaled
+
+    def gather_landmarks(self, federation: Federation, scaled: ScaledFeatures) -> NDArray[np.float64]:
+        """Phase 3: landmarks (Algorithm 1, line 1), shape (landmarks, features)."""
+        (landmarks,) = gather_landmarks(federation, self.settings, [scaled])
+        self.landmarks_used = len(landmarks)
+        return landmarks
+
+    def build_feature_map(
+        self,
+        federation: Federation,
+        scaled: ScaledFeatures,
+        landmarks: NDArray[np.float64],
+        features: NDArray[np.bool_],
+    ) -> NystromMap:
+        """Phase 4: decompose the landmarks' kernel matrix (equation 3.6) and tell the sites the map."""
+        feature_map = fit_feature_map(self.settings, scaled, landmarks, features)
+        log(INFO, "%d landmarks, feature map of rank %d", len(landmarks), feature_map.rank)
+        tell_landmarks(federation, 0, landmarks, scaling=0)
+        tell_feature_map(federation, 0, feature_map, landmark_set=0, features=features)
+        return feature_map
+
+    def binary_problems(
+        self, schema: Schema, pairs: Sequence[Pair], feature_map: NystromMap, moments: Moments
+    ) -> list[Problem]:
+        """Return the binary problems of the model; for probabilities the same again without each fold."""
+        (C,) = self.settings.C_values
+        folds = [NO_FOLD, *(moments.folds if self.settings.probability else ())]
+        problems = [
+            Problem(name_of(pair, schema), feature_map.rank, 0.0, C, pair, fold=fold)
+            for fold in folds
+            for pair in pairs
+        ]
+        return [with_rows(problem, self.settings, moments.rows) for problem in problems]
+
+    def cutting_planes(
+        self,
+        federation: Federation,
+        moments: Moments,
+        problems: Sequence[Problem],
+        starts: Sequence[NDArray[np.float64]],
+    ) -> list[Progress]:
+        """Phase 6: the best point of every problem, and what is known of it.
+
+        The problems without a fold go along as long as the model's own are trained: for probabilities that is enough.
+        """
+        own = sum(problem.fold == NO_FOLD for problem in problems)
+        self.training = CuttingPlanes(
+            federation, self.settings, problems, moments.rows, moments.sites, needed=own
+        )
+        return self.training.train(starts)
+
+    def evaluate(self, federation: Federation) -> Evaluation:
+        """Try the model on the test rows; fit probabilities to what the models without a fold say of that fold."""
+        model, pairs = self.model, self.model.pairs_
+        weights = np.stack([state.best for state in self.training.progress])
+        centres, scales = frame(model)
+        trials = [
+            Trial(0, fold, weights[start : start + len(pairs)], centres, scales)
+            for fold, start in enumerate(range(0, len(weights), len(pairs)), start=NO_FOLD)
+        ]
+        confusion, histograms = score(federation, trials, pairs)
+        probabilities = None
+        if self.settings.probability:
+            calibration = Calibration.from_histograms(
+                histograms[1:].sum(axis=0), centres.tolist(), scales.tolist()
+            )
+            self.model = PanSVC.from_parts(
+                model.schema_, model.scaling_, model.feature_map_, weights[: len(pairs)], pairs, calibration
+            )
+            if len(model.classes_) == 2:
+                # Of several classes the probabilities depend on all decision values of a row together.
+                middles = histogram_middles(float(centres[0]), float(scales[0]))
+                probabilities = calibration.probabilities(middles[:, None])[:, 1]
+        return Evaluation.from_counts(confusion[0], histograms[0], probabilities)
+
+    def figures(self) -> dict[str, Any]:
+        """Return landmarks, bounds of each binary problem, and what cross-validation has found."""
+        pairs = len(self.model.pairs_)
+        solved = self.training.progress[:pairs]
+        objectives = [
+            {
+                "problem": state.problem.name,
+                "upper": state.upper,
+                "lower": state.lower,
+                "gap": state.gap,
+            }
+            for state in solved
+        ]
+        return {
+            "constant_columns": self.constant_columns,
+            "landmarks": self.landmarks_used,
+            "rank": self.model.feature_map_.rank,
+            "objective": objectives[0] if len(objectives) == 1 else objectives,
+            "tolerance": self.settings.tol,
+            "converged": all(state.gap <= self.settings.tol for state in solved),
+            "convergence": self.training.history[:pairs],
+            "cut_rounds": max(state.rounds for state in self.training.progress),
+            "chosen": None if self.choice is None else self.choice.figures(self.settings.kernel),
+        }

@@ -1,0 +1,3 @@
+"""SVM of random kernels."""
+
+from strategies.random_kernel.strategy import RandomKernel as RandomKernel

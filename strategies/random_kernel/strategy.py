@@ -1,0 +1,132 @@
+"""Random-kernel SVM on checkerboards of rows and columns (Mangasarian & Wild 2008, Algorithms 2.1 and 3.1)."""
+
+from dataclasses import dataclass
+from logging import WARNING
+from typing import Any, ClassVar
+
+import numpy as np
+from flwr.common.logger import log
+
+from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.counts import confusion_counts, decision_histogram
+from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.metrics import Evaluation
+from flower_pansvm.models.random_kernel_svc import RandomKernelParts, RandomKernelSVC
+from flower_pansvm.setting_values import setting, whole
+from flower_pansvm.systems.common import SCALING, ScalingBroadcast
+from flower_pansvm.systems.random_kernel import KERNEL_POINTS, LAYOUT, KernelQuestion
+from strategies.federation.federation import Federation
+from strategies.outcome import Outcome
+from strategies.random_kernel.training import (
+    KernelRows,
+    count_rows,
+    gather_kernel,
+    learn_ranges,
+    one_norm_svm,
+    rows_of_matrix,
+)
+from strategies.registry import strategies
+from strategies.setting_kinds import number, or_word
+from strategies.settings import Settings, term
+from strategies.steps.column_blocks import layout_of
+from strategies.steps.joining import join
+from strategies.strategy import PhasedStrategy
+
+
+@dataclass(frozen=True)
+class RandomKernelSettings(Settings):
+    """Kernel, its width, the weight of the loss, and the rows of the random matrix; as in the paper."""
+
+    kernel: str = term("kernel")
+    mu: float | None = setting(
+        None,
+        or_word("scale", number(above=0)),
+        "Width of the kernel rbf of random-kernel, exp(-mu ||x - b||^2); scale: 1 over the columns.",
+    )
+    nu: float = setting(10.0, number(above=0), "Weight of the loss in the 1-norm SVM of random-kernel.")
+    rows: int | None = setting(
+        None,
+        or_word("auto", whole(1)),
+        "Rows of the random matrix; auto: one fewer than the smallest column block has columns, and at most a tenth of "
+        "all rows.",
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.kernel == "poly":
+            raise SettingError(
+                "kernel is 'poly', but a random kernel is put together from column blocks, and poly cannot be. Choose "
+                "kernel=rbf or kernel=linear."
+            )
+
+
+@strategies.register("random-kernel")
+class RandomKernel(PhasedStrategy):
+    """Each cell (i, j) of the checkerboard discloses K(A_ij, B_j'), where its column block alone knows B_j.
+
+    Labels are disclosed, too. Whoever knows B_j has an equation for each number: docs/rivals.md.
+    """
+
+    settings_class = RandomKernelSettings
+    settings: RandomKernelSettings
+    several_classes: ClassVar[bool] = False
+    by_columns: ClassVar[bool] = True
+
+    def fit(self, federation: Federation) -> Outcome:
+        """Agree on B_j, gather the cells' kernels, and solve the 1-norm SVM; then classify the test rows."""
+        chosen, phase = self.settings, federation.costs.phase
+        log(WARNING, "random-kernel discloses numbers of every row: see docs/rivals.md for who can undo them")
+        with phase("join"):
+            schema = join(federation, chosen, by_columns=True)
+            layout = layout_of({name: site.columns for name, site in federation.sites.items()}, schema)
+            if layout.blocks.any() and chosen.level == "perturbed":
+                raise SettingError(
+                    "The sites hold different columns of the same rows. At level perturbed each site would give a row "
+                    "another label. Set privacy=exact, if the hospitals agree to that level; or give each site rows "
+                    "with all columns."
+                )
+            federation.broadcast(LAYOUT, layout)
+        with phase("random matrix"):
+            size = rows_of_matrix(chosen.rows, count_rows(federation, layout), layout)
+        with phase("scaling"):
+            scaling = learn_ranges(federation, layout, len(schema.columns))
+            told = (part[None] for part in (scaling.fill, scaling.shift, scaling.scale))
+            federation.broadcast(SCALING, ScalingBroadcast(*told))
+        mu = chosen.mu or 1.0 / len(schema.columns)
+        question = KernelQuestion(chosen.kernel, mu, size)
+        with phase("kernel rows"):
+            train = gather_kernel(federation, layout, question)
+        if len(set(train.classes.tolist())) < 2:
+            raise TableError("The sites' training rows are all of one class. Lower test-fraction.")
+        with phase("linear program"):
+            u, threshold = one_norm_svm(train.K, np.where(train.classes == 1, 1.0, -1.0), chosen.nu)
+        if not u.any():
+            log(WARNING, "all weights are 0, so every row gets the same class: nu=%g is too small", chosen.nu)
+        kernel = Kernel(chosen.kernel, mu)  # type: ignore[arg-type]
+        parts = RandomKernelParts(scaling, kernel, u, threshold, layout.columns, train.digests)
+        model = RandomKernelSVC.from_parts(schema, parts)
+        with phase("evaluation"):
+            test = gather_kernel(federation, layout, question, KERNEL_POINTS)
+            evaluation, confusion = tried(model.of_kernel(test.K), test.classes)
+        return Outcome(model, evaluation, {**_figures(train, model), "confusion": confusion})
+
+
+def tried(decisions: Floats, classes: Ints) -> tuple[Evaluation, list[list[int]]]:
+    """Return how good decision values of test rows are, and their counts by true and predicted class."""
+    confusion = confusion_counts(classes, (decisions > 0).astype(np.int64), 2)
+    scale = float(np.median(np.abs(decisions))) if decisions.any() else 1.0
+    histogram = decision_histogram(decisions, classes == 1, scale=scale or 1.0)
+    return Evaluation.from_counts(confusion, histogram[None]), confusion.astype(int).tolist()
+
+
+def _figures(train: KernelRows, model: RandomKernelSVC) -> dict[str, Any]:
+    return {
+        "rows_train": len(train.classes),
+        "rows_train_by_class": np.bincount(train.classes, minlength=2).tolist(),
+        "rows_of_matrix": train.K.shape[1],
+        "row_blocks": len(train.row_blocks),
+        "column_blocks": len(train.digests),
+        "mu": model.parts_.kernel.gamma,
+        "weights_in_use": int(np.count_nonzero(model.parts_.u)),
+    }

@@ -1,0 +1,320 @@
+"""The random-kernel phase: the columns' ranges, the number of rows of B, and the cells' kernels put together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from logging import WARNING
+from typing import TypeVar
+
+import numpy as np
+from flwr.common.logger import log
+from numpy.typing import NDArray
+from scipy.optimize import linprog
+from scipy.sparse import csc_array, eye_array, hstack
+
+from flower_pansvm.arrays import Bools, Floats, Ints
+from flower_pansvm.errors import FederationError, SettingError, TableError, TrainingError
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.scaling import Scaling
+from flower_pansvm.systems.random_kernel import (
+    CELL,
+    COLUMN_RANGES,
+    KERNEL,
+    MEANS,
+    KernelAnswer,
+    KernelQuestion,
+    LayoutBroadcast,
+    combined,
+)
+from flower_pansvm.tasks import Nothing, Task
+from strategies.federation.federation import Federation
+from strategies.steps.joining import check_extremes
+from strategies.steps.site_differences import range_differences, share_differences, tell
+
+A = TypeVar("A")
+
+ROWS_EACH = 10
+"""Rows of the data set for each row of B (section 4 of the paper: as many as a random tenth of them)."""
+
+NOT_ITS_OWN = "It runs another version of flower-pansvm, or a changed one."
+
+
+@dataclass(frozen=True)
+class KernelRows:
+    """The kernel over all columns, and the labels of its rows.
+
+    Parameters
+    ----------
+    K : ndarray of shape (rows, rows of B)
+        One row block after the other.
+    classes : ndarray of shape (rows,)
+        Class index.
+    row_blocks : tuple of tuple of str
+        Names of the sites of each row block, in the order of the column blocks.
+    digests : tuple of str
+        Of the random matrix of each column block.
+    """
+
+    K: Floats
+    classes: Ints
+    row_blocks: tuple[tuple[str, ...], ...]
+    digests: tuple[str, ...]
+
+
+def count_rows(federation: Federation, layout: LayoutBroadcast) -> int:
+    """Return how many rows, for training and test, all row blocks have together.
+
+    Raises
+    ------
+    TableError
+        If the column blocks have different numbers of rows.
+    """
+    rows = federation.secure_sum(CELL, Nothing()).rows
+    if rows.shape != (len(set(layout.blocks.tolist())),) or len(set(rows.tolist())) > 1:
+        first = [layout.sites[layout.blocks.tolist().index(block)] for block in sorted(set(layout.blocks))]
+        raise TableError(
+            "The sites do not hold the same rows of all columns: the columns of "
+            + ", ".join(f"'{site}'" for site in first)
+            + " have different numbers of rows. Each row has to be there once for every column, with its row id and "
+            "its label; leave out what others lack."
+        )
+    return int(rows[0])
+
+
+def most_rows(rows: int, columns: int) -> int:
+    """Return the number of rows of B in the paper's experiments, for so many rows and columns of the smallest block."""
+    return max(1, min(columns - 1, rows // ROWS_EACH))
+
+
+def rows_of_matrix(asked: int | None, rows: int, layout: LayoutBroadcast) -> int:
+    """Return the number of rows of B (2.5): below the number of columns of each block, and a tenth of the rows.
+
+    Parameters
+    ----------
+    asked : int or None
+        The setting; None for as many as can be.
+    rows : int
+        Rows of the whole data set.
+    layout : LayoutBroadcast
+        The column blocks.
+
+    Raises
+    ------
+    SettingError
+        If more are asked for than can be, or a block has a single column.
+    """
+    columns = np.bincount(layout.columns)
+    block = int(columns.argmin())
+    fewest, owner = int(columns[block]), layout.sites[layout.blocks.tolist().index(block)]
+    where = f"the column block of site '{owner}' has {fewest} column{'s' * (fewest > 1)}"
+    if fewest < 2:
+        raise SettingError(
+            f"The random matrix has to have fewer rows than any block has columns, and {where}. Make fewer blocks of "
+            "columns, with two or more each."
+        )
+    if asked is not None and asked >= fewest:
+        raise SettingError(
+            f"rows is {asked}, but the random matrix has to have fewer rows than any block has columns, and {where}: "
+            f"from as many equations as unknowns its rows could be computed. The largest value is {fewest - 1}."
+        )
+    found = asked or most_rows(rows, fewest)
+    if 2 * found > fewest:
+        log(
+            WARNING,
+            "the random matrix has %d rows and %s: other sites with these columns learn more than half of what there "
+            "is to know of each row, and all of it where a few columns are 0 or 1 (docs/rivals.md); rows=%d is half",
+            found,
+            where,
+            max(1, fewest // 2),
+        )
+    return found
+
+
+def learn_ranges(federation: Federation, layout: LayoutBroadcast, columns: int) -> Scaling:
+    """Return the scaling of each column to [0, 1], missing cells at the mean; a constant column becomes 0.
+
+    Raises
+    ------
+    FederationError
+        If what a site disclosed cannot be.
+    """
+    sums = federation.secure_sum(MEANS, Nothing())
+    answers = by_name(federation, federation.collect(COLUMN_RANGES, Nothing()))
+    lows, highs = np.full((len(answers), columns), np.inf), np.full((len(answers), columns), -np.inf)
+    for place, (site, answer) in enumerate(answers.items()):
+        own = _columns_of(layout, site)
+        check_extremes({site: answer}, (1, int(own.sum())))
+        lows[place, own], highs[place, own] = answer.low[0], answer.high[0]
+    tell(
+        federation,
+        range_differences(federation.columns, dict(zip(answers, zip(lows, highs, strict=True), strict=True))),
+    )
+    low, high = lows.min(axis=0), highs.max(axis=0)
+    seen = low <= high
+    low, high = np.where(seen, low, 0.0), np.where(seen, high, 0.0)
+    fill = np.where(seen, sums.total / np.maximum(sums.count, 1.0), 0.0)
+    return Scaling(np.clip(fill, low, high), low, np.where(high > low, high - low, 1.0))
+
+
+def gather_kernel(
+    federation: Federation,
+    layout: LayoutBroadcast,
+    question: KernelQuestion,
+    task: Task[KernelQuestion, KernelAnswer] = KERNEL,
+) -> KernelRows:
+    """Have each cell disclose its kernel rows, and put those of each row block together (2.6), (3.9).
+
+    Raises
+    ------
+    TableError
+        If the rows of the cells do not match.
+    FederationError
+        If what a site disclosed cannot be.
+    """
+    answers = by_name(federation, federation.collect(task, question))
+    for site, answer in answers.items():
+        check_kernel_rows(site, answer, question.rows)
+    if task is KERNEL and federation.schema:
+        own = {
+            site: np.bincount(answer.labels, minlength=2).astype(float) for site, answer in answers.items()
+        }
+        tell(federation, share_differences(federation.schema.classes, own))
+    block_of = dict(zip(layout.sites, layout.blocks.tolist(), strict=True))
+    digests = _common_digests(answers, block_of)
+    row_blocks = match_cells({site: answer.row_block for site, answer in answers.items()}, block_of)
+    kernel = Kernel(question.kernel, question.mu)  # type: ignore[arg-type]
+    parts, labels = [], []
+    for sites in row_blocks:
+        cells = [answers[site] for site in sites]
+        for site, cell in zip(sites, cells, strict=True):
+            if not np.array_equal(cell.labels, cells[0].labels):
+                raise TableError(
+                    f"Sites '{sites[0]}' and '{site}' hold the same rows, but not all with the same label. All parts "
+                    "of a row need the label of the row."
+                )
+        parts.append(combined(kernel, [cell.kernel for cell in cells]))
+        labels.append(cells[0].labels)
+    return KernelRows(np.vstack(parts), np.concatenate(labels), row_blocks, digests)
+
+
+def match_cells(marks: Mapping[str, str], block_of: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
+    """Return the sites of each row block, in the order of the column blocks.
+
+    Parameters
+    ----------
+    marks : mapping of site name to str
+        The mark of each site's row ids.
+    block_of : mapping of site name to int
+        Number of each site's column block.
+
+    Raises
+    ------
+    TableError
+        If the rows of a site are missing in a column block, or there twice.
+    """
+    rows: dict[str, dict[int, str]] = {}
+    for site, mark in marks.items():
+        cells = rows.setdefault(mark, {})
+        other = cells.setdefault(block_of[site], site)
+        if other != site:
+            raise TableError(
+                f"Sites '{other}' and '{site}' hold the same rows of the same columns: their row ids are the same. "
+                "Leave one of them out, or correct the ids."
+            )
+    blocks = sorted(set(block_of.values()))
+    for cells in rows.values():
+        missing = [block for block in blocks if block not in cells]
+        if missing:
+            there = next(iter(cells.values()))
+            elsewhere = [site for site, block in block_of.items() if block == missing[0]]
+            raise TableError(
+                f"No site that holds the columns of '{elsewhere[0]}' has the same rows as site '{there}': their row "
+                "ids differ, a site names no row-id column in its node config, or a site was lost. The ids of all "
+                "rows of a row block have to be the same in each of its tables, and in no other; leave out what one "
+                "of them lacks."
+            )
+    return tuple(tuple(cells[block] for block in blocks) for cells in rows.values())
+
+
+def check_kernel_rows(site: str, answer: KernelAnswer, rows: int) -> None:
+    """Check that what a site disclosed are kernel rows and labels of two classes; else FederationError."""
+    fits = answer.kernel.ndim == 2 and answer.kernel.shape == (len(answer.labels), rows)
+    if not (fits and answer.labels.ndim == 1 and np.isfinite(answer.kernel).all()):
+        raise FederationError(
+            f"What site '{site}' disclosed is not {rows} finite numbers for each of its rows. {NOT_ITS_OWN}"
+        )
+    if not np.isin(answer.labels, (0, 1)).all():
+        raise FederationError(
+            f"What site '{site}' disclosed as labels are not those of two classes. {NOT_ITS_OWN}"
+        )
+
+
+def by_name(federation: Federation, answers: Mapping[int, A]) -> dict[str, A]:
+    """Return what the sites have disclosed by their names, in order."""
+    return {name: answers[site.node_id] for name, site in federation.sites.items()}
+
+
+def _common_digests(answers: Mapping[str, KernelAnswer], block_of: Mapping[str, int]) -> tuple[str, ...]:
+    found: dict[int, tuple[str, str]] = {}
+    for site, answer in answers.items():
+        first, digest = found.setdefault(block_of[site], (site, answer.matrix))
+        if digest != answer.matrix:
+            raise FederationError(
+                f"Sites '{first}' and '{site}' have the same columns, but not the same random matrix. Start a new run; "
+                "if it happens again, one of them runs another version of flower-pansvm, or a changed one."
+            )
+    return tuple(digest for _, (_, digest) in sorted(found.items()))
+
+
+def _columns_of(layout: LayoutBroadcast, site: str) -> Bools:
+    own: Bools = layout.columns == layout.blocks[layout.sites.index(site)]
+    return own
+
+
+METHODS = ("highs", "highs-ipm")
+"""HiGHS' own choice, the simplex method; and its interior points, where that gives up (on ionosphere it has)."""
+
+
+def one_norm_svm(
+    K: NDArray[np.float64], d: NDArray[np.float64], nu: float
+) -> tuple[NDArray[np.float64], float]:
+    """Minimise nu sum y + ||u||_1 subject to D(K u - gamma) + y >= 1 and y >= 0.
+
+    With u = p - q this is a linear program in p, q, y >= 0 and a free gamma.
+
+    Parameters
+    ----------
+    K : ndarray of shape (rows, rows of B)
+        Kernel of the training rows.
+    d : ndarray of shape (rows,)
+        1 or -1 for each row.
+    nu : float
+        Weight of the loss, above 0.
+
+    Returns
+    -------
+    u : ndarray of shape (rows of B,)
+        All zero if nu is too small: then every row gets the same class.
+    gamma : float
+
+    Raises
+    ------
+    TrainingError
+        If HiGHS finds no solution.
+    """
+    rows, size = K.shape
+    signed = d[:, None] * K
+    # Sparse for the identity: dense, it would be as large as a kernel matrix of all rows.
+    left = -hstack([csc_array(np.hstack([signed, -signed, -d[:, None]])), eye_array(rows)], format="csc")
+    cost = np.concatenate([np.ones(2 * size), [0.0], np.full(rows, nu)])
+    bounds = np.zeros((len(cost), 2))
+    bounds[:, 1] = np.inf
+    bounds[2 * size, 0] = -np.inf
+    for method in METHODS:
+        found = linprog(cost, A_ub=left, b_ub=-np.ones(rows), bounds=bounds, method=method)
+        if found.x is not None:
+            break
+    else:
+        raise TrainingError(
+            f"HiGHS did not solve the 1-norm SVM of {rows} rows: {found.message} Choose another nu or mu."
+        )
+    return found.x[:size] - found.x[size : 2 * size], float(found.x[2 * size])

@@ -1,0 +1,251 @@
+"""What all feature selections share: eliminate features step by step, choose a subset, train a model on it."""
+
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from logging import INFO
+from typing import Any
+
+import numpy as np
+from flwr.common.logger import log
+from numpy.typing import NDArray
+
+from flower_pansvm.errors import SettingError
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.schema import Schema
+from flower_pansvm.setting_values import setting, whole
+from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
+from flower_pansvm.systems.selection import CLASS_MOMENTS
+from flower_pansvm.tasks import Nothing
+from strategies.federation.costs import Costs
+from strategies.federation.federation import Federation
+from strategies.pan_svm.strategy import PanSVM
+from strategies.pan_svm_settings import PanSvmSettings
+from strategies.selection.filters import ClassMoments
+from strategies.selection.outcome import Point, Screening, Selection, Step, choose, decided_by
+from strategies.selection.schedule import Schedule, parse_schedule, schedules
+from strategies.selection.subsets import Mask, Score, Subsets, Trained, Wanted, carry_over
+from strategies.setting_kinds import number, or_word
+
+MOST_NAMES = 3
+"""Removed features that a log line names; of more it says how many."""
+
+
+class Trail:
+    """Takes down subsets and steps, writes a log line about each step, and puts the outcome together.
+
+    Parameters
+    ----------
+    schema : Schema
+        Names of the features.
+    costs : Costs
+        Counts round trips and bytes.
+    """
+
+    def __init__(self, schema: Schema, costs: Costs) -> None:
+        self.schema, self.costs = schema, costs
+        self.points: list[Point] = []
+        self.steps: list[Step] = []
+        self.screening: Screening | None = None
+        self.screened: list[int] = []
+        self._solutions: dict[int, tuple[NystromMap, NDArray[np.float64]]] = {}
+        self._cost = costs.round_trips, costs.bytes_up
+
+    def add_point(self, trained: Trained, score: Score) -> None:
+        """Write down how good the models of a subset are, and keep those on all rows."""
+        count = int(np.count_nonzero(trained.features))
+        self.points.append(Point(count, score.accuracy, float(score.by_fold.std()), score.test))
+        weights = np.stack([state.best for state in trained.states[NO_FOLD]])
+        self._solutions[count] = trained.maps[NO_FOLD], weights
+
+    def add_screening(self, screening: Screening, order: NDArray[np.float64]) -> None:
+        """Write down what filters have removed; ``order`` is how good they find each feature."""
+        self.screening = screening
+        screened = set(range(len(order))) - set(screening.kept)
+        self.screened = sorted(screened, key=lambda one: (-order[one], one))
+        passed = ", ".join(f"{name} {number}" for name, number in screening.passed.items())
+        log(INFO, "filters: %d of %d features pass all (%s)", len(screening.kept), len(order), passed)
+
+    def add_step(
+        self,
+        features: Mask,
+        candidates: Mapping[str, Iterable[int]],
+        accuracies: Mapping[str, float],
+        removed: Sequence[int],
+    ) -> None:
+        """Write down what a step has removed, and what it cost; parameters as in :class:`Step`."""
+        before, self._cost = self._cost, (self.costs.round_trips, self.costs.bytes_up)
+        step = Step(
+            features=int(np.count_nonzero(features)),
+            candidates={name: tuple(map(int, own)) for name, own in candidates.items()},
+            accuracies=dict(accuracies),
+            removed=tuple(map(int, removed)),
+            round_trips=self._cost[0] - before[0],
+            bytes_up=self._cost[1] - before[1],
+        )
+        self.steps.append(step)
+        text = "%4d features, accuracy %.4f: %s removed by %s (%d round trip%s, %.2f MB from the sites)"
+        how = decided_by(step.candidates, step.accuracies, step.removed)
+        trips = step.round_trips, "" if step.round_trips == 1 else "s"
+        accuracy, gone = self.points[-1].accuracy, self._named(step.removed)
+        log(INFO, text, step.features, accuracy, gone, how, *trips, step.bytes_up / 1e6)
+
+    def outcome(self, tolerance: float, wanted: int | None) -> Selection:
+        """Return what was found: the ranking, and the chosen subset (:func:`strategies.selection.outcome.choose`)."""
+        everything = range(len(self.schema.columns))
+        gone = [feature for step in self.steps for feature in step.removed]
+        (last,) = set(everything) - set(gone) - set(self.screened)
+        ranking = (last, *reversed(gone), *self.screened)
+        able = [point for point in self.points if point.features <= len(everything) - len(self.screened)]
+        chosen = able[choose(able, tolerance, wanted)]
+        before = self.points[0]
+        text = "chosen: %d of %d features, accuracy %.4f (with %d: %.4f)"
+        log(INFO, text, chosen.features, len(everything), chosen.accuracy, before.features, before.accuracy)
+        return Selection(
+            ranking, tuple(self.points), tuple(self.steps), ranking[: chosen.features], self.screening
+        )
+
+    def solution(self, count: int) -> tuple[NystromMap, NDArray[np.float64]]:
+        """Return feature map and weights, shape (problems, rank + 1), of the subset with so many features."""
+        return self._solutions[count]
+
+    def _named(self, features: Sequence[int]) -> str:
+        if len(features) > MOST_NAMES:
+            return f"{len(features)} features"
+        return ", ".join(f"'{self.schema.columns[one]}'" for one in features)
+
+
+@dataclass(frozen=True)
+class SelectionSettings(PanSvmSettings):
+    """The settings of the strategies that select features."""
+
+    step: Schedule = setting(parse_schedule("auto"), schedules(), "Features that each step removes.")
+    features: int | None = setting(
+        None,
+        or_word("auto", whole(1)),
+        "Features to choose; auto: the fewest that are as accurate as the best.",
+    )
+    select_tolerance: float = setting(0.0, number(least=0), "How much less accurate fewer features may be.")
+
+    @property
+    def selects(self) -> bool:
+        """Whether the strategy selects features."""
+        return True
+
+
+class Elimination(PanSVM):
+    """Base of the strategies that select features. A subclass writes :meth:`eliminate`, its paper's algorithm.
+
+    Attributes
+    ----------
+    subsets : Subsets
+        Trains and tries models on subsets of the features.
+    trail : Trail
+        Where :meth:`eliminate` writes down every subset and every step.
+    selection : Selection
+        What was found, after the run; ``model`` is then one on the chosen features only.
+    """
+
+    settings_class = SelectionSettings
+    settings: SelectionSettings
+    subsets: Subsets
+    trail: Trail
+    selection: Selection
+
+    def learn(self, federation: Federation) -> PanSVC:
+        """Select features, and train on those that are chosen."""
+        phase, settings = federation.costs.phase, self.settings
+        schema, moments = self.agree(federation)
+        with phase("landmarks"):
+            compared = replace(self.settings, tol=self.gap_of_subsets)
+            self.subsets = Subsets(federation, compared, schema, moments)
+            scaled, landmarks = self.subsets.scaled_sets[NO_FOLD], self.subsets.landmarks[NO_FOLD]
+            self.landmarks_used = len(landmarks)
+        with phase("selection"):
+            self.trail = Trail(schema, federation.costs)
+            self.eliminate(federation)
+            self.selection = self.trail.outcome(settings.select_tolerance, settings.features)
+        chosen = self.mask(self.selection.selected)
+        return self.train(federation, schema, moments, scaled, landmarks, chosen, self._start)
+
+    def figures(self) -> dict[str, Any]:
+        """Return what training has found, and ranking, steps and choice of the features, by their names."""
+        found, columns = self.selection, self.subsets.schema.columns
+
+        def names(features: Iterable[int]) -> list[str]:
+            return [columns[one] for one in features]
+
+        screening = found.screening
+        return {
+            **super().figures(),
+            "ranking": names(found.ranking),
+            "selected": names(found.selected),
+            "accuracy_by_count": [asdict(point) for point in found.points],
+            "votes": [
+                {
+                    **asdict(step),
+                    "candidates": {name: names(own) for name, own in step.candidates.items()},
+                    "removed": names(step.removed),
+                }
+                for step in found.steps
+            ],
+            **found.ties(),
+            "filters": None
+            if screening is None
+            else {
+                "thresholds": dict(screening.thresholds),
+                "passed": dict(screening.passed),
+                "kept": names(screening.kept),
+            },
+        }
+
+    def join(self, federation: Federation) -> Schema:
+        """Phase 1, and whether there are as many features as are wanted, before anything is trained."""
+        schema = super().join(federation)
+        check_wanted(self.settings.features, len(schema.columns))
+        return schema
+
+    @property
+    def gap_of_subsets(self) -> float:
+        """The relative gap that models on subsets are trained to."""
+        return self.settings.tol
+
+    @abstractmethod
+    def eliminate(self, federation: Federation) -> None:
+        """Remove features step by step until one is left, and write it down in the trail."""
+
+    def class_moments(self, federation: Federation) -> ClassMoments:
+        """Return the sums over all training rows by class, in scaled units, by one secure sum."""
+        sums = federation.secure_sum(CLASS_MOMENTS, Nothing())
+        return ClassMoments(sums.count, sums.total, sums.square)
+
+    def train_and_score(self, features: Mask, near: Trained | None) -> tuple[Trained, Score]:
+        """Train the models of a subset, on all rows and without each fold, and try them."""
+        trained = Trained(features)
+        self.subsets.train([Wanted(trained, self.subsets.folds, near)])
+        return trained, self.subsets.score([trained])[0]
+
+    def size(self, features: Mask) -> int:
+        """Return how many features this step removes."""
+        return self.settings.step.size(int(np.count_nonzero(features)))
+
+    def mask(self, features: Iterable[int]) -> Mask:
+        """Return features as a mask of all of them."""
+        mask = np.zeros(len(self.subsets.schema.columns), dtype=np.bool_)
+        mask[list(features)] = True
+        return mask
+
+    def _start(self, feature_map: NystromMap) -> list[NDArray[np.float64]]:
+        """Return the points from which the chosen subset is trained to the end: it has been trained before."""
+        old, weights = self.trail.solution(len(self.selection.selected))
+        return [carry_over(one, old, feature_map) for one in weights]
+
+
+def check_wanted(wanted: int | None, there: int, where: str = "the table has") -> None:
+    """Check before any training that there are as many features as are to be chosen."""
+    if wanted is not None and wanted > there:
+        raise SettingError(
+            f"features is {wanted}, but {where} {there}. Ask for fewer, or leave it at 'auto' for the fewest that are "
+            "as accurate as the best."
+        )

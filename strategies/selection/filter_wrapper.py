@@ -1,0 +1,117 @@
+"""PPFSIFW: three filters, then a wrapper that leaves out one feature after the other (Lu 2016, section 6.2.3)."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from flower_pansvm.setting_values import setting, whole
+from strategies.federation.federation import Federation
+from strategies.pan_svm.model_choice import ROUGH
+from strategies.registry import strategies
+from strategies.selection.elimination import Elimination, SelectionSettings, check_wanted
+from strategies.selection.filters import by_classes
+from strategies.selection.subsets import Trained, Wanted, without
+from strategies.selection.thresholds import (
+    FILTERS,
+    WELCH_KEY,
+    Threshold,
+    filter_order,
+    parse_threshold,
+    screen,
+    thresholds,
+)
+from strategies.selection.voting import best_spared, least_important
+
+
+@dataclass(frozen=True)
+class FilterWrapperSettings(SelectionSettings):
+    """The settings of PPFSIFW: what each filter keeps, and how many features a step tries to do without."""
+
+    candidates: int = setting(30, whole(2), "The most features that a step tries to do without.")
+    filter_fisher: Threshold = setting(
+        parse_threshold("filter-fisher", "75%"),
+        thresholds("filter-fisher"),
+        "What the filter by Fisher scores keeps.",
+    )
+    filter_welch: Threshold = setting(
+        parse_threshold(WELCH_KEY, "p=0.01"), thresholds(WELCH_KEY), "What the filter by Welch's test keeps."
+    )
+    filter_scatter: Threshold = setting(
+        parse_threshold("filter-scatter", "75%"),
+        thresholds("filter-scatter"),
+        "What the filter by scatter keeps.",
+    )
+
+    @property
+    def thresholds(self) -> dict[str, Threshold]:
+        """What each filter keeps, by the filter's name."""
+        return {name: getattr(self, f"filter_{name}") for name in FILTERS}
+
+
+@strategies.register("filter-wrapper")
+class FilterWrapper(Elimination):
+    """The PPFSIFW strategy."""
+
+    settings_class = FilterWrapperSettings
+    settings: FilterWrapperSettings
+
+    @property
+    def gap_of_subsets(self) -> float:
+        """Ten times ``tol``, but no rougher than model choice: nothing but the models' accuracies is looked at."""
+        gap = self.settings.tol
+        return max(gap, min(10 * gap, ROUGH))
+
+    def eliminate(self, federation: Federation) -> None:
+        """Keep what passes all filters (steps 1 and 2), then remove features by accuracy (step 3).
+
+        The paper removes the feature without which the classifier is most accurate, whether that is more accurate
+        than before or not.
+        """
+        scores = by_classes(self.class_moments(federation), self.subsets.pairs)
+        screening, order = screen(scores, self.settings.thresholds), filter_order(scores)
+        check_wanted(self.settings.features, len(screening.kept), "the filters keep")
+        self.trail.add_screening(screening, order)
+        everything, score = self.train_and_score(self.mask(range(len(order))), near=None)
+        self.trail.add_point(everything, score)
+        before, current = everything, Trained(self.mask(screening.kept))
+        while True:
+            tried = {
+                one: Trained(without(current.features, [one])) for one in self.candidates(current, order)
+            }
+            self._train(current, before, tried.values())
+            own, *others = self.subsets.score([current, *tried.values()])
+            if len(screening.kept) < len(order) or self.trail.steps:
+                self.trail.add_point(current, own)
+            if not tried:
+                return
+            accuracies = {one: score.accuracy for one, score in zip(tried, others, strict=True)}
+            removed = best_spared(accuracies, self.size(current.features))
+            self.trail.add_step(current.features, *self._by_name(accuracies), removed)
+            before = current
+            # Without a single feature, the models are trained already, but for that on all rows.
+            current = tried[removed[0]] if len(removed) == 1 else Trained(without(current.features, removed))
+
+    def candidates(self, current: Trained, order: NDArray[np.float64]) -> list[int]:
+        """Return the features that the step tries to do without: all of few, else the least by the filters.
+
+        The least come first, so that they go first of equally accurate ones, which small data has many of.
+        """
+        left = int(np.count_nonzero(current.features))
+        most = self.settings.candidates if left > 1 else 0
+        return [int(one) for one in least_important(order, current.features, min(left, most))]
+
+    def _train(self, current: Trained, before: Trained, tried: Iterable[Trained]) -> None:
+        """Train, in one batch, the candidates' models and those of the current subset that there are not yet."""
+        missing = [fold for fold in self.subsets.folds if fold not in current.states]
+        folds = self.subsets.moments.folds
+        near = before if set(folds) & set(missing) else current
+        self.subsets.train(
+            [Wanted(current, missing, before), *(Wanted(one, folds, near) for one in tried)], keep=[current]
+        )
+
+    def _by_name(self, accuracies: Mapping[int, float]) -> tuple[dict[str, list[int]], dict[str, float]]:
+        columns = self.subsets.schema.columns
+        candidates = {columns[one]: [one] for one in accuracies}
+        return candidates, {columns[one]: accuracy for one, accuracy in accuracies.items()}

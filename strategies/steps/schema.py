@@ -1,0 +1,144 @@
+"""The columns and classes that all sites of a federation have in common."""
+
+import math
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from flower_pansvm.errors import SettingError, TableError
+from flower_pansvm.labels import MOST_CLASSES, SPELLING, spelling
+from flower_pansvm.reading_options import as_list
+from flower_pansvm.schema import LIBSVM_COLUMN, Schema
+from flower_pansvm.setting_values import near_matches
+from flower_pansvm.table_schema import TableSchema
+
+
+def common_schema(
+    columns: Mapping[str, Sequence[str]],
+    classes: Mapping[str, Sequence[str]],
+    positive_labels: Sequence[str] = (),
+    absent_is_zero: Collection[str] = (),
+) -> Schema:
+    """Return the common schema of all sites.
+
+    The columns are in the order of the first site by name. If that site lacks any, it holds LIBSVM text, and the
+    columns are in the order of their numbers.
+
+    Parameters
+    ----------
+    columns, classes : mapping of site name to sequence of str
+        What each site has. The order of columns may differ; a class may be missing at a site.
+    positive_labels : sequence of str
+        Labels that count as positive.
+    absent_is_zero : collection of str
+        Names of the sites with LIBSVM text, where a missing column ``f<number>`` is all zero.
+
+    Raises
+    ------
+    TableError
+        If a site lacks a column that another site has, two classes differ only in their spelling, or there are
+        fewer than two classes or more than `MOST_CLASSES`.
+    """
+    everywhere = {column for names in columns.values() for column in names}
+    for site in sorted(columns):
+        missing = sorted(everywhere - set(columns[site]))
+        if site in absent_is_zero:
+            missing = [column for column in missing if not LIBSVM_COLUMN.fullmatch(column)]
+        if missing:
+            owner = next(name for name in sorted(columns) if missing[0] in columns[name])
+            hint = near_matches(missing[0], columns[site]) if len(columns[site]) <= 1000 else ""
+            raise TableError(
+                f"Site '{site}' has no column '{missing[0]}', which site '{owner}' has"
+                f"{f' (and {len(missing) - 1} more columns are missing)' if len(missing) > 1 else ''}. All sites "
+                f"need the same columns: add it at '{site}' (empty cells are allowed), or remove it elsewhere. "
+                f"If it has another name there: {hint}".rstrip(": ")
+            )
+    _check_spellings(classes)
+    found = {name for names in classes.values() for name in names}
+    if len(found) < 2:
+        what = f"only the class '{next(iter(found))}'" if found else "no class"
+        reason = " Do the labels in 'positive' occur in the tables?" if positive_labels else ""
+        raise TableError(
+            f"All sites together name {what}, but a classifier needs two.{reason} Check the label column. A "
+            "hospital names a class only if at least min-cluster of its rows have it, or if the 'classes' of its "
+            "node config do."
+        )
+    if len(found) > MOST_CLASSES:
+        raise TableError(
+            f"All sites together name {len(found)} classes, and at most {MOST_CLASSES} can be trained. Is the "
+            "label column the right one at every site? If so, name the labels that count as positive in the "
+            "setting 'positive', which makes two classes of all."
+        )
+    common = list(columns[min(columns)])
+    if len(common) < len(everywhere):
+        # f2 before f10: a smaller number is a shorter text, or of the same length and first in the alphabet.
+        common = sorted(everywhere, key=lambda column: (len(column), column))
+    return Schema(tuple(common), tuple(sorted(found, key=_natural)), tuple(positive_labels))
+
+
+def _check_spellings(classes: Mapping[str, Sequence[str]]) -> None:
+    """Check that no two classes are the same class in two spellings."""
+    first: dict[str, tuple[str, str]] = {}
+    for site in sorted(classes):
+        for name in sorted(classes[site]):
+            owner, other = first.setdefault(spelling(name), (site, name))
+            if name != other:
+                both = as_list([other, name])
+                raise TableError(
+                    f"Site '{owner}' has the class '{other}' and site '{site}' the class '{name}'. They differ only "
+                    f"{SPELLING}, and most likely mean the same. Write a label the same way at all sites; or merge "
+                    f"both with the setting positive, such as positive='{both}': all other labels are then the other "
+                    "class."
+                )
+
+
+def _natural(name: str) -> tuple[int, float, str]:
+    try:
+        number = float(name)
+    except ValueError:
+        number = math.nan
+    # "nan" is a text here: it has no place in the order of numbers.
+    return (1, 0.0, name) if math.isnan(number) else (0, number, name)
+
+
+def agreed_schema(digests: Mapping[str, str], path: str) -> TableSchema | None:
+    """Return the schema file by which the sites have read their tables, None if they have none.
+
+    Parameters
+    ----------
+    digests : mapping of site name to str
+        Digest of each site's schema file, empty without one.
+    path : str
+        The run's own; empty without one. Sites may be without where it only has ranges and classes.
+
+    Raises
+    ------
+    SettingError
+        If two sites have different ones, or the run has another than the sites.
+    """
+    run = TableSchema.read(Path(path)) if path else None
+    having = [digest for digest in digests.values() if digest]
+    if not having and (run is None or not run.changes_cells):
+        return None
+    wanted = run.digest if run else Counter(having).most_common(1)[0][0]
+    there, whose = (
+        ("other sites have one", "most other sites'") if run is None else ("the run has one", "the run's")
+    )
+    for site, digest in sorted(digests.items()):
+        if not digest:
+            raise SettingError(
+                f"Site '{site}' has no schema file, and {there}. "
+                "Give it the same file, and name it in its node config: schema='/an/absolute/path'."
+            )
+        if digest != wanted:
+            raise SettingError(
+                f"The schema file of site '{site}' says something else than "
+                f"{whose}. All sites have to keep to one: give each "
+                "the same file, and the run, too."
+            )
+    if run is None:
+        raise SettingError(
+            "The sites keep to a schema file, and the run does not name it. The model has to remember how they read "
+            "their tables: start the run with the same file, schema='/an/absolute/path'."
+        )
+    return run

@@ -1,0 +1,431 @@
+"""A row's part in a private answer is a function of that row alone, bit for bit, whatever the coordinator asks.
+
+So no row moves an answer by more than is charged for.
+"""
+
+import os
+import subprocess
+import sys
+from dataclasses import dataclass, replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from threadpoolctl import threadpool_limits
+
+from clients.rows import Rows
+from clients.site import Site
+from clients.systems import dp_svm as private_training
+from clients.systems import output_perturbation
+from flower_pansvm.errors import SettingError
+from flower_pansvm.fourier_map import BINS, FourierMap
+from flower_pansvm.privacy import exact
+from flower_pansvm.random_fourier import RandomFourierMap
+from flower_pansvm.schema import Schema
+from flower_pansvm.systems.dp_svm import (
+    PRIVATE_BINS,
+    PRIVATE_MAP,
+    PRIVATE_MOMENTS,
+    PRIVATE_SCORES,
+    PRIVATE_STEP,
+    BinsQuestion,
+    PrivateMomentsQuestion,
+    PrivateWeightsQuestion,
+)
+from flower_pansvm.systems.output_perturbation import RFF, RffPrivateScoresQuestion
+from flower_pansvm.tasks import Task
+
+WORK: dict[Task[Any, Any], Any] = {
+    PRIVATE_BINS: private_training.private_bins,
+    PRIVATE_MOMENTS: private_training.private_moments,
+    PRIVATE_STEP: private_training.private_step,
+    PRIVATE_SCORES: private_training.private_scores,
+}
+SURELY_ROUNDED = 2**-26
+"""Multiples of it are no multiples of any step here: what a mutant makes of them."""
+
+
+@dataclass
+class Fake:
+    """What the local work asks of a site."""
+
+    rows: Rows
+    feature_map: FourierMap
+    classes: int
+    random_map: RandomFourierMap | None = None
+    name: str = "north"
+
+    def train(self) -> Rows:
+        """Return all rows, which are on both sides."""
+        return self.rows
+
+    test = train
+
+    def told(self, broadcast: object) -> Any:
+        return {PRIVATE_MAP.name: self.feature_map, RFF.name: self.random_map}[broadcast.name]  # type: ignore[attr-defined]
+
+    def schema(self) -> Schema:
+        columns = tuple(map(str, range(self.rows.X.shape[1])))
+        return Schema(columns, tuple(map(str, range(self.classes))))
+
+    @property
+    def context(self) -> SimpleNamespace:
+        return SimpleNamespace(node_config={})
+
+
+def feature_map(generator: np.random.Generator, columns: int, frequencies: int, scale: float) -> FourierMap:
+    """Return a map, more or less wild, that sites accept."""
+    low = generator.normal(size=columns) * scale
+    return FourierMap(
+        low,
+        low + generator.uniform(0.01, 3, size=columns) * scale,
+        *generator.normal(size=(2, columns, BINS)) * scale,
+        generator.normal(size=columns) * scale,
+        generator.uniform(0.01, 2, size=columns) * scale,
+        exact.in_turns(generator.normal(size=(frequencies, columns)) * scale),
+        float(generator.choice([0.0, 0.6, 1.0])),
+    )
+
+
+def all_the_same(columns: int, frequencies: int, generator: np.random.Generator) -> FourierMap:
+    """Return a map that makes one known point of all rows, as an attacker chooses it who lets the last bit decide."""
+    told = feature_map(generator, columns, frequencies, 1.0)
+    same = {
+        "ranks": np.zeros((columns, BINS)),
+        "rises": np.zeros((columns, BINS)),
+        "mean": np.full(columns, -1e9),
+    }
+    return replace(told, **same, deviation=np.full(columns, 1e-9))
+
+
+def cancelling(told: FourierMap, generator: np.random.Generator, classes: int) -> NDArray[np.float64]:
+    """Return weights whose products with the map's point cancel all but the last bits, in floating point."""
+    point = told.transform(np.zeros((1, len(told.low))))[0]
+    weights = generator.uniform(-1, 1, size=(told.size, 1 if classes == 2 else classes))
+    left: NDArray[np.float64] = weights - np.outer(point, point @ weights) / (point @ point)
+    return left
+
+
+def at_the_bounds(told: FourierMap, generator: np.random.Generator, classes: int) -> NDArray[np.float64]:
+    """Return such weights as sites accept: as large as can be; the constant lets a row count for half."""
+    wild = cancelling(told, generator, classes) * exact.LARGEST_WEIGHT / 2
+    near = exact.rounded(wild, exact.WEIGHT_STEP, exact.LARGEST_WEIGHT)
+    left = told.transform(np.zeros((1, len(told.low))))[0] @ near - 0.5
+    near[-1] = exact.rounded(near[-1] - left / 0.25, exact.WEIGHT_STEP, exact.LARGEST_WEIGHT)
+    return near
+
+
+def table(generator: np.random.Generator, rows: int, columns: int, classes: int) -> Rows:
+    X = generator.normal(size=(rows, columns)) * generator.choice([1.0, 100.0, 1e300])
+    X[generator.random(X.shape) < 0.1] = np.nan
+    return Rows(X, generator.integers(classes, size=rows))
+
+
+def answers(site: Fake, weights: NDArray[np.float64], task: Task[Any, Any]) -> Any:
+    low, high = site.feature_map.low, site.feature_map.high
+    questions = {
+        PRIVATE_BINS: BinsQuestion(0.01, low, high),
+        PRIVATE_MOMENTS: PrivateMomentsQuestion(0.01),
+        PRIVATE_STEP: PrivateWeightsQuestion(0.01, weights),
+        PRIVATE_SCORES: PrivateWeightsQuestion(0.01, weights),
+    }
+    return WORK[task](cast(Site, site), questions[task])
+
+
+def parts(answer: Any) -> NDArray[np.float64]:
+    return np.concatenate([np.ravel(part) for part in vars(answer).values()])
+
+
+def some(rows: Rows, which: slice) -> Rows:
+    return Rows(rows.X[which], rows.classes[which])
+
+
+def changed(task: Task[Any, Any], whole: Any, less: Any) -> float:
+    """Return by how much two answers differ, in the norm that the noise is made for."""
+    return sum(
+        float(np.square((getattr(whole, name) - getattr(less, name)) / part.sensitivity(whole)).sum())
+        for name, part in task.declared.items()
+    )
+
+
+def case(seed: int, rows: int, classes: int, kind: str, columns: int = 13, frequencies: int = 50) -> Any:
+    """Return a table, a map and weights; ``kind`` says how the coordinator has chosen them."""
+    generator = np.random.default_rng(seed)
+    if kind == "attack":
+        told = all_the_same(columns, frequencies, generator)
+        weights = at_the_bounds(told, generator, classes)
+    elif kind == "off the grid":
+        told = all_the_same(columns, frequencies, generator)
+        weights = cancelling(told, generator, classes) * 2.0**60
+    else:
+        told = feature_map(generator, columns, frequencies, float(kind))
+        shape = (told.size, 1 if classes == 2 else classes)
+        wild = generator.normal(size=shape) * float(generator.choice([1.0, 1e3, exact.LARGEST_WEIGHT]))
+        weights = exact.rounded(wild, exact.WEIGHT_STEP, exact.LARGEST_WEIGHT)
+    return table(generator, rows, columns, classes), told, weights
+
+
+KINDS = st.sampled_from(["attack", "attack", "0.3", "1.0", "30.0", "1e200"])
+
+
+def check_rows_alone(seed: int, rows: int, classes: int, kind: str) -> None:
+    """Assert that a table's answer is the sum of the answers about each of its rows alone, to the last bit."""
+    found, told, weights = case(seed, rows, classes, kind)
+    for task in WORK:
+        whole = answers(Fake(found, told, classes), weights, task)
+        assert np.isfinite(parts(whole)).all()
+        alone = sum(
+            parts(answers(Fake(some(found, slice(i, i + 1)), told, classes), weights, task))
+            for i in range(rows)
+        )
+        assert np.array_equal(parts(whole), alone), (task.name, seed, rows, classes, kind)
+
+
+@given(seed=st.integers(0, 2**32), rows=st.integers(1, 40), classes=st.sampled_from([2, 3, 5]), kind=KINDS)
+@settings(max_examples=25, deadline=None)
+def test_a_rows_part_in_its_table_is_that_of_the_row_alone(
+    seed: int, rows: int, classes: int, kind: str
+) -> None:
+    check_rows_alone(seed, rows, classes, kind)
+
+
+@given(seed=st.integers(0, 2**32), rows=st.integers(1, 5000), classes=st.sampled_from([2, 4]), kind=KINDS)
+@settings(max_examples=40, deadline=None)
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.slow
+def test_so_it_is_in_large_tables_and_with_any_number_of_threads(
+    threads: int, seed: int, rows: int, classes: int, kind: str
+) -> None:
+    """One row more, at the end, at the start and within, changes each answer by what it is alone."""
+    found, told, weights = case(seed, rows + 1, classes, kind)
+    with threadpool_limits(threads):
+        for task in WORK:
+            whole = parts(answers(Fake(found, told, classes), weights, task))
+            for place in (0, rows // 2, rows):
+                kept = np.delete(np.arange(rows + 1), place)
+                less = parts(
+                    answers(Fake(Rows(found.X[kept], found.classes[kept]), told, classes), weights, task)
+                )
+                alone = parts(
+                    answers(Fake(some(found, slice(place, place + 1)), told, classes), weights, task)
+                )
+                assert np.array_equal(whole - less, alone), (task.name, seed, rows, place)
+
+
+ENVIRONMENTS = {
+    "no dispatch of NumPy's": {
+        "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX AVX512_ICL"
+    },
+    "another core type": {"OPENBLAS_CORETYPE": "Sandybridge"},
+    "the oldest core type": {"OPENBLAS_CORETYPE": "Prescott", "OPENBLAS_NUM_THREADS": "2"},
+}
+
+
+@pytest.mark.parametrize("environment", list(ENVIRONMENTS))
+@pytest.mark.slow
+def test_so_it_is_with_another_blas_kernel_or_none_of_numpys(environment: str) -> None:
+    ran = subprocess.run(
+        [
+            sys.executable,
+            "-W",
+            "ignore",
+            "-c",
+            f"import sys; sys.path.insert(0, {str(os.getcwd())!r}); {PROGRAM}",
+        ],
+        env={**os.environ, **ENVIRONMENTS[environment]},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stderr[-2000:]
+
+
+PROGRAM = f"""
+import importlib.util
+spec = importlib.util.spec_from_file_location('of_this_test', {__file__!r})
+tests = importlib.util.module_from_spec(spec)
+sys.modules['of_this_test'] = tests
+spec.loader.exec_module(tests)
+for seed in range(4):
+    for kind in ('attack', '1.0'):
+        tests.check_rows_alone(seed, 203, 2 + seed % 2, kind)
+"""
+
+
+@pytest.mark.parametrize("task", list(WORK), ids=lambda task: task.name)
+@given(
+    seed=st.integers(0, 2**32),
+    classes=st.sampled_from([2, 3, 5]),
+    kind=KINDS,
+    rows=st.sampled_from([0, 5, 300]),
+)
+@settings(deadline=None, max_examples=30)
+def test_one_row_more_changes_an_answer_by_its_sensitivity_at_most(
+    task: Task[Any, Any], seed: int, classes: int, kind: str, rows: int
+) -> None:
+    """In the norm that the noise is made for: each part divided by what it declares."""
+    found, told, weights = case(seed, rows + 1, classes, kind)
+    whole = answers(Fake(found, told, classes), weights, task)
+    less = answers(Fake(some(found, slice(rows)), told, classes), weights, task)
+    assert changed(task, whole, less) <= 1 + 1e-12
+
+
+def test_the_bounds_are_reached() -> None:
+    """Else the noise would be larger than it has to be, or the test above could not fail."""
+    columns = 3
+    told = feature_map(np.random.default_rng(0), columns, 4, 0.3)
+    long: dict[str, Any] = {
+        "high": told.low + 1,
+        "mean": np.full(columns, -9.0),
+        "deviation": np.ones(columns),
+        "linear": 0.7,
+    }
+    told = replace(told, ranks=np.zeros((columns, BINS)), rises=np.zeros((columns, BINS)), **long)
+    far = Rows(np.full((1, columns), 9.0), np.array([1]))
+    none = Rows(np.empty((0, columns)), np.empty(0, dtype=np.int64))
+    weights = np.full((told.size, 1), -exact.LARGEST_WEIGHT)
+    for task in WORK:
+        with_row, without = (answers(Fake(rows, told, 2), weights, task) for rows in (far, none))
+        assert changed(task, with_row, without) > 0.9, task.name
+
+
+def float_transform(self: FourierMap, X: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return features as they were before exact arithmetic: what BLAS rounds."""
+    angles = 2 * np.pi * (self.scaled(X) * (1 + SURELY_ROUNDED)) @ self.frequencies.T
+    waves = np.hstack([np.cos(angles), np.sin(angles)]) * self.lengths[1]
+    return np.hstack([np.zeros((len(X), len(self.low))), waves, np.full((len(X), 1), 0.25)])
+
+
+def float_slopes(rows: NDArray[np.float64], step: float, longest: float, least: float) -> NDArray[np.float64]:
+    return rows * (1 - SURELY_ROUNDED) / max(1.0, float(np.abs(rows).max(initial=0.0)))
+
+
+MUTANTS: dict[str, tuple[str, Any, str]] = {
+    "features in floating point": ("flower_pansvm.fourier_map.FourierMap.transform", float_transform, "1.0"),
+    "slopes that are not cut": ("clients.systems.dp_svm.shortened", float_slopes, "1.0"),
+    "weights without step and bound": (
+        "clients.systems.dp_svm.is_exact",
+        lambda *_: True,
+        "off the grid",
+    ),
+}
+
+
+@pytest.mark.parametrize("mutant", list(MUTANTS))
+def test_arithmetic_that_rounds_is_found(mutant: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, replacement, kind = MUTANTS[mutant]
+    monkeypatch.setattr(target, replacement)
+
+    def many_tables() -> None:
+        for seed in range(12):
+            check_rows_alone(seed, 23, 2, kind)
+
+    with pytest.raises(AssertionError):
+        many_tables()
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (12, 2), (12,), (0, 1)])
+def test_weights_that_do_not_fit_are_refused(shape: tuple[int, ...]) -> None:
+    told = feature_map(np.random.default_rng(0), 3, 4, 1.0)
+    site = Fake(Rows(np.zeros((2, 3)), np.array([0, 1])), told, 2)
+    for task in (PRIVATE_STEP, PRIVATE_SCORES):
+        with pytest.raises(SettingError):
+            answers(site, np.zeros(shape), task)
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, 2.0**-17, 2.0**14 + 2.0**-16, -(2.0**20), 5e-324])
+def test_weights_off_the_grid_or_out_of_bounds_are_refused(wrong: float) -> None:
+    told = feature_map(np.random.default_rng(0), 3, 4, 1.0)
+    site = Fake(Rows(np.zeros((2, 3)), np.array([0, 1])), told, 2)
+    weights = np.zeros((told.size, 1))
+    weights[3] = wrong
+    for task in (PRIVATE_STEP, PRIVATE_SCORES):
+        with pytest.raises(SettingError):
+            answers(site, weights, task)
+    low, high = told.low, told.high
+    random_map = RandomFourierMap(low, high, told.frequencies, 0.0)
+    site = replace(site, random_map=random_map)
+    asked = RffPrivateScoresQuestion(0.01, np.full(random_map.size, wrong))
+    with pytest.raises(SettingError):
+        output_perturbation.rff_private_scores(cast(Site, site), asked)
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+@pytest.mark.parametrize("wrong", ["mean", "frequencies", "size"])
+def test_a_map_that_does_not_fit_is_refused_whatever_rows_there_are(wrong: str, rows: int) -> None:
+    """And before there is room for what it asks for: this one would ask for 80 gigabytes."""
+    told = feature_map(np.random.default_rng(0), 3, 4, 1.0)
+    parts_of: dict[str, Any] = {
+        "mean": {"mean": np.zeros(4)},
+        "frequencies": {"frequencies": told.frequencies + SURELY_ROUNDED},
+        "size": {"frequencies": np.zeros((50_000, 3))},
+    }
+    site = Fake(
+        Rows(np.zeros((rows, 3)), np.zeros(rows, dtype=np.int64)), replace(told, **parts_of[wrong]), 2
+    )
+    for task in (PRIVATE_MOMENTS, PRIVATE_STEP, PRIVATE_SCORES):
+        with pytest.raises(SettingError):
+            answers(site, np.zeros((12, 1)), task)
+
+
+@pytest.mark.parametrize("rows", [0, 2])
+@pytest.mark.parametrize(
+    ("changes", "classes"), [({"low": np.ones(3), "high": np.zeros(3)}, 2), ({"intercept": -1.0}, 2), ({}, 3)]
+)
+def test_so_is_a_random_map(changes: dict[str, Any], classes: int, rows: int) -> None:
+    """A site without test rows would answer, and one with a single row refuse."""
+    told = replace(RandomFourierMap(np.zeros(3), np.ones(3), np.zeros((2, 3)), 0.5), **changes)
+    found = Rows(np.zeros((rows, 3)), np.zeros(rows, dtype=np.int64))
+    site = Fake(found, cast(FourierMap, None), classes, told)
+    with pytest.raises(SettingError):
+        output_perturbation.rff_private_scores(
+            cast(Site, site), RffPrivateScoresQuestion(0.01, np.zeros(told.size))
+        )
+
+
+@pytest.mark.parametrize("ends", [(0.0, 0.0), (1.0, 0.0), (np.nan, 1.0)])
+def test_ranges_the_wrong_way_round_are_refused(ends: tuple[float, float]) -> None:
+    told = replace(
+        feature_map(np.random.default_rng(0), 1, 1, 1.0), low=np.array(ends[:1]), high=np.array(ends[1:])
+    )
+    with pytest.raises(SettingError):
+        answers(Fake(Rows(np.zeros((2, 1)), np.array([0, 1])), told, 2), np.zeros((1, 1)), PRIVATE_BINS)
+
+
+@given(seed=st.integers(0, 2**32), rows=st.integers(1, 60), intercept=st.sampled_from([0.0, 0.5]))
+@settings(max_examples=25, deadline=None)
+def test_private_svms_counts_are_those_of_its_rows_alone(seed: int, rows: int, intercept: float) -> None:
+    generator = np.random.default_rng(seed)
+    found, low = table(generator, rows, 13, 2), generator.normal(size=13)
+    told = RandomFourierMap(low, low + 1, exact.in_turns(generator.normal(size=(9, 13)) * 20), intercept)
+    # All but the last bit of decisions cancels, so that many of them are next to 0.
+    weights = generator.uniform(-1, 1, size=told.size) * exact.LARGEST_WEIGHT
+    weights[1:18:2] = -weights[0:18:2]
+    asked = RffPrivateScoresQuestion(0.01, exact.rounded(weights, exact.WEIGHT_STEP, exact.LARGEST_WEIGHT))
+
+    def counts(which: Rows) -> NDArray[np.float64]:
+        site = Fake(which, cast(FourierMap, None), 2, told)
+        return output_perturbation.rff_private_scores(cast(Site, site), asked).cells
+
+    alone = sum(counts(some(found, slice(i, i + 1))) for i in range(rows))
+    assert np.array_equal(counts(found), alone)
+
+
+def test_memory_does_not_depend_on_the_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The coordinator chooses how many features a row has: blocks have a fixed number of numbers."""
+    told = feature_map(np.random.default_rng(0), 3, 2040, 1.0)
+    heights: list[int] = []
+    transform = FourierMap.transform
+    monkeypatch.setattr(
+        FourierMap,
+        "transform",
+        lambda self, X: heights.append(len(X)) or transform(self, X),  # type: ignore[func-returns-value]
+    )
+    for rows in (240, 242, 2000):
+        site = Fake(table(np.random.default_rng(0), rows, 3, 2), told, 2)
+        answers(site, np.zeros((told.size, 1)), PRIVATE_STEP)
+    assert max(heights) * told.size <= exact.BLOCK_NUMBERS

@@ -1,0 +1,98 @@
+"""A task declares how each part of its answer leaves, or it cannot be made."""
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+import clients.systems
+import flower_pansvm.systems
+from clients.app import LOCAL, TASKS
+from clients.gate.answering import answers
+from clients.site import Site
+from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.consents import CONSENTS
+from flower_pansvm.systems.common import EXTREMES, MOMENTS, MomentsAnswer
+from flower_pansvm.systems.dp_svm import RANGES
+from flower_pansvm.systems.output_perturbation import LOCAL_WEIGHTS
+from flower_pansvm.systems.pan_svm.tasks import CUTS
+from flower_pansvm.tasks import Nothing, Task, disclosed, dp, summed
+
+
+@dataclass(frozen=True)
+class Undeclared:
+    rows: Floats = summed()
+    more: Floats = field()
+
+
+@dataclass(frozen=True)
+class WholeNumbers:
+    rows: Ints = summed()
+
+
+@dataclass(frozen=True)
+class Both:
+    rows: Floats = summed()
+    name: str = disclosed()
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (Undeclared, "does not say how 'more' leaves a site"),
+        (WholeNumbers, "'rows' is summed: its type must be Floats"),
+        (Both, "both sums and discloses"),
+    ],
+)
+def test_an_answer_that_does_not_say_how_it_leaves_makes_no_task(answer: type, reason: str) -> None:
+    with pytest.raises(TypeError, match=f"'weigh'.*{reason}"):
+        Task("weigh", "train", Nothing, answer, since="0.1.0")
+
+
+def test_a_consent_that_does_not_exist_cannot_be_declared() -> None:
+    with pytest.raises(KeyError, match="'extreme'"):
+        disclosed(consent="extreme")
+
+
+def test_a_task_with_a_part_that_is_dp_has_no_other() -> None:
+    @dataclass(frozen=True)
+    class Weighed:
+        rows: Floats = dp(lambda _: 1.0)
+
+    @dataclass(frozen=True)
+    class Mixed:
+        rows: Floats = dp(lambda _: 1.0)
+        exact: Floats = summed()
+
+    assert Task("weigh", "train", Nothing, Weighed, since="0.1.0").dp
+    with pytest.raises(TypeError, match="'weigh'"):
+        Task("weigh", "train", Nothing, Mixed, since="0.1.0")
+
+
+def test_a_task_knows_how_its_parts_leave() -> None:
+    assert CUTS.summed == ("a", "d", "m", "loss", "curvature")
+    assert (CUTS.dp, CUTS.disclosed, CUTS.consents, CUTS.simulated) == (False, (), set(), False)
+    assert (EXTREMES.disclosed, EXTREMES.consents) == (("low", "high"), {"extremes"})
+    assert (LOCAL_WEIGHTS.dp, LOCAL_WEIGHTS.consents) == (True, {"own-weights"})
+    assert RANGES.simulated
+
+
+def test_every_consent_belongs_to_a_task() -> None:
+    declared = {consent for task in TASKS for consent in task.consents}
+    assert declared == CONSENTS.keys()
+
+
+def test_every_system_has_one_name_in_both_rooms() -> None:
+    """Where one name is a file in one room, it may be a folder in the other."""
+    names = {module.__name__.rpartition(".")[2] for module in LOCAL}
+    for systems in (flower_pansvm.systems, clients.systems):
+        (folder,) = systems.__path__
+        assert {path.stem for path in Path(folder).iterdir() if not path.name.startswith("__")} == names
+
+
+def test_two_functions_cannot_answer_one_task() -> None:
+    def again(site: Site, question: Nothing) -> MomentsAnswer:
+        raise NotImplementedError
+
+    with pytest.raises(ValueError, match="'moments'"):
+        answers(MOMENTS)(again)
