@@ -11,12 +11,10 @@ import pandas as pd
 import pytest
 
 from flower_pansvm.calibration import Calibration
-from flower_pansvm.errors import FederationError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from strategies.federation.checkpoint import Checkpoint
 from strategies.registry import all_strategies
 from strategies.settings import default_config
 from strategies.steps.fitted_map import fit_map
@@ -142,37 +140,6 @@ def test_tune_prints_the_grid_and_a_command_that_trains_with_the_best_setting(
 
 
 @pytest.mark.slow
-def test_tune_keeps_what_is_given(pansvm: Run, tmp_path: Path) -> None:
-    code, out, _ = in_process(pansvm, *EXACT, "--set", "gamma=0.05", "--set", "C-grid=1,10", command="tune")
-    assert code == 0
-    grid = json.loads((tmp_path / "out" / "result.json").read_text())["chosen"]["grid"]
-    assert sorted((point["C"], point["gamma"]) for point in grid) == [(1, 0.05), (10, 0.05)]
-    assert "--set gamma=0.05" in out
-
-
-@pytest.mark.slow
-def test_tune_reports_a_setting_that_fails_and_chooses_among_the_others(pansvm: Run, tmp_path: Path) -> None:
-    code, out, _ = in_process(
-        pansvm,
-        *EXACT,
-        "--set",
-        "kernel=poly",
-        "--set",
-        "gamma-grid=1e200,0.05",
-        "--set",
-        "C=1",
-        command="tune",
-    )
-    assert code == 0
-    chosen = json.loads((tmp_path / "out" / "result.json").read_text())["chosen"]
-    assert chosen["gamma"] == 0.05
-    assert chosen["grid"][-1]["accuracy"] is None
-    assert "too large" in chosen["grid"][-1]["failure"]
-    assert "failed" in out
-    assert "failed" in (tmp_path / "out" / "report.html").read_text()
-
-
-@pytest.mark.slow
 def test_run_with_auto_says_what_was_chosen(pansvm: Run, tmp_path: Path) -> None:
     code, out, _ = in_process(pansvm, *EXACT, "--set", "C=auto", "--set", "C-grid=0.01,1")
     assert code == 0
@@ -247,34 +214,6 @@ def test_run_selects_with_a_strategy_that_selects(pansvm: Run, tmp_path: Path) -
     assert {point["test_accuracy"] for point in result["accuracy_by_count"]} == {None}
     assert f"{len(result['selected'])} of 4: {result['selected'][0]}" in out
     assert "pansvm predict" not in out
-
-
-@pytest.mark.slow
-def test_a_selection_that_was_stopped_goes_on(
-    pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arguments = (*SELECT, "--set", "features=2")
-    in_process(pansvm, *arguments, command="select")
-    whole = json.loads((tmp_path / "out" / "result.json").read_text())
-
-    write, written = Checkpoint.write, []
-
-    def stop(checkpoint: Checkpoint, task: str, *rest: object) -> None:
-        write(checkpoint, task, *rest)  # type: ignore[arg-type]
-        written.append(task)
-        if written.count("support") == 2:
-            raise FederationError("The second step is as far as it goes.")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "write", stop)
-        code, _, err = in_process(pansvm, *arguments, "--overwrite", command="select")
-    assert (code, err) == (1, "Error: The second step is as far as it goes.\n")
-    code, out, err = pansvm("select", "--engine", "in-process", "--resume", "out")
-    assert (code, err) == (0, "")
-    assert "before the run was resumed" in " ".join(out.split())
-    resumed = json.loads((tmp_path / "out" / "result.json").read_text())
-    for key in ("ranking", "selected", "accuracy_by_count", "model_sha256"):
-        assert resumed[key] == whole[key]
 
 
 def predictions(pansvm: Run, tmp_path: Path, *extra: object) -> tuple[pd.DataFrame, str]:

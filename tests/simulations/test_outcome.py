@@ -234,20 +234,6 @@ def test_a_strategy_without_a_model_says_so_wherever_one_is_asked_for(pansvm: Ru
     assert (code, err) == (0, "")
 
 
-@pytest.mark.parametrize("strategy", ["nearest-centroid", "counts-only"])
-def test_the_command_line_runs_it(strategy: str, pansvm: Run, tmp_path: Path) -> None:
-    arguments = ("--engine", "in-process", "--data", "wine", "--strategy", strategy, "--out", "out")
-    code, out, err = pansvm("run", *arguments)
-    assert (code, err) == (0, "")
-    figures = dict(line.split("  ", 1) for line in out.splitlines() if "  " in line)
-    assert figures["test accuracy"].strip() == "not measured"
-    assert figures["model"].strip() == ("none" if strategy == "counts-only" else strategy)
-    code, _, err = pansvm("select", *arguments, "--overwrite")
-    assert code == 1
-    assert f"{strategy} selects no features" in err
-    assert "voted-wrapper" in err
-
-
 def test_an_attack_on_a_run_without_sums_to_solve_leaves_a_report(tmp_path: Path) -> None:
     folder = tmp_path / "out"
     settings = make_settings(data="wine", sites=3, strategy="counts-only", out=str(folder), audit=True)

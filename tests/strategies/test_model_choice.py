@@ -15,8 +15,9 @@ from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
 from simulations.engines.running import train_in_process
+from strategies.pan_svm import model_choice
 from strategies.pan_svm.model_choice import Choice, GridPoint
-from strategies.pan_svm.strategy import PanSVM, model_choice
+from strategies.pan_svm.strategy import PanSVM
 from strategies.results import describe
 from strategies.settings import make_settings
 from strategies.steps.fitted_map import fit_map

@@ -19,7 +19,7 @@ import pytest
 from clients.table.file import SOURCES, read_frame
 from clients.table.form import TableForm
 from clients.table.reading import read_table
-from flower_pansvm.errors import PanSVMError, SettingError
+from flower_pansvm.errors import PanSVMError
 
 COLUMNS = ["age", "dose", "smoker", "label"]
 ROWS = [(63, 1.5, True, "yes"), (41, None, False, "no"), (70, -2.25, True, "no")]
@@ -122,31 +122,6 @@ def test_other_separators_and_decimal_commas(
     path.write_text(text)
     table = read_table(path, form=TableForm.of(said, None))
     np.testing.assert_array_equal(table.X, [[63, 1.5], [41, np.nan]])
-
-
-def test_a_point_among_decimal_commas_is_taken_for_neither(tmp_path: Path) -> None:
-    path = tmp_path / "a.csv"
-    path.write_text("dose;label\n1,5;a\n4.711;b\n")
-    assert "column 'dose', data row 2" in failure(path, TableForm(separator=";", decimal=","))
-
-
-@pytest.mark.parametrize("said", [{"separator": "::"}, {"separator": '"'}, {"decimal": ";"}])
-def test_a_form_that_cannot_be(said: dict[str, str]) -> None:
-    with pytest.raises(SettingError, match=next(iter(said))):
-        TableForm.of(said, None)
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (b"PK\x03\x04\xff4711", "ZIP archive, such as an Excel workbook"),
-        (b"PAR1\xff4711", "Parquet with another ending"),
-    ],
-)
-def test_another_kind_under_the_name_of_csv(tmp_path: Path, content: bytes, told: str) -> None:
-    path = tmp_path / "a.csv"
-    path.write_bytes(content)
-    assert told in failure(path)
 
 
 def test_a_named_index_of_parquet_is_a_column_and_a_nameless_one_is_none(tmp_path: Path) -> None:
