@@ -11,7 +11,6 @@ import pandas as pd
 import pytest
 from flwr.app import Message
 from numpy.typing import NDArray
-from sklearn.datasets import make_moons
 
 from clients.gate.membership import OF_ALL, Participation
 from clients.gate.replay_guard import turn
@@ -48,7 +47,7 @@ from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 from strategies.steps.packing import pack_duals, pack_problems, pack_questions
-from tests.conftest import kept_rows
+from tests.conftest import kept_rows, write_hospitals
 from tests.grids import meddle
 
 MakeGrid = Callable[..., InProcessGrid]
@@ -66,13 +65,7 @@ def grid_of(federation: Federation) -> InProcessGrid:
 
 @pytest.fixture
 def five_files(tmp_path: Path) -> list[Path]:
-    X, y = make_moons(200, noise=0.15, random_state=0)
-    frame = pd.DataFrame({"age": 50 + 10 * X[:, 0], "dose": X[:, 1] / 100, "label": y})
-    paths = []
-    for number, part in enumerate(np.array_split(np.arange(len(frame)), 5)):
-        paths.append(tmp_path / f"hospital{number}.csv")
-        frame.iloc[part].to_csv(paths[-1], index=False)
-    return paths
+    return write_hospitals(tmp_path, 200, 5)
 
 
 NAMES = tuple(f"hospital{number}" for number in range(5))

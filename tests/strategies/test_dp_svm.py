@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import make_moons
 
 from clients.gate.budget import new_ledger, read_ledger
 from clients.site import Site
@@ -33,6 +32,7 @@ from strategies.dp_svm.strategy import DpSvm
 from strategies.settings import Settings, make_settings
 from strategies.steps.private_training import evaluated
 from strategies.steps.public_ranges import ranges_of, rounded_outward
+from tests.conftest import write_hospitals
 from tests.grids import KilledError, from_message, kill, silence
 
 MakeGrid = Callable[..., InProcessGrid]
@@ -158,21 +158,12 @@ def test_a_lost_site_is_paid_for() -> None:
 RANGES = "[columns.dose]\nrange = [-0.02, 0.02]\n[columns.age]\nrange = [30, 90]\n"
 
 
-def write_hospitals(tmp_path: Path, rows: int = 1500) -> list[Path]:
-    X, y = make_moons(rows, noise=0.15, random_state=0)
-    frame, files = pd.DataFrame({"age": 50 + 10 * X[:, 0], "dose": X[:, 1] / 100, "label": y}), []
-    for number, part in enumerate(np.array_split(np.arange(rows), 3)):
-        files.append(tmp_path / f"hospital{number}.csv")
-        frame.iloc[part].to_csv(files[-1], index=False)
-    return files
-
-
 @pytest.fixture
 def files(tmp_path: Path, state_home: Path) -> list[Path]:
     for number in range(3):
         new_ledger(state_home / f"site-hospital{number}", 0.2)
     (tmp_path / "ranges.toml").write_text(RANGES)
-    return write_hospitals(tmp_path)
+    return write_hospitals(tmp_path, 1500)
 
 
 NODE: dict[str, Scalar] = {"epsilon": 4.0, "delta": 1e-5, "classes": "0,1"}

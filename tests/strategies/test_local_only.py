@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix, f1_score
-from sklearn.svm import SVC
 
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.schema import Schema
@@ -18,6 +17,7 @@ from simulations.engines.running import in_process_grid
 from strategies.app import run
 from strategies.local_only import LocalOnly
 from strategies.settings import Settings, make_settings
+from tests.strategies.conftest import svc_of
 
 Numbers = NDArray[np.float64]
 
@@ -55,15 +55,7 @@ def central(
     for site in range(settings.sites):
         X, y = train.X[train.sites == site], train.classes[train.sites == site]
         rows = test.X[test.sites == site]
-        svc = SVC(
-            C=settings.C,
-            kernel=settings.kernel,
-            gamma=settings.gamma,
-            degree=settings.degree,
-            coef0=settings.coef0,
-            class_weight="balanced" if settings.class_weight == "balanced" else None,
-        )
-        svc.fit(scaled_like(X, X, settings.scaling), y)
+        svc = svc_of(settings).fit(scaled_like(X, X, settings.scaling), y)
         predicted.append(svc.predict(scaled_like(X, rows, settings.scaling)))
         true.append(test.classes[test.sites == site])
     return np.concatenate(true), np.concatenate(predicted)

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.datasets import make_moons
 
 from clients.gate.budget import new_ledger, read_ledger
 from clients.systems.admm import solve
@@ -31,6 +30,7 @@ from strategies.output_perturbation.strategies import PrivateSvm
 from strategies.output_perturbation.training import rows_of_file
 from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings
+from tests.conftest import write_hospitals
 
 MakeGrid = Callable[..., InProcessGrid]
 
@@ -287,17 +287,13 @@ NODE: dict[str, Scalar] = {"epsilon": 4.0, "delta": 1e-5, "classes": "0,1", "own
 
 @pytest.fixture
 def files(tmp_path: Path, state_home: Path) -> list[Path]:
-    X, y = make_moons(6000, noise=0.15, random_state=0)
-    frame = pd.DataFrame({"age": 50 + 10 * X[:, 0], "dose": X[:, 1] / 100, "label": y})
+    for number in range(3):
+        new_ledger(state_home / f"site-hospital{number}", 0.2)
     (tmp_path / "ranges.toml").write_text(
         "[columns.dose]\nrange = [-0.02, 0.02]\n[columns.age]\nrange = [30, 90]\n"
     )
-    frame.iloc[:20].to_csv(tmp_path / "public.csv", index=False)
-    found = []
-    for number, part in enumerate(np.array_split(np.arange(20, 6000), 3)):
-        new_ledger(state_home / f"site-hospital{number}", 0.2)
-        found.append(tmp_path / f"hospital{number}.csv")
-        frame.iloc[part].to_csv(found[-1], index=False)
+    found = write_hospitals(tmp_path, 6000)
+    pd.read_csv(found[0]).head(20).to_csv(tmp_path / "public.csv", index=False)
     return found
 
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from sklearn.svm import SVC
 
 from flower_pansvm import records
 from flower_pansvm.errors import SettingError, TableError
@@ -27,6 +26,7 @@ from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
 from strategies.ssvd import Ssvd
 from strategies.steps.joining import join
+from tests.strategies.conftest import svc_of
 
 Floats = NDArray[np.float64]
 
@@ -107,16 +107,8 @@ def test_the_model_is_scikit_learns_on_rows_that_each_site_has_distorted(
         kept = select(X, np.concatenate(y))
         X, tried = X[:, kept], [part[:, kept] for part in tried]
         columns[columns] = kept
-    svc = SVC(
-        C=settings.C,
-        kernel=settings.kernel,
-        gamma=settings.gamma,
-        degree=settings.degree,
-        coef0=settings.coef0,
-        class_weight="balanced" if settings.class_weight == "balanced" else None,
-    )
     scaler = StandardScaler() if settings.scaling == "standard" else MinMaxScaler((-1, 1))
-    central = make_pipeline(scaler, svc).fit(X, np.concatenate(y))
+    central = make_pipeline(scaler, svc_of(settings)).fit(X, np.concatenate(y))
     predicted = central.predict(np.vstack(tried))
     assert strategy.outcome.figures["columns_kept"] == [
         name for name, kept in zip(schema.columns, columns, strict=True) if kept

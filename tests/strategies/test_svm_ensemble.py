@@ -13,7 +13,6 @@ from sklearn.impute import SimpleImputer
 from sklearn.metrics import accuracy_score, confusion_matrix
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from sklearn.svm import SVC
 
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError
 from flower_pansvm.schema import Schema
@@ -33,6 +32,7 @@ from strategies.ensemble import SvmEnsemble, gather
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
 from strategies.steps.joining import join
+from tests.strategies.conftest import svc_of
 
 QUESTION = LocalScoresQuestion(C=1.0, gamma=0.0, degree=3, coef0=0.0)
 
@@ -58,15 +58,9 @@ def central(
         if len(np.unique(y)) == 1:
             said.append(np.full(len(test.X), y[0]))
             continue
-        svc = SVC(
-            C=settings.C,
-            kernel=settings.kernel,
-            gamma=settings.gamma,
-            degree=settings.degree,
-            coef0=settings.coef0,
-            class_weight="balanced" if settings.class_weight == "balanced" else None,
+        model = make_pipeline(
+            SimpleImputer(keep_empty_features=True), scalings[settings.scaling], svc_of(settings)
         )
-        model = make_pipeline(SimpleImputer(keep_empty_features=True), scalings[settings.scaling], svc)
         said.append(model.fit(X, y).predict(test.X))
     return test.classes, np.array(said)
 
