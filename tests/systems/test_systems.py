@@ -147,7 +147,7 @@ def test_nothing_leaves_a_hospital_without_its_consent(
     )
 
 
-@each(lambda system: ("perturbed", "dp") if system.at_hospitals is not None else ())
+@each(lambda system: ["perturbed"] if system.at_hospitals is not None else [])
 def test_a_hospital_takes_part_at_its_level_only(
     system: System, case: str, hospitals: Callable[..., InProcessGrid], hospital_files: list[Path]
 ) -> None:

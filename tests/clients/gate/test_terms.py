@@ -146,11 +146,7 @@ def run(settings: Settings, grid: InProcessGrid) -> None:
         ),
         ({"min-sites": 4}, {}, "at least 4"),
         ({"scaling": "minmax"}, {"scaling": "minmax"}, "does not disclose the smallest and largest cell"),
-        ({"privacy": "perturbed"}, {"privacy": "exact"}, "at level exact.* write privacy='exact' into"),
-        ({"privacy": "dp"}, {}, "at level perturbed.* write privacy='perturbed' into"),
-        ({"privacy": "yes"}, {}, "says privacy='yes'"),
         ({"privacy": "perturbed", "noise": 0.5}, {}, "refuses noise=0.25"),
-        ({"noise": 0.1}, {}, "says noise=0.1"),
         (
             {"min-cluster": 5},
             {"probability": True, "cv_folds": 12},

@@ -124,25 +124,6 @@ def test_more_classes_than_can_be_are_an_error_that_shows_none() -> None:
 
 
 @pytest.mark.parametrize(
-    ("classes", "told"),
-    [
-        ({"north": ["Yes", "No"], "south": ["yes", "No"]}, ["'north'", "'Yes'", "'south'", "'yes'"]),
-        ({"north": ["no", "yes"], "south": ["0", "1"]}, ["'north'", "'no'", "'south'", "'0'"]),
-        ({"north": ["type 1", "b"], "south": ["b", "Type1"]}, ["'north'", "'type 1'", "'south'", "'Type1'"]),
-        ({"north": ["b"], "south": ["pos", "positive"]}, ["'pos'", "'south'", "'positive'"]),
-    ],
-    ids=str,
-)
-def test_two_spellings_of_a_class_are_told_with_their_sites(
-    classes: dict[str, list[str]], told: list[str]
-) -> None:
-    with pytest.raises(TableError) as error:
-        common_schema({"north": ["a"], "south": ["a"]}, classes)
-    for part in (*told, "positive="):
-        assert part in str(error.value)
-
-
-@pytest.mark.parametrize(
     ("found", "order"),
     [
         (["10", "9", "1", "-2"], ("-2", "1", "9", "10")),
