@@ -232,8 +232,7 @@ def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost
     strategy = start(settings, grid)
     assert strategy.federation.costs.dropped == [f"site-{lost - 2:03d}"]
     assert len(strategy.federation.sites) == 4
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy > 0.85
+    assert (strategy.evaluation.accuracy or 0) > 0.85
 
 
 @pytest.mark.slow
@@ -255,8 +254,7 @@ def test_whatever_the_protocol_a_run_goes_on(protocol: dict[str, str | int], tas
     grid = silence(in_process_grid(settings), from_message(2, 1, task))
     strategy = start(settings, grid)
     assert strategy.federation.costs.dropped == ["site-000"]
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy > 0.85
+    assert (strategy.evaluation.accuracy or 0) > 0.85
 
 
 @pytest.mark.parametrize(
@@ -291,8 +289,7 @@ def test_model_choice_goes_on_without_a_site_that_falls_silent(task: str, at: in
     assert strategy.choice.best.accuracy > 0.85
     rows = sum(len(table_of(settings, site).X) for site in (0, 2, 3))
     assert strategy.training.rows.sum() < 0.85 * rows
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy > 0.85
+    assert (strategy.evaluation.accuracy or 0) > 0.85
 
 
 @pytest.mark.slow
@@ -303,8 +300,7 @@ def test_federated_k_means_goes_on_without_a_site_that_falls_silent() -> None:
     grid = silence(in_process_grid(settings), from_message(2, 4, "assign"))
     strategy = start(settings, grid)
     assert strategy.federation.costs.dropped == ["site-000"]
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy > 0.85
+    assert (strategy.evaluation.accuracy or 0) > 0.85
 
 
 @pytest.mark.slow

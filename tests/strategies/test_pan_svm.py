@@ -132,8 +132,7 @@ def test_the_number_of_sites_does_not_change_the_objective_reached() -> None:
 
 
 def test_accuracy_on_breast_cancer(trained: PanSVM) -> None:
-    assert trained.evaluation.accuracy is not None
-    assert trained.evaluation.accuracy >= 0.93
+    assert (trained.evaluation.accuracy or 0) >= 0.93
 
 
 def test_reported_figures_are_those_of_the_model_on_the_held_out_rows() -> None:
@@ -244,8 +243,7 @@ def test_three_classes() -> None:
         "class virginica",
     ]
     assert all(state.gap <= 1e-3 for state in strategy.training.progress)
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy >= 0.9
+    assert (strategy.evaluation.accuracy or 0) >= 0.9
 
 
 def test_minmax_discloses_the_extremes_and_says_so() -> None:

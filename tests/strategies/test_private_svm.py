@@ -316,8 +316,7 @@ def test_local_answers_are_charged_and_then_no_more(
     grid = hospitals(settings, files, NODE)
     strategy = trained(settings, grid)
     assert strategy.outcome.evaluation is not None
-    assert strategy.outcome.evaluation.accuracy is not None
-    assert strategy.outcome.evaluation.accuracy > 0.75
+    assert (strategy.outcome.evaluation.accuracy or 0) > 0.75
     assert {reply.metadata.message_type for reply in grid.replies} == {
         *("query.join", "train.local_weights", "evaluate.rff_private_scores")
     }

@@ -58,8 +58,7 @@ def test_several_classes_are_averaged_as_scikit_learn_does() -> None:
 def test_each_learns_and_is_judged_by_the_same_measures_twice_the_same(name: str) -> None:
     first = run(name, data="wine")
     assert first == run(name, data="wine")
-    assert first.evaluation.accuracy is not None
-    assert first.evaluation.accuracy > 0.85
+    assert (first.evaluation.accuracy or 0) > 0.85
     assert first.evaluation.auc is not None
     assert first.converged in (True, None)
 

@@ -128,8 +128,7 @@ def test_a_class_that_exists_at_one_site_only_is_learned(
     settings = make_settings(data=join_data(files), sites=3, multi_class=multi_class, min_cluster=2, tol=0.1)
     strategy = train_in_process(settings)
     assert list(strategy.model.classes_) == [0, 1, 2]
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy >= 0.9
+    assert (strategy.evaluation.accuracy or 0) >= 0.9
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
@@ -146,8 +145,7 @@ def test_a_site_may_have_fewer_rows_than_there_are_classes(
     )
     strategy = train_in_process(settings)
     assert len(strategy.model.classes_) == 8
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy >= 0.9
+    assert (strategy.evaluation.accuracy or 0) >= 0.9
 
 
 # What cannot be trained
@@ -192,8 +190,7 @@ def test_a_very_large_C_ends_at_a_usable_model_and_says_what_is_missing(
     (state,) = strategy.training.progress
     assert state.gap <= settings.tol or "is left at" in caplog.text
     assert state.lower <= state.upper
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy >= 0.65
+    assert (strategy.evaluation.accuracy or 0) >= 0.65
 
 
 # Weights of one's own

@@ -125,8 +125,7 @@ def test_every_method_is_the_same_in_every_run_and_trains(
     settings = make_settings(data=write_table(X, y), landmark_method=method, landmarks="30", C=4.0, tol=0.1)
     strategies = [train_in_process(settings) for _ in range(2)]
     assert strategies[0].model.sha256() == strategies[1].model.sha256()
-    assert strategies[0].evaluation.accuracy is not None
-    assert strategies[0].evaluation.accuracy >= 0.9
+    assert (strategies[0].evaluation.accuracy or 0) >= 0.9
 
 
 # Random points of the bounding box
