@@ -36,7 +36,6 @@ def packages() -> list[Path]:
     folders = []
     for name in PACKAGES:
         spec = find_spec(name)
-        assert spec is not None
         assert spec.origin is not None
         folders.append(Path(spec.origin).parent)
     return folders

@@ -238,7 +238,6 @@ def test_a_file_is_read_right(case: Read, tmp_path: Path) -> None:
     (tmp_path / "ward.csv").write_bytes(case.content)
     table = read_table(tmp_path / "ward.csv", form=TableForm.of(case.options, schema_of(case.columns)))
     np.testing.assert_allclose(table.X, np.array(case.X))
-    assert table.labels is not None
     assert table.labels.tolist() == list(case.labels or "abab"[: len(case.X)])
 
 
@@ -247,11 +246,9 @@ def test_row_ids_that_differ_in_a_zero_or_the_last_digit(tmp_path: Path) -> None
     frame = pd.DataFrame({"id": ids, "age": [1, 2, 3, 4], "label": [0, 1, 0, 1]})
     frame.to_csv(tmp_path / "a.csv", index=False)
     table = read_table(tmp_path / "a.csv", row_id="id")
-    assert table.ids is not None
     assert sorted(table.ids.tolist()) == sorted(ids)
     frame.iloc[2:].astype({"id": "int64"}).to_parquet(tmp_path / "a.parquet")
     numbers = read_table(tmp_path / "a.parquet", row_id="id").ids
-    assert numbers is not None
     assert numbers.tolist() == ids[2:]
 
 

@@ -65,7 +65,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     ):
         found[name] = folder / f"{name}.npz"
         outcome = train_in_process(make_settings(**common, **more)).outcome  # type: ignore[arg-type]
-        assert outcome.model is not None
         outcome.model.save(found[name])
     return found
 

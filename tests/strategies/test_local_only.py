@@ -79,12 +79,10 @@ def test_the_counts_are_those_of_one_svc_a_site(pool: Callable[..., Any], change
     settings = settings_of(**changes, privacy="exact")
     strategy = trained(settings)
     schema = strategy.federation.schema
-    assert schema is not None
     true, predicted = central(pool, settings, schema)
     classes = range(len(schema.classes))
     found = strategy.outcome.evaluation
     assert strategy.outcome.figures["confusion"] == confusion_matrix(true, predicted, labels=classes).tolist()
-    assert found is not None
     assert found.rows == len(true)
     assert found.accuracy == pytest.approx(accuracy_score(true, predicted))
     assert found.balanced_accuracy == pytest.approx(balanced_accuracy_score(true, predicted))
@@ -145,7 +143,6 @@ def test_a_site_of_one_class_predicts_that_class(write_table: Callable[..., str]
 
 def test_no_test_rows_no_accuracy() -> None:
     found = trained(settings_of(test_fraction=0.0)).outcome.evaluation
-    assert found is not None
     assert (found.rows, found.accuracy, found.f1) == (0, None, None)
 
 

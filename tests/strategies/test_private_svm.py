@@ -76,7 +76,6 @@ def test_without_noise_it_is_what_one_place_would_compute(
     settings = settings_of(guarantee="none", privacy="exact", **changes)
     strategy = trained(settings)
     model, schema = model_of(strategy), strategy.federation.schema
-    assert schema is not None
     rows = pool(settings, schema)
     z, y = model.feature_map_.transform(rows.X), np.where(rows.classes == 1, 1.0, -1.0)
     C, told = changes.get("C_total", 100.0), guarantee(strategy)
@@ -86,7 +85,6 @@ def test_without_noise_it_is_what_one_place_would_compute(
     assert np.linalg.norm(model.coef_[:, 0] - exact(z, y, C)) <= 2 * np.sqrt(2e-7 * C)
     test, evaluation = pool(settings, schema, test=True), strategy.outcome.evaluation
     right = model.predict(test.X) == np.array(schema.classes)[test.classes].astype(model.classes_.dtype)
-    assert evaluation is not None
     assert evaluation.accuracy == pytest.approx(right.mean())
     assert evaluation.auc is not None
     assert told["not_covered"] == ["anything: no noise was added"]
@@ -153,7 +151,6 @@ def test_more_epsilon_is_less_noise() -> None:
     for epsilon in (0.01, 20.0):
         settings = settings_of(guarantee="local", epsilon=epsilon, frequencies=20, C_total=30.0)
         evaluation = trained(settings).outcome.evaluation
-        assert evaluation is not None
         found.append(evaluation.accuracy or 0.0)
     assert found[1] > 0.75
     assert found[0] < found[1]
@@ -315,7 +312,6 @@ def test_local_answers_are_charged_and_then_no_more(
     settings = of_hospitals(tmp_path, strategy="hybrid-svm", public=str(tmp_path / "public.csv"))
     grid = hospitals(settings, files, NODE)
     strategy = trained(settings, grid)
-    assert strategy.outcome.evaluation is not None
     assert (strategy.outcome.evaluation.accuracy or 0) > 0.75
     assert {reply.metadata.message_type for reply in grid.replies} == {
         *("query.join", "train.local_weights", "evaluate.rff_private_scores")
@@ -389,5 +385,4 @@ def test_hospitals_that_agree_to_sums_without_a_proof_train_for_a_release(
 ) -> None:
     settings = of_hospitals(tmp_path, guarantee="release")
     strategy = trained(settings, hospitals(settings, files))
-    assert strategy.outcome.evaluation is not None
     assert (strategy.outcome.evaluation.auc or 0) > 0.8

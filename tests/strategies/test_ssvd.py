@@ -85,9 +85,6 @@ def test_the_model_is_scikit_learns_on_rows_that_each_site_has_distorted(
     settings: Any = settings_of(**changes, privacy="exact")
     strategy = trained(settings)
     schema, model, found = strategy.federation.schema, strategy.outcome.model, strategy.outcome.evaluation
-    assert schema is not None
-    assert model is not None
-    assert found is not None
     train, test = pool(settings, schema), pool(settings, schema, test=True)
     sites = range(settings.sites)
     columns = np.ones(train.X.shape[1], dtype=bool)
@@ -205,7 +202,6 @@ def test_a_constant_column_is_never_selected_and_can_be_distorted(write_table: C
         found = trained(settings_of(**files_of(write_table, tables), order=order))
         if order == "select-first":
             assert "x0" not in found.outcome.figures["columns_kept"]
-        assert found.outcome.evaluation is not None
         assert found.outcome.evaluation.rows == 24
 
 
@@ -230,7 +226,6 @@ def test_a_class_at_one_site_only_takes_part(write_table: Callable[..., str]) ->
         tables.append((generator.normal(size=(60, 3)) + 12.0 * np.eye(3)[y] + 1, y))
     found = trained(settings_of(**files_of(write_table, tables), order="perturb-first"))
     assert found.outcome.model is not None
-    assert found.outcome.evaluation is not None
     assert found.outcome.evaluation.accuracy > 0.9
 
 
@@ -279,7 +274,6 @@ def test_missing_cells_are_filled_with_the_sites_own_mean(write_table: Callable[
 def test_without_test_rows_nothing_is_measured() -> None:
     for test in ("original", "distorted"):
         found = trained(settings_of(test_fraction=0.0, test=test)).outcome.evaluation
-        assert found is not None
         assert (found.rows, found.accuracy) == (0, None)
 
 
@@ -364,7 +358,6 @@ def test_whoever_knows_patients_finds_them_and_reads_their_class(shared_data: Pa
     copies = distort(victims.X)
     found = [np.allclose(answer["rows"][one], copies[own]) for one, own in zip(nearest, known, strict=True)]
     assert np.mean(found) > 0.6
-    assert victims.labels is not None
     read = np.array(["b", "g"])[answer["classes"][nearest]]
     assert (read == victims.labels[known]).mean() > 0.9
 

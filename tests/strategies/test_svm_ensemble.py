@@ -73,7 +73,6 @@ def majority(said: NDArray[np.int64], classes: int) -> list[int]:
 
 def assert_same_as_central(pool: Callable[..., Any], settings: Settings, strategy: SvmEnsemble) -> None:
     schema = strategy.federation.schema
-    assert schema is not None
     true, said = central(pool, settings, schema)
     classes = range(len(schema.classes))
     predicted = majority(said, len(classes))
@@ -81,7 +80,6 @@ def assert_same_as_central(pool: Callable[..., Any], settings: Settings, strateg
     assert figures["confusion"] == confusion_matrix(true, predicted, labels=classes).tolist()
     assert figures["rows_voted_on"] == len(true)
     assert figures["unanimous"] == pytest.approx((said == said[0]).all(axis=0).mean())
-    assert found is not None
     assert found.accuracy == pytest.approx(accuracy_score(true, predicted))
     assert (found.rows, found.auc, strategy.outcome.model) == (len(true), None, None)
 

@@ -32,7 +32,6 @@ def read(folder: Path, text: str, form: TableForm = FORM) -> tuple[np.ndarray, l
     path.write_text(text)
     table = read_table(path, form=form)
     assert table.columns == SCHEMA.features
-    assert table.labels is not None
     return table.X, table.labels.tolist()
 
 

@@ -52,7 +52,6 @@ def test_a_table_read_from_csv(write):
     assert table.columns == ("age", "smoker", "dose")
     assert table.X.dtype == np.float64
     np.testing.assert_array_equal(table.X, [[63, 1, 1e-3], [np.nan, 0, -2.5], [np.nan] * 3])
-    assert table.labels is not None
     assert table.labels.tolist() == ["yes", "no", "yes"]
 
 
@@ -104,7 +103,6 @@ def test_labels_of_every_type_agree():
     columns.append(pd.Categorical([1, 0]))
     for labels in columns:
         table = table_from_frame(pd.DataFrame({"age": [1, 2], "label": labels}), "label", "ward.csv")
-        assert table.labels is not None
         assert table.labels.tolist() == ["1", "0"]
 
 
@@ -231,7 +229,6 @@ def test_libsvm_labels_and_the_name_of_its_label(write):
     path = write("+1 1:2\n-1 3:4\n", "a.libsvm")
     table = read_table(path)
     assert table.absent_is_zero
-    assert table.labels is not None
     assert table.labels.tolist() == ["1", "-1"]
     assert table.columns == ("f1", "f2", "f3")
     assert "first field of each line" in _failure(read_table, path, "diagnosis")
@@ -246,7 +243,6 @@ def test_align_repairs_the_order():
     table = align(_table("age dose chol"), ["chol", "age", "dose"])
     assert table.columns == ("chol", "age", "dose")
     np.testing.assert_array_equal(table.X, [[2, 0, 1], [5, 3, 4]])
-    assert table.labels is not None
     assert table.labels.tolist() == ["x", "y"]
 
 
@@ -315,6 +311,5 @@ def test_pandas_reads_what_was_counted_row_by_row(write):
     text = 'age,label\n1,"a, b"\n\n2,"say ""no"""\r\n3,\'\n'
     table = read_table(write(text))
     assert table.X.ravel().tolist() == [1, 2, 3]
-    assert table.labels is not None
     assert table.labels.tolist() == ["a, b", 'say "no"', "'"]
     assert len(pd.read_csv(io.StringIO(text))) == 3

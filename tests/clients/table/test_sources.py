@@ -81,7 +81,6 @@ def failure(path: Path, form: TableForm = TableForm()) -> str:  # noqa: B008
 def test_the_same_rows_from_every_source(tmp_path: Path, write: Callable[[Path], Path]) -> None:
     table = read_table(write(tmp_path))
     assert table.columns == ("age", "dose", "smoker")
-    assert table.labels is not None
     order = np.argsort(table.X[:, 0])
     np.testing.assert_array_equal(table.X[order], [[41, np.nan, 0], [63, 1.5, 1], [70, -2.25, 1]])
     assert table.labels[order].tolist() == ["no", "yes", "no"]
@@ -154,7 +153,6 @@ def test_excel_with_empty_rows_and_columns_around(tmp_path: Path) -> None:
     book.save(path)
     table = read_table(path)
     assert table.X.tolist() == [[63], [41]]
-    assert table.labels is not None
     assert table.labels.tolist() == ["1", "0"]
 
 

@@ -211,7 +211,6 @@ def test_the_schema_file_travels_along(invited: Study) -> None:
 
 
 def test_a_table_that_does_not_fit_the_schema_is_found_before_the_hospital_connects(study: Study) -> None:
-    assert study.schema is not None
     study.schema.write_text(SCHEMA + "columns.sugar.range = [0, 9]\n")
     study.invite()
     study.accept("north")

@@ -177,7 +177,6 @@ def test_the_lock_is_anothers_after_its_process_was_killed(tmp_path: Path) -> No
     with subprocess.Popen(
         [sys.executable, "-c", code, str(tmp_path)], cwd=ROOT, stdout=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None
         assert process.stdout.readline() == "has it\n"
         with pytest.raises(SettingError, match="process"), locked(tmp_path):
             pass

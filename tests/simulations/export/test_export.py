@@ -165,7 +165,6 @@ def test_rows_of_several_classes_were_compared(name: str) -> None:
 )
 def test_models_of_runs(settings: dict[str, Any], tmp_path: Path) -> None:
     model = train_in_process(with_sites_of_data(make_settings(**settings))).outcome.model
-    assert model is not None
     model.save(tmp_path / "model.npz")
     assert_onnx_decides_the_same(load_model(tmp_path / "model.npz"), tmp_path / "model.onnx")
 

@@ -58,7 +58,6 @@ def test_two_chosen_values_make_a_heat_map_with_every_accuracy() -> None:
     found = grid([1.0, 4.0, 16.0], [0.1, 0.5])
     found["grid"][-1] |= {"accuracy": None, "deviation": None, "failure": "too large"}
     figure = grid_figure(found)
-    assert figure is not None
     axes = figure.axes[0]
     texts = {text.get_text() for text in axes.texts}
     assert texts == {"0.850", "0.840", "0.830", "0.820", "0.810", "failed"}
@@ -68,7 +67,6 @@ def test_two_chosen_values_make_a_heat_map_with_every_accuracy() -> None:
 
 def test_a_large_grid_has_no_room_for_numbers() -> None:
     figure = grid_figure(grid([float(C) for C in range(1, 31)], [float(gamma) for gamma in range(1, 31)]))
-    assert figure is not None
     assert not figure.axes[0].texts
 
 
@@ -78,7 +76,6 @@ def test_a_large_grid_has_no_room_for_numbers() -> None:
 )
 def test_one_chosen_value_makes_a_line(Cs: list[float], gammas: list[float | None], name: str) -> None:
     figure = grid_figure(grid(Cs, gammas))
-    assert figure is not None
     assert figure.axes[0].get_xlabel() == name
 
 
@@ -102,7 +99,6 @@ def selected(counts: list[int], chosen: int, tested: bool = True) -> dict[str, A
 
 def test_accuracy_is_drawn_for_each_number_of_features_and_the_chosen_is_marked() -> None:
     figure = selection_figure(selected([30, 20, 10, 1], 10))
-    assert figure is not None
     (axes,) = figure.axes
     folds, tested, _, chosen = axes.lines
     assert list(np.asarray(folds.get_xdata())) == [1, 10, 20, 30]
@@ -117,13 +113,11 @@ def test_accuracy_is_drawn_for_each_number_of_features_and_the_chosen_is_marked(
 
 def test_without_test_rows_only_the_folds_are_drawn() -> None:
     figure = selection_figure(selected([30, 20, 10, 1], 10, tested=False))
-    assert figure is not None
     assert "test rows" not in {text.get_text() for text in figure.axes[0].get_legend().get_texts()}
 
 
 def test_thousands_of_features_have_a_logarithmic_axis_with_plain_numbers() -> None:
     figure = selection_figure(selected([7129, 3000, 1000, 100, 10, 1], 100))
-    assert figure is not None
     (axes,) = figure.axes
     assert axes.get_xscale() == "log"
     figure.canvas.draw()
@@ -139,7 +133,6 @@ def test_all_features_are_not_joined_to_those_that_the_filters_left() -> None:
     result = selected([2000, 30, 20, 10, 1], 10)
     result["filters"] = {"kept": ["a feature"] * 30}
     figure = selection_figure(result)
-    assert figure is not None
     (axes,) = figure.axes
     assert (
         max(max(np.asarray(line.get_xdata())) for line in axes.lines if len(np.asarray(line.get_xdata())) > 2)
