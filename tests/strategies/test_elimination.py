@@ -351,14 +351,3 @@ def test_a_single_feature_is_all_there_is_to_choose(write_table: Write) -> None:
     found = select(strategy="voted-wrapper", data=write_table(X[:, :1], y))
     assert found.selection.ranking == found.selection.selected == (0,)
     assert found.selection.steps == ()
-
-
-# What it costs
-
-
-def test_what_leaves_a_site_is_sums(table: str) -> None:
-    strategy = select(strategy="voted-wrapper", data=table)
-    left = strategy.federation.costs.disclosed()
-    summed = {entry["task"] for entry in left if entry["how"] == "exact"}
-    assert {"moments", "landmarks", "class_moments", "support", "cuts", "scores"} <= summed
-    assert {entry["task"] for entry in left if entry["how"] == "disclosed"} == {"join"}

@@ -8,12 +8,14 @@ import numpy as np
 
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, TableError
 from flower_pansvm.systems.admm import CONSENSUS
-from flower_pansvm.systems.common import MOMENTS, SCALING
+from flower_pansvm.systems.common import MOMENTS, SCALING, SCORES
 from flower_pansvm.systems.ensemble import BALLOT, ENSEMBLE_SCORES, HELD_OUT, VOTES
 from flower_pansvm.systems.local_only import LOCAL_SCORES
 from flower_pansvm.systems.mixture.tasks import GLOBAL_MIXTURE, MIXTURE_SCORES, WEAK_MODELS
 from flower_pansvm.systems.output_perturbation import LOCAL_WEIGHTS
+from flower_pansvm.systems.pan_svm.tasks import CUTS, LANDMARKS, WARM_START
 from flower_pansvm.systems.random_kernel import CELL, KERNEL, LAYOUT
+from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.systems.ssvd import COLUMN_VOTES, DISTORTED_ROWS
 from flower_pansvm.tasks import Broadcast, Task
 from flower_pansvm.terms import Scalar
@@ -343,4 +345,37 @@ DP_SVM = System(
     ({"epsilon": 20.5}, {"epsilon": 1e6}, {"privacy": "exact"}),
 )
 
-SYSTEMS = (ENSEMBLE, LOCAL_ONLY, SSVD, ADMM, MIXTURE, RANDOM_KERNEL, PRIVATE_SVM, DP_SVM)
+PAN_SVM = System(
+    "pan-svm",
+    {"data": "wine", "sites": 3, "landmarks": "20", "tol": 0.1},
+    at_hospitals={"min_cluster": 2},
+    leaves={
+        (task.name, part): "perturbed"
+        for task in (MOMENTS, LANDMARKS, WARM_START, CUTS, SCORES)
+        for part in task.summed
+    },
+    not_examined=("warm_start",),
+)
+
+SELECTION = System(
+    "voted-wrapper",
+    {
+        "data": "iris",
+        "sites": 3,
+        "landmarks": "20",
+        "tol": 0.1,
+        "cv_folds": 2,
+        "step": "0.5",
+        "privacy": "exact",
+    },
+    ({"step": "0"}, {"features": "0"}, {"select_tolerance": -1.0}, {"candidates": 5}),
+    leaves={
+        (task.name, part): "exact"
+        for task in (MOMENTS, LANDMARKS, WARM_START, CUTS, SCORES, CLASS_MOMENTS, SUPPORT)
+        for part in task.summed
+    },
+    not_examined=("warm_start",),
+    slow=True,
+)
+
+SYSTEMS = (PAN_SVM, SELECTION, ENSEMBLE, LOCAL_ONLY, SSVD, ADMM, MIXTURE, RANDOM_KERNEL, PRIVATE_SVM, DP_SVM)
