@@ -72,3 +72,16 @@ def meddle(grid: InProcessGrid, change: Callable[[Message], object]) -> InProces
 
     grid._answer = changed  # type: ignore[method-assign]
     return grid
+
+
+def forge(grid: InProcessGrid, change: Callable[[Message, Message], object]) -> InProcessGrid:
+    """Have every reply changed before the coordinator gets it, by a function of message and reply."""
+    answer = grid._answer
+
+    def changed(number: str, message: Message) -> Message:
+        reply = answer(number, message)
+        change(message, reply)
+        return reply
+
+    grid._answer = changed  # type: ignore[method-assign]
+    return grid

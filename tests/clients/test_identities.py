@@ -25,6 +25,7 @@ from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 from tests.conftest import kept_rows
+from tests.grids import meddle
 
 pytestmark = pytest.mark.usefixtures("begun_ledgers")
 
@@ -92,9 +93,8 @@ def in_the_middle(grid: InProcessGrid, victim: int) -> X25519PrivateKey:
     """Make the coordinator give node ``victim`` its own key in place of every other site's; return that key."""
     false = X25519PrivateKey.generate()
     public = false.public_key().public_bytes_raw()
-    answer = grid._answer
 
-    def swap(number: str, message: Message) -> Message:
+    def swap(message: Message) -> None:
         if message.metadata.dst_node_id == victim and records.has(message.content, "keys"):
             own = NAMES[victim - 2]
             keys = records.read(message.content, "keys", AllKeys).by_site()
@@ -102,9 +102,8 @@ def in_the_middle(grid: InProcessGrid, victim: int) -> X25519PrivateKey:
                 name: one if name == own else replace(one, public_key=public) for name, one in keys.items()
             }
             records.write(message.content, "keys", AllKeys.of(changed))
-        return answer(number, message)
 
-    grid._answer = swap  # type: ignore[method-assign]
+    meddle(grid, swap)
     return false
 
 

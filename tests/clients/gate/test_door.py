@@ -34,6 +34,7 @@ from flower_pansvm.terms import Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
+from tests.grids import meddle
 
 pytestmark = pytest.mark.usefixtures("begun_ledgers")
 
@@ -315,18 +316,16 @@ def test_relay_steps_are_answered_once_and_for_the_sum_at_hand_only(
     grid = hospitals(settings, hospital_files)
     federation = enrol(grid, settings)
     steps: list[tuple[int, RecordDict]] = []
-    respond = grid._answer
 
-    def remember(number: str, message: Message) -> Message:
+    def remember(message: Message) -> None:
         if message.metadata.message_type == RELAY.message_type:
             steps.append((message.metadata.dst_node_id, message.content))
-        return respond(number, message)
 
     def answer(step: tuple[int, RecordDict]) -> str:
         (reply,) = grid.send_and_receive([Message(step[1], step[0], RELAY.message_type)])
         return str(reply.error.reason) if reply.has_error() else "answered"
 
-    grid._answer = remember  # type: ignore[method-assign]
+    meddle(grid, remember)
     ask_moments(federation)
     first = list(steps)
     assert len(first) == 3

@@ -21,6 +21,7 @@ from flower_pansvm import records
 from flower_pansvm.errors import FederationError
 from flower_pansvm.systems.common import MOMENTS
 from strategies.settings import Settings, make_settings
+from tests.grids import meddle
 
 
 def context_of(folder: Path, simulated: bool = False, run_id: int = 1) -> Context:
@@ -134,14 +135,7 @@ def test_a_second_sum_from_the_same_state_gets_no_answer(
     federation = enrol(grid, settings)
     context = grid._contexts[2]
     before, sent = copy.deepcopy(context.state), []
-    answer = grid._answer
-
-    def remember(number: str, message: Message) -> Message:
-        if message.metadata.dst_node_id == 2:
-            sent.append(message)
-        return answer(number, message)
-
-    grid._answer = remember
+    meddle(grid, lambda message: message.metadata.dst_node_id == 2 and sent.append(message))
     ask_moments(federation)
     context.state = before
     kind = MOMENTS.message_type

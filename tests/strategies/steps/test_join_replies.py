@@ -17,6 +17,7 @@ from simulations.engines.in_process import InProcessGrid
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
 from strategies.steps.joining import check_extremes
+from tests.grids import forge
 
 MakeGrid = Callable[..., InProcessGrid]
 Change = Callable[[RecordDict], None]
@@ -61,17 +62,13 @@ def run(
     """Run a training in which the second hospital's reply to a task is changed on its way."""
     settings = make_settings(sites=3, min_cluster=2, timeout=5, **(config or {}))
     grid = hospitals(settings, files, {"aggregation": settings.aggregation})
-    answer = grid._answer
 
-    def changed(number: str, message: Message) -> Message:
+    def changed(message: Message, reply: Message) -> None:
         kind, node = message.metadata.message_type, message.metadata.dst_node_id
-        reply = answer(number, message)
         if kind == task.message_type and node == 3 and reply.has_content():
             change(reply.content)
-        return reply
 
-    grid._answer = changed  # type: ignore[method-assign]
-    PanSVM(settings).start(grid)
+    PanSVM(settings).start(forge(grid, changed))
 
 
 @pytest.mark.parametrize(
@@ -175,16 +172,12 @@ def test_an_error_text_reaches_the_screen_without_control_characters(
 
 def test_no_site_answers_in_the_name_of_another(hospital_files: list[Path], hospitals: MakeGrid) -> None:
     settings = make_settings(sites=3, min_cluster=2)
-    grid = hospitals(settings, hospital_files)
-    answer = grid._answer
 
-    def forged(number: str, message: Message) -> Message:
-        reply = answer(number, message)
+    def forged(message: Message, reply: Message) -> None:
         if message.metadata.dst_node_id == 3:
             reply.metadata.__dict__["_src_node_id"] = 4
-        return reply
 
-    grid._answer = forged  # type: ignore[method-assign]
+    grid = forge(hospitals(settings, hospital_files), forged)
     with pytest.raises(FederationError):
         PanSVM(settings).start(grid)
 
