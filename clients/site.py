@@ -35,29 +35,16 @@ from clients.table.source import (
 )
 from clients.table.table import Table, align
 from flower_pansvm import records
-from flower_pansvm.arrays import Bools, Floats, Ints
+from flower_pansvm.arrays import Bools, Floats, Ints, blocks
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, TableError
-from flower_pansvm.kernels import Kernel
-from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.records import Value
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema, class_names
-from flower_pansvm.systems.common import SCALING, SCHEMA, SchemaBroadcast
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Mapped, blocks
-from flower_pansvm.systems.pan_svm.tasks import (
-    FEATURE_MAP,
-    LANDMARK_SET,
-    FeatureMapBroadcast,
-    LandmarkBroadcast,
-)
-from flower_pansvm.systems.random_kernel import LAYOUT, LayoutBroadcast
+from flower_pansvm.systems.common import LAYOUT, NO_FOLD, SCALING, SCHEMA, LayoutBroadcast, SchemaBroadcast
 from flower_pansvm.tasks import MOST_ROWS, Broadcast
 from flower_pansvm.terms import MIN_CLUSTER
 
 M = TypeVar("M")
-
-LARGEST_KEPT = 2**24
-"""Numbers of mapped rows that are kept from message to message; more are mapped anew each time, a block at a time."""
 
 
 class Site:
@@ -90,7 +77,7 @@ class Site:
             that have changed.
         """
         table = self._true_table()
-        return cast(Table, self._cached(("copy",), lambda: self._copy(table))) if self.perturbed else table
+        return cast(Table, self.cached(("copy",), lambda: self._copy(table))) if self.perturbed else table
 
     def link_table(self) -> None:
         """Find the ledger of a hospital's table as the site joins a run; BudgetError if there is none, or another's."""
@@ -119,8 +106,8 @@ class Site:
         )
 
     def _true_table(self) -> Table:
-        table = cast(Table, self._cached(("table",), self._read_table))
-        version = self._cached(("table version",), lambda: table_version(self.context, table))
+        table = cast(Table, self.cached(("table",), self._read_table))
+        version = self.cached(("table version",), lambda: table_version(self.context, table))
         refusal = "to go on: its table has changed since the run began. Put back, it can go on; as it is now it cannot"
         self.settle("table", version, refusal)
         return table
@@ -207,7 +194,7 @@ class Site:
         """
         told = self.told(SCHEMA)
         key = ("folds", self.digest_of(SCHEMA), least_rows(self.context))
-        return cast(Ints, self._cached(key, lambda: self._deal(told.folds)))
+        return cast(Ints, self.cached(key, lambda: self._deal(told.folds)))
 
     def scaled(self, X: Floats, number: int = 0) -> Floats:
         """Return rows filled and scaled by one of the scalings, shape (rows, features)."""
@@ -218,74 +205,11 @@ class Site:
         told = self.told(SCALING)
         sizes = {(len(told.fill), len(self.schema().columns))}
         fits = {told.fill.shape, told.shift.shape, told.scale.shape} == sizes and 0 <= number < len(told.fill)
-        self._check_told(fits and bool((told.scale > 0).all()), "scalings")
+        self.check_told(fits and bool((told.scale > 0).all()), "scalings")
         return Scaling(told.fill[number], told.shift[number], told.scale[number])
 
-    def mapped_train(self, number: int) -> Mapped:
-        """Return a function from some of the training rows to their virtual points F[rows] by a feature map."""
-        X = self.train().X
-        rank = self._feature_map(number).normalization.shape[1]
-        if len(X) * rank > LARGEST_KEPT:
-            return lambda rows: self.mapped(X[rows], number)
-        # Of this run: a map that was sound with another run's kernel has to pass the check again.
-        key = ("mapped", self.context.run_id, number, *self.told_about(number), least_rows(self.context))
-
-        def all_mapped() -> Floats:
-            F = np.empty((len(X), rank))
-            for block in blocks(len(X)):
-                F[block] = self.mapped(X[block], number)
-            return F
-
-        return cast("Floats", self._cached(key, all_mapped)).__getitem__
-
-    def mapped(self, X: Floats, number: int) -> Floats:
-        """Return rows as virtual points of a feature map, shape (rows, rank)."""
-        return self.feature_map(number).transform(self.seen(X, number))
-
-    def seen(self, X: Floats, number: int) -> Floats:
-        """Return of rows what a feature map looks at, filled and scaled, shape (rows, features of the map)."""
-        features = self.features(number)
-        return self.scaling(self._landmark_set(number).scaling).of(features).transform(X[:, features])
-
-    def features(self, number: int) -> Bools:
-        """Return the mask of the features that a feature map looks at."""
-        return self._feature_map(number).features
-
-    def feature_map(self, number: int) -> NystromMap:
-        """Return one of the feature maps that the coordinator has broadcast."""
-        told = self._feature_map(number)
-        kernel = Kernel(told.kernel, told.gamma, told.degree, told.coef0)  # type: ignore[arg-type]
-        landmarks = self._landmark_set(number).landmarks[:, told.features]
-        feature_map = NystromMap(kernel, landmarks, told.normalization.astype(np.float64))
-        agreed = agreed_terms(self.context).kernel
-        key = ("sound map", agreed, *self.told_about(number))
-        if not cached(key, lambda: kernel.name in (agreed, "rbf") and feature_map.is_normalized()):
-            raise FederationError(
-                f"Site '{self.name}' refuses a feature map that is none of the run's kernel '{agreed}' and the "
-                f"landmarks. {NOT_FOLLOWED}"
-            )
-        return feature_map
-
-    def told_about(self, number: int) -> tuple[str, ...]:
-        """Return the digests of everything that a feature map's virtual points depend on."""
-        landmarks = LANDMARK_SET.numbered(self._feature_map(number).landmark_set)
-        told: list[Broadcast[Any]] = [SCHEMA, SCALING, landmarks, FEATURE_MAP.numbered(number)]
-        return tuple(map(self.digest_of, told))
-
-    def _feature_map(self, number: int) -> FeatureMapBroadcast:
-        told = self.told(FEATURE_MAP.numbered(number))
-        fits = told.features.shape == (len(self.schema().columns),) and told.normalization.ndim == 2
-        self._check_told(fits, "parts of a feature map")
-        return told
-
-    def _landmark_set(self, number: int) -> LandmarkBroadcast:
-        """Return the landmarks of a feature map."""
-        about = self._feature_map(number)
-        told = self.told(LANDMARK_SET.numbered(about.landmark_set))
-        self._check_told(told.landmarks.shape == (len(about.normalization), len(about.features)), "landmarks")
-        return told
-
-    def _check_told(self, fits: bool, what: str) -> None:
+    def check_told(self, fits: bool, what: str) -> None:
+        """Check that something that was broadcast fits the run; FederationError if not."""
         if not fits:
             raise FederationError(
                 f"Site '{self.name}' was told {what} that do not fit its columns, or cannot be used. {NOT_FOLLOWED}"
@@ -294,7 +218,7 @@ class Site:
     def _split(self) -> Split:
         told = self.told(SCHEMA)
         key = ("split", self.digest_of(SCHEMA), self.own_columns().tobytes(), least_rows(self.context))
-        split = cast(Split, self._cached(key, lambda: self._make_split(told)))
+        split = cast(Split, self.cached(key, lambda: self._make_split(told)))
         self.log_left_out(split.left_out)
         return split
 
@@ -366,7 +290,8 @@ class Site:
             )
         return numbers
 
-    def _cached(self, key: tuple[Hashable, ...], make: Callable[[], Any]) -> Any:
+    def cached(self, key: tuple[Hashable, ...], make: Callable[[], Any]) -> Any:
+        """Return what this process keeps of the table as the level shows it; made the first time."""
         seen = self.level if not self.perturbed else f"{self.level} {agreed_terms(self.context).noise}"
         return cached(
             (table_identity(self.context), seen, self.context.node_config.get("classes"), *key), make

@@ -15,7 +15,8 @@ from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.setting_values import setting
 from flower_pansvm.systems.admm import CONSENSUS, MOST_STEPS, ConsensusAnswer, ConsensusQuestion
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Problem
+from flower_pansvm.systems.common import NO_FOLD
+from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
 from strategies.nystroem_settings import NystroemSettings
 from strategies.outcome import Outcome

@@ -18,8 +18,7 @@ from flower_pansvm.multiclass import class_decisions
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema
 from flower_pansvm.setting_values import one_of, setting
-from flower_pansvm.systems.common import SCALING, ScalingBroadcast
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
+from flower_pansvm.systems.common import NO_FOLD, SCALING, ScalingBroadcast
 from flower_pansvm.systems.ssvd import (
     COLUMN_VOTES,
     DISTORTED_ROWS,

@@ -24,7 +24,7 @@ import pandas as pd
 import pytest
 from flwr.app import Context, Message, RecordDict
 
-from clients.app import TASKS, app
+from clients.app import app
 from clients.gate.budget import new_ledger
 from clients.gate.replay_guard import FOLDER
 from clients.gate.tables import tables_home
@@ -39,6 +39,7 @@ from simulations.engines.in_process import InProcessGrid
 from strategies.pan_svm.strategy import PanSVM
 from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings, setting_fields
+from tests.tasks import TASKS
 
 # In a hospital a warning is no error.
 pytestmark = pytest.mark.filterwarnings("ignore")

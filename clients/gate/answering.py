@@ -10,13 +10,14 @@ import os
 import time
 import traceback
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any, TypeVar
 
 from flwr.app import Context, Error, Message, RecordDict
 from flwr.common.logger import log
 
 from clients.gate import broadcasts
-from clients.gate.levels import level_of
+from clients.gate.levels import Row, level_of
 from clients.gate.membership import remember, take_part, take_step, withdraw
 from clients.gate.private import privately
 from clients.gate.replay_guard import turn
@@ -29,6 +30,7 @@ from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, PanSVMError
 from flower_pansvm.printable import printable
 from flower_pansvm.summing import RELAY
+from flower_pansvm.systems.common import JOIN, JoinQuestion
 from flower_pansvm.tasks import Task
 
 Q = TypeVar("Q")
@@ -36,30 +38,31 @@ A = TypeVar("A")
 Handler = Callable[[Message, Context], Message]
 Work = Callable[[Site, Q], A]
 
-WORK = "work on '%s': %.3f s, processor %.3f s; processor before, to start this process, %.3f s"
+SPENT = "work on '%s': %.3f s, processor %.3f s; processor before, to start this process, %.3f s"
 
-HANDLERS: dict[Task[Any, Any], Handler] = {}
-"""What answers each task; `clients/app.py` imports the modules whose work enters itself here."""
+WORK: dict[str, tuple[Task[Any, Any], Work[Any, Any]]] = {}
+"""The tasks of the systems that this process has imported, by name, and the work that answers each."""
 
 
 def answers(task: Task[Q, A]) -> Callable[[Work[Q, A]], Work[Q, A]]:
-    """Return a decorator of a task's local work: a function that gets site and question, and returns the answer.
-
-    ValueError if something else answers the task already.
-    """
+    """Return a decorator of a task's local work: a function that gets site and question, and returns the answer."""
 
     def enter(work: Work[Q, A]) -> Work[Q, A]:
-        if task in HANDLERS:
-            raise ValueError(
-                f"Two functions answer the task '{task.name}': take one of them out of clients/app.py."
-            )
-        HANDLERS[task] = _safely(task, lambda content, context: _answer(task, work, content, context))
+        WORK[task.name] = task, work
         return work
 
     return enter
 
 
-def _safely(task: Task[Any, Any], reply: Callable[[RecordDict, Context], RecordDict]) -> Handler:
+def handler(name: str, row: Row) -> Handler:
+    """Return the Flower handler of a task, which imports the system that answers it when the hospital agrees to it."""
+    if name == RELAY.name:
+        # It has no local work but the protocol's own.
+        return _safely(name, lambda content, context: pass_on(take_step(context, content)))
+    return _safely(name, lambda content, context: _answer(name, row, content, context))
+
+
+def _safely(name: str, reply: Callable[[RecordDict, Context], RecordDict]) -> Handler:
     """Return a Flower handler that always answers, and with an error says nothing but task and cause."""
 
     def handler(message: Message, context: Context) -> Message:
@@ -83,9 +86,9 @@ def _safely(task: Task[Any, Any], reply: Callable[[RecordDict, Context], RecordD
             system = isinstance(error, OSError) and error.errno
             kind = type(error).__name__ + (f" ({os.strerror(system)})" if system else "")
             places = "".join(traceback.format_tb(error.__traceback__))
-            log(logging.ERROR, "Task '%s' failed with %s at:\n%s", task.name, kind, places)
+            log(logging.ERROR, "Task '%s' failed with %s at:\n%s", name, kind, places)
             reason = (
-                f"Task '{task.name}' failed at site '{site_name(context)}' with {kind}. "
+                f"Task '{name}' failed at site '{site_name(context)}' with {kind}. "
                 "The site's own log says where; it is not sent because it could hold data."
             )
             return Message(Error(PanSVMError.code, printable(reason)), reply_to=message)
@@ -93,16 +96,21 @@ def _safely(task: Task[Any, Any], reply: Callable[[RecordDict, Context], RecordD
             if not is_simulated(context):
                 # For the hospital alone: how long an answer takes follows from its rows.
                 spent = time.monotonic() - started, time.process_time() - before, before
-                log(logging.INFO, WORK, task.name, *spent)
+                log(logging.INFO, SPENT, name, *spent)
 
     return handler
 
 
-def _answer(task: Task[Q, A], work: Work[Q, A], content: RecordDict, context: Context) -> RecordDict:
+def _answer(name: str, row: Row, content: RecordDict, context: Context) -> RecordDict:
+    asked = records.read(content, "inputs", JoinQuestion) if name == JOIN.name else None
+    level = level_of(context, name, row, asked)
+    # Only now: what a hospital does not agree to is not loaded.
+    import_module(f"clients.systems.{row.system}")
+    task, work = WORK[name]
     participation = take_part(context, content, task) if task.summed else None
     try:
-        question = records.read(content, "inputs", task.question)
-        site = Site(context, level_of(context, task, question), participation)
+        question = asked or records.read(content, "inputs", task.question)
+        site = Site(context, level, participation)
         broadcasts.keep(context, content)
         if participation is not None:
             take_seeds(site, participation, records.read_each(content, "notes", bytes))
@@ -117,7 +125,3 @@ def _answer(task: Task[Q, A], work: Work[Q, A], content: RecordDict, context: Co
     if participation is not None:
         remember(context, participation.memory, kept)
     return reply
-
-
-# It has no local work but the protocol's own.
-HANDLERS[RELAY] = _safely(RELAY, lambda content, context: pass_on(take_step(context, content)))

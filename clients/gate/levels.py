@@ -6,8 +6,9 @@ weakest level that it agrees to.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Literal
 
 from flwr.app import Context
 
@@ -27,7 +28,21 @@ from clients.gate.terms import (
 from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
 from flower_pansvm.errors import NOT_FOLLOWED, BudgetError, SettingError
 from flower_pansvm.systems.common import JoinQuestion
-from flower_pansvm.tasks import Task
+
+SUMS, DP, SIMULATED = "sums", "dp", "simulated"
+"""How what leaves with a task is protected: by the run's level, exact or perturbed; always by differential privacy,
+charged; or not at all, as simulated sites alone answer it."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """What the table of ``clients/app.py`` says of a task."""
+
+    category: Literal["query", "train", "evaluate"]  # Flower's
+    system: str  # file of clients/systems that computes the answer
+    leaves: str  # SUMS, DP or SIMULATED
+    consents: tuple[str, ...] = ()  # keys of the node config by which the hospital must have agreed
+
 
 LEARNED = {
     "exact": "sums of its patients' records, from which whoever runs the coordinator can compute most of a small table",
@@ -36,8 +51,19 @@ LEARNED = {
 """What leaves a hospital at the levels without a proof, and who can learn what from it."""
 
 
-def level_of(context: Context, task: Task[Any, Any], question: object) -> str:
+def level_of(context: Context, name: str, row: Row, question: JoinQuestion | None = None) -> str:
     """Return the level of a request, after checking that the hospital agrees to it; a simulated site agrees to all.
+
+    Parameters
+    ----------
+    context : Context
+        Of the message.
+    name : str
+        The task's name.
+    row : Row
+        What the table says of it.
+    question : JoinQuestion, optional
+        What is asked of a site that joins.
 
     Raises
     ------
@@ -47,27 +73,27 @@ def level_of(context: Context, task: Task[Any, Any], question: object) -> str:
         If the answer would be charged, and there is no budget, ledger or roster; or the classes' names are not public.
     """
     terms, simulated = agreed_terms(context), is_simulated(context)
-    if task.simulated:
+    if row.leaves == SIMULATED:
         if simulated:
             return "exact"
         raise SettingError(
-            f"Site '{site_name(context)}' does not answer task '{task.name}', which is for simulated sites. Write into "
+            f"Site '{site_name(context)}' does not answer task '{name}', which is for simulated sites. Write into "
             "files what is public of the columns, or rows that nobody has to protect; and name them in the run's "
             "settings, as 'schema' and 'public'."
         )
-    if task.dp or (isinstance(question, JoinQuestion) and question.dp):
+    if row.leaves == DP or (question is not None and question.dp):
         if not simulated:
-            check_consents(context, task.consents)
+            check_consents(context, row.consents)
             _check_budget(context, question)
         return "dp"
     if terms.privacy == "dp":
         raise SettingError(
-            f"Site '{site_name(context)}' refuses task '{task.name}', which is not differentially private, in a run "
+            f"Site '{site_name(context)}' refuses task '{name}', which is not differentially private, in a run "
             f"with privacy=dp. {NOT_FOLLOWED}"
         )
     level = "exact" if terms.privacy == "exact" else "perturbed"
     if not simulated:
-        check_consents(context, task.consents)
+        check_consents(context, row.consents)
         check_level(context, level)
     return level
 
@@ -101,7 +127,7 @@ def check_consents(context: Context, consents: Iterable[str]) -> None:
             )
 
 
-def _check_budget(context: Context, question: object) -> None:
+def _check_budget(context: Context, question: JoinQuestion | None) -> None:
     name = site_name(context)
     if "epsilon" not in context.node_config:
         raise BudgetError(
@@ -116,7 +142,7 @@ def _check_budget(context: Context, question: object) -> None:
         )
     budget_terms(context)
     read_ledger(state_folder(context) or Path())
-    if isinstance(question, JoinQuestion):
+    if question is not None:
         if not allowed_classes(context):
             raise BudgetError(
                 f"Site '{name}' has to name its classes without looking at its rows. Write a line such as "

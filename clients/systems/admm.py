@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.gate.answering import answers
-from clients.gate.requests import asked_problems, check_size
+from clients.gate.requests import check_size
 from clients.site import Site
 from clients.systems.local_only import MOST_STEPS as MOST_SOLVER_STEPS
-from clients.systems.pan_svm import labels_of
+from clients.systems.pan_svm import asked_problems, feature_map, labels_of, mapped_train
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
@@ -98,7 +98,7 @@ def own_model(site: Site, problem: Problem, centre: Floats, rho: float) -> Float
 def row_duals(site: Site, problem: Problem, centre: Floats, rho: float) -> tuple[Floats, Floats]:
     """Return the site's rows y_i (f_i, 1), and by how much each draws the model away from the centre: alpha_i / rho."""
     labels = labels_of(site, problem)
-    F = site.mapped_train(problem.feature_map)(np.arange(len(labels.y)))
+    F = mapped_train(site, problem.feature_map)(np.arange(len(labels.y)))
     rows = labels.y[:, None] * np.column_stack([F, np.ones(len(F))])
     return rows, solve(rows, problem.C / rho * labels.weight, 1.0 - rows @ centre)
 
@@ -140,7 +140,7 @@ def solve(rows: NDArray[np.float64], cost: Floats, margin: Floats, tol: float = 
 def _check(site: Site, question: ConsensusQuestion, problems: list[Problem]) -> None:
     """Check the question before anything is computed."""
     check_size(site, float(question.points.size))
-    steps, ranks = len(question.points), {site.feature_map(problem.feature_map).rank for problem in problems}
+    steps, ranks = len(question.points), {feature_map(site, problem.feature_map).rank for problem in problems}
     shaped = question.points.shape == (steps, len(problems), ranks.pop() + 1) and not ranks
     if not (shaped and question.rho.shape == (steps, len(problems))):
         raise SettingError(

@@ -14,13 +14,13 @@ from clients.gate.simulated import is_simulated
 from clients.rows import Rows
 from clients.site import Site
 from clients.systems.admm import solve
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Floats, blocks
 from flower_pansvm.counts import confusion_counts, decision_histogram
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, SumError
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, WEIGHT_STEP, is_exact, row_blocks
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.systems import output_perturbation as tasks
-from flower_pansvm.systems.pan_svm.cuts import Labels, Question, blocks, cuts_at
+from flower_pansvm.systems.pan_svm.cuts import Labels, Question, cuts_at
 
 DUAL_STEP = 2.0**-24
 """Of dual variables in shares of their largest: sums of `BLOCK` products with rows are exact."""

@@ -1,21 +1,36 @@
 """PAN-SVM at a site: landmarks by k-means, and cutting planes of the mapped rows' losses."""
 
 from collections.abc import Iterator, Sequence
+from typing import Any, cast
 
 import numpy as np
 
+from clients.cache import cached
 from clients.gate.answering import answers
-from clients.gate.requests import asked_problems, check_size
+from clients.gate.requests import check_size
 from clients.gate.slots import own_slots
-from clients.gate.terms import least_rows
+from clients.gate.terms import agreed_terms, least_rows
 from clients.site import Site
-from flower_pansvm.arrays import Floats, Ints
-from flower_pansvm.errors import SettingError
-from flower_pansvm.multiclass import signs
+from flower_pansvm.arrays import BLOCK, Bools, Floats, Ints, blocks
+from flower_pansvm.counts import BINS, confusion_counts, decision_histogram, winners
+from flower_pansvm.errors import NOT_FOLLOWED, FederationError, SettingError
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.multiclass import Pair, class_decisions, signs
+from flower_pansvm.nystroem import NystromMap
+from flower_pansvm.systems.common import NO_FOLD, SCALING, SCHEMA
 from flower_pansvm.systems.pan_svm import tasks
-from flower_pansvm.systems.pan_svm.cuts import BLOCK, NO_FOLD, Answer, Labels, Problem, blocks, cuts_at
+from flower_pansvm.systems.pan_svm.cuts import (
+    LARGEST_WEIGHT,
+    LEAST_WEIGHT,
+    Answer,
+    Labels,
+    Mapped,
+    Problem,
+    cuts_at,
+)
 from flower_pansvm.systems.pan_svm.landmarks import beyond, cluster_centres, totals_by_centre
 from flower_pansvm.systems.pan_svm.near_optimum import near_optima
+from flower_pansvm.tasks import Broadcast
 
 FEW_CENTRES, CLUSTERS_OF_FEW = 3, 8
 """A site that is to give fewer centres than the one makes as many clusters as the other, and gives some of them: one
@@ -24,6 +39,82 @@ centre alone would be the mean of its rows, and near that of the other sites' ro
 LANDMARK_ROWS, ROWS_A_CENTRE = 2**15, 50
 """Of how many rows a large site's centres are made, at least, and for each of them: of more they would hardly differ,
 and the time would go with the rows."""
+
+
+LARGEST_KEPT = 2**24
+"""Numbers of mapped rows that are kept from message to message; more are mapped anew each time, a block at a time."""
+
+
+def mapped_train(site: Site, number: int) -> Mapped:
+    """Return a function from some of the training rows to their virtual points F[rows] by a feature map."""
+    X = site.train().X
+    rank = _feature_map(site, number).normalization.shape[1]
+    if len(X) * rank > LARGEST_KEPT:
+        return lambda rows: mapped(site, X[rows], number)
+    # Of this run: a map that was sound with another run's kernel has to pass the check again.
+    key = ("mapped", site.context.run_id, number, *told_about(site, number), least_rows(site.context))
+
+    def all_mapped() -> Floats:
+        F = np.empty((len(X), rank))
+        for block in blocks(len(X)):
+            F[block] = mapped(site, X[block], number)
+        return F
+
+    return cast("Floats", site.cached(key, all_mapped)).__getitem__
+
+
+def mapped(site: Site, X: Floats, number: int) -> Floats:
+    """Return rows as virtual points of a feature map, shape (rows, rank)."""
+    return feature_map(site, number).transform(seen_by_map(site, X, number))
+
+
+def seen_by_map(site: Site, X: Floats, number: int) -> Floats:
+    """Return of rows what a feature map looks at, filled and scaled, shape (rows, features of the map)."""
+    features = features_of(site, number)
+    return site.scaling(_landmark_set(site, number).scaling).of(features).transform(X[:, features])
+
+
+def features_of(site: Site, number: int) -> Bools:
+    """Return the mask of the features that a feature map looks at."""
+    return _feature_map(site, number).features
+
+
+def feature_map(site: Site, number: int) -> NystromMap:
+    """Return one of the feature maps that the coordinator has broadcast."""
+    told = _feature_map(site, number)
+    kernel = Kernel(told.kernel, told.gamma, told.degree, told.coef0)  # type: ignore[arg-type]
+    landmarks = _landmark_set(site, number).landmarks[:, told.features]
+    feature_map = NystromMap(kernel, landmarks, told.normalization.astype(np.float64))
+    agreed = agreed_terms(site.context).kernel
+    key = ("sound map", agreed, *told_about(site, number))
+    if not cached(key, lambda: kernel.name in (agreed, "rbf") and feature_map.is_normalized()):
+        raise FederationError(
+            f"Site '{site.name}' refuses a feature map that is none of the run's kernel '{agreed}' and the "
+            f"landmarks. {NOT_FOLLOWED}"
+        )
+    return feature_map
+
+
+def told_about(site: Site, number: int) -> tuple[str, ...]:
+    """Return the digests of everything that a feature map's virtual points depend on."""
+    landmarks = tasks.LANDMARK_SET.numbered(_feature_map(site, number).landmark_set)
+    told: list[Broadcast[Any]] = [SCHEMA, SCALING, landmarks, tasks.FEATURE_MAP.numbered(number)]
+    return tuple(map(site.digest_of, told))
+
+
+def _feature_map(site: Site, number: int) -> tasks.FeatureMapBroadcast:
+    told = site.told(tasks.FEATURE_MAP.numbered(number))
+    fits = told.features.shape == (len(site.schema().columns),) and told.normalization.ndim == 2
+    site.check_told(fits, "parts of a feature map")
+    return told
+
+
+def _landmark_set(site: Site, number: int) -> tasks.LandmarkBroadcast:
+    """Return the landmarks of a feature map."""
+    about = _feature_map(site, number)
+    told = site.told(tasks.LANDMARK_SET.numbered(about.landmark_set))
+    site.check_told(told.landmarks.shape == (len(about.normalization), len(about.features)), "landmarks")
+    return told
 
 
 @answers(tasks.LANDMARKS)
@@ -129,7 +220,7 @@ def warm_start(site: Site, question: tasks.ProblemsQuestion) -> tasks.WarmStartA
         y = np.array([labels[i].y[chosen] for i in trained])
         weight = np.array([labels[i].weight[chosen] for i in trained])
         local_C = np.array([problems[i].C * problems[i].rows for i in trained]) / weight.sum(axis=1)
-        found = near_optima(site.mapped_train(number)(chosen), y, weight, local_C)
+        found = near_optima(mapped_train(site, number)(chosen), y, weight, local_C)
         for i, point in zip(trained, found, strict=True):
             rows[i] = np.abs(labels[i].y) @ labels[i].weight
             weights[i] = rows[i] * point
@@ -147,7 +238,7 @@ def cuts(site: Site, question: tasks.CutsQuestion) -> tasks.CutsAnswer:
     for number in {problem.feature_map for problem in problems}:
         own = [i for i, problem in enumerate(problems) if problem.feature_map == number]
         labels = [labels_of(site, problems[i]) for i in own]
-        parts = cuts_at(site.mapped_train(number), labels, [questions[i] for i in own])
+        parts = cuts_at(mapped_train(site, number), labels, [questions[i] for i in own])
         found.update(zip(own, parts, strict=True))
     return tasks.CutsAnswer.of([found[i] for i in range(len(problems))])
 
@@ -178,3 +269,52 @@ def _some_rows(y: Floats) -> slice | Ints:
     if len(own) > WARM_START_ROWS:
         own = np.sort(np.random.default_rng(0).choice(own, WARM_START_ROWS, replace=False))
     return own if len(own) < len(y) else slice(None)  # all of them without a copy
+
+
+@answers(tasks.SCORES)
+def scores(site: Site, question: tasks.ScoresQuestion) -> tasks.ScoresAnswer:
+    """Count rows that a model has not been trained on, by class, predicted class and decision value."""
+    classes = len(site.schema().classes)
+    pairs = tuple(map(Pair, question.positive, question.negative))
+    columns, models = question.centres.shape[1], len(question.folds)
+    check_size(site, float(models) * (classes**2 + 2 * BINS * columns))
+    confusion, histogram = np.zeros((models, classes, classes)), np.zeros((models, columns, 2, BINS))
+    weights = np.split(question.weights, np.cumsum(len(pairs) * (question.ranks + 1))[:-1])
+    for model, (number, fold) in enumerate(zip(question.feature_maps, question.folds, strict=True)):
+        points = weights[model].reshape(len(pairs), -1)
+        true, binary = _decisions(site, int(number), int(fold), points)
+        decisions = class_decisions(binary, pairs, classes)
+        confusion[model] = confusion_counts(true, winners(decisions), classes)
+        for column in range(columns):
+            centre, scale = question.centres[model, column], question.scales[model, column]
+            # The one column of two classes is that of class 1.
+            positive = true == (column if classes > 2 else 1)
+            histogram[model, column] = decision_histogram(decisions[:, column], positive, centre, scale)
+    return tasks.ScoresAnswer(confusion, histogram)
+
+
+def _decisions(site: Site, number: int, fold: int, points: Floats) -> tuple[Ints, Floats]:
+    """Return class and binary decision values of the rows of a fold, or of the test rows."""
+    w, b = points[:, :-1], points[:, -1]
+    if fold == NO_FOLD:
+        rows = site.test()
+        parts = [mapped(site, rows.X[block], number) @ w.T + b for block in blocks(len(rows.X))]
+        return rows.classes, np.vstack([np.empty((0, len(points))), *parts])
+    chosen = np.flatnonzero(site.folds() == fold)
+    mapped = mapped_train(site, number)
+    parts = [mapped(chosen[block]) @ w.T + b for block in blocks(len(chosen))]
+    return site.train().classes[chosen], np.vstack([np.empty((0, len(points))), *parts])
+
+
+def asked_problems(site: Site, question: tasks.ProblemsQuestion) -> list[Problem]:
+    """Return the problems of a question, whose classes have weights that the run's ``class-weight`` allows."""
+    balanced = agreed_terms(site.context).class_weight == "balanced"
+    least, largest = (LEAST_WEIGHT, LARGEST_WEIGHT) if balanced else (1.0, 1.0)
+    problems = question.problems()
+    if not all(least <= weight <= largest for problem in problems for weight in problem.weights):
+        allowed = f"weights from {least:g} to {largest:g}" if balanced else "no weight but 1"
+        raise SettingError(
+            f"Site '{site.name}' refuses the weights of the classes: class-weight in the run's settings allows "
+            f"{allowed}. {NOT_FOLLOWED}"
+        )
+    return problems

@@ -6,11 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from flower_pansvm.arrays import Floats
+from flower_pansvm.arrays import Floats, blocks
 from flower_pansvm.counts import winners
 from flower_pansvm.models.model import Model
 from flower_pansvm.multiclass import positive_classes
-from flower_pansvm.systems.pan_svm.cuts import blocks
 
 
 class DecidingModel(Model):

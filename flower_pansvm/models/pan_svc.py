@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from flower_pansvm.arrays import blocks
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.class_pairs import one_versus_all, one_versus_one
 from flower_pansvm.counts import winners
@@ -19,7 +20,6 @@ from flower_pansvm.multiclass import Pair, class_decisions, positive_classes
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.pan_svm.cuts import blocks
 
 
 def _is_calibrated(model: "PanSVC") -> bool:

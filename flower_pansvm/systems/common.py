@@ -1,10 +1,12 @@
-"""What several systems ask of the sites: joining a run, scaling, and trying models on held-out rows."""
+"""What every system asks of the sites: joining a run, and scaling."""
 
 from dataclasses import dataclass
 
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.records import Texts
 from flower_pansvm.tasks import COUNT, Broadcast, Nothing, Task, disclosed, summed
+
+NO_FOLD = -1  # no rows are left out
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,18 @@ SCHEMA = Broadcast("schema", SchemaBroadcast)
 
 
 @dataclass(frozen=True)
+class LayoutBroadcast:
+    """Which site holds which columns: sites with the same ones are a column block. A run has one layout."""
+
+    sites: Texts
+    blocks: Ints  # (sites,): number of each site's column block
+    columns: Ints  # (columns,): number of the block of each column of the schema
+
+
+LAYOUT = Broadcast("layout", LayoutBroadcast)
+
+
+@dataclass(frozen=True)
 class MomentsAnswer:
     """Sums over the training rows of each fold, and the number of test rows."""
 
@@ -99,28 +113,3 @@ class ScalingBroadcast:
 
 
 SCALING = Broadcast("scaling", ScalingBroadcast)
-
-
-@dataclass(frozen=True)
-class ScoresQuestion:
-    """Models to be tried."""
-
-    feature_maps: Ints  # (models,): number of each model's feature map
-    folds: Ints  # (models,): fold whose rows it is tried on, or NO_FOLD for the test rows
-    ranks: Ints  # (models,): coordinates of its mapped rows
-    weights: Floats  # of its binary problems, bias last, put end to end
-    positive: Ints  # (problems,): the positive class of each problem, the same for all models
-    negative: Ints  # (problems,): the negative class, or REST
-    centres: Floats  # (models, columns): of each histogram, see decision_histogram
-    scales: Floats  # (models, columns)
-
-
-@dataclass(frozen=True)
-class ScoresAnswer:
-    """Counts of rows; Flower hands their sums on as flat lists."""
-
-    confusion: Floats = summed(COUNT)  # (models, classes, classes): true against predicted class
-    histogram: Floats = summed(COUNT)  # (models, columns, 2, bins): decision values in each bin
-
-
-SCORES = Task("scores", "evaluate", ScoresQuestion, ScoresAnswer, since="0.1.0")

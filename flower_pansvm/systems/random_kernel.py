@@ -9,24 +9,11 @@ import numpy as np
 
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.records import Texts
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.keys import keystream
 from flower_pansvm.secure_sum.wire import join_fields
 from flower_pansvm.systems.common import ExtremesAnswer
-from flower_pansvm.tasks import COUNT, Broadcast, Nothing, Task, disclosed, summed
-
-
-@dataclass(frozen=True)
-class LayoutBroadcast:
-    """Which site holds which columns: sites with the same ones are a column block. A run has one layout."""
-
-    sites: Texts
-    blocks: Ints  # (sites,): number of each site's column block
-    columns: Ints  # (columns,): number of the block of each column of the schema
-
-
-LAYOUT = Broadcast("layout", LayoutBroadcast)
+from flower_pansvm.tasks import COUNT, Nothing, Task, disclosed, summed
 
 
 @dataclass(frozen=True)

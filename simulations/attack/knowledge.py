@@ -11,8 +11,8 @@ from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
-from flower_pansvm.systems.common import MOMENTS, SCALING
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Answer, Problem, Question
+from flower_pansvm.systems.common import MOMENTS, NO_FOLD, SCALING
+from flower_pansvm.systems.pan_svm.cuts import Answer, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CUTS, FEATURE_MAP, LANDMARK_SET
 from strategies.federation.transcript import TranscriptSum
 from strategies.master.search import curvature_matrix

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from clients.site import Site
-from clients.systems.pan_svm import labels_of
+from clients.systems.pan_svm import labels_of, mapped_train, told_about
 from flower_pansvm.systems.pan_svm.cuts import Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CUTS, FEATURE_MAP
 from simulations.audit.parts_in_cuts import parts_in_cuts
@@ -39,7 +39,7 @@ def questions_by_map(
         asked = one.question(CUTS)
         problems, questions = asked.problems(), asked.questions()
         site = sites.before(one)[0]
-        told = {number: site.told_about(number) for number in {problem.feature_map for problem in problems}}
+        told = {number: told_about(site, number) for number in {problem.feature_map for problem in problems}}
         for problem, question in zip(problems, questions, strict=True):
             found.setdefault(told[problem.feature_map], []).append(CutQuestion(one, problem, question))
     return found
@@ -66,7 +66,7 @@ def _factors(site: Site, one: CutQuestion) -> NDArray[np.float64]:
     labels = labels_of(site, one.problem)
     if site.name not in one.asked.sites:
         return np.zeros((len(one.question.points) + int(one.question.leading >= 0), len(labels.y)))
-    return parts_in_cuts(site.mapped_train(one.problem.feature_map), labels, one.question)
+    return parts_in_cuts(mapped_train(site, one.problem.feature_map), labels, one.question)
 
 
 @PHASES.register("cutting_planes")

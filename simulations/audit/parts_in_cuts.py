@@ -3,7 +3,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.systems.pan_svm.cuts import Labels, Mapped, Question, Rough, RowFactors, blocks
+from flower_pansvm.arrays import blocks
+from flower_pansvm.systems.pan_svm.cuts import Labels, Mapped, Question, Rough, RowFactors
 
 
 def parts_in_cuts(mapped: Mapped, labels: Labels, question: Question) -> NDArray[np.float64]:

@@ -9,12 +9,12 @@ from clients.site import Site
 from flower_pansvm.arrays import Bools
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.scaling import Scaling
+from flower_pansvm.systems.common import LAYOUT
 from flower_pansvm.systems.random_kernel import (
     CELL,
     COLUMN_RANGES,
     KERNEL,
     KERNEL_POINTS,
-    LAYOUT,
     MEANS,
     block_seed,
     random_matrix,

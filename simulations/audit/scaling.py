@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from flower_pansvm.systems.common import MOMENTS, SCHEMA
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
+from flower_pansvm.systems.common import MOMENTS, NO_FOLD, SCHEMA
 from simulations.audit.phase import PHASES, Factors, Phase, no_rows
 from simulations.audit.sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum

@@ -5,7 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from flower_pansvm.systems.common import SCORES
+from flower_pansvm.systems.pan_svm.tasks import SCORES
 from simulations.audit.phase import PHASES, Phase
 from simulations.audit.sites import SimulatedSites
 from strategies.federation.transcript import TranscriptSum

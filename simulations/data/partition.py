@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from clients.table.cells_on_disk import collected
 from clients.table.table import Table
+from flower_pansvm.arrays import blocks
 from flower_pansvm.errors import SettingError
 from flower_pansvm.setting_values import near_matches
-from flower_pansvm.systems.pan_svm.cuts import blocks
 
 SPLITS = ("iid", "dirichlet:A", "feature:COLUMN", "by:COLUMN", "checkerboard:RxS")
 CHECKERBOARD = "checkerboard:"

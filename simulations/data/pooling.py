@@ -15,7 +15,7 @@ from clients.rows import fold_numbers, test_rows
 from clients.table.table import align
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema, class_names
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
+from flower_pansvm.systems.common import NO_FOLD
 from simulations.data.sites import whole_rows_of
 from strategies.settings import Settings
 from strategies.steps import fitted_scaling

@@ -7,6 +7,7 @@ from typing import Any
 
 from flwr.app import Context, RecordDict
 
+from clients.app import TASKS
 from clients.gate.budget import link_table
 from clients.gate.classes import rows_with_classes
 from clients.gate.levels import LEARNED, level_of
@@ -141,7 +142,9 @@ def _check_agreed(context: Context, invitation: Invitation) -> str:
     """Return the level of a run as it is agreed, after asking this hospital's gate, as in the run."""
     try:
         # Whatever its classes are called: the run takes them from the hospitals' own list.
-        level = level_of(context, JOIN, JoinQuestion((), (), invitation.privacy == "dp"))
+        level = level_of(
+            context, JOIN.name, TASKS[JOIN.name], JoinQuestion((), (), invitation.privacy == "dp")
+        )
         least = least_sites(context)
         if least > len(invitation.roster):
             raise SettingError(

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from clients.gate.answering import WORK
+from clients.gate.answering import SPENT
 from strategies.results import RESULT_FILE
 
-_WORK = re.compile(re.escape(WORK).replace("%s", "[^']+").replace(r"%\.3f", r"(\d+\.\d+)"))
+_WORK = re.compile(re.escape(SPENT).replace("%s", "[^']+").replace(r"%\.3f", r"(\d+\.\d+)"))
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Problem
+from flower_pansvm.systems.common import NO_FOLD
+from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
 from strategies.outcome import Outcome

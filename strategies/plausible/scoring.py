@@ -3,8 +3,8 @@
 import numpy as np
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.systems.common import SCORES
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
+from flower_pansvm.systems.common import NO_FOLD
+from flower_pansvm.systems.pan_svm.tasks import SCORES
 from strategies.plausible.check import CHECKS, Problems
 from strategies.plausible.opened import Opened
 

@@ -14,8 +14,8 @@ from flower_pansvm.kernels import Kernel
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.random_kernel_svc import RandomKernelParts, RandomKernelSVC
 from flower_pansvm.setting_values import setting, whole
-from flower_pansvm.systems.common import SCALING, ScalingBroadcast
-from flower_pansvm.systems.random_kernel import KERNEL_POINTS, LAYOUT, KernelQuestion
+from flower_pansvm.systems.common import LAYOUT, SCALING, ScalingBroadcast
+from flower_pansvm.systems.random_kernel import KERNEL_POINTS, KernelQuestion
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.random_kernel.training import (

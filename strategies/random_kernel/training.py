@@ -15,6 +15,7 @@ from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.errors import FederationError, SettingError, TableError, TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.scaling import Scaling
+from flower_pansvm.systems.common import LayoutBroadcast
 from flower_pansvm.systems.random_kernel import (
     CELL,
     COLUMN_RANGES,
@@ -22,7 +23,6 @@ from flower_pansvm.systems.random_kernel import (
     MEANS,
     KernelAnswer,
     KernelQuestion,
-    LayoutBroadcast,
     combined,
 )
 from flower_pansvm.tasks import Nothing, Task

@@ -15,7 +15,7 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
 from flower_pansvm.setting_values import setting, whole
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
+from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.selection import CLASS_MOMENTS
 from flower_pansvm.tasks import Nothing
 from strategies.federation.costs import Costs

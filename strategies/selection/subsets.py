@@ -17,7 +17,8 @@ from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Problem
+from flower_pansvm.systems.common import NO_FOLD
+from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
 from strategies.pan_svm_settings import PanSvmSettings

@@ -6,7 +6,7 @@ import numpy as np
 
 from flower_pansvm.errors import TableError
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.random_kernel import LayoutBroadcast
+from flower_pansvm.systems.common import LayoutBroadcast
 from strategies.steps.schema import common_schema
 
 

@@ -12,7 +12,7 @@ from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from flower_pansvm.errors import TrainingError
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
+from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.tasks import (
     ASSIGN,
     BOX,

@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm.errors import TableError
 from flower_pansvm.scaling import Scaling
-from flower_pansvm.systems.common import EXTREMES, MOMENTS, SCALING, ScalingBroadcast
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
+from flower_pansvm.systems.common import EXTREMES, MOMENTS, NO_FOLD, SCALING, ScalingBroadcast
 from flower_pansvm.tasks import Nothing
 from strategies.federation.federation import Federation
 from strategies.steps import fitted_scaling

@@ -12,7 +12,7 @@ from flower_pansvm.errors import FederationError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.systems.common import SCORES, ScoresQuestion
+from flower_pansvm.systems.pan_svm.tasks import SCORES, ScoresQuestion
 from strategies.federation.federation import Federation
 
 SPREAD = 0.3

@@ -20,20 +20,21 @@ from flower_pansvm.systems.common import (
     EXTREMES,
     JOIN,
     MOMENTS,
+    NO_FOLD,
     ROWS,
     SCALING,
     SCHEMA,
-    SCORES,
     JoinQuestion,
     ScalingBroadcast,
     SchemaBroadcast,
 )
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Cuts, Problem, Question
+from flower_pansvm.systems.pan_svm.cuts import Cuts, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import (
     CUTS,
     FEATURE_MAP,
     LANDMARK_SET,
     LANDMARKS,
+    SCORES,
     FeatureMapBroadcast,
     LandmarkBroadcast,
     LandmarksQuestion,

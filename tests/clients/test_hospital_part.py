@@ -8,13 +8,17 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-MOST_LINES = 10416
-"""Of what the executor loads, which answers a SuperNode's messages. A commit that needs more says why."""
+from clients.app import TASKS
+from clients.gate.levels import SUMS
 
-MOST_LINES_IN_ALL = 12854
-"""And with what a table or a node config brings in besides: the schema file, sources of tables, copies, identities,
-Paillier sums."""
+ROOT = Path(__file__).parents[2]
+MOST_LINES = {("dp_svm",): 6567, ("dp_svm", "pan_svm"): 7942}
+"""Of what the executor loads, which answers a SuperNode's messages, with the systems that a hospital agrees to. A
+commit that needs more says why."""
+
+MOST_LINES_IN_ALL = 13000
+"""And with what all systems, a table or a node config bring in besides: the schema file, sources of tables, copies,
+identities, Paillier sums."""
 
 PACKAGES = {"cryptography", "flwr", "numpy", "scipy", "sklearn"}
 """What the hospital's part imports besides the standard library, some of it only when it is needed."""
@@ -23,10 +27,11 @@ ROOMS = ("flower_pansvm", "clients")
 Imported = Callable[[Path], set[str]]
 
 
-def loaded() -> dict[str, Path]:
-    """Return every module of this project that a new process has after loading the executor with the ClientApp."""
+def loaded(*systems: str) -> dict[str, Path]:
+    """Return every module of this project that a new process has after loading the executor and some systems."""
+    modules = ", ".join(["clients.executor", *(f"clients.systems.{name}" for name in systems)])
     code = (
-        "import sys, clients.executor\n"
+        f"import sys, {modules}\n"
         "rooms = ('flower_pansvm', 'clients', 'strategies', 'simulations')\n"
         "for name, module in list(sys.modules.items()):\n"
         "    if name.split('.')[0] in rooms: print(name, module.__file__)\n"
@@ -56,16 +61,78 @@ def lines_of(modules: dict[str, Path]) -> int:
     return sum(len(file.read_text().splitlines()) for file in modules.values())
 
 
-def test_a_hospital_loads_its_own_part_only() -> None:
-    modules = loaded()
+@pytest.mark.parametrize("systems", MOST_LINES, ids=" ".join)
+def test_a_hospital_loads_its_own_part_only(systems: tuple[str, ...]) -> None:
+    modules = loaded(*systems)
     assert "clients.gate.reply" in modules
     assert {name.split(".")[0] for name in modules} == set(ROOMS)
-    assert lines_of(modules) <= MOST_LINES
+    assert {name for name in modules if name.startswith("clients.systems.")} == {
+        f"clients.systems.{name}" for name in systems
+    }
+    assert lines_of(modules) <= MOST_LINES[systems]
+
+
+WITHOUT_CONSENT = {row.system for row in TASKS.values() if row.leaves == SUMS and not row.consents}
+
+ASKED = """
+import sys
+from itertools import count
+from pathlib import Path
+from flwr.app import Context, Message, RecordDict
+from flwr.supercore.task_identity import TaskIdentity
+from clients.app import TASKS, app
+from clients.gate.budget import new_ledger
+from clients.gate.levels import DP
+from flower_pansvm import records
+from flower_pansvm.systems.common import JoinQuestion
+from strategies.settings import make_settings
+
+folder = Path(sys.argv[1])
+TaskIdentity.run_id, TaskIdentity.node_id, TaskIdentity.task_id = 1, 7, 0
+new_ledger(folder, 0.2)
+join = RecordDict()
+records.write(join, "inputs", JoinQuestion(()))
+runs = count(1)
+for privacy in ("exact", "perturbed"):
+    config = make_settings(privacy=privacy).to_config()
+    for name, row in TASKS.items():
+        if row.leaves == DP or name == "relay":
+            continue
+        node = {"name": "north", "state": str(folder), **eval(sys.argv[2])}
+        content = join if name == "join" else RecordDict()
+        context = Context(next(runs), 7, node, RecordDict(), config)
+        reply = app(Message(content, 7, f"{row.category}.{name}"), context)
+        assert not reply.has_content(), name
+print(*sorted(name for name in sys.modules if name.startswith("clients.systems.")))
+"""
+
+
+@pytest.mark.parametrize(
+    ("policy", "systems"),
+    [
+        # What a hospital agrees to unless it says otherwise.
+        ({}, set()),
+        # One that agrees to sums over copies has still agreed to no consent.
+        ({"privacy": "exact"}, WITHOUT_CONSENT),
+    ],
+)
+def test_what_a_hospital_has_not_agreed_to_is_not_loaded(
+    policy: dict[str, str], systems: set[str], tmp_path: Path
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ASKED, str(tmp_path / "state"), repr(policy)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert {name.split(".")[2] for name in done.stdout.split()} == systems
 
 
 @pytest.mark.slow
 def test_what_is_loaded_only_when_it_is_needed_is_counted_too() -> None:
-    modules = ever_loaded(loaded())
+    systems = {row.system for row in TASKS.values()}
+    modules = ever_loaded(loaded(*systems))
     assert {
         "clients.table.file",
         "clients.table.cache",

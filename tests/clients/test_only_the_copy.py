@@ -12,7 +12,6 @@ import pytest
 from flwr.app import Message
 from numpy.typing import NDArray
 
-from clients.app import TASKS
 from clients.gate.replay_guard import turn
 from clients.gate.terms import site_name
 from clients.perturb import PerturbedTerms, perturbed_table
@@ -31,6 +30,7 @@ from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings, setting_fields
+from tests.tasks import TASKS
 
 MakeGrid = Callable[..., InProcessGrid]
 Answers = list[tuple[str, bytes]]

@@ -20,11 +20,11 @@ from clients.gate.budget import new_ledger
 from clients.rows import fold_numbers
 from clients.rows import test_rows as held_out
 from clients.site import Site
+from clients.systems.pan_svm import mapped_train
 from flower_pansvm import records
 from flower_pansvm.errors import FederationError, TableError
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.systems.common import ROWS, SCALING, SCHEMA, ScalingBroadcast, SchemaBroadcast
-from flower_pansvm.systems.pan_svm import cuts
 from flower_pansvm.systems.pan_svm.tasks import (
     FEATURE_MAP,
     LANDMARK_SET,
@@ -111,7 +111,7 @@ def test_rows_mapped_in_blocks_train_the_same_model(
         return transform(self, X)
 
     monkeypatch.setattr(site_module, "LARGEST_KEPT", 0)
-    monkeypatch.setattr(cuts, "BLOCK", 7)
+    monkeypatch.setattr("flower_pansvm.arrays.BLOCK", 7)
     monkeypatch.setattr(NystromMap, "transform", count)
     in_blocks = run(config)
     # More only for the rows of a local warm start.
@@ -256,7 +256,7 @@ def test_numbers_that_were_told_are_checked_before_use(
         for name, message in told.items():
             records.write(content := RecordDict(), f"broadcast.{name}", message)
             broadcasts.keep(site.context, content)
-        return site.mapped_train(0)(np.arange(3))
+        return mapped_train(site, 0)(np.arange(3))
 
     assert mapped().shape == (3, 1)
     told[broadcast.name] = replace(told[broadcast.name], **values)

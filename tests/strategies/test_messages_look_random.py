@@ -9,13 +9,14 @@ from flwr.app import Message
 from numpy.typing import NDArray
 from scipy.stats import chi2
 
-from clients.app import TASKS, app
+from clients.app import app
 from flower_pansvm import records
 from flower_pansvm.systems.common import JOIN
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import train_in_process
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import make_settings
+from tests.tasks import TASKS
 
 FALSE_ALARM = 1e-6
 """Probability that a test of truly uniform bytes fails; there are some hundreds of such tests."""

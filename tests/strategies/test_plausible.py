@@ -12,10 +12,18 @@ from clients.gate.private import Private
 from clients.gate.reply import leave
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.systems.common import MOMENTS, SCORES, ScoresQuestion
+from flower_pansvm.systems.common import MOMENTS
 from flower_pansvm.systems.dp_svm import PRIVATE_BINS, PRIVATE_MOMENTS, PRIVATE_SCORES, PRIVATE_STEP
 from flower_pansvm.systems.pan_svm.cuts import Problem, Question
-from flower_pansvm.systems.pan_svm.tasks import ASSIGN, BOX, CUTS, LANDMARKS, WARM_START
+from flower_pansvm.systems.pan_svm.tasks import (
+    ASSIGN,
+    BOX,
+    CUTS,
+    LANDMARKS,
+    SCORES,
+    WARM_START,
+    ScoresQuestion,
+)
 from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.tasks import COUNT, Task
 from simulations.engines.running import train_in_process

@@ -23,8 +23,11 @@ from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.keys import unseal
 from flower_pansvm.secure_sum.wire import keys_digest
 from flower_pansvm.summing import PublicKeys
-from flower_pansvm.systems.common import JoinAnswer
-from flower_pansvm.systems.random_kernel import MEANS, LayoutBroadcast, random_matrix
+from flower_pansvm.systems.common import JoinAnswer, LayoutBroadcast
+from flower_pansvm.systems.random_kernel import (
+    MEANS,
+    random_matrix,
+)
 from flower_pansvm.tasks import Nothing
 from simulations.audit.audit import audit
 from simulations.engines.in_process import InProcessGrid

@@ -11,6 +11,7 @@ from scipy.stats import chi2
 from sklearn.svm import SVC
 
 from clients.app import app
+from clients.systems.pan_svm import mapped_train
 from flower_pansvm import records
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST, Pair
@@ -220,7 +221,7 @@ def test_the_audits_factors_add_up_to_what_was_sent(tmp_path: Path) -> None:
     asked = [one for one in transcript if one.task == CONSENSUS.name]
     F: list[NDArray[np.float64]] = []
     for site in sites.before(asked[-1]):
-        rows = site.mapped_train(0)(np.arange(len(site.train().classes)))
+        rows = mapped_train(site, 0)(np.arange(len(site.train().classes)))
         F.append(np.column_stack([rows, np.ones(len(rows))]))
     for step, one in enumerate(asked):
         question = one.question(CONSENSUS)

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from clients.app import TASKS
 from clients.gate import answering
 from clients.gate.private import Private
 from clients.gate.reply import leave
@@ -31,6 +30,7 @@ from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings
 from strategies.strategy import PhasedStrategy
 from tests.systems.declarations import SYSTEMS, System, Wrong
+from tests.tasks import TASKS
 
 Change = Callable[[Any], Any]
 

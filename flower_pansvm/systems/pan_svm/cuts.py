@@ -5,17 +5,16 @@ outside: a plane that touches the hinge max(0, z), z = 1 - y (w.f + b), and lies
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import NamedTuple, Self
 
 import numpy as np
 
-from flower_pansvm.arrays import Floats, Ints, Singles, in_single_precision
+from flower_pansvm.arrays import Floats, Ints, Singles, blocks, in_single_precision
 from flower_pansvm.multiclass import Pair
-
-NO_FOLD = -1  # no rows are left out
+from flower_pansvm.systems.common import NO_FOLD
 
 LEAST_WEIGHT, LARGEST_WEIGHT = 0.5, 1000.0
 """Limits of the balanced weight of a class: n / (2 n_class) is never below one half, and above a thousand it is that of
@@ -74,8 +73,6 @@ class Question:
         return np.vstack([self.ends, self.centre]) if self.needs_centre else self.ends
 
 
-BLOCK = 4096  # rows that are mapped at a time: the map of all rows of a large site would not fit into memory
-
 EVERYWHERE = 0.1
 """What a row counts for in a curvature wherever it lies; next to the margin 1 / width comes on top. Were it 0, the
 curvature would know nothing of coordinates in which no row next to the margin lies."""
@@ -131,11 +128,6 @@ def cuts_at(mapped: Mapped, labels: Sequence[Labels], questions: Sequence[Questi
     for block in blocks(len(labels[0].y)):
         _add_block(sums, points, mapped(block), block)
     return [one.answer() for one in sums]
-
-
-def blocks(rows: int) -> Iterator[slice]:
-    """Return the slices of at most `BLOCK` rows that make up all rows."""
-    return (slice(start, min(start + BLOCK, rows)) for start in range(0, rows, BLOCK))
 
 
 class Rough(NamedTuple):

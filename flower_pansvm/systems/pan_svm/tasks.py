@@ -1,4 +1,4 @@
-"""PAN-SVM's tasks: landmarks, the sites' own k-means centres; and cutting planes (Lu 2016, Algorithm 2).
+"""PAN-SVM's tasks: landmarks, cutting planes (Lu 2016, Algorithm 2), and models tried on held-out rows.
 
 Problems differ in rank and in number of points, so what belongs to them is put end to end, in order.
 """
@@ -15,6 +15,7 @@ from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.systems.pan_svm.cuts import EVERYWHERE, Answer, Problem, Question
 from flower_pansvm.tasks import (
+    COUNT,
     HEADROOM,
     LARGEST_CELL,
     MOST_ROWS,
@@ -266,3 +267,28 @@ class CutsAnswer:
 
 
 CUTS = Task("cuts", "train", CutsQuestion, CutsAnswer, since="0.1.0")
+
+
+@dataclass(frozen=True)
+class ScoresQuestion:
+    """Models to be tried."""
+
+    feature_maps: Ints  # (models,): number of each model's feature map
+    folds: Ints  # (models,): fold whose rows it is tried on, or NO_FOLD for the test rows
+    ranks: Ints  # (models,): coordinates of its mapped rows
+    weights: Floats  # of its binary problems, bias last, put end to end
+    positive: Ints  # (problems,): the positive class of each problem, the same for all models
+    negative: Ints  # (problems,): the negative class, or REST
+    centres: Floats  # (models, columns): of each histogram, see decision_histogram
+    scales: Floats  # (models, columns)
+
+
+@dataclass(frozen=True)
+class ScoresAnswer:
+    """Counts of rows; Flower hands their sums on as flat lists."""
+
+    confusion: Floats = summed(COUNT)  # (models, classes, classes): true against predicted class
+    histogram: Floats = summed(COUNT)  # (models, columns, 2, bins): decision values in each bin
+
+
+SCORES = Task("scores", "evaluate", ScoresQuestion, ScoresAnswer, since="0.1.0")

@@ -13,13 +13,14 @@ from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import BINS
 from flower_pansvm.errors import PanSVMError
 from flower_pansvm.multiclass import REST
-from flower_pansvm.systems.common import SCALING, SCORES, ScalingBroadcast, ScoresQuestion
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
+from flower_pansvm.systems.common import NO_FOLD, SCALING, ScalingBroadcast
 from flower_pansvm.systems.pan_svm.tasks import (
     FEATURE_MAP,
     LANDMARK_SET,
+    SCORES,
     FeatureMapBroadcast,
     LandmarkBroadcast,
+    ScoresQuestion,
 )
 from simulations.attack.active.hospitals import COLUMNS, FalseCoordinator, Hospitals
 from simulations.attack.active.nearness import PROMISE, all_trained, asked_at, attempt

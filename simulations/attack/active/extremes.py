@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from flower_pansvm.errors import PanSVMError
-from flower_pansvm.systems.common import SCALING, ScalingBroadcast
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
+from flower_pansvm.systems.common import NO_FOLD, SCALING, ScalingBroadcast
 from flower_pansvm.systems.pan_svm.tasks import BOX, BoxQuestion
 from simulations.attack.active.hospitals import COLUMNS, Hospitals
 from simulations.attack.active.nearness import PROMISE, asked_at

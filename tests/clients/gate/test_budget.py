@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from flwr.app import Context, RecordDict
 
+from clients.app import TASKS
 from clients.gate import budget
 from clients.gate.budget import (
     EPOCH,
@@ -159,7 +160,7 @@ def test_a_lost_or_damaged_ledger_is_a_spent_one(folder: Path, how: str) -> None
         with pytest.raises(BudgetError, match="backup"):
             charge(context(folder), task, 1e-6)
     with pytest.raises(BudgetError, match="spent"):
-        level_of(context(folder), JOIN, JoinQuestion((), ("0", "1"), dp=True))
+        level_of(context(folder), JOIN.name, TASKS[JOIN.name], JoinQuestion((), ("0", "1"), dp=True))
 
 
 def test_a_site_never_begins_a_ledger_itself(tmp_path: Path) -> None:

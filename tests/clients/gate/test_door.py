@@ -14,7 +14,7 @@ from flwr.app import ArrayRecord, ConfigRecord, Context, Message, RecordDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.app import TASKS, app
+from clients.app import app
 from clients.gate import private
 from clients.gate.membership import Participation
 from clients.gate.private import Private
@@ -35,6 +35,7 @@ from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
 from strategies.settings import Settings, make_settings
 from tests.grids import meddle
+from tests.tasks import TASKS
 
 pytestmark = pytest.mark.usefixtures("begun_ledgers")
 

@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from flwr.app import Context, RecordDict
 
-from clients.app import TASKS
 from clients.gate.budget import new_ledger
 from clients.gate.levels import level_of
 from clients.gate.simulated import SimulatedContext
@@ -20,6 +19,7 @@ from flower_pansvm.terms import NOISES, Scalar
 from simulations.engines.in_process import InProcessGrid
 from strategies.registry import all_strategies
 from strategies.settings import make_settings
+from tests.tasks import ROWS, TASKS
 
 MakeGrid = Callable[..., InProcessGrid]
 KNOWN: dict[str, Scalar] = {"identity": "north.pem", "roster": "roster.json"}
@@ -37,7 +37,7 @@ def simulated(**config: Any) -> Context:
     return SimulatedContext(1, 7, node, RecordDict(), make_settings(**config).to_config())
 
 
-def question_of(task: Task[Any, Any]) -> object:
+def question_of(task: Task[Any, Any]) -> JoinQuestion | None:
     """Return a question as far as a level depends on it."""
     return JoinQuestion(()) if task is JOIN else None
 
@@ -65,14 +65,14 @@ def test_a_hospital_answers_at_no_weaker_level_than_its_policy(
         mixed = asked == "dp" and not task.dp
         if task.simulated or mixed or LEVELS.index(level) < LEVELS.index(policy or "dp"):
             with pytest.raises(SettingError, match="'north'"):
-                level_of(here, task, question_of(task))
+                level_of(here, task.name, ROWS[task.name], question_of(task))
             continue
-        assert level_of(here, task, question_of(task)) == level
+        assert level_of(here, task.name, ROWS[task.name], question_of(task)) == level
         for consent in task.consents:
             del here.node_config[consent]
         if task.consents:
             with pytest.raises(SettingError, match="node"):
-                level_of(here, task, question_of(task))
+                level_of(here, task.name, ROWS[task.name], question_of(task))
 
 
 @pytest.mark.parametrize("asked", ["auto", *LEVELS])
@@ -80,16 +80,16 @@ def test_a_run_that_is_private_is_joined_at_level_dp(asked: str, folder: Path) -
     for policy in LEVELS:
         here = context(folder, {**BUDGET, "privacy": policy})
         here.run_config["privacy"] = asked
-        assert level_of(here, JOIN, DP_JOIN) == "dp"
+        assert level_of(here, JOIN.name, ROWS[JOIN.name], DP_JOIN) == "dp"
     with pytest.raises(BudgetError, match="has no budget"):
-        level_of(context(folder, {"privacy": "exact"}), JOIN, DP_JOIN)
+        level_of(context(folder, {"privacy": "exact"}), JOIN.name, ROWS[JOIN.name], DP_JOIN)
 
 
 @pytest.mark.parametrize("asked", ["perturbed", "exact"])
 def test_a_simulated_site_agrees_to_all(asked: str) -> None:
     for task in TASKS:
         level = "dp" if task.dp else "exact" if task.simulated else asked
-        assert level_of(simulated(privacy=asked), task, question_of(task)) == level
+        assert level_of(simulated(privacy=asked), task.name, ROWS[task.name], question_of(task)) == level
 
 
 @pytest.mark.parametrize("asked", NOISES)
@@ -103,9 +103,9 @@ def test_a_hospital_does_not_answer_with_less_noise_than_its_own(
     here = context(folder, node, noise=asked)
     if asked < (least or 0.5):
         with pytest.raises(SettingError, match=rf"refuses noise={asked:g}.*at least {least or 0.5:g}"):
-            level_of(here, MOMENTS, None)
+            level_of(here, MOMENTS.name, ROWS[MOMENTS.name], None)
     else:
-        assert level_of(here, MOMENTS, None) == "perturbed"
+        assert level_of(here, MOMENTS.name, ROWS[MOMENTS.name], None) == "perturbed"
 
 
 @pytest.mark.parametrize(
@@ -126,13 +126,18 @@ def test_a_misspelt_policy_is_an_error_and_agrees_to_nothing(
     node: dict[str, Scalar], told: str, folder: Path
 ) -> None:
     with pytest.raises(SettingError, match=told):
-        level_of(context(folder, node), MOMENTS, None)
+        level_of(context(folder, node), MOMENTS.name, ROWS[MOMENTS.name], None)
 
 
 def test_the_refusal_says_who_learns_what_and_how_to_agree(folder: Path) -> None:
     for asked, weakest in (("exact", "dp"), ("exact", "perturbed"), ("perturbed", "dp")):
         with pytest.raises(SettingError) as caught:
-            level_of(context(folder, {"privacy": weakest, "noise": 0.25}, privacy=asked), MOMENTS, None)
+            level_of(
+                context(folder, {"privacy": weakest, "noise": 0.25}, privacy=asked),
+                MOMENTS.name,
+                ROWS[MOMENTS.name],
+                None,
+            )
         text = str(caught.value)
         assert "whoever runs the coordinator can compute" in text
         assert "strategy=dp-svm" in text
@@ -156,7 +161,7 @@ def test_the_refusal_says_who_learns_what_and_how_to_agree(folder: Path) -> None
 )
 def test_budgets_that_cannot_be_are_refused(folder: Path, node: dict[str, Scalar], told: str) -> None:
     with pytest.raises(SettingError, match=told):
-        level_of(context(folder, {**KNOWN, **node}), JOIN, DP_JOIN)
+        level_of(context(folder, {**KNOWN, **node}), JOIN.name, ROWS[JOIN.name], DP_JOIN)
 
 
 @pytest.mark.parametrize("missing", ["identity", "roster"])
@@ -164,7 +169,7 @@ def test_noise_is_shared_with_known_hospitals_only(folder: Path, missing: str) -
     """Of a hundred sites that the coordinator has invented, each adds a hundredth of the noise, or none."""
     node = {key: value for key, value in BUDGET.items() if key != missing}
     with pytest.raises(BudgetError, match="invent"):
-        level_of(context(folder, node), JOIN, DP_JOIN)
+        level_of(context(folder, node), JOIN.name, ROWS[JOIN.name], DP_JOIN)
 
 
 def test_class_names_are_not_taken_from_the_rows(folder: Path) -> None:
@@ -174,8 +179,10 @@ def test_class_names_are_not_taken_from_the_rows(folder: Path) -> None:
     for policy in LEVELS:
         for question in (from_rows, DP_JOIN):
             with pytest.raises(BudgetError, match="classes"):
-                level_of(context(folder, {**unlisted, "privacy": policy}), JOIN, question)
-    level_of(context(folder, BUDGET), JOIN, from_rows)
+                level_of(
+                    context(folder, {**unlisted, "privacy": policy}), JOIN.name, ROWS[JOIN.name], question
+                )
+    level_of(context(folder, BUDGET), JOIN.name, ROWS[JOIN.name], from_rows)
 
 
 # In a run

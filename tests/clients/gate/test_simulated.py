@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from flwr.app import Context, RecordDict
 
-from clients.app import TASKS, app
+from clients.app import app
 from clients.gate.levels import level_of
 from clients.gate.simulated import SimulatedContext, is_simulated
 from clients.gate.terms import agreed_terms, has_agreed, least_rows, least_sites
@@ -22,6 +22,7 @@ from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.registry import all_strategies
 from strategies.settings import make_settings
+from tests.tasks import ROWS, TASKS
 
 Node = dict[str, Scalar]
 TUTORIAL: Node = {"partition-id": 0, "num-partitions": 2}
@@ -69,7 +70,7 @@ def test_a_node_config_alone_switches_no_protection_off(state_home: Path) -> Non
     assert least_rows(here) > 1
     assert not any(has_agreed(here, consent) for consent in CONSENTS)
     with pytest.raises(SettingError):
-        level_of(here, JOIN, JoinQuestion(()))
+        level_of(here, JOIN.name, ROWS[JOIN.name], JoinQuestion(()))
 
 
 @pytest.mark.parametrize("kind", [Context, SimulatedContext])

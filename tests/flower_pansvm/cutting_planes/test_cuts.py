@@ -183,14 +183,14 @@ def test_blocks_make_no_difference(seed: int, rows: int, block: int) -> None:
     question = Question(rng.normal(size=(5, 5)), rng.normal(size=5), 2.0, leading=3)
     whole = ask(F, y, question)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "BLOCK", block)
+        patch.setattr("flower_pansvm.arrays.BLOCK", block)
         parts = ask(F, y, question)
     assert_close(parts.cuts, whole.cuts)
     assert parts.curvature == pytest.approx(whole.curvature, rel=1e-5, abs=1e-6)
 
 
 def test_rows_are_mapped_a_block_at_a_time_for_all_problems_together(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BLOCK", 10)
+    monkeypatch.setattr("flower_pansvm.arrays.BLOCK", 10)
     F, y = some_rows(0, 35, 3)
     asked: list[int] = []
 

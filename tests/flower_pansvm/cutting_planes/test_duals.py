@@ -87,7 +87,7 @@ def test_rows_in_blocks_have_the_same_duals(monkeypatch: pytest.MonkeyPatch) -> 
     F, labels = some_rows(1, 50, 3)
     duals = solved(F, labels, 1.0, 1e-3).duals()
     at_once = row_duals(F.__getitem__, labels, duals)
-    monkeypatch.setattr("flower_pansvm.systems.pan_svm.cuts.BLOCK", 7)
+    monkeypatch.setattr("flower_pansvm.arrays.BLOCK", 7)
     assert row_duals(F.__getitem__, labels, duals) == pytest.approx(at_once, abs=1e-12)
 
 

@@ -22,6 +22,7 @@ from sklearn.metrics import get_scorer
 from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 
+from flower_pansvm.arrays import BLOCK
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.class_pairs import one_versus_all, one_versus_one, positive_classes
 from flower_pansvm.counts import decision_histogram
@@ -31,7 +32,6 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import Pair, class_decisions
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.pan_svm.cuts import BLOCK
 from strategies.steps.fitted_map import fit_map
 
 COLUMNS = ("age", "dose", "größe")

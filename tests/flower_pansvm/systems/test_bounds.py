@@ -10,7 +10,6 @@ from flwr.app import RecordDict
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.app import TASKS
 from flower_pansvm import records
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import FederationError
@@ -35,6 +34,7 @@ from flower_pansvm.terms import Terms
 from strategies.settings import make_settings
 from strategies.steps import fitted_scaling
 from strategies.steps.packing import pack_duals, pack_problems, pack_questions
+from tests.tasks import TASKS
 
 
 def problem_of(weights: tuple[float, float] = (1.0, 1.0), rank: int = 2) -> Problem:

@@ -2,21 +2,22 @@
 
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 import clients.systems
 import flower_pansvm.systems
-from clients.app import LOCAL, TASKS
-from clients.gate.answering import answers
-from clients.site import Site
+from clients.gate.answering import WORK
+from clients.gate.levels import DP, SIMULATED, SUMS
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.consents import CONSENTS
-from flower_pansvm.systems.common import EXTREMES, MOMENTS, MomentsAnswer
+from flower_pansvm.systems.common import EXTREMES
 from flower_pansvm.systems.dp_svm import RANGES
 from flower_pansvm.systems.output_perturbation import LOCAL_WEIGHTS
 from flower_pansvm.systems.pan_svm.tasks import CUTS
 from flower_pansvm.tasks import Nothing, Task, disclosed, dp, summed
+from tests.tasks import ROWS, TASKS
 
 
 @dataclass(frozen=True)
@@ -82,17 +83,19 @@ def test_every_consent_belongs_to_a_task() -> None:
     assert declared == CONSENTS.keys()
 
 
-def test_every_system_has_one_name_in_both_rooms() -> None:
-    """Where one name is a file in one room, it may be a folder in the other."""
-    names = {module.__name__.rpartition(".")[2] for module in LOCAL}
+@pytest.mark.parametrize("task", TASKS, ids=lambda task: task.name)
+def test_the_table_that_is_checked_before_the_import_says_what_the_task_declares(
+    task: Task[Any, Any],
+) -> None:
+    row = ROWS[task.name]
+    assert row.category == task.category
+    assert row.leaves == (SIMULATED if task.simulated else DP if task.dp else SUMS)
+    assert set(row.consents) == task.consents
+
+
+def test_every_task_is_in_the_table_and_every_system_has_one_name_in_both_rooms() -> None:
+    assert WORK.keys() | {"relay"} == ROWS.keys()
+    names = {row.system for row in ROWS.values()}
     for systems in (flower_pansvm.systems, clients.systems):
         (folder,) = systems.__path__
         assert {path.stem for path in Path(folder).iterdir() if not path.name.startswith("__")} == names
-
-
-def test_two_functions_cannot_answer_one_task() -> None:
-    def again(site: Site, question: Nothing) -> MomentsAnswer:
-        raise NotImplementedError
-
-    with pytest.raises(ValueError, match="'moments'"):
-        answers(MOMENTS)(again)

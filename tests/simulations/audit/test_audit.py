@@ -13,6 +13,7 @@ import pytest
 from numpy.typing import NDArray
 from threadpoolctl import threadpool_limits
 
+from clients.systems.pan_svm import mapped, mapped_train
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.systems.common import MOMENTS
 from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Question
@@ -105,7 +106,7 @@ def compared(settings: Settings, folder: Path, received: list[Sums]) -> Iterator
             factors = np.hstack(factors_by_site(sites, [one]))
             parts = []
             for site in sites.before(one.asked):
-                mapped = site.mapped_train(one.problem.feature_map)
+                mapped = mapped_train(site, one.problem.feature_map)
                 parts.append(mapped(slice(0, len(site.train().classes))))
             feature_map = sites.before(one.asked)[0].feature_map(one.problem.feature_map)
             yield Compared(one.question, answer, feature_map, np.vstack(parts), factors)
@@ -179,7 +180,7 @@ def test_a_row_that_is_reported_does_follow_from_the_sums(tmp_path: Path, receiv
     (questions,) = questions_by_map(sites, read_transcript(tmp_path)).values()
     rows = isolated_by_pairs(np.hstack(factors_by_site(sites, questions)))
     assert len(rows) == found.isolated_by_pairs
-    F = np.vstack([site.mapped(site.train().X, 0) for site in sites.before(questions[0].asked)])
+    F = np.vstack([mapped(site, site.train().X, 0) for site in sites.before(questions[0].asked)])
     rank = strategy.model.feature_map_.rank
     a = np.vstack([np.zeros((1, rank)), *(sums["a"].reshape(-1, rank) for sums in received)])
     differences = np.array([one - other for one, other in itertools.permutations(a, 2)])

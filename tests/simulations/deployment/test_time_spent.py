@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.gate.answering import WORK
+from clients.gate.answering import SPENT
 from simulations.deployment.log_lines import plain_lines
 from simulations.deployment.time_spent import TimeSpent
 
@@ -17,13 +17,13 @@ def test_our_work_is_told_apart_from_waiting(tmp_path: Path) -> None:
     }
     (tmp_path / "result.json").write_text(json.dumps({"round_trips": 5, "phases": phases}))
     lines = [
-        WORK % ("join", 0.5, 0.25, 1.5),
+        SPENT % ("join", 0.5, 0.25, 1.5),
         "asked for cuts",
-        WORK % ("cuts", 9.0, 0.75, 1.25),
+        SPENT % ("cuts", 9.0, 0.75, 1.25),
         "work on 'x': much",
     ]
     (tmp_path / "north.log").write_text("".join(plain_lines(f"INFO :      {line}\n" for line in lines)))
-    (tmp_path / "south.log").write_text(WORK % ("join", 0.5, 0.5, 9.0))
+    (tmp_path / "south.log").write_text(SPENT % ("join", 0.5, 0.5, 9.0))
     spent = TimeSpent.of(tmp_path, [tmp_path / "north.log", tmp_path / "south.log"])
     assert spent == TimeSpent(5, 40.0, 38.5, 1.0, 1.0, 2.75)
     assert spent.share == pytest.approx(0.05)

@@ -11,7 +11,8 @@ from numpy.typing import NDArray
 
 from flower_pansvm import records
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD, Answer, Cuts, Problem, Question
+from flower_pansvm.systems.common import NO_FOLD
+from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CutsAnswer
 from strategies.master.search import curvature_size
 from strategies.steps.packing import pack_problems, pack_questions, unpack_answers

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.pan_svm.cuts import NO_FOLD
+from flower_pansvm.systems.common import NO_FOLD
 from simulations.engines.running import in_process_grid
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
