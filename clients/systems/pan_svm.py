@@ -301,8 +301,8 @@ def _decisions(site: Site, number: int, fold: int, points: Floats) -> tuple[Ints
         parts = [mapped(site, rows.X[block], number) @ w.T + b for block in blocks(len(rows.X))]
         return rows.classes, np.vstack([np.empty((0, len(points))), *parts])
     chosen = np.flatnonzero(site.folds() == fold)
-    mapped = mapped_train(site, number)
-    parts = [mapped(chosen[block]) @ w.T + b for block in blocks(len(chosen))]
+    train = mapped_train(site, number)
+    parts = [train(chosen[block]) @ w.T + b for block in blocks(len(chosen))]
     return site.train().classes[chosen], np.vstack([np.empty((0, len(points))), *parts])
 
 
