@@ -9,7 +9,7 @@ and imports the system's file only then: a hospital that agrees to ``dp`` alone 
 from flwr.clientapp import ClientApp
 
 from clients.gate.answering import handler
-from clients.gate.levels import DP, SIMULATED, SUMS, Row
+from clients.gate.levels import DP, SIMULATED, SUMS, TESTED, Row
 
 TASKS = {
     # every run
@@ -20,8 +20,6 @@ TASKS = {
     "extremes": Row("train", "common", SUMS, ("extremes",)),
     # PAN-SVM, and what trains on its feature maps
     "landmarks": Row("train", "pan_svm", SUMS),
-    "assign": Row("train", "pan_svm", SUMS),
-    "box": Row("train", "pan_svm", SUMS),
     "warm_start": Row("train", "pan_svm", SUMS),
     "cuts": Row("train", "pan_svm", SUMS),
     "scores": Row("evaluate", "pan_svm", SUMS),
@@ -34,6 +32,7 @@ TASKS = {
     "private_moments": Row("train", "dp_svm", DP),
     "private_step": Row("train", "dp_svm", DP),
     "private_scores": Row("evaluate", "dp_svm", DP),
+    "model_test": Row("evaluate", "evaluation", TESTED),
     # other systems
     "local_scores": Row("evaluate", "local_only", SUMS),
     "held_out": Row("query", "ensemble", SUMS, ("test-rows",)),

@@ -7,31 +7,39 @@ from typing import Any
 
 import numpy as np
 
-BUDGET = 2**30  # bytes of arrays that are kept in all; in a simulation one process serves many sites
 
-_kept: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
-_bytes = 0
-_lock = Lock()
+class Cache:
+    """Values by a key that says everything that they were made of: at most so many bytes of arrays, but for one value.
 
-
-def cached(key: Hashable, make: Callable[[], Any]) -> Any:
-    """Return a kept value, made now if there is none; the key says everything that it was made of.
-
-    Those not used for longest are dropped when all together are more than `BUDGET`.
+    In a simulation one process serves many sites.
     """
-    global _bytes  # noqa: PLW0603 - what is kept is the process's, and so is its size
-    with _lock:
-        if key in _kept:
-            _kept.move_to_end(key)
-            return _kept[key][0]
-    value = make()
-    size = _size(value)
-    with _lock:
-        _bytes += size - _kept.get(key, (None, 0))[1]
-        _kept[key] = value, size
-        while _bytes > BUDGET and len(_kept) > 1:
-            _bytes -= _kept.popitem(last=False)[1][1]
-    return value
+
+    def __init__(self, most: int) -> None:
+        self.most, self.bytes = most, 0
+        self.values: OrderedDict[Hashable, tuple[Any, int]] = OrderedDict()
+        self._lock = Lock()
+
+    def __call__(self, key: Hashable, make: Callable[[], Any]) -> Any:
+        """Return a kept value, made now if there is none; of too many, those not used for longest go."""
+        with self._lock:
+            if key in self.values:
+                self.values.move_to_end(key)
+                return self.values[key][0]
+        value = make()
+        size = _size(value)
+        with self._lock:
+            self.bytes += size - self.values.get(key, (None, 0))[1]
+            self.values[key] = value, size
+            while self.bytes > self.most and len(self.values) > 1:
+                self.bytes -= self.values.popitem(last=False)[1][1]
+        return value
+
+
+cached = Cache(2**30)
+"""For mapped rows and all that is small."""
+
+cached_tables = Cache(6 * 2**30)
+"""For tables, their copies and their training and test rows, which take long to read or make again."""
 
 
 def _size(value: Any) -> int:

@@ -26,7 +26,6 @@ from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from clients.perturb_kept import MARKS, Kept, KeptColumn, settle, settled_column
-from clients.table.cells_on_disk import collected
 from clients.table.table import Table
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import SettingError, TableError
@@ -61,7 +60,6 @@ def perturbed_table(
     schema: TableSchema | None,
     how: PerturbedTerms,
     key: Path | bytes,
-    folder: Path | None = None,
     keep: Callable[[str, Callable[[], Table]], Table] = lambda _, make: make(),
 ) -> Table:
     """Return the copy of a table.
@@ -79,8 +77,6 @@ def perturbed_table(
         What is settled already stays, whatever its min-cluster says now.
     key : Path or bytes
         The hospital's folder, which leads to key and deviations; of a simulated site the key itself.
-    folder : Path or None
-        Where the cells of a large copy may be kept.
     keep : callable
         Returns the copy, which it may have kept, by a digest of key and settled columns and a function that makes it.
 
@@ -107,16 +103,13 @@ def perturbed_table(
     kept = settled(Kept(key.hex())) if isinstance(key, bytes) else settle(key, settled)
 
     def copy() -> Table:
-        labels = None if table.labels is None else table.labels.copy()
-
-        def parts() -> Iterator[Floats]:
-            secret = kept.secret()
-            for rows, cells, records in _blocks(table, units):
-                if labels is not None:
-                    labels[rows] = _perturbed_labels(labels[rows], label, kept, records, how.noise)
-                yield _features(_perturbed(cells, kept.features, secret, records, how.noise), units)
-
-        return replace(table, cells=collected(parts(), len(table.X), folder), labels=labels)
+        X, labels = np.empty(table.X.shape), None if table.labels is None else table.labels.copy()
+        secret = kept.secret()
+        for rows, cells, records in _blocks(table, units):
+            X[rows] = _features(_perturbed(cells, kept.features, secret, records, how.noise), units)
+            if labels is not None:
+                labels[rows] = _perturbed_labels(labels[rows], label, kept, records, how.noise)
+        return replace(table, X=X, labels=labels)
 
     return keep(kept.digest, copy)
 

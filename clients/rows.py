@@ -5,7 +5,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.table.cells_on_disk import Cells, mapped
 from flower_pansvm.arrays import Bools, Floats, Ints
 
 SPLIT_STREAM, FOLD_STREAM = 1, 2
@@ -16,14 +15,9 @@ SPLIT_STREAM, FOLD_STREAM = 1, 2
 class Rows:
     """Some of a site's rows."""
 
-    cells: Cells  # of the features: see X
+    X: Floats  # (rows, features): the cells in the table's own units; NaN is a missing cell
     classes: Ints  # (rows,): class index of each row
     weights: Floats | None = None  # (rows,): of simulated rows, factors of their losses
-
-    @property
-    def X(self) -> Floats:
-        """The cells in the table's own units, shape (rows, features); NaN is a missing cell."""
-        return mapped(self.cells)
 
 
 @dataclass(frozen=True)

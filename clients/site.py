@@ -13,7 +13,7 @@ import numpy as np
 from flwr.app import Context
 from numpy.typing import NDArray
 
-from clients.cache import cached
+from clients.cache import Cache, cached_tables
 from clients.gate.broadcasts import digest_of, recall, was_told
 from clients.gate.budget import link_table
 from clients.gate.classes import check_listed, log_left_out, rows_with_classes
@@ -23,10 +23,8 @@ from clients.gate.secret import key_of
 from clients.gate.state_folder import state_folder
 from clients.gate.terms import agreed_terms, least_rows, site_name
 from clients.rows import Rows, Split, fold_numbers, test_rows
-from clients.table.cells_on_disk import Cells, collected
 from clients.table.schema_file import schema_of
 from clients.table.source import (
-    folder_for_cells,
     keep_perturbed,
     label_column,
     open_table,
@@ -35,7 +33,7 @@ from clients.table.source import (
 )
 from clients.table.table import Table, align
 from flower_pansvm import records
-from flower_pansvm.arrays import Bools, Floats, Ints, blocks
+from flower_pansvm.arrays import Bools, Floats, Ints
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError, TableError
 from flower_pansvm.records import Value
 from flower_pansvm.scaling import Scaling
@@ -102,7 +100,7 @@ class Site:
 
         return perturbed_table(
             *(table, label, schema_of(self.context), terms),
-            *(key_of(self.context), folder_for_cells(self.context), keep),
+            *(key_of(self.context), keep),
         )
 
     def _true_table(self) -> Table:
@@ -267,13 +265,11 @@ class Site:
         of_test = Rows(true._cells(test), true_classes[test])
         return Split(of_train, of_test, labels[~known], places[train])
 
-    def _cells(self, rows: Bools) -> Cells:
+    def _cells(self, rows: Bools) -> Floats:
         """Return the cells of some of the table's rows, in the site's columns of the schema."""
         table, own = self.table(), self.own_columns()
         columns = [column for column, has in zip(self.schema().columns, own, strict=True) if has]
-        X = table.X
-        parts = (align(replace(table, cells=X[block]), columns).X[rows[block]] for block in blocks(len(X)))
-        return collected(parts, int(np.count_nonzero(rows)), folder_for_cells(self.context))
+        return align(replace(table, X=table.X[rows]), columns).X
 
     def _deal(self, folds: int) -> Ints:
         places = self._split().places
@@ -290,9 +286,7 @@ class Site:
             )
         return numbers
 
-    def cached(self, key: tuple[Hashable, ...], make: Callable[[], Any]) -> Any:
+    def cached(self, key: tuple[Hashable, ...], make: Callable[[], Any], kept: Cache = cached_tables) -> Any:
         """Return what this process keeps of the table as the level shows it; made the first time."""
         seen = self.level if not self.perturbed else f"{self.level} {agreed_terms(self.context).noise}"
-        return cached(
-            (table_identity(self.context), seen, self.context.node_config.get("classes"), *key), make
-        )
+        return kept((table_identity(self.context), seen, self.context.node_config.get("classes"), *key), make)

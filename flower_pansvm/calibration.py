@@ -4,13 +4,13 @@ Source: Platt 1999, "Probabilistic outputs for support vector machines", with hi
 value leaves a site: each counts its held-out ones per bin (:func:`flower_pansvm.counts.decision_histogram`).
 """
 
+import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from flower_pansvm.metrics import histogram_middles
@@ -103,36 +103,25 @@ def _platt(
     negative, positive : ndarray of shape (bins,)
         Number of rows of each class per bin.
     """
+    from sklearn.linear_model import LogisticRegression  # noqa: PLC0415 - a model that only predicts does without
+
     negatives, positives = negative.sum(), positive.sum()
     filled = negative + positive > 0
     if min(negatives, positives) == 0 or np.count_nonzero(filled) == 1:
         # Nothing to tell the classes apart by, so the decision value says nothing.
         return 0.0, float(logit((positives + 1.0) / (negatives + positives + 2.0)))
-    rows = (negative + positive)[filled]
-    target = (positive * (positives + 1.0) / (positives + 2.0) + negative / (negatives + 2.0))[filled] / rows
-    share = rows / rows.sum()
     # Without units, the fit does not depend on where the decision values lie and how far apart.
+    share = (negative + positive)[filled] / (negatives + positives)
     centre = share @ values[filled]
     spread = np.sqrt(share @ np.square(values[filled] - centre))
-    Z = np.column_stack([(values[filled] - centre) / spread, np.ones(len(rows))])
-
-    def loss(theta: NDArray[np.float64]) -> float:
-        exponents = Z @ theta
-        return float(share @ (np.logaddexp(0.0, exponents) - target * exponents))
-
-    def gradient(theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        slopes: NDArray[np.float64] = Z.T @ (share * (expit(Z @ theta) - target))
-        return slopes
-
-    def hessian(theta: NDArray[np.float64]) -> NDArray[np.float64]:
-        exponents = Z @ theta
-        curvatures: NDArray[np.float64] = (Z.T * (share * expit(exponents) * expit(-exponents))) @ Z
-        return curvatures
-
-    start = np.array([0.0, logit(share @ target)])
-    # A trust region stays calm where nearly separated classes leave the loss almost flat.
-    found = minimize(
-        loss, start, jac=gradient, hess=hessian, method="trust-exact", options={"gtol": PRECISION}
-    )
-    slope = found.x[0] / spread
-    return float(slope), float(found.x[1] - slope * centre)
+    z = (values[filled] - centre) / spread
+    # A target between 0 and 1 is a row of each class with so much weight.
+    of_positive = (positive * (positives + 1.0) / (positives + 2.0) + negative / (negatives + 2.0))[filled]
+    weight = np.concatenate([of_positive, (negative + positive)[filled] - of_positive])
+    fit = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=PRECISION, max_iter=1000)
+    with warnings.catch_warnings():
+        # Nearly separated classes leave the loss almost flat. It goes on with L-BFGS then, which does.
+        warnings.simplefilter("ignore")
+        fit.fit(np.tile(z, 2)[:, None], np.repeat([1, 0], len(z)), sample_weight=weight)
+    slope = fit.coef_[0, 0] / spread
+    return float(slope), float(fit.intercept_[0] - slope * centre)

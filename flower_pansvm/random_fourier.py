@@ -36,19 +36,16 @@ class RandomFourierMap:
         Public ends of each column; x is where a row's cells are between them, 0 to 1.
     frequencies : ndarray of shape (D, columns)
         The vectors rho, in turns: rho / (2 pi), multiples of `FREQUENCY_STEP`.
-    intercept : float
-        If not 0, this number is appended, and the row divided by its length: its weight is an intercept.
     """
 
     low: Floats
     high: Floats
     frequencies: Floats
-    intercept: float
 
     @property
     def size(self) -> int:
         """Number of coordinates of a mapped row."""
-        return 2 * len(self.frequencies) + (self.intercept != 0)
+        return 2 * len(self.frequencies)
 
     def fits(self, columns: int) -> bool:
         """Return whether all its parts are for so many columns, and within the bounds of exact arithmetic."""
@@ -62,7 +59,6 @@ class RandomFourierMap:
             and columns <= MOST_COLUMNS
             and self.size <= MOST_FEATURES
             and is_exact(self.frequencies, FREQUENCY_STEP, LARGEST_FREQUENCY)
-            and 0 <= self.intercept < np.inf
         )
 
     def inside(self, X: Floats) -> Floats:
@@ -71,10 +67,9 @@ class RandomFourierMap:
         return rounded(np.where(np.isnan(found), MISSING, found), CELL_STEP, LARGEST_CELL)
 
     @property
-    def lengths(self) -> tuple[float, float]:
-        """Amplitude of the waves, and the last coordinate, multiples of `STEP`: D * amplitude² + last² <= 1."""
-        whole = float(np.hypot(1.0, self.intercept))
-        return cut(1 / (np.sqrt(max(len(self.frequencies), 1)) * whole)), cut(self.intercept / whole)
+    def amplitude(self) -> float:
+        """Amplitude of the waves, a multiple of `STEP`: D * amplitude² <= 1."""
+        return cut(1 / np.sqrt(max(len(self.frequencies), 1)))
 
     def transform(self, X: Floats) -> Floats:
         """Return mapped rows, shape (rows, size), multiples of `STEP`; each row's 2-norm is at most 1.
@@ -84,7 +79,5 @@ class RandomFourierMap:
         X : ndarray of shape (rows, columns)
             Cells in the table's own units; NaN is a missing cell.
         """
-        amplitude, last = self.lengths
-        both = np.stack(waves(self.inside(X), self.frequencies, amplitude), axis=2).reshape(len(X), -1)
-        mapped: Floats = np.hstack([both, np.full((len(X), int(self.intercept != 0)), last)])
-        return mapped
+        both = np.stack(waves(self.inside(X), self.frequencies, self.amplitude), axis=2)
+        return both.reshape(len(X), self.size)

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
+from flower_pansvm.constraints import Constraint, key_of, parse, setting
 from flower_pansvm.errors import SettingError
-from flower_pansvm.setting_values import Kind, key_of, parse, setting
 
 WORDS = {
     "tab": "\t",
@@ -51,17 +51,17 @@ def as_list(parts: Iterable[str]) -> str:
     return ",".join(f'"{part}"' if set(part) & {",", '"'} else part for part in quoted)
 
 
-def _character(must_be: str, *only: str) -> Kind:
+def _character(description: str, *only: str) -> Constraint:
     def found(value: object) -> str:
         text = WORDS.get(str(value).lower(), str(value))
         if text and (text not in only if only else len(text) > 1 or text in '"\r\n'):
             raise ValueError
         return text
 
-    return Kind(must_be, found)
+    return Constraint(description, found)
 
 
-def _text(must_be: str, check: Callable[[str], object]) -> Kind:
+def _text(description: str, check: Callable[[str], object]) -> Constraint:
     def found(value: object) -> str:
         try:
             if value != "":
@@ -70,7 +70,7 @@ def _text(must_be: str, check: Callable[[str], object]) -> Kind:
             raise ValueError from None
         return str(value)
 
-    return Kind(must_be, found)
+    return Constraint(description, found)
 
 
 def _encoding(name: str) -> None:

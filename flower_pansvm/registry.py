@@ -6,8 +6,8 @@ from importlib import import_module
 from pkgutil import iter_modules
 from typing import TypeVar
 
+from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
-from flower_pansvm.setting_values import near_matches
 
 T = TypeVar("T")
 

@@ -79,6 +79,6 @@ class RelayStep:
     payload: bytes
 
 
-RELAY = Task("relay", "train", Nothing, Nothing, since="0.1.0")
+RELAY = Task("relay", "train", Nothing, Nothing)
 """A step of a secure sum that takes several: ciphertext from one site on its way to another, or to be opened. It has no
 answer of its own but the protocol's."""

@@ -42,6 +42,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from flower_pansvm.constraints import key_of, near_matches
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import (
     LABEL_RULE,
@@ -54,7 +55,6 @@ from flower_pansvm.labels import (
 )
 from flower_pansvm.printable import is_printable, name_problem, plain_name
 from flower_pansvm.reading_options import ReadingOptions, as_list, said_of_reading
-from flower_pansvm.setting_values import key_of, near_matches
 
 NUMBER, CATEGORY, YES_NO = KINDS = ("number", "category", "yes/no")
 

@@ -57,6 +57,9 @@ M = TypeVar("M")
 Bound = float | Callable[[Any, Terms, int], float]
 """Largest absolute value of a part at one site: a number, or made of the question, the terms and how many sites."""
 
+Shape = tuple[int | str, ...] | Callable[[Any], tuple[int | str, ...]]
+"""Sides of a sum, or made of the question: a length, -1 for any, or the name of one: classes, columns, folds."""
+
 DECLARATION = "leaves"
 
 
@@ -69,14 +72,32 @@ class Declaration:
     sensitivity: Callable[[Any], float] = lambda _: math.inf  # of a dp part: see `dp`
     scale: Callable[[Any, int], float] | None = None  # of another dp part: see `dp_laplace`
     consent: str | None = None  # key of the node config by which the hospital must have agreed to it
+    shape: Shape | None = None  # of a sum, as are the next three, which the coordinator checks: see `summed`
+    count: bool = False
+    not_negative: bool = False
+    most: Callable[[Any], Floats] | None = None
 
 
-def summed(bound: Bound = UNKNOWN, consent: str | None = None) -> Any:
-    """Return the field of a part of which only the sum over the sites is learned, perhaps only with a consent."""
-    return field(metadata={DECLARATION: Declaration("summed", bound, consent=_known(consent))})
+def summed(
+    bound: Bound = UNKNOWN,
+    consent: str | None = None,
+    *,
+    shape: Shape | None = None,
+    count: bool = False,
+    not_negative: bool = False,
+    most: Callable[[Any], Floats] | None = None,
+) -> Any:
+    """Return the field of a part of which only the sum over the sites is learned, perhaps only with a consent.
+
+    The coordinator ends a run with a sum of another shape; with one of a ``count`` that is negative or not whole; one
+    that is negative where it is ``not_negative``; and one larger than ``most`` makes of the question.
+    """
+    checked = {"shape": shape, "count": count, "not_negative": not_negative, "most": most}
+    declared = Declaration("summed", bound, consent=_known(consent), **checked)  # type: ignore[arg-type]
+    return field(metadata={DECLARATION: declared})
 
 
-def dp(sensitivity: Callable[[Any], float]) -> Any:
+def dp(sensitivity: Callable[[Any], float], *, shape: Shape, not_negative: bool = False) -> Any:
     """Return the field of a part that is summed with noise for differential privacy, and charged.
 
     Parameters
@@ -84,8 +105,11 @@ def dp(sensitivity: Callable[[Any], float]) -> Any:
     sensitivity : callable
         Of an answer, what one row's contribution to the part is divided by, so that all the parts together have at most
         the 2-norm 1. The noise is proportional to it.
+    shape, not_negative
+        As of `summed`; a sum may be negative by as much as its noise.
     """
-    return field(metadata={DECLARATION: Declaration("dp", PRIVATE_BOUND, sensitivity)})
+    declared = Declaration("dp", PRIVATE_BOUND, sensitivity, shape=shape, not_negative=not_negative)
+    return field(metadata={DECLARATION: declared})
 
 
 def dp_laplace(scale: Callable[[Any, int], float], consent: str) -> Any:
@@ -142,7 +166,6 @@ class Task(Generic[Q, A]):
     category: Literal["query", "train", "evaluate"]  # Flower's
     question: type[Q]
     answer: type[A]
-    since: str  # first version of this project whose sites have the task
     simulated: bool = False  # whether no hospital answers it, whatever it agrees to
     deals: bool = (
         False  # whether sites hand each other secrets with it, which a run that is resumed needs anew
@@ -227,7 +250,7 @@ def sum_name(
     (:func:`flower_pansvm.secure_sum.wire.sum_context`).
 
     ``inputs`` are the values of the question, ``told`` the digest of each broadcast so far, by name, and ``settings``
-    that of all settings of the run, with protocol, execution and k among them.
+    that of all settings of the run, with protocol and k among them.
     """
     parts = {"inputs": inputs, "bounds": bounds, "told": told}
     digests = {name: records.digest(values) for name, values in parts.items()}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 
 from flower_pansvm import records
-from flower_pansvm.setting_values import key_of, one_of, one_of_numbers, parse, setting, text, whole
+from flower_pansvm.constraints import key_of, one_of, one_of_numbers, parse, setting, text, whole
 
 Scalar = str | int | float | bool
 
@@ -34,10 +34,8 @@ class Terms:
         NOISES[0], one_of_numbers(*NOISES), "Of level perturbed, in standard deviations of each column."
     )
     scaling: str = setting("standard", one_of("standard", "minmax", "none"), "How features are scaled.")
-    kernel: str = setting("rbf", one_of("rbf", "linear", "poly"), "The kernel, as in scikit-learn's SVC.")
-    class_weight: str = setting(
-        "none", one_of("none", "balanced"), "balanced: both sides of each binary problem weigh as much."
-    )
+    kernel: str = setting("rbf", one_of("rbf", "linear"), "The kernel, as in scikit-learn's SVC.")
+    class_weight: str = setting("none", text(), "none, or rows of the classes weigh differently.")
     colluders: int = setting(
         1,
         whole(0),

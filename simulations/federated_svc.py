@@ -35,7 +35,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     ----------
     C : float
         Penalty of rows on the wrong side.
-    kernel : {'rbf', 'linear', 'poly'}
+    kernel : {'rbf', 'linear'}
         The kernel.
     gamma : float, 'scale' or 'auto'
         Of the kernel; 'scale' as in ``SVC``, 'auto' is chosen by cross-validation.
@@ -173,7 +173,7 @@ class FederatedSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
                 raise ValueError(
                     "class_weight has a weight that is not above 0. Leave rows of that label out."
                 )
-            own = {"class_weight": "balanced", "class_weights": tuple(map(float, weights))}
+            own = {"class_weight": tuple(map(float, weights))}
             if len(self.classes_) > 2:
                 own["multi_class"] = "ovo"
         seed = check_random_state(self.random_state).randint(LARGEST_SEED)

@@ -4,17 +4,17 @@ Everything is read from ``result.json``. There, a run without a selection has no
 """
 
 import math
+import shlex
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 
 from strategies.selection import outcome
-
-DEFAULT_STRATEGY = "voted-wrapper"
-"""What ``pansvm select`` runs unless it is told otherwise: the paper's PPFSVW."""
 
 MOST_LINES = 20
 """Lines of the table of steps in a terminal."""
@@ -183,16 +183,36 @@ def advice(result: Mapping[str, Any]) -> str:
         return ""
     if len(result["selected"]) == len(result["ranking"]):
         return (
-            "No smaller number is as accurate. --set select-tolerance=0.01 takes fewer features that are at most so "
-            "much less accurate, --set features=10 ten."
+            "No smaller number is as accurate. --select-tolerance 0.01 takes fewer features that are at most so "
+            "much less accurate, --features 10 ten."
         )
     every, *others = (point["accuracy"] for point in result["accuracy_by_count"])
     if result["filters"] and every > max(others) + ROUNDING:
         return (
             "With all features the models are more accurate: the filters removed some that help. Loosen them, for "
-            "instance with --set filter-fisher=80% --set filter-scatter=80%."
+            "instance with --filters fisher=80%,scatter=80%."
         )
     return ""
+
+
+def print_selection(result: Mapping[str, Any], folder: Path) -> None:
+    """Print which features were chosen, how it came to that, and how to go on with them."""
+    chosen = result["selected"]
+    show = Console(highlight=False, markup=False).print
+    show("\nAccuracy, mean ± deviation over folds of the training rows:\n")
+    show(gain_table(result))
+    show(f"\nThe {len(chosen)} chosen of {len(result['ranking'])} features, the most important first:")
+    show(named(chosen), end="\n\n")
+    show(steps_table(result))
+    show(f"* chosen, {why_so_many(result)}\n")
+    for text in filter(None, (ties(result), cost(result), advice(result))):
+        show(f"{text}\n")
+    show(
+        "The model has been trained on the chosen features, and needs only these columns to predict:\n"
+        f"pansvm predict {shlex.quote(str(folder / 'model.npz'))} FILE.csv\n"
+        "To train on them with other settings, keep only these columns and the label in the file of each site.\n",
+        soft_wrap=True,
+    )
 
 
 def selection_trips(result: Mapping[str, Any]) -> int:

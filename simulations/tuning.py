@@ -1,13 +1,14 @@
 """What model choice has found, for a person: the grid, and the command that trains with its best point."""
 
 import shlex
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import Any
 
+from rich.console import Console
 from rich.table import Table
 
 from simulations.data.sites import SEPARATOR
-from strategies.setting_kinds import number_text
+from strategies.constraints import number_text
 from strategies.settings import default_config
 
 NOT_REPEATED = ("C-grid", "gamma-grid", "out", "resume", "audit")
@@ -60,16 +61,8 @@ def edges(chosen: Mapping[str, Any]) -> list[str]:
     return found
 
 
-def command(result: Mapping[str, Any], options: Collection[str]) -> str:
-    """Return the command that trains with the chosen setting and all other settings of a run.
-
-    Parameters
-    ----------
-    result : mapping
-        The run's ``result.json``.
-    options : collection of str
-        Settings that ``pansvm run`` has an option for; the others are given by ``--set``.
-    """
+def command(result: Mapping[str, Any]) -> str:
+    """Return the command that trains with the chosen setting and all other settings of a run (its ``result.json``)."""
     config, chosen = result["config"], result["chosen"]
     usual = default_config()
     tuned = [name for name in ("C", "gamma") if config[name] == "auto"]
@@ -81,9 +74,22 @@ def command(result: Mapping[str, Any], options: Collection[str]) -> str:
     changed.update({name: chosen[name] for name in tuned})
     words = ["pansvm", "run"]
     for name, value in changed.items():
-        text = number_text(value) if isinstance(value, float) else str(value)
         if name == "data":
-            words += [word for source in text.split(SEPARATOR) for word in ("--data", source)]
+            words += [word for source in str(value).split(SEPARATOR) for word in ("--data", source)]
         elif value is not None:
-            words += [f"--{name}", text] if name in options else ["--set", f"{name}={text}"]
+            words += [f"--{name}", number_text(value) if isinstance(value, float) else str(value)]
     return shlex.join(words)
+
+
+def print_choice(result: Mapping[str, Any], engine_option: str) -> None:
+    """Print the grid that model choice has tried and how to train with the best point again."""
+    chosen = result["chosen"]
+    console = Console(highlight=False, markup=False)
+    console.print(
+        f"\nAccuracy over {result['config']['cv-folds']} folds of the training rows, mean ± deviation:\n"
+    )
+    console.print(grid_table(chosen))
+    for name in edges(chosen):
+        console.print(f"\nThe best {name} is at the edge of what was tried. Try more: --{name}-grid ...")
+    console.print(f"\nBest setting: {command(result)}{engine_option}", soft_wrap=True)
+    console.print("The model of the best setting has been trained as well, on all training rows:\n")

@@ -1,1 +1,1 @@
-"""What the coordinator runs: one privacy-preserving system per file, as a Flower Strategy."""
+"""What the coordinator runs: one privacy-preserving system per file, started as Flower starts its strategies."""

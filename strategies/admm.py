@@ -1,7 +1,7 @@
 """Consensus SVM by ADMM on a Nyström map (Forero, Cano & Giannakis 2010; Boyd et al. 2011): Lu 2016's rival."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from logging import INFO, WARNING
 from typing import Any
 
@@ -13,17 +13,13 @@ from flower_pansvm.class_pairs import one_versus_all
 from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
-from flower_pansvm.setting_values import setting
 from flower_pansvm.systems.admm import CONSENSUS, MOST_STEPS, ConsensusAnswer, ConsensusQuestion
 from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
-from strategies.nystroem_settings import NystroemSettings
 from strategies.outcome import Outcome
 from strategies.registry import strategies
-from strategies.setting_kinds import flag, number
 from strategies.steps.binary_problems import (
-    check_kernel,
     fit_feature_map,
     name_of,
     tell_feature_map,
@@ -36,6 +32,7 @@ from strategies.steps.packing import pack_problems
 from strategies.steps.scaling import learn_moments, tell_scalings
 from strategies.steps.scoring import Trial, frame, score
 from strategies.strategy import PhasedStrategy
+from strategies.svm_settings import NystroemSettings
 
 FAR = 10.0
 """mu of (3.13): rho changes where one residual is so many times the other."""
@@ -215,15 +212,32 @@ def agreed(mean: Floats, rho_sites: Floats) -> Floats:
 
 
 @dataclass(frozen=True)
-class SvmAdmmSettings(NystroemSettings):
-    """Penalty and tolerances of ADMM, besides those of a Nyström map."""
+class Penalty:
+    """ADMM's penalty and when it ends (Boyd et al. 2011, equations 3.12 and 3.13).
 
-    rho: float = setting(1.0, number(above=0), "ADMM's penalty, at the beginning.")
-    adaptive_rho: bool = setting(
-        True, flag(), "Whether rho follows the residuals (Boyd et al. 2011, equation 3.13)."
-    )
-    abs_tol: float = setting(1e-5, number(above=0), "Absolute tolerance of ADMM's residuals.")
-    rel_tol: float = setting(1e-4, number(above=0), "Relative tolerance of ADMM's residuals.")
+    Parameters
+    ----------
+    rho : float
+        The penalty, at the beginning.
+    adaptive : bool
+        Whether it follows the residuals.
+    absolute, relative : float
+        Tolerances of the residuals.
+    """
+
+    rho: float
+    adaptive: bool
+    absolute: float
+    relative: float
+
+
+PENALTIES = {"fast": Penalty(1.0, True, 1e-5, 1e-4), "published": Penalty(1.0, False, 1e-4, 1e-2)}
+"""By the setting ``search``. The published one is the linear SVM of Boyd et al. (2011), far from the optimum."""
+
+
+@dataclass(frozen=True)
+class SvmAdmmSettings(NystroemSettings):
+    """Those of a Nyström map, with a penalty and a gamma that are given."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -258,7 +272,6 @@ class SvmAdmm(PhasedStrategy):
         with phase("feature map"):
             features = np.ones(len(schema.columns), dtype=np.bool_)
             feature_map = fit_feature_map(chosen, scaled, landmarks, features)
-            check_kernel(feature_map.kernel, scaled)
             tell_landmarks(federation, 0, landmarks, scaling=0)
             tell_feature_map(federation, 0, feature_map, landmark_set=0)
         pairs = one_versus_all(len(schema.classes))
@@ -274,10 +287,7 @@ class SvmAdmm(PhasedStrategy):
             consensus = Consensus(
                 federation,
                 problems,
-                rho=chosen.rho,
-                adaptive=chosen.adaptive_rho,
-                absolute=chosen.abs_tol,
-                relative=chosen.rel_tol,
+                **asdict(PENALTIES[chosen.search]),
             )
             weights = consensus.train()
         model = PanSVC.from_parts(schema, scaled.scaling, feature_map, weights, pairs)

@@ -6,12 +6,11 @@ from pathlib import Path
 from flwr.app import Context
 from flwr.common.logger import log
 from flwr.serverapp import Grid, ServerApp
+from flwr.supercore.utils import get_flwr_home
 
 from flower_pansvm.errors import SettingError, SumError, TrainingError
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.transcript import Transcript
-from strategies.going_on import how_to_go_on
-from strategies.left_running import left_running
 from strategies.locking import RUN, locked
 from strategies.registry import all_strategies
 from strategies.results import write
@@ -29,7 +28,7 @@ def main(grid: Grid, context: Context) -> None:
     try:
         run(grid, settings, folder)
     finally:
-        if text := left_running(grid):
+        if text := superlink_hint(grid):
             log(INFO, text)
 
 
@@ -61,7 +60,7 @@ def run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
 
 def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
     checkpoint = Checkpoint(folder, settings)
-    strategy = all_strategies()[settings.strategy](
+    strategy: PhasedStrategy = all_strategies()[settings.strategy](
         settings, checkpoint, Transcript(folder) if settings.audit else None
     )
     try:
@@ -70,7 +69,7 @@ def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
         # Settings and sums that lead to an error would lead to it again.
         again = not isinstance(error, SettingError | SumError | TrainingError)
         if again and (checkpoint.written or settings.resume):
-            log(INFO, "the run stopped; go on with: %s", how_to_go_on(grid, settings, folder))
+            log(INFO, "the run stopped; go on with: %s", resume_hint(grid, settings, folder))
         elif not settings.resume:
             checkpoint.remove()
         raise
@@ -82,3 +81,32 @@ def _run(grid: Grid, settings: Settings, folder: Path) -> PhasedStrategy:
         log(INFO, "test accuracy %s", "not measured, no test rows" if accuracy is None else f"{accuracy:.4f}")
     log(INFO, "results are in %s", folder)
     return strategy
+
+
+def resume_hint(grid: Grid, settings: Settings, folder: Path) -> str:
+    """Return how to resume a run that was stopped: by the command that it was started with."""
+    # Flower has no public name for the grid of a deployment.
+    if type(grid).__name__ == "HttpGrid":
+        text = f"pansvm coordinator train --resume --out {folder}, or flwr run as before with resume=true"
+    else:
+        command = "select" if settings.selects else "tune" if settings.tunes else "run"
+        text = f"pansvm {command} --resume {folder}"
+    # Whoever could read the answers that there were would have learned from them.
+    again = ". The sum that failed is charged once more to each hospital that had answered, if so much budget is left"
+    return text + again if settings.dp else text
+
+
+def superlink_hint(grid: Grid) -> str:
+    """Return what keeps running after a simulated run and how to end it; nothing where nothing does.
+
+    ``flwr run`` starts a SuperLink of its own if it finds none, and later runs from any folder use it. ``pansvm run``
+    and deployments have theirs elsewhere.
+    """
+    log_file = get_flwr_home() / "local-superlink" / "superlink.log"
+    # Flower has no public name for the grid of its simulation.
+    if type(grid).__name__ != "InMemoryGrid" or not log_file.exists():
+        return ""
+    return (
+        "flwr run leaves Flower's SuperLink running on this machine, with the code of the folder in which it was "
+        f"started; its log is {log_file}. End it with: pkill -f local-superlink/superlink.log"
+    )

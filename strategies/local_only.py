@@ -28,7 +28,7 @@ class LocalOnlySettings(SvmSettings):
     def question(self) -> LocalScoresQuestion:
         """Return what the sites are told of their SVM."""
         gamma = self.gamma if isinstance(self.gamma, float) else 0.0
-        return LocalScoresQuestion(float(self.C or 0), gamma, self.degree, self.coef0)
+        return LocalScoresQuestion(float(self.C or 0), gamma)
 
 
 @strategies.register("local-only")
@@ -40,12 +40,13 @@ class LocalOnly(PhasedStrategy):
 
     settings_class = LocalOnlySettings
     settings: LocalOnlySettings
+    makes_model = False
 
     def fit(self, federation: Federation) -> Outcome:
         """Have the sites train and count; AUC is not measured, as decision values stay at the sites."""
         with federation.costs.phase("join"):
-            classes = len(join(federation, self.settings).classes)
+            join(federation, self.settings)
         with federation.costs.phase("local training"):
             counts = federation.secure_sum(LOCAL_SCORES, self.settings.question()).confusion
-        confusion, evaluation = evaluate_counts(counts, classes)
-        return Outcome(evaluation=evaluation, figures={"confusion": confusion.astype(int).tolist()})
+        evaluation = evaluate_counts(counts)
+        return Outcome(evaluation=evaluation, figures={"confusion": counts.astype(int).tolist()})

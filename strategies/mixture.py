@@ -9,13 +9,11 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.counts import BINS
+from flower_pansvm.constraints import setting
 from flower_pansvm.errors import FederationError, SettingError, TableError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
-from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.schema import Schema
-from flower_pansvm.setting_values import Kind, one_of, setting
 from flower_pansvm.systems.common import MOMENTS, SCALING, ScalingBroadcast
 from flower_pansvm.systems.mixture.adaptive_em import MOST_FULL, Rivals, adaptive_em
 from flower_pansvm.systems.mixture.class_models import ClassModels
@@ -27,16 +25,19 @@ from flower_pansvm.systems.mixture.tasks import (
     WeakModelsQuestion,
 )
 from flower_pansvm.tasks import Nothing
+from strategies.constraints import numbers
 from strategies.federation.federation import Federation
-from strategies.nystroem_settings import NystroemSettings
 from strategies.outcome import Outcome
 from strategies.registry import strategies
-from strategies.setting_kinds import number, number_text
 from strategies.settings import Settings, term
 from strategies.steps import fitted_scaling
 from strategies.steps.joining import join
 from strategies.steps.site_differences import share_differences, tell
 from strategies.strategy import PhasedStrategy
+from strategies.svm_settings import NystroemSettings
+
+PERTURBATION = 0.1
+"""By which share covariances of the model that is given out are larger."""
 
 SYNTHETIC_STREAM, EM_STREAM, QUALITY_STREAM = 101, 102, 103
 """Distinguish draws by the same seed."""
@@ -142,57 +143,25 @@ def try_global_model(federation: Federation, mixtures: ClassModels) -> tuple[Flo
     """Tell the sites the model, and return their counts of test rows, shape (classes, classes), and what these say."""
     federation.broadcast(GLOBAL_MIXTURE, mixtures)
     counts = federation.secure_sum(MIXTURE_SCORES, Nothing())
-    classes = len(mixtures.rows)
-    confusion = counts.confusion.reshape(classes, classes)
-    histograms = counts.histogram.reshape(len(positive_classes(classes)), 2, BINS)
-    return confusion, Evaluation.from_counts(confusion, histograms)
-
-
-def _bounds() -> Kind:
-    """Return the kind of bounds of risk, one a site, kept in their order."""
-
-    def found(value: Any) -> tuple[float, ...]:
-        bounds = tuple(
-            number(least=0).read(part)
-            for part in (value if isinstance(value, tuple) else str(value).split(","))
-        )
-        if max(bounds) > 1:
-            raise ValueError
-        return bounds
-
-    return Kind(
-        "numbers from 0 to 1, separated by commas", found, lambda values: ",".join(map(number_text, values))
-    )
+    return counts.confusion, Evaluation.from_counts(counts.confusion, counts.histogram)
 
 
 @dataclass(frozen=True)
 class MixtureSettings(Settings):
-    """Of the models' form, and how much is shared. Rows are always standardised."""
+    """How much is shared. Rows are always standardised; covariances are full up to `MOST_FULL` features."""
 
-    covariance: str = setting(
-        "auto",
-        one_of("auto", "full", "diagonal"),
-        f"Covariances of mixtures; auto: full with at most {MOST_FULL} features.",
-    )
     min_cluster: int = term("min_cluster", NystroemSettings)
     risk_bounds: tuple[float, ...] = setting(
         (0.5,),
-        _bounds(),
+        numbers(least=0, most=1),
         "Largest risk, 0 to 1, that simulated sites share components at: one after the other, and again.",
-    )
-    perturbation: float = setting(
-        0.1, number(least=0), "By which share covariances of the model that is given out are larger."
     )
 
     def question(self, features: int) -> WeakModelsQuestion:
         """Return what the sites are asked."""
         return WeakModelsQuestion(
-            self.seed, int(self.diagonal(features)), self.min_cluster, np.array(self.risk_bounds)
+            self.seed, int(features > MOST_FULL), self.min_cluster, np.array(self.risk_bounds)
         )
-
-    def diagonal(self, features: int) -> bool:
-        """Return whether covariances are diagonal."""
-        return self.covariance == "diagonal" or (self.covariance == "auto" and features > MOST_FULL)
 
 
 @strategies.register("mixture")
@@ -237,8 +206,8 @@ class WeakMixtures(PhasedStrategy):
             self.mean = mean_model(self.weak)
             samples = synthetic_samples(self.weak, chosen.seed)
             self.combined = global_model(self.mean, samples, schema, chosen.seed)
-            given_out = {one: model.perturbed(chosen.perturbation) for one, model in self.combined.items()}
-            mixtures = ClassModels.of(given_out, rows, features, chosen.diagonal(features))
+            given_out = {one: model.perturbed(PERTURBATION) for one, model in self.combined.items()}
+            mixtures = ClassModels.of(given_out, rows, features, features > MOST_FULL)
         with phase("evaluation"):
             confusion, evaluation = try_global_model(federation, mixtures)
         model = GaussianMixtures.from_parts(schema, scaling, mixtures)

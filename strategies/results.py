@@ -35,6 +35,9 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
     federation, outcome = strategy.federation, strategy.outcome
     model, costs = outcome.model, federation.costs
     schema = federation.schema if model is None else model.schema_
+    rows = federation.rows
+    # A site with too few rows of a class does not name it.
+    one_class = [name for name, site in federation.sites.items() if len(site.classes) == 1]
     tried = outcome.evaluation or Evaluation(0, None, None, None, None)
     result = {
         "strategy": settings.strategy,
@@ -43,7 +46,7 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         "noise": settings.noise if settings.level == "perturbed" else None,
         "tested_on": federation.tested_on,
         "sites": len(federation.sites),
-        "rows_train": federation.rows_train,
+        "rows_train": None if rows is None else int(rows.train.sum()),
         "rows_test": tried.rows,
         "classes": None if schema is None else list(schema.classes),
         "features": None if schema is None else len(schema.columns),
@@ -55,7 +58,7 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         "wrong_and_right": tried.wrong_and_right and [list(counts) for counts in tried.wrong_and_right],
         "count_noise": tried.count_noise,
         "decision_groups": [[asdict(group) for group in groups] for groups in tried.groups] or None,
-        "rows_train_by_class": federation.rows_train_by_class,
+        "rows_train_by_class": None if rows is None else rows.train.sum(axis=0).astype(int).tolist(),
         **outcome.figures,
         "round_trips": costs.round_trips,
         "bytes_up": costs.bytes_up,
@@ -64,7 +67,7 @@ def describe(strategy: PhasedStrategy, settings: Settings) -> dict[str, Any]:
         "phases": costs.phases(),
         "disclosed": costs.disclosed(),
         "site_names": list(federation.sites),
-        "sites_with_one_class": federation.sites_with_one_class,
+        "sites_with_one_class": one_class,
         "site_differences": federation.differences,
         "dropped_sites": costs.dropped,
         "model_sha256": None if model is None else model.sha256(),

@@ -4,20 +4,22 @@ They are the keys of Flower's run config (``[tool.flwr.app.config]``, ``flwr run
 ``pansvm run --set``. What a setting may be and what it means stands beside it; ``pansvm settings`` prints all.
 """
 
+import math
 from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, Self
 
+from flower_pansvm.constraints import key_of, near_matches, parse, read, setting, text, whole
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
-from flower_pansvm.reading_options import ReadingOptions, listed
+from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
+from flower_pansvm.reading_options import listed
 from flower_pansvm.secure_sum import options_class, protocol_names, protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.protocols.ring import Ring
-from flower_pansvm.setting_values import key_of, near_matches, parse, read, setting, text, whole
 from flower_pansvm.terms import Scalar, Terms
+from strategies.constraints import flag, number, number_text
 from strategies.registry import all_strategies
-from strategies.setting_kinds import flag, number, number_text
 
 
 def term(name: str, owner: type = Terms) -> Any:
@@ -54,15 +56,6 @@ class Settings:
         text(),
         "Schema file: what all sites have agreed on of their columns, and the public ranges; an absolute path.",
     )
-    separator: str = term("separator", ReadingOptions)
-    decimal: str = term("decimal", ReadingOptions)
-    thousands: str = term("thousands", ReadingOptions)
-    encoding: str = term("encoding", ReadingOptions)
-    sheet: str = term("sheet", ReadingOptions)
-    skip_rows: str = term("skip_rows", ReadingOptions)
-    skip_footer: str = term("skip_footer", ReadingOptions)
-    comment: str = term("comment", ReadingOptions)
-    missing: str = term("missing", ReadingOptions)
     drop: str = setting("", text(), "Columns of the simulated sites' tables to leave out, by commas.")
     positive: str = setting("", text(), "Labels that count as positive, by commas.")
     split: str = setting(
@@ -75,6 +68,12 @@ class Settings:
     strategy: str = setting("pan-svm", text(), "What is trained: the name of a strategy.")
     privacy: str = term("privacy")
     noise: float = term("noise")
+    test_epsilon: float = setting(
+        0.0,
+        number(least=0, most=LARGEST_EPSILON),
+        "Of level perturbed: what a test on true records may tell of any one; 0 for a test on their copies.",
+    )
+    colluders: int = term("colluders")
     min_sites: int = term("min_sites")
     test_fraction: float = setting(
         0.2, number(least=0, below=1), "Share of each site's rows that is kept for evaluation."
@@ -151,6 +150,41 @@ class Settings:
         return 0
 
 
+@dataclass(frozen=True)
+class PromiseSettings(Settings):
+    """The promise, and what is public."""
+
+    epsilon: float = setting(
+        1.0,
+        number(above=0),
+        "What the run may tell of any one row: differential privacy's epsilon, at most 20.",
+    )
+    delta: float = setting(
+        1e-5, number(above=0), "Chance that it tells more: differential privacy's delta, at most 0.001."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.epsilon > LARGEST_EPSILON:
+            raise SettingError(
+                f"epsilon is {self.epsilon:g}. Such a promise is worth nothing: the odds of whatever is said of a "
+                f"patient may change by a factor of {math.exp(min(self.epsilon, 700)):.0e} by taking part. Give "
+                f"{LARGEST_EPSILON:g} or less; 1 is usual. For a run without a promise choose another strategy."
+            )
+        if self.delta > LARGEST_DELTA:
+            raise SettingError(f"delta is {self.delta:g}, but it must be at most {LARGEST_DELTA:g}.")
+
+    @property
+    def from_simulated_rows(self) -> list[str]:
+        """What is taken for public and comes from simulated sites' rows, so that no promise covers it."""
+        if self.schema:
+            return []
+        return [
+            f"the {what}, which were taken from the simulated sites' rows"
+            for what in ("ends of the columns", "names of the classes")
+        ]
+
+
 def settings_from(config: Mapping[str, Scalar]) -> Settings:
     """Return the settings of the strategy that a run config names.
 
@@ -188,7 +222,7 @@ def make_settings(**values: Any) -> Settings:
 
 def setting_fields(owner: type) -> dict[str, "Field[Any]"]:
     """Return the settings that are fields of a class, by their names in the run config."""
-    return {key_of(one.name): one for one in fields(owner) if "kind" in one.metadata}
+    return {key_of(one.name): one for one in fields(owner) if "constraint" in one.metadata}
 
 
 def owners(key: str) -> list[str]:
@@ -236,7 +270,7 @@ def _parsed(config: Mapping[str, Any]) -> Settings:
     foreign = {key: value for key, value in config.items() if key not in known}
     if foreign:
         _check_defaults(foreign, f"the strategy is {strategy}, the secure sum {protocol.name}")
-    settings = settings_class(
+    settings: Settings = settings_class(
         **{own[key].name: value for key, value in config.items() if key in own}, protocol=protocol
     )
     _check_level(settings)
@@ -255,6 +289,24 @@ def _check_level(settings: Settings) -> None:
             f"{settings.strategy} with these settings is differentially private, and privacy is {settings.privacy}. "
             "Leave privacy out, or choose another strategy."
         )
+    if settings.test_epsilon > 0:
+        _check_test(settings)
+
+
+def _check_test(settings: Settings) -> None:
+    """Check that a model can be tested on true records at level dp; SettingError if not."""
+    if settings.level != "perturbed":
+        raise SettingError(
+            f"test-epsilon is for runs at level perturbed, and this one is at level {settings.level}, where models are "
+            "tested on true records anyway. Leave test-epsilon out."
+        )
+    if not all_strategies()[settings.strategy].makes_model:
+        raise SettingError(
+            f"{settings.strategy} makes no model that a hospital could test on its true records by itself. Leave "
+            "test-epsilon out, or choose another strategy."
+        )
+    if settings.test_fraction == 0:
+        raise SettingError("test-fraction is 0, so test-epsilon has no records. Leave one of them out.")
 
 
 def _check_defaults(foreign: Mapping[str, Any], chosen: str) -> None:
@@ -264,7 +316,7 @@ def _check_defaults(foreign: Mapping[str, Any], chosen: str) -> None:
         if key not in known:
             raise SettingError(f"There is no setting '{key}'. {near_matches(key, known)}")
         try:
-            usual = read(key, value, known[key].metadata["kind"]) == known[key].default
+            usual = read(key, value, known[key].metadata["constraint"]) == known[key].default
         except SettingError:
             usual = False
         if not usual:
@@ -281,7 +333,7 @@ def _config_of(settings: Any) -> dict[str, Scalar]:
 
 def _written(one: "Field[Any]", value: Any) -> Scalar:
     """Return what the run config holds for a value: always a text where the default is one."""
-    write = one.metadata["kind"].write
+    write = one.metadata["constraint"].write
     found: Scalar = write(value)
     if isinstance(write(one.default), str) and not isinstance(found, str):
         return number_text(found)

@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC
 
 from flower_pansvm.class_pairs import one_versus_one
+from flower_pansvm.constraints import one_of, setting
 from flower_pansvm.counts import BINS, confusion_counts, winners
 from flower_pansvm.errors import FederationError, SettingError
 from flower_pansvm.kernels import Kernel
@@ -17,7 +18,6 @@ from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import class_decisions
 from flower_pansvm.scaling import Scaling, moments
 from flower_pansvm.schema import Schema
-from flower_pansvm.setting_values import one_of, setting
 from flower_pansvm.systems.common import NO_FOLD, SCALING, ScalingBroadcast
 from flower_pansvm.systems.ssvd import (
     COLUMN_VOTES,
@@ -56,29 +56,21 @@ class PublishedRows:
     classes: NDArray[np.int64]
 
 
-def vote_on_columns(federation: Federation, schema: Schema) -> NDArray[np.bool_]:
+def vote_on_columns(federation: Federation) -> NDArray[np.bool_]:
     """Return the columns that more than half of the sites vote for, shape (columns,).
 
     Raises
     ------
     SettingError
         If there is none.
-    FederationError
-        If what came back are no votes.
     """
     votes, sites = federation.secure_sum(COLUMN_VOTES, Nothing()).votes, len(federation.sites)
-    whole = votes == np.rint(votes)
-    if votes.shape != (len(schema.columns),) or not (whole & (votes >= 0) & (votes <= sites)).all():
-        raise FederationError(
-            "The sites' votes are not a whole number for each column. One of the sites runs another version of "
-            "flower-pansvm, or a changed one."
-        )
     chosen: NDArray[np.bool_] = votes > sites / 2
     if not chosen.any():
         raise SettingError(
             f"No column has the votes of more than half of the {sites} sites, {votes.max():.0f} at the most. A site "
-            "votes for no column if all its rows are of one class, or few. Start the run with order=perturb-first, "
-            "which selects among the published rows of all sites."
+            "votes for no column if all its rows are of one class, or few. Start the run with "
+            "ssvd-order=perturb-first, which selects among the published rows of all sites."
         )
     log(INFO, "%d of %d columns have the votes of most sites", chosen.sum(), len(chosen))
     return chosen
@@ -151,12 +143,12 @@ class SsvdSettings(SvmSettings):
     depends on the units.
     """
 
-    order: str = setting(
+    ssvd_order: str = setting(
         "select-first",
         one_of("select-first", "perturb-first"),
         "Whether columns are selected by votes of the sites before rows are distorted, or among the published rows.",
     )
-    test: str = setting(
+    ssvd_test: str = setting(
         "original",
         one_of("original", "distorted"),
         "What the model is tried on: test rows as they are at the sites, or published ones, as in the paper.",
@@ -164,6 +156,10 @@ class SsvdSettings(SvmSettings):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.ssvd_test == "distorted" and self.test_epsilon > 0:
+            raise SettingError(
+                "ssvd-test=distorted tries the model on published rows, and test-epsilon on true ones. Leave one out."
+            )
         if self.tunes:
             raise SettingError(
                 "C or gamma is 'auto', but ssvd does not choose them. Give numbers, or gamma='scale'; 'pansvm tune' "
@@ -192,12 +188,12 @@ class Ssvd(PhasedStrategy):
         with phase("join"):
             schema = join(federation, chosen)
         columns = np.ones(len(schema.columns), dtype=np.bool_)
-        if chosen.order == "select-first":
+        if chosen.ssvd_order == "select-first":
             with phase("votes"):
-                columns = vote_on_columns(federation, schema)
+                columns = vote_on_columns(federation)
         with phase("distorted rows"):
-            train, test = gather_rows(federation, schema, columns, test=chosen.test == "distorted")
-        if chosen.order == "perturb-first":
+            train, test = gather_rows(federation, schema, columns, test=chosen.ssvd_test == "distorted")
+        if chosen.ssvd_order == "perturb-first":
             with phase("selection"):
                 kept = select(train.X, train.classes)
                 if not kept.any():
@@ -210,14 +206,14 @@ class Ssvd(PhasedStrategy):
         with phase("training"):
             model, converged = train_svc(chosen, of_schema(schema, columns), train)
         with phase("evaluation"):
-            if chosen.test == "distorted":
+            if chosen.ssvd_test == "distorted":
                 evaluation = evaluate_on(model, test)
             else:
                 evaluation = evaluate_at_sites(federation, model, columns)
         figures = {
             "rows_train": len(train.X),
             "rows_train_by_class": np.bincount(train.classes, minlength=len(schema.classes)).tolist(),
-            "tested_on_distorted_rows": chosen.test == "distorted",
+            "tested_on_distorted_rows": chosen.ssvd_test == "distorted",
             "columns_kept": list(model.schema_.columns),
             "support_vectors": len(model.feature_map_.landmarks),
             "converged": converged,
@@ -243,14 +239,12 @@ def train_svc(settings: SsvdSettings, schema: Schema, train: PublishedRows) -> t
     scaling = fit_scaling(settings.scaling, train.X)
     X = scaling.transform(train.X)
     gamma = settings.gamma if isinstance(settings.gamma, float) else scale_gamma(X.shape[1], float(X.var()))
-    kernel = Kernel(settings.kernel, gamma, settings.degree, settings.coef0)  # type: ignore[arg-type]
+    kernel = Kernel(settings.kernel, gamma)  # type: ignore[arg-type]
     svc = SVC(
         C=float(settings.C or 0),
         kernel=kernel.name,
         gamma=gamma,
-        degree=kernel.degree,
-        coef0=kernel.coef0,
-        class_weight=None if settings.class_weight == "none" else settings.class_weight,
+        class_weight="balanced" if settings.class_weight == "balanced" else None,
         decision_function_shape="ovo",
         max_iter=MOST_STEPS,
     ).fit(X, train.classes)

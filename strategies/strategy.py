@@ -1,31 +1,32 @@
-"""A Flower Strategy whose phases end when they have converged, not after a fixed number of rounds."""
+"""What every strategy is: phases that end when they have converged, started as Flower's strategies are."""
 
-from abc import abstractmethod
-from collections.abc import Callable, Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from logging import INFO, WARNING
 from typing import ClassVar
 
-from flwr.app import Array, ArrayRecord, ConfigRecord, Message, MetricRecord
+from flwr.app import Array, ArrayRecord, ConfigRecord, MetricRecord
 from flwr.common.logger import log
 from flwr.serverapp import Grid
-from flwr.serverapp.strategy import Result, Strategy
+from flwr.serverapp.strategy import Result
 
+from flower_pansvm.arrays import Floats
 from strategies.federation.checkpoint import Checkpoint
 from strategies.federation.federation import Federation
 from strategies.federation.transcript import Transcript
 from strategies.master.quadratic_program import solver
 from strategies.outcome import Outcome
 from strategies.settings import Settings
+from strategies.steps.evaluation import tested_on_true_records
 
 
-class PhasedStrategy(Strategy):
+class PhasedStrategy(ABC):
     """Base of the strategies of this project.
 
     A subclass writes :meth:`fit`, its paper's algorithm, in terms of a
-    :class:`~strategies.federation.federation.Federation`. Flower's own hooks stay usable: every secure sum goes through
-    :meth:`configure_train` and :meth:`aggregate_train` (or their twins for evaluation), so a subclass can change who is
-    asked or look at what comes back. Arrays in messages are bytes without numpy's header, which
-    :func:`flower_pansvm.records.read_array` reads and Flower's own ``Array.numpy`` does not.
+    :class:`~strategies.federation.federation.Federation`. A ServerApp starts it like one of Flower's strategies:
+    :meth:`start` has their signature and returns their ``Result``. What comes back from the sites can be looked at in
+    :meth:`after_round`.
 
     Parameters
     ----------
@@ -44,6 +45,8 @@ class PhasedStrategy(Strategy):
         Whether it tells more than two classes apart.
     by_columns : bool
         Whether sites may hold some of the columns only.
+    makes_model : bool
+        Whether there is a model that classifies a record without the sites' help.
     federation : Federation
         The sites, while and after the strategy runs.
     outcome : Outcome
@@ -53,6 +56,7 @@ class PhasedStrategy(Strategy):
     settings_class: ClassVar[type[Settings]] = Settings
     several_classes: ClassVar[bool] = True
     by_columns: ClassVar[bool] = False
+    makes_model: ClassVar[bool] = True
 
     def __init__(
         self, settings: Settings, checkpoint: Checkpoint | None = None, transcript: Transcript | None = None
@@ -101,8 +105,12 @@ class PhasedStrategy(Strategy):
         """
         solver()  # without it the run would end after minutes, with nothing
         self.summary()
-        self.federation = Federation(grid, self.settings, self, self.checkpoint, self.transcript)
+        self.federation = Federation(grid, self.settings, self.checkpoint, self.transcript, self.after_round)
         self.outcome = self.fit(self.federation)
+        if self.settings.test_epsilon > 0 and self.outcome.model is not None:
+            self.outcome = tested_on_true_records(
+                self.federation, self.settings, self.outcome.model, self.outcome
+            )
         model, evaluation = self.outcome.model, self.outcome.evaluation
         trips = self.federation.costs.round_trips
         numbers = {} if model is None else model.to_arrays()
@@ -132,38 +140,15 @@ class PhasedStrategy(Strategy):
                 "privacy=exact: whoever runs the coordinator can compute patients' records from the sums",
             )
 
-    def configure_train(
-        self,
-        server_round: int,  # noqa: ARG002
-        arrays: ArrayRecord,
-        config: ConfigRecord,
-        grid: Grid,  # noqa: ARG002
-    ) -> Iterable[Message]:
-        """Return the messages of one round trip: the same inputs to every site."""
-        return self.federation.requests(arrays, config)
+    def after_round(self, server_round: int, task_name: str, sums: Mapping[str, Floats]) -> None:  # noqa: B027
+        """Look at what has come back from the sites; for a subclass to override.
 
-    def aggregate_train(
-        self,
-        server_round: int,  # noqa: ARG002
-        replies: Iterable[Message],
-    ) -> tuple[ArrayRecord | None, MetricRecord | None]:
-        """Return the sums over the sites, the only thing the coordinator learns."""
-        return ArrayRecord(
-            {name: Array(total) for name, total in self.federation.open(replies).items()}
-        ), None
-
-    def configure_evaluate(
-        self, server_round: int, arrays: ArrayRecord, config: ConfigRecord, grid: Grid
-    ) -> Iterable[Message]:
-        """Return the messages of the evaluation's round trip: the same inputs to every site."""
-        return self.configure_train(server_round, arrays, config, grid)
-
-    def aggregate_evaluate(
-        self,
-        server_round: int,  # noqa: ARG002
-        replies: Iterable[Message],
-    ) -> MetricRecord | None:
-        """Return the counts of test rows summed over the sites, each as a flat list."""
-        return MetricRecord(
-            {name: total.ravel().tolist() for name, total in self.federation.open(replies).items()}
-        )
+        Parameters
+        ----------
+        server_round : int
+            Number of round trips so far.
+        task_name : str
+            Name of the task that all sites have answered.
+        sums : mapping of str to ndarray
+            The sums over the sites, of which nothing may be changed; empty if the sites have disclosed what was asked.
+        """

@@ -1,11 +1,25 @@
-"""The settings of whatever trains a support vector machine: those that scikit-learn's ``SVC`` has as well."""
+"""The settings of whatever trains support vector machines: of any, of those on a map of landmarks, and of PAN-SVM."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import ClassVar, Literal
 
-from flower_pansvm.setting_values import setting, whole
-from strategies.setting_kinds import number, or_word
+from flower_pansvm import terms
+from flower_pansvm.constraints import key_of, one_of, setting, whole
+from flower_pansvm.errors import SettingError
+from strategies.constraints import flag, grid, number, numbers, or_word, share_or_count
 from strategies.settings import Settings, term
+
+GAMMA_FACTORS = (0.0625, 0.25, 1.0, 4.0)
+"""The default grid of gamma, in shares of ``scale``."""
+
+PUBLISHED = {
+    "privacy": "exact",
+    "scaling": "minmax",
+    "min_cluster": 1,
+    "multi_class": "ovr",
+}
+"""What belongs to the algorithms of Lu 2016 besides the search, and is not at its default here or may be changed. The
+scaling is not stated there; its figures fit [-1, 1] best."""
 
 
 @dataclass(frozen=True)
@@ -19,14 +33,25 @@ class SvmSettings(Settings):
         or_word("auto", or_word("scale", number(above=0), "scale")),
         "Of the kernel, as in scikit-learn's SVC; auto: chosen by cross-validation.",
     )
-    degree: int = setting(3, whole(1), "Of the kernel poly.")
-    coef0: float = setting(0.0, number(least=0), "Of the kernel poly.")
     C: float | None = setting(
         1.0,
         or_word("auto", number(above=0)),
         "Penalty of rows on the wrong side; auto: chosen by cross-validation.",
     )
-    class_weight: str = term("class_weight")
+    class_weight: str | tuple[float, ...] = setting(
+        "none",
+        or_word("none", or_word("balanced", numbers(above=0), "balanced"), "none"),
+        "balanced: both sides of each binary problem weigh as much; or what a row of each class weighs, by commas in "
+        "the order of the classes.",
+    )
+
+    weighs_classes: ClassVar[bool] = False
+    """Whether each class may have a weight of its own."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if isinstance(self.class_weight, tuple) and not self.weighs_classes:
+            raise SettingError(f"class-weight is a list, but {self.strategy} knows none and balanced only.")
 
     @property
     def tunes(self) -> bool:
@@ -37,3 +62,98 @@ class SvmSettings(Settings):
     def tunes_gamma(self) -> bool:
         """Whether gamma is to be chosen; a linear kernel has none."""
         return self.gamma is None and self.kernel != "linear"
+
+
+@dataclass(frozen=True)
+class NystroemSettings(SvmSettings):
+    """Landmarks, besides those of an SVM; ``None`` is what a user calls auto."""
+
+    weighs_classes: ClassVar[bool] = True
+
+    landmarks: float | None = setting(
+        None,
+        or_word("auto", share_or_count()),
+        "A share of all rows, or how many; auto: a quarter, at most 500.",
+    )
+    min_cluster: int = setting(
+        terms.MIN_CLUSTER, whole(1), "Fewest rows behind a landmark or a mixture's component."
+    )
+    search: str = setting(
+        "fast",
+        one_of("fast", "published"),
+        "How the SVMs are searched for; published: by cutting planes or ADMM as in the papers.",
+    )
+
+    def gamma_values(self, scale: float) -> tuple[float, ...]:
+        """Return the values of gamma to try, given what ``scale`` stands for: the one of the settings."""
+        return (self.gamma if isinstance(self.gamma, float) else scale,)
+
+    def landmark_count(self, rows: int) -> int:
+        """Return how many landmarks the federation asks its sites for, given all training rows.
+
+        Raises
+        ------
+        SettingError
+            If it is more than there are rows.
+        """
+        if self.landmarks is None:
+            return max(1, min(rows // 4, 500))
+        count = max(1, int(self.landmarks * rows)) if self.landmarks < 1 else int(self.landmarks)
+        if count > rows:
+            raise SettingError(
+                f"landmarks is {count}, but all sites together train on {rows} rows. Ask for fewer landmarks, or "
+                "for a share of the rows such as landmarks=0.25."
+            )
+        return count
+
+
+@dataclass(frozen=True)
+class PanSvmSettings(NystroemSettings):
+    """The settings of PAN-SVM; ``None`` is what a user calls auto."""
+
+    multi_class: str = setting(
+        "ovr", one_of("ovr", "ovo"), "One versus the rest, as the paper, or one versus one."
+    )
+    probability: bool = setting(
+        False,
+        flag(),
+        "Whether the model gives probabilities: a model more for each fold, in the same messages.",
+    )
+    cv_folds: int = setting(5, whole(2), "Folds of cross-validation.")
+    C_grid: tuple[float, ...] = setting(
+        (0.25, 1.0, 4.0, 16.0, 64.0, 256.0), grid(), "Values of C that cross-validation tries."
+    )
+    gamma_grid: tuple[float, ...] | None = setting(
+        None,
+        or_word("auto", grid()),
+        "Values of gamma that cross-validation tries; auto: a sixteenth, a quarter, one and four times scale.",
+    )
+    tol: float = setting(0.02, number(above=0), "Relative gap at which training stops.")
+
+    @property
+    def folds(self) -> int:
+        """Folds that the sites deal their training rows to; 0 if nothing needs them."""
+        return self.cv_folds if self.tunes or self.probability or self.selects else 0
+
+    @property
+    def unpublished(self) -> list[str]:
+        """What else to set for the algorithms as published (Lu 2016); nothing with ``search=fast``."""
+        if self.search != "published":
+            return []
+        return [
+            f"{key_of(name)}={value}" for name, value in PUBLISHED.items() if getattr(self, name) != value
+        ]
+
+    @property
+    def C_values(self) -> tuple[float, ...]:
+        """The values of C to try: those of the grid, or the one that is given."""
+        return self.C_grid if self.C is None else (self.C,)
+
+    def gamma_values(self, scale: float) -> tuple[float, ...]:
+        """Return the values of gamma to try, given what ``scale`` stands for; a linear kernel has only one."""
+        if not self.tunes_gamma:
+            return super().gamma_values(scale)
+        if self.gamma_grid is None:
+            # Rounded, so that a person can give the chosen value again.
+            return tuple(float(f"{factor * scale:.4g}") for factor in GAMMA_FACTORS)
+        return self.gamma_grid

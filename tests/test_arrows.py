@@ -1,6 +1,7 @@
 """Imports go along the arrows of the design: simulations -> strategies, clients -> flower_pansvm."""
 
 import ast
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,15 @@ def test_a_wrong_import_is_noticed() -> None:
     assert against_the_arrows("flower_pansvm", "import clients.site")
     assert against_the_arrows("clients", "importlib.import_module('simulations.data.sites')")
     assert not against_the_arrows("simulations", "from strategies.app import app")
+
+
+@pytest.mark.parametrize("room", ["clients", "strategies"])
+def test_modules_import_each_other_in_no_circle(room: str) -> None:
+    files = {
+        ".".join(file.relative_to(ROOT).with_suffix("").parts): file for file in (ROOT / room).rglob("*.py")
+    }
+    graph = {name: files.keys() & modules_named(file.read_text()) - {name} for name, file in files.items()}
+    assert len(list(TopologicalSorter(graph).static_order())) == len(files)
 
 
 def test_only_benchmarks_import_benchmarks() -> None:

@@ -17,6 +17,7 @@ from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
+from flower_pansvm.version import VERSION
 from simulations.__main__ import EXTRAS
 from simulations.engines.flower_engine import run_on_flower
 from strategies.steps.fitted_map import fit_map
@@ -215,3 +216,7 @@ def test_a_simulated_site_without_the_simulation_says_what_to_install() -> None:
         "open_table(SimulatedContext(1, 2, {'partition-id': 0, 'num-partitions': 3}, RecordDict(), {}))\n",
     )
     assert "pip install 'flower-pansvm[simulation]'" in done.stderr.splitlines()[-1]
+
+
+def test_the_version_is_that_of_the_project() -> None:
+    assert PROJECT["version"] == VERSION

@@ -20,6 +20,7 @@ from clients.gate.terms import (
     agreed_terms,
     allowed_classes,
     budget_terms,
+    colluders,
     has_agreed,
     least_noise,
     site_name,
@@ -29,9 +30,9 @@ from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
 from flower_pansvm.errors import NOT_FOLLOWED, BudgetError, SettingError
 from flower_pansvm.systems.common import JoinQuestion
 
-SUMS, DP, SIMULATED = "sums", "dp", "simulated"
+SUMS, DP, TESTED, SIMULATED = "sums", "dp", "tested", "simulated"
 """How what leaves with a task is protected: by the run's level, exact or perturbed; always by differential privacy,
-charged; or not at all, as simulated sites alone answer it."""
+charged; so, but in runs at another level only, of true test records; or not at all, as simulated sites alone answer."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Row:
 
     category: Literal["query", "train", "evaluate"]  # Flower's
     system: str  # file of clients/systems that computes the answer
-    leaves: str  # SUMS, DP or SIMULATED
+    leaves: str  # SUMS, DP, TESTED or SIMULATED
     consents: tuple[str, ...] = ()  # keys of the node config by which the hospital must have agreed
 
 
@@ -70,7 +71,7 @@ def level_of(context: Context, name: str, row: Row, question: JoinQuestion | Non
     SettingError
         If it does not.
     BudgetError
-        If the answer would be charged, and there is no budget, ledger or roster; or the classes' names are not public.
+        If an answer would be charged, and there is no budget, ledger or roster; or the classes' names are not public.
     """
     terms, simulated = agreed_terms(context), is_simulated(context)
     if row.leaves == SIMULATED:
@@ -95,7 +96,9 @@ def level_of(context: Context, name: str, row: Row, question: JoinQuestion | Non
     if not simulated:
         check_consents(context, row.consents)
         check_level(context, level)
-    return level
+        if row.leaves == TESTED or (question is not None and question.tested):
+            _check_budget(context, question)
+    return "dp" if row.leaves == TESTED else level
 
 
 def check_level(context: Context, level: str) -> None:
@@ -141,6 +144,7 @@ def _check_budget(context: Context, question: JoinQuestion | None) -> None:
             "(docs/deployment.md)."
         )
     budget_terms(context)
+    colluders(context)
     read_ledger(state_folder(context) or Path())
     if question is not None:
         if not allowed_classes(context):

@@ -13,13 +13,13 @@ from flwr.common.logger import log
 from clients.gate.simulated import SIMULATED, is_simulated
 from clients.table.schema_file import schema_of
 from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
+from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError, SumError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_listed, canonical_label
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.reading_options import READING_KEYS, listed
 from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.mask_graph import FEWEST_ENOUGH
-from flower_pansvm.setting_values import near_matches
 from flower_pansvm.terms import MIN_CLUSTER, NOISES, Terms
 
 KEYS = (
@@ -36,7 +36,7 @@ KEYS = (
         "identity",
         "roster",
     ),
-    *("aggregation", "execution", "scaling", "k", "min-sites", "min-cluster"),
+    *("aggregation", "scaling", "k", "min-sites", "min-cluster"),
     *("privacy", "noise", "epsilon", "delta", "colluders"),
     *("risk-bound", "utility-share", "risk-weights"),
 )
@@ -93,7 +93,6 @@ def agreed_terms(context: Context) -> Terms:
     _insist(context, "aggregation", terms.aggregation)
     _insist(context, "scaling", terms.scaling)
     protocol = protocol_of(terms)
-    _insist(context, "execution", getattr(protocol, "execution", "one-shot"))
     least_k = _count(context, "k", 0)
     k = getattr(protocol, "k", None)  # other protocols share no masks with so many
     if k is not None and (k or FEWEST_ENOUGH) < least_k:
@@ -133,7 +132,7 @@ def has_agreed(context: Context, consent: str) -> bool:
 
 def warn_of_risks(context: Context) -> None:
     """Write into a hospital's own log what it risks by its node config; nothing at a simulated site."""
-    k_matters = Terms.from_config(context.run_config).aggregation == "k-secure"
+    k_matters = Terms.from_config(context.run_config).aggregation in ("k-secure", "k-secure-hops")
     for key, risk in RISKS.items():
         missing = key not in context.node_config and (key != "k" or k_matters)
         if missing and not is_simulated(context):

@@ -28,7 +28,7 @@ def join(site: Site, question: JoinQuestion) -> JoinAnswer:
     simulated = is_simulated(site.context)
     site.link_table()
     table, classes = site.table(), classes_to_tell(site, question)
-    epochs = enter_run(site.context) if question.dp and not simulated else b""
+    epochs = enter_run(site.context) if question.charged and not simulated else b""
     keys, schema = join_run(site.context, epochs), schema_of(site.context)
     return JoinAnswer(
         name=site.name,
@@ -44,7 +44,7 @@ def join(site: Site, question: JoinQuestion) -> JoinAnswer:
 
 def classes_to_tell(site: Site, question: JoinQuestion) -> tuple[str, ...]:
     """Return the classes that a site names on joining; TableError if its table cannot take part in such a run."""
-    if site.table().absent_is_zero and question.dp and not is_simulated(site.context):
+    if site.table().absent_is_zero and question.charged and not is_simulated(site.context):
         raise TableError(
             f"Site '{site.name}' has a table of LIBSVM text, whose rows say how many columns there are, and a private "
             "run does not tell that. Write the table as CSV or Parquet."

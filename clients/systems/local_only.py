@@ -53,9 +53,7 @@ def _pipeline(site: Site, question: LocalScoresQuestion) -> Any:
         C=question.C,
         kernel=terms.kernel,
         gamma=question.gamma or "scale",
-        degree=question.degree,
-        coef0=question.coef0,
-        class_weight=None if terms.class_weight == "none" else terms.class_weight,
+        class_weight="balanced" if terms.class_weight == "balanced" else None,
         max_iter=MOST_STEPS,
     )
     return make_pipeline(SimpleImputer(keep_empty_features=True), scalings[terms.scaling], svc)
@@ -63,11 +61,10 @@ def _pipeline(site: Site, question: LocalScoresQuestion) -> Any:
 
 def _check(site: Site, question: LocalScoresQuestion) -> None:
     """Check that no run's settings say anything else, and that the site has not answered for other ones."""
-    sound = 0 < question.C < inf and 0 <= question.gamma < inf
-    if not (sound and question.degree >= 1 and 0 <= question.coef0 < inf):
+    if not (0 < question.C < inf and 0 <= question.gamma < inf):
         raise SettingError(
-            f"Site '{site.name}' refuses to train an SVM: C has to be above 0, gamma and coef0 not below 0, all of "
-            f"them finite, and degree at least 1. {NOT_FOLLOWED}"
+            f"Site '{site.name}' refuses to train an SVM: C has to be above 0 and gamma not below 0, both finite. "
+            f"{NOT_FOLLOWED}"
         )
     refusal = "to train a second SVM in this run: the counts of two differ in the test rows that change sides"
     site.settle(LOCAL_SCORES.name, records.digest(records.values_of(question)), refusal)

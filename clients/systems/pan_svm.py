@@ -28,7 +28,7 @@ from flower_pansvm.systems.pan_svm.cuts import (
     Problem,
     cuts_at,
 )
-from flower_pansvm.systems.pan_svm.landmarks import beyond, cluster_centres, totals_by_centre
+from flower_pansvm.systems.pan_svm.landmarks import cluster_centres
 from flower_pansvm.systems.pan_svm.near_optimum import near_optima
 from flower_pansvm.tasks import Broadcast
 
@@ -60,7 +60,7 @@ def mapped_train(site: Site, number: int) -> Mapped:
             F[block] = mapped(site, X[block], number)
         return F
 
-    return cast("Floats", site.cached(key, all_mapped)).__getitem__
+    return cast("Floats", site.cached(key, all_mapped, cached)).__getitem__
 
 
 def mapped(site: Site, X: Floats, number: int) -> Floats:
@@ -82,7 +82,7 @@ def features_of(site: Site, number: int) -> Bools:
 def feature_map(site: Site, number: int) -> NystromMap:
     """Return one of the feature maps that the coordinator has broadcast."""
     told = _feature_map(site, number)
-    kernel = Kernel(told.kernel, told.gamma, told.degree, told.coef0)  # type: ignore[arg-type]
+    kernel = Kernel(told.kernel, told.gamma)  # type: ignore[arg-type]
     landmarks = _landmark_set(site, number).landmarks[:, told.features]
     feature_map = NystromMap(kernel, landmarks, told.normalization.astype(np.float64))
     agreed = agreed_terms(site.context).kernel
@@ -139,31 +139,6 @@ def own_centres(site: Site, question: tasks.LandmarksQuestion, number: int) -> t
     centres, sizes = cluster_centres(X, made, min_cluster, question.seed)
     # Those that k-means has first, which begins at random rows.
     return centres[:clusters], sizes[:clusters]
-
-
-@answers(tasks.ASSIGN)
-def assign(site: Site, question: tasks.AssignQuestion) -> tasks.AssignAnswer:
-    """Sum the site's rows by their nearest centre."""
-    min_cluster = _agreed_min_cluster(site, question.min_cluster)
-    totals, rows = np.zeros(question.centres.shape), np.zeros(question.centres.shape[:2])
-    for number, (fold, count) in enumerate(zip(question.folds, question.counts, strict=True)):
-        X, centres = sampled_rows(site, number, int(fold), int(count)), question.centres[number, :count]
-        totals[number, :count], rows[number, :count] = totals_by_centre(X, centres, min_cluster)
-    return tasks.AssignAnswer(totals, rows)
-
-
-@answers(tasks.BOX)
-def box(site: Site, question: tasks.BoxQuestion) -> tasks.BoxAnswer:
-    """Say for each feature and step whether the site has a row beyond it; the sum is a number of sites."""
-    check_size(site, 2.0 * len(question.folds) * site.train().X.shape[1] * len(question.steps))
-    X, folds = site.train().X, site.folds()
-    below, above = np.zeros((2, len(question.folds), X.shape[1], len(question.steps)))
-    for block in blocks(len(X)):
-        for number, fold in enumerate(question.folds):
-            rows = slice(None) if fold == NO_FOLD else folds[block] != fold
-            low, high = beyond(site.scaled(X[block][rows], number), question.steps)
-            below[number], above[number] = np.maximum(below[number], low), np.maximum(above[number], high)
-    return tasks.BoxAnswer(below, above)
 
 
 def _clusters(site: Site, question: tasks.LandmarksQuestion, number: int) -> int:
@@ -301,18 +276,18 @@ def _decisions(site: Site, number: int, fold: int, points: Floats) -> tuple[Ints
         parts = [mapped(site, rows.X[block], number) @ w.T + b for block in blocks(len(rows.X))]
         return rows.classes, np.vstack([np.empty((0, len(points))), *parts])
     chosen = np.flatnonzero(site.folds() == fold)
-    train = mapped_train(site, number)
-    parts = [train(chosen[block]) @ w.T + b for block in blocks(len(chosen))]
+    points_of = mapped_train(site, number)
+    parts = [points_of(chosen[block]) @ w.T + b for block in blocks(len(chosen))]
     return site.train().classes[chosen], np.vstack([np.empty((0, len(points))), *parts])
 
 
 def asked_problems(site: Site, question: tasks.ProblemsQuestion) -> list[Problem]:
     """Return the problems of a question, whose classes have weights that the run's ``class-weight`` allows."""
-    balanced = agreed_terms(site.context).class_weight == "balanced"
-    least, largest = (LEAST_WEIGHT, LARGEST_WEIGHT) if balanced else (1.0, 1.0)
+    weighted = agreed_terms(site.context).class_weight != "none"
+    least, largest = (LEAST_WEIGHT, LARGEST_WEIGHT) if weighted else (1.0, 1.0)
     problems = question.problems()
     if not all(least <= weight <= largest for problem in problems for weight in problem.weights):
-        allowed = f"weights from {least:g} to {largest:g}" if balanced else "no weight but 1"
+        allowed = f"weights from {least:g} to {largest:g}" if weighted else "no weight but 1"
         raise SettingError(
             f"Site '{site.name}' refuses the weights of the classes: class-weight in the run's settings allows "
             f"{allowed}. {NOT_FOLLOWED}"

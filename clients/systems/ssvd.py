@@ -74,8 +74,8 @@ def _check_distortion(site: Site, X: Floats, distorted: Floats) -> None:
     if (same & X.any(axis=1)).any():
         raise TableError(
             f"The distortion leaves rows of site '{site.name}' as they are, and these are not disclosed: no singular "
-            "value goes, or only columns that others repeat. Start the run with order=perturb-first, which distorts "
-            "more columns, or with another strategy."
+            "value goes, or only columns that others repeat. Start the run with ssvd-order=perturb-first, which "
+            "distorts more columns, or with another strategy."
         )
 
 

@@ -10,23 +10,21 @@ import hashlib
 import json
 import os
 import tempfile
-import zipfile
 from collections.abc import Callable
 from logging import WARNING
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
 import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
 from clients.gate.state_folder import is_private
-from clients.table.cells_on_disk import LARGEST_IN_MEMORY, CellsOnDisk
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import read_table
 from clients.table.table import Table
 
-VERSION = 5
+VERSION = 6
 """Part of every key. Raise it when the copies' format changes, or what `read_table` or `perturbed_table` makes."""
 
 
@@ -36,8 +34,7 @@ def read_through_cache(
     """Read a site's table for training, from its copy in ``folder`` if there is one.
 
     The cells of a copy are of type float32 if that holds every one of them exactly; `clients.table.table.align` makes
-    float64 of them. Those of a large table stay float64, and are not read but stay where they lie, in the copy. Raises
-    as `clients.table.reading.read_table` does; trouble with the copy is only logged.
+    float64 of them. Raises as `clients.table.reading.read_table` does; trouble with the copy is only logged.
     """
     key = _key(path, label, form, row_id)
     if key is None:
@@ -45,7 +42,7 @@ def read_through_cache(
     return _through_cache(
         path,
         folder / key,
-        lambda to: read_table(path, label, row_id=row_id, form=form, folder=to),
+        lambda: read_table(path, label, row_id=row_id, form=form),
         # A file that was changed while it was read may not lie under the key of what it was before.
         lambda: key == _key(path, label, form, row_id),
     )
@@ -54,22 +51,22 @@ def read_through_cache(
 def perturbed_through_cache(path: Path, about: list[str], folder: Path, make: Callable[[], Table]) -> Table:
     """Return the perturbed copy of a file's table, made now if none is kept that is of the same."""
     entry = folder / f"{_digest('perturbed', str(path))}-{_digest(*about, VERSION)}"
-    return _through_cache(path, entry, lambda _: make())
+    return _through_cache(path, entry, make)
 
 
 def _through_cache(
     path: Path,
     entry: Path,
-    make: Callable[[Path | None], Table],
+    make: Callable[[], Table],
     may_be_kept: Callable[[], bool] = lambda: True,
 ) -> Table:
     problem = _problem(entry.parent)
     if problem:
         _say("no copy of '%s' is kept in the cache folder '%s': %s", path, entry.parent, problem)
-        return make(None)
+        return make()
     table = _load(entry, path)
     if table is None:
-        table = make(entry.parent)
+        table = make()
         if may_be_kept():
             _store(table, entry, path)
     return table
@@ -114,36 +111,14 @@ def _load(entry: Path, path: Path) -> Table | None:
         with entry.open("rb") as file, np.load(file, allow_pickle=False) as copy:
             # What is read is held against its checksum.
             columns, absent_is_zero = json.loads(str(copy["about"]))
-            cells = _large_cells(file)
-            X = copy["X"] if cells is None else cells
             ids = copy["ids"]
-            return Table(tuple(columns), X, copy["labels"], absent_is_zero, ids if ids.size else None)
+            return Table(tuple(columns), copy["X"], copy["labels"], absent_is_zero, ids if ids.size else None)
     except FileNotFoundError:
         return None
     except Exception as error:
         # Whatever is wrong with the copy, the table itself is there.
         _say("the copy of '%s' cannot be used (%s) and is made again", path, type(error).__name__)
         return None
-
-
-def _large_cells(file: BinaryIO) -> CellsOnDisk | None:
-    """Return the cells of a copy as they lie in its file, or None if they may as well be read into memory."""
-    with zipfile.ZipFile(file) as copy:
-        part = copy.getinfo("X.npy")
-        if part.file_size <= LARGEST_IN_MEMORY:
-            return None
-        with copy.open(part) as member:
-            np.lib.format.read_magic(member)
-            (rows, columns), by_columns, kind = np.lib.format.read_array_header_1_0(member)
-            if by_columns or kind != np.float64:
-                return None
-            header = member.tell()
-            while member.read(2**20):
-                pass  # to its end, where it is held against its checksum
-    # A part of a ZIP archive has 30 bytes in front, the last of which are the lengths of a name and an extra field.
-    file.seek(part.header_offset + 26)
-    name, extra = (int.from_bytes(file.read(2), "little") for _ in range(2))
-    return CellsOnDisk(file, (rows, columns), part.header_offset + 30 + name + extra + header)
 
 
 def _store(table: Table, entry: Path, path: Path) -> None:
@@ -155,9 +130,13 @@ def _store(table: Table, entry: Path, path: Path) -> None:
     ids = np.empty(0) if table.ids is None else table.ids
     try:
         with tempfile.NamedTemporaryFile(prefix=f"{entry.name}.", dir=entry.parent) as unfinished:
-            large = table.X.nbytes > LARGEST_IN_MEMORY
-            X = np.ascontiguousarray(table.X) if large else _narrowed(table.X)
-            np.savez(unfinished, X=X, labels=np.asarray(table.labels), about=np.array(about), ids=ids)
+            np.savez(
+                unfinished,
+                X=_narrowed(table.X),
+                labels=np.asarray(table.labels),
+                about=np.array(about),
+                ids=ids,
+            )
             unfinished.flush()
             entry.unlink(missing_ok=True)
             os.link(unfinished.name, entry)

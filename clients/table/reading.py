@@ -13,12 +13,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from clients.table.cells import canonical_labels, first_row, numbers
-from clients.table.cells_on_disk import collected
 from clients.table.encoding import encoded
 from clients.table.file import LIBSVM_SUFFIXES, read_frame, read_in_parts, suffix_of
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.table import LABEL, Table, nearest_text
-from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
 from flower_pansvm.printable import plain_name
 from flower_pansvm.table_schema import TableSchema
@@ -32,7 +30,6 @@ def read_table(
     label: str | None = None,
     row_id: str | None = None,
     form: TableForm = AS_IT_IS,
-    folder: Path | None = None,
 ) -> Table:
     """Read a site's table for training.
 
@@ -47,8 +44,6 @@ def read_table(
         Name of a column with a text of its own in each row, by which the table is sorted; it is no feature.
     form : TableForm
         How the file is written, and the schema of its columns.
-    folder : Path or None
-        Where the cells of a large Parquet file may be kept, if not in memory.
 
     Raises
     ------
@@ -58,7 +53,7 @@ def read_table(
     label = label_of(form.schema, label)
     large = None if row_id is not None else read_in_parts(path, form)
     if large is not None:
-        return _from_parts(*large, label, path.name, form, folder)
+        return _from_parts(*large, label, path.name, form)
     frame = read_frame(path, form)
     if row_id is None:
         return table_from_frame(frame, label, path.name, form)
@@ -103,28 +98,24 @@ def _row_ids(frame: pd.DataFrame, row_id: str, name: str) -> NDArray[np.str_]:
     return np.array(found, dtype=np.str_)
 
 
-def _from_parts(
-    rows: int, frames: Iterator[pd.DataFrame], label: str, name: str, form: TableForm, folder: Path | None
-) -> Table:
+def _from_parts(rows: int, frames: Iterator[pd.DataFrame], label: str, name: str, form: TableForm) -> Table:
     """Return the table of a file whose rows come in blocks."""
     parts: list[Table] = []
-
-    def cells() -> Iterator[Floats]:
-        start = 0
-        for frame in frames:
-            try:
-                table = table_from_frame(frame, label, name, form)
-            except TableError as error:
-                raise TableError(
-                    str(error), detail=f"{error.detail} Count from data row {start + 1} on."
-                ) from None
-            yield table.X
-            parts.append(replace(table, cells=np.empty((0, 0))))
-            start += len(frame)
-
-    X = collected(cells(), rows, folder)
+    X, start = np.empty((0, 0)), 0
+    for frame in frames:
+        try:
+            part = table_from_frame(frame, label, name, form)
+        except TableError as error:
+            raise TableError(
+                str(error), detail=f"{error.detail} Count from data row {start + 1} on."
+            ) from None
+        if not parts:
+            X = np.empty((rows, part.X.shape[1]))
+        X[start : start + len(frame)] = part.X
+        parts.append(replace(part, X=np.empty((0, 0))))
+        start += len(frame)
     labels = np.concatenate([part.labels for part in parts if part.labels is not None])
-    return replace(parts[0], cells=X, labels=labels)
+    return replace(parts[0], X=X, labels=labels)
 
 
 def table_from_frame(frame: pd.DataFrame, label: str | None, name: str, form: TableForm = AS_IT_IS) -> Table:

@@ -7,7 +7,6 @@ its rows from the data set that the run names.
 import hashlib
 import importlib
 import os
-import tempfile
 from collections.abc import Callable, Hashable
 from pathlib import Path
 from types import ModuleType
@@ -36,7 +35,7 @@ def table_identity(context: Context) -> Hashable:
     node, schema = context.node_config, schema_of(context)
     if is_simulated(context):
         run = context.run_config
-        keys = ("data", "label", "split", "seed", "data-dir", "drop", *READING_KEYS)
+        keys = ("data", "label", "split", "seed", "data-dir", "drop")
         choice = *(run.get(key) for key in keys), schema and (schema.digest, schema.reading)
         return node["num-partitions"], node["partition-id"], choice
     data = str(node.get("data", ""))
@@ -89,7 +88,7 @@ def open_table(context: Context) -> Table:
         return read_through_cache(path, label, folder, form, row_id)
     from clients.table.reading import read_table  # noqa: PLC0415 - each message may start a process
 
-    return read_table(path, label, row_id, form, folder)
+    return read_table(path, label, row_id, form)
 
 
 def keep_perturbed(context: Context, cells: int, about: list[str], make: Callable[[], Table]) -> Table:
@@ -103,11 +102,6 @@ def keep_perturbed(context: Context, cells: int, about: list[str], make: Callabl
     from clients.table.cache import perturbed_through_cache  # noqa: PLC0415 - most tables are small
 
     return perturbed_through_cache(Path(str(context.node_config["data"])), about, folder, make)
-
-
-def folder_for_cells(context: Context) -> Path | None:
-    """Return the folder in which a site may keep cells that are too many for its memory; None if in none."""
-    return Path(tempfile.gettempdir()) if is_simulated(context) else cache_folder(context)
 
 
 def cache_folder(context: Context) -> Path | None:

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.table.cells_on_disk import Cells, mapped
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
 from flower_pansvm.schema import LIBSVM_COLUMN
@@ -23,7 +22,7 @@ class Table:
     """Rows of one site, as numbers; if it is printed by mistake, no patient is shown."""
 
     columns: tuple[str, ...]  # names of the features
-    cells: Cells = field(repr=False)  # of the features: see X
+    X: Floats = field(repr=False)  # (rows, features): NaN is a missing cell, infinity does not occur
     labels: NDArray[np.str_] | None = field(
         repr=False
     )  # (rows,): in canonical form; None if read without labels
@@ -34,11 +33,6 @@ class Table:
     weights: Floats | None = field(
         default=None, repr=False
     )  # (rows,): at most 1; only simulated rows have some
-
-    @property
-    def X(self) -> Floats:
-        """The cells, shape (rows, features): NaN is a missing cell, infinity does not occur."""
-        return mapped(self.cells)
 
 
 def align(table: Table, columns: Sequence[str]) -> Table:
@@ -85,9 +79,8 @@ def digest(table: Table) -> bytes:
     """Return a digest of all that is in a table."""
     found = hashlib.sha256(join_fields(*(column.encode() for column in table.columns)))
     found.update(repr(table.X.shape).encode())
-    X = table.X
-    for start in range(0, len(X), 100_000):
-        found.update(X[start : start + 100_000].astype("<f8").tobytes())
+    for start in range(0, len(table.X), 100_000):
+        found.update(table.X[start : start + 100_000].astype("<f8").tobytes())
     if table.labels is not None:
         found.update(join_fields(*(str(label).encode() for label in table.labels)))
     return found.digest()

@@ -44,7 +44,8 @@ class DecidingModel(Model):
 
     def predict(self, X: ArrayLike) -> NDArray[Any]:
         """Return the class of each row, shape (rows,); parameters as above."""
-        classes: NDArray[Any] = self.classes_[winners(self._decisions(X))]
+        indices = winners(self._decisions(X))
+        classes: NDArray[Any] = self.classes_[indices]
         return classes
 
     def _decisions(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -52,3 +53,14 @@ class DecidingModel(Model):
         columns = len(positive_classes(len(self.classes_)))
         parts = [self.decisions_of(cells[block]) for block in blocks(len(cells))]
         return np.vstack([np.empty((0, columns)), *parts])
+
+
+def as_labels(classes: tuple[str, ...]) -> NDArray[Any]:
+    """Return class names as integers if all of them are written as integers, else as text."""
+    try:
+        numbers = np.array([int(name) for name in classes], dtype=np.int64)
+    except (ValueError, OverflowError):
+        return np.array(classes, dtype=np.str_)
+    if [str(number) for number in numbers] != list(classes):
+        return np.array(classes, dtype=np.str_)
+    return numbers

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from flower_pansvm.arrays import Floats
 from flower_pansvm.fourier_map import FourierMap
-from flower_pansvm.models.decisions import DecidingModel
+from flower_pansvm.models.decisions import DecidingModel, as_labels
 from flower_pansvm.models.model import MODELS
-from flower_pansvm.models.pan_svc import as_labels
 from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.schema import Schema
 

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.models.decisions import DecidingModel
+from flower_pansvm.models.decisions import DecidingModel, as_labels
 from flower_pansvm.models.model import MODELS
-from flower_pansvm.models.pan_svc import as_labels
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.mixture.class_models import ClassModels

@@ -1,5 +1,6 @@
 """What every model has in common: it predicts, and lives in one file without pickle that says of what kind it is."""
 
+import io
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from flower_pansvm.errors import ModelFileError, PanSVMError, SettingError
 from flower_pansvm.labels import LABEL_RULE, MOST_CLASSES, can_be_listed
-from flower_pansvm.models.model_file import digest, read_arrays, write_arrays
+from flower_pansvm.models.model_file import arrays_of, digest, read_arrays, write_arrays
 from flower_pansvm.printable import is_printable
 from flower_pansvm.registry import Registry, import_modules
 from flower_pansvm.schema import Schema
@@ -69,6 +70,12 @@ class Model(ABC):
         """Write the model to an ``.npz`` file; nothing in it is pickled."""
         write_arrays(path, self.kind, self.to_arrays())
 
+    def to_bytes(self) -> bytes:
+        """Return the content of the model's file."""
+        file = io.BytesIO()
+        write_arrays(file, self.kind, self.to_arrays())
+        return file.getvalue()
+
     @classmethod
     def load(cls, path: Path | str) -> Self:
         """Read a model of this class from its file.
@@ -99,21 +106,29 @@ def load_model(path: Path | str) -> Model:
     ModelFileError
         If the file is missing, damaged, no model, of an unknown kind, or written by another version.
     """
-    kind, arrays = read_arrays(path)
-    _check_names(Path(path).name, arrays)
+    return _made(*read_arrays(path), Path(path).name)
+
+
+def model_of(content: bytes, name: str) -> Model:
+    """Read a model of any kind from its file's content; ``name`` is what a ModelFileError calls it."""
+    return _made(*arrays_of(content, name), name)
+
+
+def _made(kind: str, arrays: Mapping[str, NDArray[Any]], name: str) -> Model:
+    _check_names(name, arrays)
     import_modules("flower_pansvm.models")
     try:
         found = MODELS[kind]
     except SettingError as error:
         raise ModelFileError(
-            f"{Path(path).name} cannot be read. {error} Install the version of flower-pansvm that wrote it, or import "
+            f"{name} cannot be read. {error} Install the version of flower-pansvm that wrote it, or import "
             "the module that defines the model."
         ) from error
     try:
         return found.from_arrays(arrays)
     except (KeyError, TypeError, ValueError, OverflowError, PanSVMError) as error:
         raise ModelFileError(
-            f"{Path(path).name} lacks a part of the model or holds one that cannot be. Copy it again from the "
+            f"{name} lacks a part of the model or holds one that cannot be. Copy it again from the "
             "run's folder."
         ) from error
 

@@ -9,7 +9,7 @@ import math
 import zipfile
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +22,7 @@ FORMAT = 4
 ARRAY = ".npy"
 
 
-def write_arrays(path: Path | str, kind: str, arrays: Mapping[str, NDArray[Any]]) -> None:
+def write_arrays(path: Path | str | BinaryIO, kind: str, arrays: Mapping[str, NDArray[Any]]) -> None:
     """Write a model's kind and its arrays of numbers and text, with format and digest, to an ``.npz`` file."""
     parts = {**arrays, "kind": np.array(kind)}
     np.savez(
@@ -39,15 +39,27 @@ def read_arrays(path: Path | str) -> tuple[str, dict[str, NDArray[Any]]]:
     Raises
     ------
     ModelFileError
-        If the file is missing, damaged, no model, changed, or written by another version.
+        If the file is missing, or as below.
     """
-    name = Path(path).name
     try:
-        arrays = _arrays(Path(path).read_bytes())
-    except FileNotFoundError:
+        return arrays_of(Path(path).read_bytes(), Path(path).name)
+    except OSError:
         raise ModelFileError(
-            f"There is no model file at {path}. A run leaves one named model.npz, unless its strategy makes no model."
+            f"There is no model file at {path} that can be read. A run leaves one named model.npz, unless its strategy "
+            "makes no model."
         ) from None
+
+
+def arrays_of(content: bytes, name: str) -> tuple[str, dict[str, NDArray[Any]]]:
+    """Return the kind and the arrays of a file's content; ``name`` is what errors call it.
+
+    Raises
+    ------
+    ModelFileError
+        If the content is damaged, no model, changed, or written by another version.
+    """
+    try:
+        arrays = _arrays(content)
     except Exception as error:  # a damaged file makes zipfile and numpy raise nearly anything
         raise ModelFileError(
             f"{name} cannot be read as a model: the file is truncated, damaged, no model, or compressed, which no "

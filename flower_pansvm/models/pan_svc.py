@@ -9,13 +9,13 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from flower_pansvm.arrays import blocks
+from flower_pansvm.arrays import Floats, blocks
 from flower_pansvm.calibration import Calibration
 from flower_pansvm.class_pairs import one_versus_all, one_versus_one
-from flower_pansvm.counts import winners
 from flower_pansvm.errors import TrainingError
 from flower_pansvm.kernels import Kernel
-from flower_pansvm.models.model import MODELS, Model
+from flower_pansvm.models.decisions import DecidingModel, as_labels
+from flower_pansvm.models.model import MODELS
 from flower_pansvm.multiclass import Pair, class_decisions, positive_classes
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.scaling import Scaling
@@ -25,17 +25,17 @@ from flower_pansvm.schema import Schema
 def _is_calibrated(model: "PanSVC") -> bool:
     if getattr(model, "calibration_", None) is None:
         raise AttributeError(
-            "This model gives no probabilities: it was trained without them. Train again with --set probability=true."
+            "This model gives no probabilities: it was trained without them. Train again with --probability true."
         )
     return True
 
 
 @MODELS.register("pan-svc")
-class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
+class PanSVC(ClassifierMixin, BaseEstimator, DecidingModel):  # type: ignore[misc]
     """A trained PAN-SVM; ``predict``, ``decision_function`` and ``score`` work as in scikit-learn.
 
     So do ``predict_proba`` and ``predict_log_proba`` if the run was asked for probabilities
-    (``--set probability=true``); else the model has no such methods.
+    (``--probability true``); else the model has no such methods.
 
     It is made by a federated run (:class:`strategies.pan_svm.strategy.PanSVM`) or read from ``model.npz``, not by
     ``fit``. Missing cells (NaN) are filled with the federated mean, as in training.
@@ -95,7 +95,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
         Raises
         ------
         ValueError
-            If the numbers of classes, problems and sigmoids do not fit together.
+            If columns, classes, problems, sigmoids and numbers do not fit together.
         """
         classes = len(schema.classes)
         known = one_versus_all(classes), one_versus_one(classes)
@@ -110,6 +110,12 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
             raise ValueError(
                 f"{classes} classes need {len(problems)} rows of weights and {columns} sigmoids, if any."
             )
+        vectors = {part.shape for part in (scaling.fill, scaling.shift, scaling.scale)}
+        landmarks, normalization = feature_map.landmarks, feature_map.normalization
+        shapes = vectors | {landmarks.shape[1:], (len(schema.columns),)}
+        rank = normalization.shape == (len(landmarks), weights.shape[1] - 1)
+        if len(shapes) > 1 or not rank:
+            raise ValueError("Columns, scaling, feature map and weights do not fit together.")
         model = cls()
         model.schema_ = schema
         model.scaling_ = scaling
@@ -138,38 +144,21 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
             "loaded model where scikit-learn would fit it, wrap it in sklearn.frozen.FrozenEstimator."
         )
 
-    def decision_function(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Return the decision values.
-
-        Parameters
-        ----------
-        X : array-like of shape (rows, features)
-            Rows in the table's own units, columns in the order of ``feature_names_in_``.
-
-        Returns
-        -------
-        ndarray of shape (rows,) or (rows, classes)
-            Above 0 for ``classes_[1]`` with two classes; else one value per class, the largest wins. One versus
-            one, it is the votes of the class and a tie-break, as in scikit-learn's ``OneVsOneClassifier``.
-        """
-        values = self._class_decisions(X)
-        return values[:, 0] if len(self.classes_) == 2 else values
-
     def binary_decisions(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the decision value w f + b of each binary problem, shape (rows, problems), in ``pairs_``'s order."""
         check_is_fitted(self, "coef_")
         cells = validate_data(self, X, reset=False, dtype=np.float64, ensure_all_finite="allow-nan")
         values = np.empty((len(cells), len(self.pairs_)))
         for block in blocks(len(cells)):
-            mapped = self.feature_map_.transform(self.scaling_.transform(cells[block]))
-            values[block] = mapped @ self.coef_.T + self.intercept_
+            values[block] = self._binary(cells[block])
         return values
 
-    def predict(self, X: ArrayLike) -> NDArray[Any]:
-        """Return the class of each row, shape (rows,); the decision values decide, not the probabilities."""
-        indices = winners(self._class_decisions(X))
-        classes: NDArray[Any] = self.classes_[indices]
-        return classes
+    def decisions_of(self, X: Floats) -> Floats:
+        """Return the class decisions of a block of rows.
+
+        One versus one, they are the votes of the class and a tie-break, as in scikit-learn's ``OneVsOneClassifier``.
+        """
+        return class_decisions(self._binary(X), self.pairs_, len(self.classes_))
 
     @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -184,7 +173,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
             If the model was trained without probabilities.
         """
         calibration: Calibration = self.calibration_
-        return calibration.probabilities(self._class_decisions(X))
+        return calibration.probabilities(self._decisions(X))
 
     @available_if(_is_calibrated)  # type: ignore[untyped-decorator]
     def predict_log_proba(self, X: ArrayLike) -> NDArray[np.float64]:
@@ -193,7 +182,12 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
             logarithms: NDArray[np.float64] = np.log(self.predict_proba(X))
         return logarithms
 
-    def _class_decisions(self, X: ArrayLike) -> NDArray[np.float64]:
+    def _binary(self, X: Floats) -> Floats:
+        mapped = self.feature_map_.transform(self.scaling_.transform(X))
+        values: Floats = mapped @ self.coef_.T + self.intercept_
+        return values
+
+    def _decisions(self, X: ArrayLike) -> Floats:
         return class_decisions(self.binary_decisions(X), self.pairs_, len(self.classes_))
 
     def __sklearn_tags__(self) -> Any:
@@ -213,7 +207,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
             "shift": self.scaling_.shift,
             "scale": self.scaling_.scale,
             "kernel": np.array(kernel.name),
-            "kernel_parameters": np.array([kernel.gamma, kernel.degree, kernel.coef0]),
+            "gamma": np.array(kernel.gamma),
             "landmarks": self.feature_map_.landmarks,
             "normalization": self.feature_map_.normalization,
             "coef": self.coef_,
@@ -225,8 +219,7 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
     @classmethod
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Put the model together again from what :meth:`to_arrays` returned."""
-        gamma, degree, coef0 = (float(value) for value in arrays["kernel_parameters"])
-        kernel = Kernel(str(arrays["kernel"]), gamma, int(degree), coef0)  # type: ignore[arg-type]
+        kernel = Kernel(str(arrays["kernel"]), float(arrays["gamma"]))  # type: ignore[arg-type]
         slopes, intercepts = arrays["calibration"]
         return cls.from_parts(
             Schema.from_arrays(arrays),
@@ -236,14 +229,3 @@ class PanSVC(ClassifierMixin, BaseEstimator, Model):  # type: ignore[misc]
             [Pair(int(positive), int(negative)) for positive, negative in arrays["pairs"]],
             Calibration(slopes, intercepts) if slopes.size else None,
         )
-
-
-def as_labels(classes: tuple[str, ...]) -> NDArray[Any]:
-    """Return class names as integers if all of them are written as integers, else as text."""
-    try:
-        numbers = np.array([int(name) for name in classes], dtype=np.int64)
-    except (ValueError, OverflowError):
-        return np.array(classes, dtype=np.str_)
-    if [str(number) for number in numbers] != list(classes):
-        return np.array(classes, dtype=np.str_)
-    return numbers

@@ -13,7 +13,7 @@ from flower_pansvm.schema import Schema
 
 @MODELS.register("random-fourier-svc")
 class RandomFourierSVC(FourierSVC):
-    """A released SVM, of two classes; an intercept is the last coordinate's weight, if the map has one."""
+    """A released SVM, of two classes, without an intercept."""
 
     feature_map_: RandomFourierMap  # type: ignore[assignment]
 
@@ -21,7 +21,5 @@ class RandomFourierSVC(FourierSVC):
     def from_arrays(cls, arrays: Mapping[str, NDArray[Any]]) -> Self:
         """Put the model together again from what :meth:`to_arrays` returned."""
         schema = Schema.from_arrays(arrays)
-        feature_map = RandomFourierMap(
-            arrays["low"], arrays["high"], arrays["frequencies"], float(arrays["intercept"])
-        )
+        feature_map = RandomFourierMap(arrays["low"], arrays["high"], arrays["frequencies"])
         return cls.from_parts(schema, feature_map, arrays["coef"])  # type: ignore[arg-type]

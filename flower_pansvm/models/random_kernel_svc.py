@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.errors import ModelFileError
 from flower_pansvm.kernels import Kernel
+from flower_pansvm.models.decisions import as_labels
 from flower_pansvm.models.model import MODELS, Model
-from flower_pansvm.models.pan_svc import as_labels
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.random_kernel import combined, matrix_digest

@@ -6,21 +6,30 @@ SettingError.
 """
 
 from dataclasses import fields
-from typing import Any, TypeVar
+from pkgutil import resolve_name
+from typing import Any, TypeVar, cast
 
+from flower_pansvm.constraints import key_of
 from flower_pansvm.registry import Registry
 from flower_pansvm.secure_sum.contract import PaillierOptions, SecureSum
-from flower_pansvm.secure_sum.protocols.k_secure import KSecure
-from flower_pansvm.secure_sum.protocols.ring import Ring
-from flower_pansvm.secure_sum.unprotected.plain import Plain
-from flower_pansvm.setting_values import check_choice, key_of
 from flower_pansvm.terms import Terms
 
 Protocol = TypeVar("Protocol", bound=type[SecureSum])
 
-PAILLIER = "paillier"  # imported only when asked for: phe is an extra, under another licence
+PAILLIER = "paillier"
 
-_protocols: Registry[type[SecureSum]] = Registry("secure sum")
+SHIPPED = {
+    "k-secure": "flower_pansvm.secure_sum.protocols.k_secure:KSecure",
+    "k-secure-hops": "flower_pansvm.secure_sum.protocols.k_secure_hops:KSecureHops",
+    PAILLIER: "flower_pansvm.secure_sum.protocols.paillier:Paillier",
+    "plain": "flower_pansvm.secure_sum.unprotected.plain:Plain",
+    "ring": "flower_pansvm.secure_sum.protocols.ring:Ring",
+    "ring-hops": "flower_pansvm.secure_sum.protocols.ring_hops:RingHops",
+}
+"""Module and class of each protocol here, which is loaded only when a run names it."""
+
+_protocols: Registry[type[SecureSum] | str] = Registry("secure sum")
+_protocols.update(SHIPPED)
 
 
 def register(protocol: Protocol) -> Protocol:
@@ -30,23 +39,19 @@ def register(protocol: Protocol) -> Protocol:
 
 
 def protocol_names() -> list[str]:
-    """Return the names of all registered protocols, sorted."""
-    return sorted({*_protocols, PAILLIER})
+    """Return the names of all protocols, sorted."""
+    return [*_protocols]
 
 
 def options_class(name: str) -> type:
     """Return the dataclass whose fields are the options of the protocol called ``name``."""
-    return PaillierOptions if name == PAILLIER else _protocols[name]
+    return PaillierOptions if name == PAILLIER else protocol_class(name)
 
 
 def protocol_class(name: str) -> type[SecureSum]:
     """Return the class of the protocol called ``name``; SettingError if a package that it needs is not installed."""
-    check_choice("secure sum", name, protocol_names())
-    if name == PAILLIER and name not in _protocols:
-        from flower_pansvm.secure_sum.protocols.paillier import Paillier  # noqa: PLC0415
-
-        register(Paillier)
-    return _protocols[name]
+    found = _protocols[name]
+    return cast(type[SecureSum], resolve_name(found)) if isinstance(found, str) else found
 
 
 def make(name: str, **options: Any) -> SecureSum:
@@ -58,7 +63,3 @@ def protocol_of(terms: Terms) -> SecureSum:
     """Return the secure sum of a run, with its options of the run config: the same at the coordinator and all sites."""
     own = {key_of(one.name): one.name for one in fields(options_class(terms.aggregation))}
     return make(terms.aggregation, **{own[key]: value for key, value in terms.config.items() if key in own})
-
-
-for _protocol in (Plain, Ring, KSecure):
-    register(_protocol)

@@ -3,8 +3,7 @@
 A sum takes one round trip in which every site runs :meth:`SecureSum.contribute` on its vector, and then
 as many relay steps as the protocol asks for: the coordinator calls ``relay`` with one payload per
 addressed site, each of those sites runs :meth:`SecureSum.respond`. A protocol without relay steps
-(``plain``, and the one-shot execution of ``ring`` and ``k-secure``) costs exactly the round trip that the
-task takes anyway.
+(``plain``, ``ring`` and ``k-secure``) costs exactly the round trip that the task takes anyway.
 
 What a site keeps between two steps is its secret: it stays at the site. A site that repeats a step finds
 nothing kept and refuses, so no step can be asked for twice. All refusals are SumErrors.
@@ -19,8 +18,8 @@ import numpy as np
 from cryptography.hazmat.primitives.asymmetric.x25519 import X25519PrivateKey
 from numpy.typing import NDArray
 
+from flower_pansvm.constraints import parse, setting, whole
 from flower_pansvm.errors import NOT_FOLLOWED, SumError
-from flower_pansvm.setting_values import one_of, parse, setting, whole
 
 Words = NDArray[np.uint64]
 """A flat vector of integers modulo 2**64, shape (words,)."""
@@ -119,15 +118,6 @@ class SecureSum(ABC):
     @abstractmethod
     def total(self, payloads: Mapping[str, bytes], this: SumRound, relay: Relay) -> Words:
         """Return the sum over all sites of the roster, modulo 2**64, at the coordinator."""
-
-
-@dataclass(frozen=True)
-class TwoExecutions(SecureSum):
-    """A protocol that is executed in one round trip, all sites at once, or in hops from site to site, as published."""
-
-    execution: str = setting(
-        "one-shot", one_of("one-shot", "hops"), "One round trip for a sum, or from site to site as published."
-    )
 
 
 @dataclass(frozen=True)

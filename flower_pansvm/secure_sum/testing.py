@@ -39,7 +39,6 @@ NAMES = ("Ålesund", "Brest", "Córdoba", *(f"site {number}" for number in range
 """The sites: 20, some with names beyond ASCII."""
 
 OPTIONS: dict[str, tuple[dict[str, Any], ...]] = {
-    "execution": ({}, {"execution": "hops"}),
     "k": ({}, {"k": 2}, {"k": 3}),
     "key_bits": ({"key_bits": 2048},),
 }

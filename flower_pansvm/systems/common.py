@@ -16,6 +16,12 @@ class JoinQuestion:
     positive_labels: Texts  # labels that count as positive; empty if the classes are the labels themselves
     classes: Texts = ()  # names of the classes where they are public, so that no site has to look at its rows for them
     dp: bool = False  # whether all answers of the run are differentially private
+    tested: bool = False  # whether only those about the model's test are, in a run at level perturbed
+
+    @property
+    def charged(self) -> bool:
+        """Whether any answer of the run is charged to the hospital's budget."""
+        return self.dp or self.tested
 
 
 @dataclass(frozen=True)
@@ -38,7 +44,7 @@ class JoinAnswer:
     )  # digest of the schema file that it keeps to, which is public; empty without one
 
 
-JOIN = Task("join", "query", JoinQuestion, JoinAnswer, since="0.1.0")
+JOIN = Task("join", "query", JoinQuestion, JoinAnswer)
 
 
 @dataclass(frozen=True)
@@ -72,24 +78,24 @@ LAYOUT = Broadcast("layout", LayoutBroadcast)
 class MomentsAnswer:
     """Sums over the training rows of each fold, and the number of test rows."""
 
-    rows: Floats = summed(COUNT)  # (folds, classes): training rows of each class
-    test_rows: Floats = summed(COUNT)  # (1,): rows kept for evaluation
-    count: Floats = summed(COUNT)  # (folds, features): cells present
-    total: Floats = summed()  # (folds, features): their sum
-    square: Floats = summed()  # (folds, features): the sum of their squares
+    rows: Floats = summed(COUNT, shape=("folds", "classes"), count=True)  # training rows of each class
+    test_rows: Floats = summed(COUNT, shape=(1,), count=True)  # rows kept for evaluation
+    count: Floats = summed(COUNT, shape=("folds", "columns"), count=True)  # cells present
+    total: Floats = summed(shape=("folds", "columns"))  # their sum
+    square: Floats = summed(shape=("folds", "columns"), not_negative=True)  # the sum of their squares
 
 
-MOMENTS = Task("moments", "train", Nothing, MomentsAnswer, since="0.1.0", deals=True)
+MOMENTS = Task("moments", "train", Nothing, MomentsAnswer, deals=True)
 
 
 @dataclass(frozen=True)
 class RowsAnswer:
-    """Training rows of each fold and class, shape (folds, classes)."""
+    """Training rows of each fold and class."""
 
-    rows: Floats = summed(COUNT)
+    rows: Floats = summed(COUNT, shape=("folds", "classes"), count=True)
 
 
-ROWS = Task("rows", "train", Nothing, RowsAnswer, since="0.1.0")  # asked again only after a site was lost
+ROWS = Task("rows", "train", Nothing, RowsAnswer)  # asked again only after a site was lost
 
 
 @dataclass(frozen=True)
@@ -100,7 +106,7 @@ class ExtremesAnswer:
     high: Floats = disclosed(consent="extremes")
 
 
-EXTREMES = Task("extremes", "train", Nothing, ExtremesAnswer, since="0.1.0")  # asked only with scaling=minmax
+EXTREMES = Task("extremes", "train", Nothing, ExtremesAnswer)  # asked only with scaling=minmax
 
 
 @dataclass(frozen=True)

@@ -8,11 +8,11 @@ import math
 from dataclasses import dataclass
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.fourier_map import FourierMap
+from flower_pansvm.fourier_map import BINS, FourierMap
 from flower_pansvm.systems.common import ExtremesAnswer
 from flower_pansvm.tasks import Broadcast, Nothing, Task, dp
 
-RANGES = Task("ranges", "query", Nothing, ExtremesAnswer, since="0.1.0", simulated=True)
+RANGES = Task("ranges", "query", Nothing, ExtremesAnswer, simulated=True)
 """A researcher's table stands for its own public description."""
 
 
@@ -33,12 +33,17 @@ class BinsAnswer:
     of rows, from which much follows, has far less noise than the counts.
     """
 
-    rows: Floats = dp(lambda answer: math.sqrt(1 + math.sqrt(len(answer.cells))))  # (1,)
-    # (columns, BINS)
-    cells: Floats = dp(lambda answer: math.sqrt(len(answer.cells) + math.sqrt(len(answer.cells))))
+    rows: Floats = dp(
+        lambda answer: math.sqrt(1 + math.sqrt(len(answer.cells))), shape=(1,), not_negative=True
+    )
+    cells: Floats = dp(
+        lambda answer: math.sqrt(len(answer.cells) + math.sqrt(len(answer.cells))),
+        shape=lambda asked: (len(asked.low), BINS),
+        not_negative=True,
+    )
 
 
-PRIVATE_BINS = Task("private_bins", "train", BinsQuestion, BinsAnswer, since="0.1.0")
+PRIVATE_BINS = Task("private_bins", "train", BinsQuestion, BinsAnswer)
 
 PRIVATE_MAP = Broadcast("private_map", FourierMap)
 
@@ -58,14 +63,13 @@ class PrivateMomentsAnswer:
     z z', so that the same noise on it is worth half as much.
     """
 
-    diagonal: Floats = dp(lambda _: math.sqrt(2))  # (features,)
-    above: Floats = dp(lambda _: 1.0)  # (features * (features - 1) / 2,): above the diagonal, row by row
-    classes: Floats = dp(lambda _: math.sqrt(2))  # (features, columns of y)
+    diagonal: Floats = dp(lambda _: math.sqrt(2), shape=(-1,), not_negative=True)  # (features,)
+    # (features * (features - 1) / 2,): above the diagonal, row by row
+    above: Floats = dp(lambda _: 1.0, shape=(-1,))
+    classes: Floats = dp(lambda _: math.sqrt(2), shape=(-1, -1))  # (features, columns of y)
 
 
-PRIVATE_MOMENTS = Task(
-    "private_moments", "train", PrivateMomentsQuestion, PrivateMomentsAnswer, since="0.1.0"
-)
+PRIVATE_MOMENTS = Task("private_moments", "train", PrivateMomentsQuestion, PrivateMomentsAnswer)
 
 
 @dataclass(frozen=True)
@@ -80,17 +84,17 @@ class PrivateWeightsQuestion:
 class PrivateStepAnswer:
     """Sum over training rows of z s', s the slopes of the Huberised hinge loss, clipped to norm 1, as z is."""
 
-    slope: Floats = dp(lambda _: 1.0)  # (features, columns of y)
+    slope: Floats = dp(lambda _: 1.0, shape=lambda asked: asked.weights.shape)
 
 
-PRIVATE_STEP = Task("private_step", "train", PrivateWeightsQuestion, PrivateStepAnswer, since="0.1.0")
+PRIVATE_STEP = Task("private_step", "train", PrivateWeightsQuestion, PrivateStepAnswer)
 
 
 @dataclass(frozen=True)
 class PrivateScoresAnswer:
     """Test rows by class, and by predicted class or, of more than two, as wrong or right. A row is in one cell."""
 
-    cells: Floats = dp(lambda _: 1.0)  # (classes, 2)
+    cells: Floats = dp(lambda _: 1.0, shape=("classes", 2), not_negative=True)
 
 
 PRIVATE_SCORES = Task(
@@ -98,5 +102,4 @@ PRIVATE_SCORES = Task(
     "evaluate",
     PrivateWeightsQuestion,
     PrivateScoresAnswer,
-    since="0.1.0",
 )

@@ -16,7 +16,7 @@ class HeldOutAnswer:
     rows: Floats = disclosed(consent="test-rows")
 
 
-HELD_OUT = Task("held_out", "query", Nothing, HeldOutAnswer, since="0.1.0")
+HELD_OUT = Task("held_out", "query", Nothing, HeldOutAnswer)
 
 
 @dataclass(frozen=True)
@@ -35,10 +35,10 @@ class VotesAnswer:
     """How many sites' models say that a row is of a class."""
 
     # (rows of the ballot, classes): 1 for the class that the site's model says
-    votes: Floats = summed(1.0, consent="test-rows")
+    votes: Floats = summed(1.0, consent="test-rows", shape=(-1, "classes"), count=True)
 
 
-VOTES = Task("votes", "train", LocalScoresQuestion, VotesAnswer, since="0.1.0")
+VOTES = Task("votes", "train", LocalScoresQuestion, VotesAnswer)
 """Answered for one ballot and one set of parameters a run."""
 
 
@@ -51,12 +51,10 @@ class EnsembleScoresQuestion:
 
 @dataclass(frozen=True)
 class EnsembleScoresAnswer:
-    """Counts of a site's own test rows; Flower hands their sum on as a flat list."""
+    """Counts of a site's own test rows, by true and predicted class."""
 
-    confusion: Floats = summed(COUNT, consent="test-rows")  # (classes, classes): true against predicted class
+    confusion: Floats = summed(COUNT, consent="test-rows", shape=("classes", "classes"), count=True)
 
 
-ENSEMBLE_SCORES = Task(
-    "ensemble_scores", "evaluate", EnsembleScoresQuestion, EnsembleScoresAnswer, since="0.1.0"
-)
+ENSEMBLE_SCORES = Task("ensemble_scores", "evaluate", EnsembleScoresQuestion, EnsembleScoresAnswer)
 """Answered once a run: counts by two lists of classes would tell the labels of the rows in which they differ."""

@@ -12,16 +12,14 @@ class LocalScoresQuestion:
 
     C: float
     gamma: float  # 0 for 'scale'
-    degree: int
-    coef0: float
 
 
 @dataclass(frozen=True)
 class LocalScoresAnswer:
-    """Counts of test rows; Flower hands their sum on as a flat list."""
+    """Counts of test rows, by true and predicted class."""
 
-    confusion: Floats = summed(COUNT)  # (classes, classes): true against predicted class
+    confusion: Floats = summed(COUNT, shape=("classes", "classes"), count=True)
 
 
-LOCAL_SCORES = Task("local_scores", "evaluate", LocalScoresQuestion, LocalScoresAnswer, since="0.1.0")
+LOCAL_SCORES = Task("local_scores", "evaluate", LocalScoresQuestion, LocalScoresAnswer)
 """Answered once a run: counts by two settings would differ in the test rows that change sides."""

@@ -4,9 +4,11 @@ Either the sites find it together, by exact sums, and the coordinator adds the n
 adds the noise itself; then what leaves is charged to its budget.
 """
 
+import math
 from dataclasses import dataclass
 
 from flower_pansvm.arrays import Floats, Singles
+from flower_pansvm.counts import BINS
 from flower_pansvm.privacy.output_perturbation import Perturbation
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.systems.pan_svm.cuts import EVERYWHERE
@@ -39,9 +41,7 @@ class PublicRowsAnswer:
     rows: Floats = disclosed()  # (rows, columns)
 
 
-PUBLIC_ROWS = Task(
-    "public_rows", "query", PublicRowsQuestion, PublicRowsAnswer, since="0.1.0", simulated=True
-)
+PUBLIC_ROWS = Task("public_rows", "query", PublicRowsQuestion, PublicRowsAnswer, simulated=True)
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,13 @@ def _curvature(question: RffCutsQuestion, terms: Terms, sites: int) -> float:  #
 class RffCutsAnswer:
     """Exact sums, see :class:`flower_pansvm.systems.pan_svm.cuts.Cuts` and `Answer`."""
 
-    a: Floats = summed(LARGEST)  # (T, coordinates)
-    m: Floats = summed(LARGEST)  # (T,), as the next
-    loss: Floats = summed()
-    curvature: Floats = summed(_curvature)  # (coordinates * (coordinates + 1) / 2,)
+    a: Floats = summed(LARGEST, shape=lambda asked: asked.points.shape)
+    m: Floats = summed(LARGEST, shape=lambda asked: asked.points.shape[:1], not_negative=True)
+    loss: Floats = summed(shape=lambda asked: asked.points.shape[:1], not_negative=True)
+    curvature: Floats = summed(_curvature, shape=lambda asked: (math.comb(len(asked.centre) + 1, 2),))
 
 
-RFF_CUTS = Task("rff_cuts", "train", RffCutsQuestion, RffCutsAnswer, since="0.1.0")
+RFF_CUTS = Task("rff_cuts", "train", RffCutsQuestion, RffCutsAnswer)
 
 
 @dataclass(frozen=True)
@@ -81,13 +81,13 @@ class RffScoresQuestion:
 
 @dataclass(frozen=True)
 class RffScoresAnswer:
-    """Counts of test rows; Flower hands their sums on as flat lists."""
+    """Counts of test rows: by class and predicted class, and of decision values in each bin."""
 
-    confusion: Floats = summed(COUNT)  # (2, 2)
-    histogram: Floats = summed(COUNT)  # (2, bins)
+    confusion: Floats = summed(COUNT, shape=(2, 2), count=True)
+    histogram: Floats = summed(COUNT, shape=(2, BINS), count=True)
 
 
-RFF_SCORES = Task("rff_scores", "evaluate", RffScoresQuestion, RffScoresAnswer, since="0.1.0")
+RFF_SCORES = Task("rff_scores", "evaluate", RffScoresQuestion, RffScoresAnswer)
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ class LocalWeightsAnswer:
     weights: Floats = dp_laplace(LocalWeightsQuestion.scale, consent="own-weights")  # (coordinates,)
 
 
-LOCAL_WEIGHTS = Task("local_weights", "train", LocalWeightsQuestion, LocalWeightsAnswer, since="0.1.0")
+LOCAL_WEIGHTS = Task("local_weights", "train", LocalWeightsQuestion, LocalWeightsAnswer)
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class RffPrivateScoresQuestion:
 class RffPrivateScoresAnswer:
     """Test rows by class and predicted class. A row is in one cell."""
 
-    cells: Floats = dp(lambda _: 1.0)  # (2, 2)
+    cells: Floats = dp(lambda _: 1.0, shape=(2, 2), not_negative=True)
 
 
 RFF_PRIVATE_SCORES = Task(
@@ -125,5 +125,4 @@ RFF_PRIVATE_SCORES = Task(
     "evaluate",
     RffPrivateScoresQuestion,
     RffPrivateScoresAnswer,
-    since="0.1.0",
 )

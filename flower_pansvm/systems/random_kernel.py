@@ -18,27 +18,27 @@ from flower_pansvm.tasks import COUNT, Nothing, Task, disclosed, summed
 
 @dataclass(frozen=True)
 class CellAnswer:
-    """How many rows each column block has."""
+    """How many rows, for training and test, each column block has; 0 but for the site's own."""
 
-    rows: Floats = summed(COUNT)  # (column blocks,): training and test rows, at the site's own block
+    rows: Floats = summed(COUNT, shape=(-1,), count=True)
 
 
-CELL = Task("cell", "train", Nothing, CellAnswer, since="0.1.0", deals=True)
+CELL = Task("cell", "train", Nothing, CellAnswer, deals=True)
 """The first site of each column block writes the seed of the block's random matrix to the others."""
 
 
 @dataclass(frozen=True)
 class MeansAnswer:
-    """What the columns' means are made of, shape (columns,); 0 where a column is not the site's."""
+    """What the columns' means are made of; 0 where a column is not the site's."""
 
-    count: Floats = summed(COUNT)
-    total: Floats = summed()
-
-
-MEANS = Task("means", "train", Nothing, MeansAnswer, since="0.1.0", deals=True)
+    count: Floats = summed(COUNT, shape=("columns",), count=True)
+    total: Floats = summed(shape=("columns",))
 
 
-COLUMN_RANGES = Task("column_ranges", "train", Nothing, ExtremesAnswer, since="0.1.0")
+MEANS = Task("means", "train", Nothing, MeansAnswer, deals=True)
+
+
+COLUMN_RANGES = Task("column_ranges", "train", Nothing, ExtremesAnswer)
 """Smallest and largest training cell of each of the site's columns, as of a single fold."""
 
 
@@ -61,8 +61,8 @@ class KernelAnswer:
     matrix: str = disclosed()  # digest of B_j
 
 
-KERNEL = Task("kernel", "train", KernelQuestion, KernelAnswer, since="0.1.0")
-KERNEL_POINTS = Task("kernel_points", "evaluate", KernelQuestion, KernelAnswer, since="0.1.0")
+KERNEL = Task("kernel", "train", KernelQuestion, KernelAnswer)
+KERNEL_POINTS = Task("kernel_points", "evaluate", KernelQuestion, KernelAnswer)
 """The same of the test rows, which the model is tried on."""
 
 

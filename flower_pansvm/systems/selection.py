@@ -25,12 +25,12 @@ from flower_pansvm.terms import Terms
 class ClassMomentsAnswer:
     """Sums over all training rows of each class, in scaled units: the filters are made of them (section 6.2.1)."""
 
-    count: Floats = summed(COUNT)  # (classes, features): cells present
-    total: Floats = summed()  # (classes, features): their sum
-    square: Floats = summed()  # (classes, features): the sum of their squares
+    count: Floats = summed(COUNT, shape=("classes", "columns"), count=True)  # cells present
+    total: Floats = summed(shape=("classes", "columns"))  # their sum
+    square: Floats = summed(shape=("classes", "columns"), not_negative=True)  # the sum of their squares
 
 
-CLASS_MOMENTS = Task("class_moments", "train", Nothing, ClassMomentsAnswer, since="0.1.0")
+CLASS_MOMENTS = Task("class_moments", "train", Nothing, ClassMomentsAnswer)
 
 
 @dataclass(frozen=True)
@@ -57,15 +57,22 @@ def _weights(question: SupportQuestion, terms: Terms, sites: int) -> float:
     return HEADROOM * (largest_dual or 1.0) * largest_total(sites)
 
 
+def _sides(question: SupportQuestion) -> tuple[int, ...]:
+    return len(question.rank), 2, -1
+
+
 @dataclass(frozen=True)
 class SupportAnswer:
     """Sums over each problem's rows, and over its support vectors, in scaled units (5.2.2)."""
 
-    weights: Floats = summed(_weights)  # (problems, features): sum over rows of alpha_i y_i x_i
-    count: Floats = summed(MOST_ROWS)  # (problems, 2): of each side
+    # (problems, features): sum over rows of alpha_i y_i x_i
+    weights: Floats = summed(_weights, shape=lambda asked: (len(asked.rank), -1))
+    count: Floats = summed(MOST_ROWS, shape=lambda asked: (len(asked.rank), 2), count=True)  # of each side
     # (problems, 2, features): sum of their cells, and of the squares
-    total: Floats = summed(scaled(lambda sites: HEADROOM * largest_total(sites)))
-    square: Floats = summed(scaled(lambda sites: HEADROOM * MOST_ROWS * sites))
+    total: Floats = summed(scaled(lambda sites: HEADROOM * largest_total(sites)), shape=_sides)
+    square: Floats = summed(
+        scaled(lambda sites: HEADROOM * MOST_ROWS * sites), shape=_sides, not_negative=True
+    )
 
 
-SUPPORT = Task("support", "train", SupportQuestion, SupportAnswer, since="0.1.0")
+SUPPORT = Task("support", "train", SupportQuestion, SupportAnswer)

@@ -18,14 +18,12 @@ from flower_pansvm.tasks import Nothing, Task, disclosed, summed
 
 @dataclass(frozen=True)
 class ColumnVotesAnswer:
-    """How many sites' own rows choose a column."""
+    """How many sites' own rows choose a column: 1 for each that the site's choose."""
 
-    votes: Floats = summed(
-        1.0, consent="distorted-rows"
-    )  # (columns,): 1 for a column that the site's rows choose
+    votes: Floats = summed(1.0, consent="distorted-rows", shape=("columns",), count=True)
 
 
-COLUMN_VOTES = Task("column_votes", "train", Nothing, ColumnVotesAnswer, since="0.1.0")
+COLUMN_VOTES = Task("column_votes", "train", Nothing, ColumnVotesAnswer)
 
 
 @dataclass(frozen=True)
@@ -45,7 +43,7 @@ class DistortedRowsAnswer:
     test: Bools = disclosed(consent="distorted-rows")  # (rows,): whether it is a test row
 
 
-DISTORTED_ROWS = Task("distorted_rows", "train", DistortedRowsQuestion, DistortedRowsAnswer, since="0.1.0")
+DISTORTED_ROWS = Task("distorted_rows", "train", DistortedRowsQuestion, DistortedRowsAnswer)
 """Answered for one question a run: two copies of the same rows would tell more than each."""
 
 

@@ -171,7 +171,7 @@ def map_of(one: TranscriptSum, number: int) -> KnownMap:
     """Return one of the feature maps that the sites had been told by a sum."""
     told = one.heard(FEATURE_MAP.numbered(number))
     landmark_set = one.heard(LANDMARK_SET.numbered(told.landmark_set))
-    kernel = Kernel(told.kernel, told.gamma, told.degree, told.coef0)  # type: ignore[arg-type]
+    kernel = Kernel(told.kernel, told.gamma)  # type: ignore[arg-type]
     landmarks = landmark_set.landmarks[:, told.features]
     feature_map = NystromMap(kernel, landmarks, told.normalization.astype(np.float64))
     return KnownMap(feature_map, told.features, scaling_of(one, landmark_set.scaling))

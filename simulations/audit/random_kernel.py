@@ -54,7 +54,7 @@ class RandomKernelAudit(Phase):
         chosen, layout = sites.settings, asked[0].heard(LAYOUT)
         assert isinstance(chosen, RandomKernelSettings)
         rows = next(one for one in transcript if one.task == CELL.name).answer(CELL).rows
-        size = chosen.rows or most_rows(int(rows[0]), int(np.bincount(layout.columns).min()))
+        size = chosen.random_kernel_rows or most_rows(int(rows[0]), int(np.bincount(layout.columns).min()))
         kernel = Kernel(chosen.kernel, chosen.mu or 1.0 / len(layout.columns))  # type: ignore[arg-type]
         blocks: dict[int, list[Site]] = {}
         for site in sites.before(asked[0]):

@@ -13,14 +13,14 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.metrics import Evaluation
 from simulations.baselines.figures import BaselineFigures, judge
 from simulations.data.pooling import PooledRows, fit_scaling
-from strategies.pan_svm_settings import PanSvmSettings
+from strategies.svm_settings import PanSvmSettings
 
 
 def check_given(settings: PanSvmSettings) -> None:
     """Raise a SettingError if C or gamma is ``auto``, or classes have weights of their own."""
-    if settings.class_weights is not None:
+    if isinstance(settings.class_weight, tuple):
         raise SettingError(
-            "A central baseline knows class-weight=balanced and none, and no class-weights. Leave these out."
+            "A central baseline knows class-weight=balanced and none only, and no weights of each class."
         )
     if settings.tunes:
         raise SettingError(

@@ -23,8 +23,8 @@ from simulations.baselines.registry import baselines
 from simulations.data.pooling import PooledRows
 from simulations.engines.flower_log import quieter
 from simulations.engines.in_process import InProcessGrid
-from strategies.federation.message_size import size
-from strategies.pan_svm_settings import PanSvmSettings
+from strategies.federation.exchange import message_size
+from strategies.svm_settings import PanSvmSettings
 
 ROUNDS, EPOCHS = 20, 5
 """Rounds of FedAvg, and passes of each site over its rows in a round."""
@@ -50,7 +50,7 @@ class _CountingGrid(InProcessGrid):
 
     def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
         asked = list(messages)
-        self.bytes_down += sum(size(message.content) for message in asked)
+        self.bytes_down += sum(message_size(message.content) for message in asked)
         return super().push_messages(asked)
 
 
@@ -89,7 +89,7 @@ def fedavg_logistic(settings: PanSvmSettings, train: PooledRows, test: PooledRow
     return BaselineFigures(
         _judged(test, test.X @ weights.T + intercept, len(classes)),
         round_trips=ROUNDS,
-        bytes_up=sum(size(reply.content) for reply in grid.replies),
+        bytes_up=sum(message_size(reply.content) for reply in grid.replies),
         bytes_down=grid.bytes_down,
         disclosed=(disclosed,),
     )

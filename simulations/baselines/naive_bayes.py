@@ -7,7 +7,7 @@ from simulations.baselines.central import class_weight, measure, scaled
 from simulations.baselines.figures import BaselineFigures
 from simulations.baselines.registry import baselines
 from simulations.data.pooling import PooledRows
-from strategies.pan_svm_settings import PanSvmSettings
+from strategies.svm_settings import PanSvmSettings
 
 
 @baselines.register("central:naive-bayes")

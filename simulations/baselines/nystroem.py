@@ -13,8 +13,8 @@ from simulations.baselines.central import class_weight, measure, scaled
 from simulations.baselines.figures import BaselineFigures
 from simulations.baselines.registry import baselines
 from simulations.data.pooling import PooledRows
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps.binary_problems import scale_gamma
+from strategies.svm_settings import PanSvmSettings
 
 MOST_STEPS = 10_000
 """Passes of liblinear over the rows; its default of a thousand is too few for a large C."""
@@ -31,8 +31,6 @@ def nystroem(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> B
     feature_map = Nystroem(
         kernel=settings.kernel,
         gamma=gamma,
-        degree=settings.degree,
-        coef0=settings.coef0,
         n_components=len(landmarks.cluster_centers_),
         random_state=settings.seed,
     ).fit(landmarks.cluster_centers_)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from flower_pansvm.registry import Registry, import_modules
 from simulations.baselines.figures import BaselineFigures
 from simulations.data.pooling import PooledRows
-from strategies.pan_svm_settings import PanSvmSettings
+from strategies.svm_settings import PanSvmSettings
 
 Baseline = Callable[[PanSvmSettings, PooledRows, PooledRows], BaselineFigures]
 """Trains on the first rows, in the tables' units, and is judged on the second ones.

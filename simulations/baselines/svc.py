@@ -6,7 +6,7 @@ from simulations.baselines.central import class_weight, measure, scaled
 from simulations.baselines.figures import BaselineFigures
 from simulations.baselines.registry import baselines
 from simulations.data.pooling import PooledRows
-from strategies.pan_svm_settings import PanSvmSettings
+from strategies.svm_settings import PanSvmSettings
 
 
 @baselines.register("central:svc")
@@ -16,8 +16,6 @@ def svc(settings: PanSvmSettings, train: PooledRows, test: PooledRows) -> Baseli
         C=settings.C or 1.0,
         kernel=settings.kernel,
         gamma=settings.gamma,
-        degree=settings.degree,
-        coef0=settings.coef0,
         class_weight=class_weight(settings),
     )
     return measure(classifier, *scaled(settings, train, test))

@@ -6,7 +6,7 @@ from simulations.baselines.central import class_weight, measure, scaled
 from simulations.baselines.figures import BaselineFigures
 from simulations.baselines.registry import baselines
 from simulations.data.pooling import PooledRows
-from strategies.pan_svm_settings import PanSvmSettings
+from strategies.svm_settings import PanSvmSettings
 
 SMALLEST_SPLIT = 10
 """Fewest rows of a node that is split, as MATLAB's trees have it, with which the paper's were grown."""

@@ -28,8 +28,8 @@ from simulations.benchmarks.results import (
 )
 from simulations.engines.running import train_in_process
 from strategies.pan_svm.strategy import PanSVM
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.settings import settings_from
+from strategies.svm_settings import PanSvmSettings
 
 
 @dataclass(frozen=True)

@@ -16,8 +16,8 @@ import numpy as np
 import typer
 from numpy.typing import NDArray
 
+from flower_pansvm.constraints import check_choice
 from flower_pansvm.errors import SettingError
-from flower_pansvm.setting_values import check_choice
 from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import all_baselines
 from simulations.benchmarks.results import (
@@ -32,9 +32,9 @@ from simulations.benchmarks.results import (
 from simulations.data.pooling import Pooled
 from simulations.data.sites import join_data
 from simulations.engines.running import train_in_process, with_sites_of_data
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.settings import Settings, settings_from
 from strategies.steps.public_ranges import rounded_outward
+from strategies.svm_settings import PanSvmSettings
 
 EXACT, MAJORITY, DIFFPRIVLIB = "exact SVM", "majority", "diffprivlib"
 FEDERATED: Mapping[str, Mapping[str, Scalar]] = {

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -19,7 +19,7 @@ from flower_pansvm.secure_sum import protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.fixed_point import encode
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
-from flower_pansvm.terms import Scalar, Terms
+from flower_pansvm.terms import Terms
 from simulations.benchmarks.results import RESULTS, Out, run_benchmark, write_results
 from simulations.engines.running import train_in_process
 from strategies.pan_svm.strategy import PanSVM
@@ -35,26 +35,13 @@ Name = TypeVar("Name")
 Result = TypeVar("Result")
 
 
-class Variant(NamedTuple):
-    """A protocol and its execution, as the settings name them; k is the number of sites."""
-
-    aggregation: str
-    execution: str = "one-shot"
-
-    def protocol(self, key_bits: int = 3072) -> SecureSum:
-        """Return the protocol; a Paillier key has so many bits."""
-        config: dict[str, Scalar] = {"execution": self.execution, "key-bits": key_bits}
-        return protocol_of(Terms(self.aggregation, config=config))
+AGGREGATIONS = ("plain", "ring", "ring-hops", "k-secure", "k-secure-hops", "paillier")
+"""k is the number of sites."""
 
 
-VARIANTS = (
-    Variant("plain"),
-    Variant("ring"),
-    Variant("ring", "hops"),
-    Variant("k-secure"),
-    Variant("k-secure", "hops"),
-    Variant("paillier"),
-)
+def protocol(aggregation: str, key_bits: int = 3072) -> SecureSum:
+    """Return a protocol; a Paillier key has so many bits."""
+    return protocol_of(Terms(aggregation, config={"key-bits": key_bits}))
 
 
 class TimedRehearsal(Rehearsal):
@@ -93,9 +80,9 @@ def take_turns(tasks: Mapping[Name, Callable[[], Result]], repeats: int) -> dict
 class Bench:
     """A protocol with its sites, for one sum after the other."""
 
-    def __init__(self, variant: Variant, roster: tuple[str, ...]) -> None:
-        self.variant, self.roster = variant, roster
-        self.protocol = variant.protocol()
+    def __init__(self, aggregation: str, roster: tuple[str, ...]) -> None:
+        self.aggregation, self.roster = aggregation, roster
+        self.protocol = protocol(aggregation)
         self.members = gather_members(self.protocol, roster)
         self.sums = 0
 
@@ -110,9 +97,7 @@ class Bench:
         total = rehearsal.take(this)
         seconds = time.process_time() - started
         if not np.array_equal(total, expected):
-            raise SumError(
-                f"'{self.variant.aggregation}' gave a wrong sum, so its figures are worth nothing."
-            )
+            raise SumError(f"'{self.aggregation}' gave a wrong sum, so its figures are worth nothing.")
         sizes = [len(payload) for payload in rehearsal.first.values()]
         sizes += [len(payload) + len(answer) for _, _, payload, answer in rehearsal.relayed]
         return {
@@ -127,36 +112,36 @@ def sums(
     sites: Sequence[int] = SITES,
     lengths: Sequence[int] = LENGTHS,
     repeats: int = REPEATS,
-    variants: Sequence[Variant] = VARIANTS,
+    aggregations: Sequence[str] = AGGREGATIONS,
 ) -> Iterator[dict[str, Any]]:
     """Return what one sum costs by protocol, sites and values (ascending); seconds are medians."""
     for count in sites:
         roster = tuple(f"site-{number}" for number in range(count))
-        benches = {variant: Bench(variant, roster) for variant in variants}
-        per_value = dict.fromkeys(variants, 0.0)
+        benches = {name: Bench(name, roster) for name in aggregations}
+        per_value = dict.fromkeys(aggregations, 0.0)
         for values in lengths:
             vectors = {name: _random_vector(values, count) for name in roster}
             expected: Words = np.add.reduce(list(vectors.values()))
             tasks = {
-                variant: partial(bench.run, vectors, expected)
-                for variant, bench in benches.items()
-                if values * per_value[variant] <= LONGEST_SECONDS
+                aggregation: partial(bench.run, vectors, expected)
+                for aggregation, bench in benches.items()
+                if values * per_value[aggregation] <= LONGEST_SECONDS
             }
-            for variant, costs in take_turns(tasks, repeats).items():
+            for aggregation, costs in take_turns(tasks, repeats).items():
                 medians = {
                     key: statistics.median(cost[key] for cost in costs)
                     for key in ("cpu_seconds", "site_cpu_seconds")
                 }
-                per_value[variant] = medians["cpu_seconds"] / values
-                yield {**variant._asdict(), "sites": count, "values": values, **costs[0], **medians}
+                per_value[aggregation] = medians["cpu_seconds"] / values
+                yield {"aggregation": aggregation, "sites": count, "values": values, **costs[0], **medians}
 
 
 def whole_runs(settings: Settings, repeats: int = REPEATS, key_bits: int = 3072) -> Iterator[dict[str, Any]]:
     """Train with each protocol; seconds are medians."""
-    tasks = {variant: partial(_train, settings, variant, key_bits) for variant in VARIANTS}
-    for variant, runs in take_turns(tasks, repeats).items():
+    tasks = {name: partial(_train, settings, name, key_bits) for name in AGGREGATIONS}
+    for aggregation, runs in take_turns(tasks, repeats).items():
         median = statistics.median(run["cpu_seconds"] for run in runs)
-        yield {**variant._asdict(), **runs[0], "cpu_seconds": median}
+        yield {"aggregation": aggregation, **runs[0], "cpu_seconds": median}
 
 
 def main(out: Out = RESULTS) -> None:
@@ -169,9 +154,9 @@ def _random_vector(values: int, sites: int) -> Words:
     return encode(np.random.default_rng().uniform(-1.0, 1.0, values), bound=1.0, sites=sites)
 
 
-def _train(settings: Settings, variant: Variant, key_bits: int) -> dict[str, Any]:
+def _train(settings: Settings, aggregation: str, key_bits: int) -> dict[str, Any]:
     started = time.process_time()
-    strategy = train_in_process(replace(settings, protocol=variant.protocol(key_bits)))
+    strategy = train_in_process(replace(settings, protocol=protocol(aggregation, key_bits)))
     seconds = time.process_time() - started
     assert isinstance(strategy, PanSVM)
     costs = strategy.federation.costs

@@ -17,8 +17,8 @@ from simulations.benchmarks.results import RESULTS, DataDir, Out, pool_of, run_b
 from simulations.engines.running import in_process_grid, train_in_process
 from strategies.app import run
 from strategies.pan_svm.strategy import PanSVM
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.settings import make_settings
+from strategies.svm_settings import PanSvmSettings
 
 
 class PaperSet(NamedTuple):

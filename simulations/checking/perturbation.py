@@ -49,7 +49,7 @@ def of_level(table: Table, schema: TableSchema | None) -> Iterator[Finding]:
         Which columns of 0 and 1 are one category.
     """
     rows = np.random.default_rng(0).permutation(len(table.X))[: max(FEW, MOST_CELLS // table.X.shape[1])]
-    looked_at = replace(table, cells=table.X[rows], labels=None, ids=None)
+    looked_at = replace(table, X=table.X[rows], labels=None, ids=None)
     columns = varied(looked_at.X) & ~told_by_others(table, schema)
     if len(rows) >= FEW and columns.any():
         yield _worth(looked_at, schema, columns)
@@ -145,7 +145,7 @@ def membership_auc(table: Table, schema: TableSchema | None, noise: float) -> fl
     copy, or by how much nearer it is than the second: by what tells more. 0.5 is guessing, 1 is always right.
     """
     half = len(table.X) // 2
-    own = replace(table, cells=table.X[:half])
+    own = replace(table, X=table.X[:half])
     copy = perturbed_table(own, "", schema, PerturbedTerms(noise), bytes(32)).X
     columns = varied(table.X)
     mean, deviation = np.nanmean(table.X[:, columns], axis=0), np.nanstd(table.X[:, columns], axis=0)

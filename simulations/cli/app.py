@@ -27,15 +27,6 @@ Drop = Annotated[
     list[str] | None,
     typer.Option(metavar="COLUMN", help="Column to leave out; may be given several times, or by commas."),
 ]
-Positive = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="LABEL", help="Label that counts as positive; may be given several times, or by commas."
-    ),
-]
-Sites = Annotated[int, typer.Option(help="Number of sites the rows are dealt to.")]
-TestFraction = Annotated[float, typer.Option(help="Share of each site's rows kept for evaluation.")]
-DataDir = Annotated[str, typer.Option(help="Folder of data sets.", show_default="$PANSVM_DATA")]
 
 
 def together(given: list[str] | None) -> str:

@@ -3,33 +3,36 @@
 import shlex
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
+from flower_pansvm.errors import SettingError
 from flower_pansvm.reading_options import listed
-from flower_pansvm.terms import Scalar
-from simulations.cli.app import DataDir, Drop, Label, Positive, SchemaFile, Sites, TestFraction, cli, together
-from simulations.cli.assignments import assignments
+from simulations.cli.app import cli
+from simulations.cli.options import LISTS, OF_COMMANDS, Given, Set, SettingsCommand, given, single
 from simulations.cli.output import check_can_be_folder
-from simulations.cli.reading import Reading, with_reading_options
 from simulations.files import made_folder
 from strategies.settings import Settings
 
+if TYPE_CHECKING:
+    from simulations.comparison.plan import Plan
+
 DEFAULTS = Settings()
+ONCE = (*LISTS, "label", "schema", "data-dir", "seed")
+"""Settings that all runs share: they say what the data are."""
 
 
-@cli.command("compare")
-@with_reading_options
+class CompareCommand(SettingsCommand):
+    """The options of a comparison: of a setting that is given several times each value is compared."""
+
+    without = (*OF_COMMANDS, "strategy", "split", "aggregation")
+
+
+@cli.command("compare", cls=CompareCommand)
 def compare(
-    data: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Data set or file, may be given several times; 'a.csv|b.csv' is one file per site.",
-            show_default="breast_cancer",
-        ),
-    ] = None,
+    context: typer.Context,
     strategies: Annotated[
         str, typer.Option(help="Strategies and baselines, by commas.")
     ] = "pan-svm,local-only,central:svc",
@@ -39,25 +42,8 @@ def compare(
     aggregations: Annotated[
         str, typer.Option(help="Secure-sum protocols, by commas.")
     ] = DEFAULTS.aggregation,
-    repeats: Annotated[int, typer.Option(min=1, help="Splits by so many seeds.")] = 5,
-    set_: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--set",
-            metavar="KEY=VALUE",
-            help="A setting, for all strategies that have it; a KEY given several times is compared.",
-        ),
-    ] = None,
-    label: Label = None,
-    schema: SchemaFile = None,
-    drop: Drop = None,
-    *,
-    reading: Reading,
-    positive: Positive = None,
-    sites: Sites = DEFAULTS.sites,
-    test_fraction: TestFraction = DEFAULTS.test_fraction,
-    seed: Annotated[int, typer.Option(help="Seed of the first repeat; the others follow.")] = DEFAULTS.seed,
-    data_dir: DataDir = DEFAULTS.data_dir,
+    repeats: Annotated[int, typer.Option(min=1, help="Splits by so many seeds, from --seed on.")] = 5,
+    set_: Set = None,
     jobs: Annotated[
         int | None, typer.Option(min=1, help="Runs at a time.", show_default="one per processor")
     ] = None,
@@ -69,36 +55,19 @@ def compare(
         ),
     ] = None,
 ) -> None:
-    """Run strategies and baselines on the same data, splits and seeds, and say which differ."""
+    """Run strategies and baselines on the same data, splits and seeds, and say which differ.
+
+    Each --data is a data set; 'a.csv|b.csv' is one file per site. Another setting that is given several times is
+    compared, for all strategies that have it.
+    """
     # Flower, scikit-learn and pandas take seconds to import; `pansvm --help` should not wait for them.
     from joblib import cpu_count  # noqa: PLC0415
 
     from simulations.comparison.comparing import compare as run_comparison  # noqa: PLC0415
-    from simulations.comparison.plan import Plan  # noqa: PLC0415
     from simulations.engines.processes import exit_on_signals  # noqa: PLC0415
 
-    common: dict[str, Scalar] = {
-        "label": label or "",
-        "schema": str(schema.absolute()) if schema else "",
-        **reading,
-        "drop": together(drop),
-        "positive": together(positive),
-        "sites": sites,
-        "test-fraction": test_fraction,
-        "data-dir": str(Path(data_dir).absolute()) if data_dir else "",
-    }
-    varied: dict[str, tuple[Scalar, ...]] = {}
-    for key, value in assignments(set_ or []):
-        varied[key] = (*varied.get(key, ()), value)
-    plan = Plan(
-        data=tuple(data or [DEFAULTS.data]),
-        strategies=_words(strategies),
-        splits=_words(splits),
-        aggregations=_words(aggregations),
-        repeats=repeats,
-        seed=seed,
-        common=common,
-        varied=varied,
+    plan = _plan(
+        given(context, set_ or ()), _words(strategies), _words(splits), _words(aggregations), repeats
     )
     if out is not None:
         check_can_be_folder(out.absolute())
@@ -111,6 +80,33 @@ def compare(
             raise
     if failed:
         sys.exit(1)
+
+
+def _plan(
+    found: Given,
+    strategies: tuple[str, ...],
+    splits: tuple[str, ...],
+    aggregations: tuple[str, ...],
+    repeats: int,
+) -> "Plan":
+    from simulations.comparison.plan import Plan  # noqa: PLC0415 - takes seconds to import
+
+    common = single({key: found[key] for key in ONCE if key in found})
+    paths = {key: str(Path(common[key]).absolute()) for key in ("schema", "data-dir") if common.get(key)}
+    try:
+        seed = int(common.pop("seed", DEFAULTS.seed))
+    except ValueError:
+        raise SettingError(f"seed is '{found['seed'][0]}', but it must be a whole number.") from None
+    return Plan(
+        data=found.get("data", (DEFAULTS.data,)),
+        strategies=strategies,
+        splits=splits,
+        aggregations=aggregations,
+        repeats=repeats,
+        seed=seed,
+        common={"data-dir": "", **common, **paths},
+        varied={key: values for key, values in found.items() if key not in (*ONCE, "data")},
+    )
 
 
 def _words(text: str) -> tuple[str, ...]:

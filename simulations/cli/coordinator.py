@@ -1,5 +1,6 @@
-"""``pansvm coordinator``: invite hospitals to a study, run its server, and train."""
+"""``pansvm coordinator``: invite hospitals to a study, run its server, and train; ``demo``: all that on one machine."""
 
+import os
 import shlex
 from pathlib import Path
 from typing import Annotated
@@ -7,8 +8,8 @@ from typing import Annotated
 import typer
 
 from simulations.cli.app import STOPPED_BY_CTRL_C, cli
-from simulations.cli.assignments import assignments
 from simulations.cli.display import RunDisplay
+from simulations.cli.options import assignments
 from simulations.cli.output import cautions_of, check_can_be_folder, run_folder
 
 coordinator = typer.Typer(help="Run a study: init, invite, start, train.", no_args_is_help=True)
@@ -118,3 +119,33 @@ def train(
         f"Model, figures and report are in {out}; the report is {report}\n"
         f"Send to the hospitals: {out / FILE}; there: pansvm hospital results {FILE} --out DIR"
     )
+
+
+@cli.command()
+def demo(
+    out: Annotated[Path, typer.Option(help="New folder for everything.")] = Path("pansvm-demo"),
+    data_dir: Annotated[
+        str,
+        typer.Option(help="Folder with the four hospitals of UCI's heart data.", show_default="$PANSVM_DATA"),
+    ] = "",
+    set_: Annotated[
+        list[str] | None,
+        typer.Option("--set", metavar="KEY=VALUE", help="A setting of the run, for instance --set steps=0."),
+    ] = None,
+) -> None:
+    """Set up hospitals and a coordinator on this machine as in reality, train, and end all that was started.
+
+    Without a folder of data the hospitals' tables are drawn.
+    """
+    from simulations.data.datasets import FOLDER_VARIABLE  # noqa: PLC0415
+    from simulations.deployment.coordinator import RECOMMENDED  # noqa: PLC0415
+    from simulations.deployment.trial import generated_tables, heart_tables, run_trial  # noqa: PLC0415
+    from strategies.settings import settings_from  # noqa: PLC0415
+
+    found = data_dir or os.environ.get(FOLDER_VARIABLE)
+    heart = heart_tables(Path(found)) if found else None
+    typer.echo("Four hospitals, " + ("UCI's heart data" if heart else "with tables that are drawn"))
+    settings = dict(assignments(set_ or []))
+    chosen = settings_from({"strategy": RECOMMENDED["strategy"], **settings})
+    with RunDisplay.of(chosen) as display:
+        run_trial(out, lambda folder: heart or generated_tables(folder), settings, display.show)

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from simulations.cli.app import Drop, Label, cli, together
+from simulations.cli.options import ReadingCommand, given, single
 from simulations.cli.output import Overwrite, check_file
-from simulations.cli.reading import Reading, with_reading_options
 from simulations.files import complete_file
 
 if TYPE_CHECKING:
@@ -24,9 +24,9 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n")
 """How a text begins that a spreadsheet takes for a formula, or for one after a character that it leaves out."""
 
 
-@cli.command()
-@with_reading_options
+@cli.command(cls=ReadingCommand)
 def predict(
+    context: typer.Context,
     model: Annotated[Path, typer.Argument(help="A model.npz.")],
     file: Annotated[Path, typer.Argument(help="A table with the columns of the training, and any others.")],
     label: Label = None,
@@ -42,8 +42,6 @@ def predict(
             "nothing for the row.",
         ),
     ] = "missing",
-    *,
-    reading: Reading,
     out: Annotated[
         Path | None, typer.Option(help="CSV or Excel file for the predictions.", show_default="print them")
     ] = None,
@@ -54,15 +52,14 @@ def predict(
     Exit code 0: all rows are predicted. 1: nothing is. 3: something was unknown, and the text says in which rows.
     """
     from clients.table.form import TableForm  # noqa: PLC0415
-    from clients.table.table import columns_text  # noqa: PLC0415
-    from flower_pansvm.setting_values import check_choice  # noqa: PLC0415
+    from flower_pansvm.constraints import check_choice  # noqa: PLC0415
     from simulations.prediction import UNKNOWN, check_can_write, predict_file, write_table  # noqa: PLC0415
 
     check_choice("unknown", unknown, UNKNOWN)
     if out is not None:
         check_file(out, overwrite)
         check_can_write(out)
-    form = TableForm.of({**reading, "drop": together(drop)}, None)
+    form = TableForm.of({**single(given(context)), "drop": together(drop)}, None)
     predictions = predict_file(model, file, label, row_id, form, unknown)
     frame = predictions.frame.rename(columns=harmless).map(harmless)
     if out is None:
@@ -70,17 +67,8 @@ def predict(
     else:
         with complete_file(out, overwrite) as unfinished:
             write_table(frame, unfinished)
-    if predictions.unused:
-        unused = columns_text(predictions.unused)
-        typer.echo(f"The model does not need {unused} of the file.", err=True)
-    if predictions.empty:
-        typer.echo(f"{predictions.empty} rows without any cell have no prediction.", err=True)
-    if predictions.ambiguous:
-        typer.echo(
-            f"Warning: Of {columns_text(predictions.ambiguous)} nobody knows whether points or commas are for "
-            "decimals, as they were read, or for thousands. Say it: --thousands, or --thousands none.",
-            err=True,
-        )
+    for text in _notes(predictions):
+        typer.echo(text, err=True)
     if predictions.right is not None:
         typer.echo(_accuracy(predictions.right, predictions.unlabelled), err=out is None)
     doubts = list(_doubts(predictions, unknown))
@@ -88,6 +76,21 @@ def predict(
         typer.echo(text, err=True)
     if doubts:
         raise typer.Exit(NOTHING if len(predictions.not_predicted) == len(predictions.frame) else DOUBTFUL)
+
+
+def _notes(predictions: "Predictions") -> Iterator[str]:
+    """Yield what a person should know of the file, and how it was read."""
+    from clients.table.table import columns_text  # noqa: PLC0415
+
+    if predictions.unused:
+        yield f"The model does not need {columns_text(predictions.unused)} of the file."
+    if predictions.empty:
+        yield f"{predictions.empty} rows without any cell have no prediction."
+    if predictions.ambiguous:
+        yield (
+            f"Warning: Of {columns_text(predictions.ambiguous)} nobody knows whether points or commas are for "
+            "decimals, as they were read, or for thousands. Say it: --thousands, or --thousands none."
+        )
 
 
 def _accuracy(right: "Share", unlabelled: int) -> str:

@@ -7,9 +7,9 @@ from itertools import product
 import numpy as np
 
 from clients.gate.terms import simulated_name
+from flower_pansvm.constraints import check_choice, near_matches
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.secure_sum import options_class, protocol_names
-from flower_pansvm.setting_values import check_choice, near_matches
 from flower_pansvm.terms import Scalar
 from simulations.baselines.central import check_given
 from simulations.baselines.registry import all_baselines
@@ -18,15 +18,15 @@ from simulations.data.pooling import pooled
 from simulations.data.sites import SEPARATOR, join_data, whole_rows_of
 from simulations.engines import running
 from simulations.report.cautions import FEW
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import all_strategies
 from strategies.settings import Settings, all_settings, owners, setting_fields
+from strategies.svm_settings import PanSvmSettings
 
 BY_FILE = "by file"
 """The split of data that are in a file for each site."""
 
-NOT_COMPARED = ("data", "strategy", "split", "aggregation", "seed", "out", "resume", "audit", "data-dir")
-"""Settings that have an option of their own, or that belong to a single run."""
+NOT_COMPARED = ("strategy", "split", "aggregation")
+"""Settings that have an option of their own."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Plan:
     common : dict
         The run config that all runs share.
     varied : dict of str to tuple
-        Values of the settings given by ``--set``; of several values each is compared.
+        Values of the other settings that are given; of several values each is compared.
     """
 
     data: tuple[str, ...]
@@ -174,7 +174,7 @@ class Plan:
     def _check_settings(self) -> None:
         for key, values in self.varied.items():
             if key in NOT_COMPARED:
-                raise SettingError(f"'{key}' cannot be given by --set here: see 'pansvm compare --help'.")
+                raise SettingError(f"'{key}' is compared by another option: see 'pansvm compare --help'.")
             if key not in all_settings():
                 raise SettingError(f"There is no setting '{key}'. {near_matches(key, all_settings())}")
             if not any(
@@ -185,7 +185,7 @@ class Plan:
                     f"'{key}' is a setting of {', '.join(owners(key))}, and none of these is compared. Leave it out."
                 )
             if len(set(map(str, values))) < len(values):
-                raise SettingError(f"{key} is given the same value twice by --set. Give it once.")
+                raise SettingError(f"{key} is given the same value twice. Give it once.")
 
 
 def _settings_known(strategy: str, aggregation: str) -> set[str]:

@@ -10,9 +10,9 @@ from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import all_baselines
 from simulations.data.pooling import pooled
 from simulations.engines import running
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.results import describe
 from strategies.settings import Settings, settings_from
+from strategies.svm_settings import PanSvmSettings
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Data sets by name: shipped with scikit-learn, in a folder, from OpenML, or a file as a hospital would read it."""
 
 import os
-import tempfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,9 +13,9 @@ from clients.table.file import OTHER_SUFFIXES, SUFFIXES, read_frame, suffix_of
 from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import label_of, read_table, table_from_frame
 from clients.table.table import LABEL, Table
+from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.printable import plain_name
-from flower_pansvm.setting_values import near_matches
 from simulations.checking.units import check_units
 from simulations.data.partition import column_place
 
@@ -70,7 +69,7 @@ def load_dataset(
     label = label_of(form.schema, label)
     path = locate(name, data_dir)
     if path is not None and site_column is None:
-        table = read_table(path, label, form=form, folder=Path(tempfile.gettempdir()))
+        table = read_table(path, label, form=form)
         _check_agreed(table, form, path.name)
         return table
     if path is not None:
@@ -93,7 +92,7 @@ def load_dataset(
     _check_agreed(table, form, place)
     if site_column is None:
         return table
-    return replace(table, columns=(*table.columns, site_column), cells=np.column_stack([table.X, site]))
+    return replace(table, columns=(*table.columns, site_column), X=np.column_stack([table.X, site]))
 
 
 def _check_agreed(table: Table, form: TableForm, place: str) -> None:

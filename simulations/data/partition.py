@@ -3,18 +3,14 @@
 import difflib
 import math
 import re
-import tempfile
 from collections.abc import Sequence
-from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 
-from clients.table.cells_on_disk import collected
 from clients.table.table import Table
-from flower_pansvm.arrays import blocks
+from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
-from flower_pansvm.setting_values import near_matches
 
 SPLITS = ("iid", "dirichlet:A", "feature:COLUMN", "by:COLUMN", "checkerboard:RxS")
 CHECKERBOARD = "checkerboard:"
@@ -187,7 +183,4 @@ def column_place(columns: Sequence[str], column: str) -> int:
 def _rows(table: Table, rows: Rows) -> Table:
     """Return some rows of a table."""
     labels = None if table.labels is None else table.labels[rows]
-    X = table.X
-    parts = (X[rows[block]] for block in blocks(len(rows)))
-    cells = collected(parts, len(rows), Path(tempfile.gettempdir()))
-    return Table(table.columns, cells, labels, table.absent_is_zero)
+    return Table(table.columns, table.X[rows], labels, table.absent_is_zero)

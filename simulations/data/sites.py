@@ -15,7 +15,6 @@ from clients.table.form import AS_IT_IS, TableForm
 from clients.table.reading import label_of
 from clients.table.table import Table
 from flower_pansvm.errors import SettingError
-from flower_pansvm.setting_values import key_of
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
 from simulations.data.datasets import load_dataset, locate
@@ -130,7 +129,7 @@ def table_of(settings: Settings, site: int) -> Table:
 def form_of(settings: Settings) -> TableForm:
     """Return how the tables of a run are written; SettingError if its schema file cannot be used."""
     schema = TableSchema.read(Path(settings.schema)) if settings.schema else None
-    return TableForm.of({key_of(name): value for name, value in vars(settings).items()}, schema)
+    return TableForm.of({"drop": settings.drop}, schema)
 
 
 def whole_rows_of(settings: Settings) -> list[Table]:
@@ -144,7 +143,7 @@ def whole_rows_of(settings: Settings) -> list[Table]:
 
 def _side_by_side(cells: Sequence[Table]) -> Table:
     names = tuple(name for cell in cells for name in cell.columns)
-    return replace(cells[0], columns=names, cells=np.hstack([cell.X for cell in cells]))
+    return replace(cells[0], columns=names, X=np.hstack([cell.X for cell in cells]))
 
 
 def table_of_node(config: Mapping[str, Scalar], site: int, sites: int) -> Table:
@@ -206,7 +205,7 @@ def _whole(source: str, label: str, data_dir: str, form: TableForm, stamp: Stamp
     return _frozen(_weighted(load_dataset(source, label, _folder(data_dir), form=form)))
 
 
-@lru_cache(maxsize=4)
+@lru_cache(maxsize=2)
 def _parts(deal: Deal, stamp: Stamp) -> tuple[Table, ...]:  # noqa: ARG001
     """Return the tables of all sites of a data set that is dealt out; the stamp as in `_whole`."""
     site_column = deal.split.removeprefix("by:") if deal.split.startswith("by:") else None
@@ -232,7 +231,7 @@ def _weighted(table: Table) -> Table:
         return table
     place = table.columns.index(SAMPLE_WEIGHT)
     columns = table.columns[:place] + table.columns[place + 1 :]
-    return replace(table, columns=columns, cells=np.delete(table.X, place, axis=1), weights=table.X[:, place])
+    return replace(table, columns=columns, X=np.delete(table.X, place, axis=1), weights=table.X[:, place])
 
 
 def _frozen(table: Table) -> Table:

@@ -48,6 +48,7 @@ from simulations.deployment.hospital import (
 )
 from simulations.deployment.invitation import Invitation
 from simulations.deployment.node_config import NODE_FILE, read_node_config
+from strategies.settings import settings_from
 
 _PASSWORD = re.compile(r"^\s*--\s*url:\s*[^\s:/]+://[^\s:/@]*:[^\s/@]+@", re.MULTILINE)
 
@@ -141,10 +142,10 @@ def _check_query_file(path: Path) -> None:
 def _check_agreed(context: Context, invitation: Invitation) -> str:
     """Return the level of a run as it is agreed, after asking this hospital's gate, as in the run."""
     try:
+        test = settings_from(invitation.settings).test_epsilon > 0
         # Whatever its classes are called: the run takes them from the hospitals' own list.
-        level = level_of(
-            context, JOIN.name, TASKS[JOIN.name], JoinQuestion((), (), invitation.privacy == "dp")
-        )
+        asked = JoinQuestion((), (), invitation.privacy == "dp", test)
+        level = level_of(context, JOIN.name, TASKS[JOIN.name], asked)
         least = least_sites(context)
         if least > len(invitation.roster):
             raise SettingError(

@@ -14,10 +14,10 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey, Ed25519PublicKey
 
+from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import printable
 from flower_pansvm.secure_sum.wire import join_fields
-from flower_pansvm.setting_values import near_matches
 
 KIND, SIGNATURE = "kind", "signature"
 MOST_BYTES = 2**28

@@ -21,13 +21,13 @@ from clients.gate.tables import tables_home
 from clients.gate.terms import LEAST_SITES
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.consents import LEVELS
+from flower_pansvm.constraints import check_choice
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import is_printable
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
 from flower_pansvm.secure_sum.identities import load_identity
 from flower_pansvm.secure_sum.mask_graph import FEWEST_ENOUGH
 from flower_pansvm.secure_sum.new_identity import create_identity
-from flower_pansvm.setting_values import check_choice
 from flower_pansvm.terms import NOISES
 from flower_pansvm.version import VERSION
 from simulations.deployment.documents import is_code

@@ -16,10 +16,10 @@ from typing import Any, Self
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from flower_pansvm.consents import LEVELS
+from flower_pansvm.constraints import check_choice
 from flower_pansvm.errors import SettingError
 from flower_pansvm.printable import is_printable, printable
 from flower_pansvm.secure_sum.new_identity import public_identity
-from flower_pansvm.setting_values import check_choice
 from flower_pansvm.terms import Scalar
 from simulations.deployment.certificates import check_authority
 from simulations.deployment.documents import check_fields, code_of, is_signed_by, read_document, signed

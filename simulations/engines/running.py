@@ -11,11 +11,11 @@ import numpy as np
 from clients.app import app
 from clients.gate.classes import check_labels
 from clients.gate.terms import simulated_name
+from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.printable import plain_name
 from flower_pansvm.schema import class_names
-from flower_pansvm.setting_values import near_matches
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
 from simulations.audit.audit import add_to_result, audit
@@ -222,7 +222,7 @@ def _audit(settings: Settings, folder: Path, show: Callable[[str], None], audite
 
 def train_in_process(settings: Settings) -> PhasedStrategy:
     """Run the strategy with all sites in this process and return it, trained."""
-    strategy = all_strategies()[settings.strategy](settings)
+    strategy: PhasedStrategy = all_strategies()[settings.strategy](settings)
     strategy.start(in_process_grid(settings))
     return strategy
 

@@ -119,16 +119,12 @@ def _fourier_svc(graph: Graph, model: FourierSVC) -> str:
 
 @WRITERS.register("random-fourier-svc")
 def _random_fourier_svc(graph: Graph, model: RandomFourierSVC) -> str:
-    fourier, count = model.feature_map_, len(model.feature_map_.frequencies)
+    fourier = model.feature_map_
     cells = _steps(graph, graph.filled(_places(graph, fourier.low, fourier.high), graph.X, MISSING))
-    amplitude, last = fourier.lengths
-    cosines, sines = _waves(graph, cells, fourier.frequencies, amplitude)
+    cosines, sines = _waves(graph, cells, fourier.frequencies, fourier.amplitude)
     # They take turns in the map.
-    of_cosines, of_sines = model.coef_[: 2 * count : 2], model.coef_[1 : 2 * count : 2]
-    decisions = graph.add(
-        "Add", graph.add("MatMul", cosines, of_cosines), graph.add("MatMul", sines, of_sines)
-    )
-    return graph.add("Add", decisions, last * model.coef_[-1]) if fourier.intercept else decisions
+    of_cosines, of_sines = model.coef_[::2], model.coef_[1::2]
+    return graph.add("Add", graph.add("MatMul", cosines, of_cosines), graph.add("MatMul", sines, of_sines))
 
 
 @WRITERS.register("gaussian-mixtures")
@@ -193,11 +189,7 @@ def _kernel(graph: Graph, cells: str, kernel: Kernel, landmarks: NDArray[np.floa
         products = graph.add("MatMul", X, -2.0 * Z.T)
         distances = graph.add("Max", graph.add("Add", squares, products), 0.0)
         return graph.add("Exp", graph.add("Mul", distances, -kernel.gamma))
-    products = graph.add("MatMul", cells, landmarks.T)
-    if kernel.name == "linear":
-        return products
-    scaled = graph.add("Add", graph.add("Mul", products, kernel.gamma), kernel.coef0)
-    return graph.add("Pow", scaled, float(kernel.degree))
+    return graph.add("MatMul", cells, landmarks.T)
 
 
 def _places(graph: Graph, low: NDArray[np.float64], high: NDArray[np.float64]) -> str:

@@ -57,11 +57,7 @@ def _scaler(model: PanSVC) -> StandardScaler:
 
 def _nystroem(model: PanSVC) -> Nystroem:
     landmarks, kernel = model.feature_map_.landmarks, model.feature_map_.kernel
-    parameters = {
-        "linear": {},
-        "rbf": {"gamma": kernel.gamma},
-        "poly": {"gamma": kernel.gamma, "degree": kernel.degree, "coef0": kernel.coef0},
-    }[kernel.name]
+    parameters = {"gamma": kernel.gamma} if kernel.name == "rbf" else {}
     mapped = Nystroem(kernel=kernel.name, n_components=len(landmarks), **parameters)
     mapped.components_, mapped.component_indices_ = landmarks, np.arange(len(landmarks))
     mapped.normalization_, mapped.n_features_in_ = model.feature_map_.normalization.T, model.n_features_in_

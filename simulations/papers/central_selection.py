@@ -18,7 +18,7 @@ from flower_pansvm.scaling import moments
 from simulations.data.pooling import PooledRows, fit_scaling, pooled
 from strategies.selection.criteria import CRITERIA, rsvm, svm_rfe, svm_t
 from strategies.selection.elimination import SelectionSettings
-from strategies.selection.filter_wrapper import FilterWrapperSettings
+from strategies.selection.filter_wrapper import CANDIDATES, FilterWrapperSettings
 from strategies.selection.filters import ClassMoments, by_classes
 from strategies.selection.outcome import Point, Selection, Step, choose
 from strategies.selection.thresholds import filter_order, screen
@@ -117,13 +117,13 @@ def select(settings: SelectionSettings) -> Selection:
     kept, points = everything, [pool.point(everything)]
     criteria = CRITERIA if settings.strategy == "voted-wrapper" else (settings.strategy,)
     if isinstance(settings, FilterWrapperSettings):
-        screening = screen(scores, settings.thresholds)
+        screening = screen(scores, settings.filters)
         kept = np.isin(np.arange(len(pool.columns)), screening.kept)
         points += [] if kept.all() else [pool.point(kept)]
     remaining, steps = kept, list[Step]()
     while (left := int(remaining.sum())) > 1:
         if isinstance(settings, FilterWrapperSettings):
-            step = by_accuracy(pool, remaining, settings.step.size(left), order, settings.candidates)
+            step = by_accuracy(pool, remaining, settings.step.size(left), order, CANDIDATES)
         else:
             step = by_votes(pool, remaining, settings.step.size(left), criteria)
         remaining = _without(remaining, step.removed)

@@ -39,10 +39,9 @@ PAPER: dict[str, Scalar] = {
     "landmarks": 0.25,
     "sites": 5,
     "test_fraction": 0.2,
-    **{"rho": 1.0, "adaptive_rho": False, "abs_tol": 1e-4, "rel_tol": 1e-2},
 }
-"""The algorithms as published, rows dealt out as there; features in [-1, 1] fit its figures best. ADMM as in the linear
-SVM example of Boyd et al. (2011), which the paper seems to have run."""
+"""The algorithms as published, rows dealt out as there; features in [-1, 1] fit its figures best. ADMM is as in the
+linear SVM example of Boyd et al. (2011), which the paper seems to have run."""
 
 TRAINING = ("warm start", "cutting planes", "consensus")
 """Phases that solve the SVM: what the paper's seconds are, all sites one after the other on one machine."""

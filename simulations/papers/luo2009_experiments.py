@@ -10,7 +10,13 @@ from clients.systems.mixture import Preference, Tradeoff, class_models, rivals_o
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.counts import winners
 from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
-from flower_pansvm.systems.mixture.adaptive_em import OPERATIONS, adaptive_em, first_model, floor_of
+from flower_pansvm.systems.mixture.adaptive_em import (
+    MOST_FULL,
+    OPERATIONS,
+    adaptive_em,
+    first_model,
+    floor_of,
+)
 from flower_pansvm.systems.mixture.class_models import ClassModels
 from flower_pansvm.systems.mixture.mixture import Mixture
 from simulations.data.pooling import Pooled, fit_scaling, pooled
@@ -41,7 +47,7 @@ def combined(settings: MixtureSettings) -> Numbers:
     rows = pooled(settings)
     X, Z = (model.scaling_.transform(part.X) for part in (rows.train, rows.test))
     given, features = model.mixtures_, X.shape[1]
-    mean = ClassModels.of(dict(strategy.mean), given.rows, features, settings.diagonal(features))
+    mean = ClassModels.of(dict(strategy.mean), given.rows, features, features > MOST_FULL)
     weak = list(strategy.weak.values())
     # scikit-learn's own penalty; it learns from the sites' own training rows, which a federation could not pool.
     stacked = LogisticRegression(max_iter=300).fit(_outputs(weak, X), rows.train.classes)
@@ -74,7 +80,7 @@ def combined(settings: MixtureSettings) -> Numbers:
 def selected(settings: MixtureSettings) -> Numbers:
     """Return the accuracy on test rows of all rows' mixtures, by the way that the components are found."""
     X, Z, rows = _standardised(settings)
-    diagonal, found = settings.diagonal(X.shape[1]), {}
+    diagonal, found = X.shape[1] > MOST_FULL, {}
     own = {number: X[rows.train.classes == number] for number in range(len(rows.schema.classes))}
     counts = np.array([float(len(part)) for part in own.values()])
     for name, (operations, most) in SELECTIONS.items():
@@ -101,7 +107,7 @@ def risks(settings: MixtureSettings) -> Numbers:
     perturbation (Figure 13).
     """
     X, _, rows = _standardised(settings)
-    mine, diagonal = rows.train.sites == 0, settings.diagonal(X.shape[1])
+    mine, diagonal = rows.train.sites == 0, X.shape[1] > MOST_FULL
     classes: Ints = rows.train.classes[mine]
     found: dict[str, list[float]] = {}
     least, seed = settings.min_cluster, settings.seed
@@ -134,7 +140,7 @@ def dishonest(settings: MixtureSettings) -> Numbers:
     """
     X, Z, rows = _standardised(settings)
     largest, smallest = (rows.train.sites == site for site in (0, 2))
-    diagonal, seed = settings.diagonal(X.shape[1]), settings.seed
+    diagonal, seed = X.shape[1] > MOST_FULL, settings.seed
     models = class_models(X[largest], rows.train.classes[largest], diagonal, settings.min_cluster, seed)
     generator, found = np.random.default_rng(seed), {}
     order = generator.permutation(np.flatnonzero(smallest))

@@ -69,10 +69,7 @@ class Run:
         """The command that makes a federated run again; empty for what runs in one place."""
         if ":" in self.strategy:
             return ""
-        options = {"data", "sites", "split", "seed", "strategy"}
-        own = [f"--{key} {value}" for key, value in self.items if key in options]
-        more = [f"--set {key}={value}" for key, value in self.items if key not in options]
-        return " ".join(["pansvm run", *own, *more])
+        return " ".join(["pansvm run", *(f"--{key} {value}" for key, value in self.items)])
 
 
 def _settings_of(strategy: str) -> str:

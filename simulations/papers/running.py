@@ -36,10 +36,10 @@ from simulations.papers import (
 from simulations.papers.reproduction import Prepared, Reproduction, Result, Run
 from strategies.locking import COMMAND, locked
 from strategies.mixture import MixtureSettings
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.results import describe
 from strategies.selection.elimination import SelectionSettings
 from strategies.settings import Settings
+from strategies.svm_settings import PanSvmSettings
 
 REPRODUCTIONS: Registry[Reproduction] = Registry("table or figure")
 """Of all papers, by name."""

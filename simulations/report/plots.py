@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simulations.report.curves import Band, RocCurve
 from simulations.selecting import chosen_point
-from strategies.setting_kinds import number_text
+from strategies.constraints import number_text
 
 MOST_LINES = 8
 """Problems that are drawn one by one; of more, all lie within a band."""

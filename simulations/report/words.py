@@ -18,8 +18,6 @@ WORDS: dict[str, tuple[str, str]] = {
         "Centres of groups of similar patients",
         "to have points to which the model compares patients",
     ),
-    "assign": ("Sums over the patients nearest to each centre", "to move the centres closer to the patients"),
-    "box": ("Which parts of each column’s range are in use", "to draw points where there are patients"),
     "warm_start": ("The site’s own weights of the model", "to begin training near the end"),
     "cuts": (
         "Sums over patients near the border between classes, for each weights that were asked about",
@@ -80,6 +78,10 @@ WORDS: dict[str, tuple[str, str]] = {
     "private_scores": (
         "Test patients by class, and by whether the model is right",
         "to say how good the model is",
+    ),
+    "model_test": (
+        "Test patients by class, and by whether the model is right",
+        "to say how good the model is for true records",
     ),
     "rff_cuts": ("Sums over patients near the border between classes", "to find the best weights"),
     "rff_scores": (

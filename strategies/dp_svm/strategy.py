@@ -13,6 +13,7 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
+from flower_pansvm.constraints import setting, whole
 from flower_pansvm.errors import BudgetError, TrainingError
 from flower_pansvm.fourier_map import BINS, CONSTANT, FourierMap
 from flower_pansvm.metrics import Evaluation
@@ -20,7 +21,6 @@ from flower_pansvm.models.fourier_svc import FourierSVC
 from flower_pansvm.multiclass import positive_classes
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, WEIGHT_STEP, rounded
-from flower_pansvm.setting_values import setting, whole
 from flower_pansvm.systems.dp_svm import (
     PRIVATE_BINS,
     PRIVATE_MAP,
@@ -34,8 +34,8 @@ from flower_pansvm.systems.dp_svm import (
 from strategies.dp_svm.fit import NoisyRidge, fitted_map, shares, symmetric
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
-from strategies.promise_settings import PromiseSettings
 from strategies.registry import strategies
+from strategies.settings import PromiseSettings
 from strategies.steps.private_training import Budget, evaluated, warn_of_early_end
 from strategies.steps.public_ranges import join_with_ranges
 from strategies.strategy import PhasedStrategy

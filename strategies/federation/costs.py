@@ -28,7 +28,7 @@ class Costs:
         Wall-clock seconds of each phase.
     added : dict of str to dict
         Round trips, bytes up and down, seconds of waiting and of work of each phase.
-    departures : dict
+    disclosures : dict
         For each task and result, the level of its sums, or that it was disclosed; how many numbers left each site, and
         how often.
     dropped : list of str
@@ -41,7 +41,7 @@ class Costs:
     waiting: float = 0.0
     seconds: dict[str, float] = field(default_factory=dict)
     added: dict[str, dict[str, float]] = field(default_factory=dict)
-    departures: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
+    disclosures: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     dropped: list[str] = field(default_factory=list)
     _processor_waiting: float = 0.0
 
@@ -86,15 +86,15 @@ class Costs:
             for name, seconds in self.seconds.items()
         }
 
-    def note_departure(self, task: Task[Any, Any], how: str, result: str, numbers: int) -> None:
+    def record_disclosure(self, task: Task[Any, Any], how: str, result: str, numbers: int) -> None:
         """Count a result that has left every site, of ``numbers`` values at one site."""
         key = (task.name, result)
-        entry = self.departures.setdefault(
+        entry = self.disclosures.setdefault(
             key, {"task": task.name, "result": result, "how": how, "numbers_per_site": 0, "times": 0}
         )
         entry["numbers_per_site"] += numbers
         entry["times"] += 1
 
     def disclosed(self) -> list[dict[str, Any]]:
-        """Return the departures as a list for ``result.json``."""
-        return list(self.departures.values())
+        """Return the disclosures as a list for ``result.json``."""
+        return list(self.disclosures.values())

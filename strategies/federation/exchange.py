@@ -4,14 +4,13 @@ import time
 from collections.abc import Iterable, Mapping
 from logging import INFO, WARNING
 
-from flwr.app import Message
+from flwr.app import Array, Message, RecordDict
 from flwr.common.logger import log
 from flwr.serverapp import Grid
 
 from flower_pansvm.errors import FederationError, PanSVMError
 from flower_pansvm.printable import printable
 from strategies.federation.costs import Costs
-from strategies.federation.message_size import size
 
 POLL_SECONDS = 0.02
 """First wait before asking Flower for replies; each is a quarter longer than the last, up to SLOWEST_POLL_SECONDS."""
@@ -20,6 +19,9 @@ SLOWEST_POLL_SECONDS = 0.25
 
 PATIENCE_SECONDS = 15.0
 """After each such time without all replies a line says who is waited for."""
+
+NUMBER_BYTES = 8
+"""What a single number counts for in :func:`message_size`."""
 
 
 def exchange(
@@ -53,7 +55,7 @@ def exchange(
     messages = list(messages)
     node_of = _push(grid, messages)
     costs.round_trips += 1
-    costs.bytes_down += sum(size(message.content) for message in messages)
+    costs.bytes_down += sum(message_size(message.content) for message in messages)
     replies: dict[int, Message] = {}
     faults: list[tuple[int, str]] = []
     waiting = set(node_of)
@@ -71,7 +73,7 @@ def exchange(
                 faults.append((FederationError.code, f"Node {node} answered in the name of another node."))
             elif reply.has_content():
                 replies[node] = reply
-                costs.bytes_up += size(reply.content)
+                costs.bytes_up += message_size(reply.content)
             elif reply.error.code >= PanSVMError.code:
                 faults.append((reply.error.code, printable(reply.error.reason or "")))
             else:
@@ -105,3 +107,22 @@ def _push(grid: Grid, messages: list[Message]) -> dict[str, int]:
 def _error_class(code: int) -> type[PanSVMError]:
     """Return the class of errors whose code a site has sent, the base class for an unknown one."""
     return next((one for one in PanSVMError.__subclasses__() if one.code == code), PanSVMError)
+
+
+def message_size(content: RecordDict) -> int:
+    """Return the bytes of all values and their names; Flower's own framing comes on top."""
+    total = 0
+    for record in content.values():
+        for name, value in record.items():
+            total += len(name.encode())
+            if isinstance(value, Array):
+                total += len(value.data)
+            elif isinstance(value, str):
+                total += len(value.encode())
+            elif isinstance(value, bytes):
+                total += len(value)
+            elif isinstance(value, list):
+                total += sum(len(str(item).encode()) for item in value)
+            else:
+                total += NUMBER_BYTES
+    return total

@@ -2,21 +2,21 @@
 
 One round trip is one message to every site and its answer. Its cost in a deployment is seconds whatever its
 size, so broadcasts, and notes from site to site, which the coordinator cannot read, ride on the next one
-(:mod:`.luggage`).
+(:mod:`.pending`).
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from logging import INFO, WARNING
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 import numpy as np
-from flwr.app import ArrayRecord, ConfigRecord, Message, MetricRecord, RecordDict
+from flwr.app import Message, RecordDict
 from flwr.common.logger import log
 from flwr.serverapp import Grid
-from flwr.serverapp.strategy import Strategy
-from numpy.typing import NDArray
 
 from flower_pansvm import records
+from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import FederationError
 from flower_pansvm.records import Values
 from flower_pansvm.schema import Schema
@@ -26,21 +26,12 @@ from flower_pansvm.secure_sum.wire import keys_digest
 from flower_pansvm.summing import RELAY, AllKeys, RelayStep
 from flower_pansvm.tasks import Broadcast, Task, bounds_of, sum_name
 from strategies.federation.checkpoint import Checkpoint
+from strategies.federation.checks import KnownRows, Request, rows_known
 from strategies.federation.costs import Costs
-from strategies.federation.envelope import (
-    Contact,
-    Request,
-    notes_by_receiver,
-    payload_of,
-    put_sum,
-    sender_of,
-)
 from strategies.federation.exchange import exchange
-from strategies.federation.luggage import Luggage
-from strategies.federation.opening import open_sums
+from strategies.federation.opening import open_sums, payload_of
+from strategies.federation.pending import Contact, Pending, notes_by_receiver, put_sum, sender_of
 from strategies.federation.transcript import Transcript
-from strategies.federation.versions import check_versions
-from strategies.plausible.opened import KnownRows, rows_known
 from strategies.settings import Settings
 
 Q = TypeVar("Q")
@@ -65,13 +56,13 @@ class Federation:
         Flower's grid.
     settings : Settings
         The run's settings: protocol, fewest sites, timeout.
-    strategy : Strategy
-        Flower's hooks: who is asked (``configure_train``, ``configure_evaluate``), and what becomes of the replies
-        (``aggregate_train``, ``aggregate_evaluate``).
     checkpoint : Checkpoint or None
         Where the sums are written down, and taken from by a run that resumes.
     transcript : Transcript or None
         Where it is written down what the sites were asked, for an audit.
+    after_round : callable or None
+        Called when all sites have answered a question, with the number of round trips so far, the task's name and its
+        sums; what sites disclose is no sum.
 
     Attributes
     ----------
@@ -79,11 +70,13 @@ class Federation:
         The sites that take part, by name, in ring order.
     schema : Schema or None
         Columns and classes, once the sites have agreed on them.
+    rows : KnownRows or None
+        What sums have told of the sites' rows.
     costs : Costs
         What the run cost.
     differences : list of str
         In what sites differ that most likely should not, a sentence each.
-    luggage : Luggage
+    pending : Pending
         What rides on the next messages.
     """
 
@@ -91,15 +84,15 @@ class Federation:
         self,
         grid: Grid,
         settings: Settings,
-        strategy: Strategy,
         checkpoint: Checkpoint | None = None,
         transcript: Transcript | None = None,
+        after_round: Callable[[int, str, Mapping[str, Floats]], None] | None = None,
     ) -> None:
         self.grid = grid
         self.settings = settings
-        self.strategy = strategy
         self.checkpoint = checkpoint
         self.transcript = transcript
+        self.after_round = after_round or (lambda *_: None)
         self.run = str(grid.run.run_id)
         self.terms = settings.terms
         self.protocol = protocol_of(self.terms)
@@ -110,11 +103,10 @@ class Federation:
         self.schema: Schema | None = None
         self.costs = Costs()
         self.differences: list[str] = []
-        self.luggage = Luggage()
+        self.pending = Pending()
         self._joined: dict[str, Contact] = {}
         self._names: dict[int, str] = {}
-        self._request: Request
-        self._rows: KnownRows | None = None
+        self.rows: KnownRows | None = None
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -126,24 +118,6 @@ class Federation:
         """Whose test records a model's accuracy is of: the true ones, or at level perturbed their copies."""
         true = self.settings.level != "perturbed" or all(site.simulated for site in self.sites.values())
         return "true records" if true else "perturbed records"
-
-    @property
-    def rows_train(self) -> int | None:
-        """Training rows of all sites, as far as they have been counted."""
-        return None if self._rows is None else int(self._rows.train.sum())
-
-    @property
-    def rows_train_by_class(self) -> list[int] | None:
-        """Training rows of each class over all sites, as far as they have been counted."""
-        if self._rows is None:
-            return None
-        counts: list[int] = self._rows.train.sum(axis=0).astype(int).tolist()
-        return counts
-
-    @property
-    def sites_with_one_class(self) -> list[str]:
-        """Sites that have named a single class when they joined; one with too few rows of a class does not name it."""
-        return [name for name, site in self.sites.items() if len(site.classes) == 1]
 
     def secure_sum(self, task: Task[Q, A], question: Q, slack: Mapping[str, float] | None = None) -> A:
         """Have every site run ``task`` on its rows and learn the sum over the sites of each result.
@@ -168,13 +142,12 @@ class Federation:
         Raises
         ------
         PanSVMError
-            If a site reports an error, fewer than ``min-sites`` sites are left, or a sum cannot be.
+            If a site reports an error, fewer than ``min-sites`` sites are left, or a sum is invalid.
         """
-        check_versions(self.sites, task)
         entry = self.checkpoint.next(task.name) if self.checkpoint else None
         sums = self._replay(*entry) if entry else self._sum_of_all_left(task, question, slack or {})
         sites = tuple(self.sites)
-        self._rows = rows_known(task, sums, sites, self._rows)
+        self.rows = rows_known(task, sums, sites, self.rows)
         if self.checkpoint:
             self.checkpoint.write(task.name, sites, sums)
         if self.transcript:
@@ -186,7 +159,7 @@ class Federation:
 
     def _sum_of_all_left(
         self, task: Task[Q, A], question: Q, slack: Mapping[str, float]
-    ) -> dict[str, NDArray[np.float64]]:
+    ) -> dict[str, Floats]:
         """Ask for a sum, and again without the sites that are lost, until all that are left have answered."""
         round_trip = self.costs.round_trips + 1
         public = {name: site.keys.public_key + site.keys.published for name, site in self._joined.items()}
@@ -195,11 +168,11 @@ class Federation:
         while True:
             roster = tuple(self.sites)
             bounds = bounds_of(task, question, self.terms, len(roster))
-            name = sum_name(task, inputs, bounds, self.luggage.told, self.terms.digest)
+            name = sum_name(task, inputs, bounds, self.pending.digests, self.terms.digest)
             this = SumRound(self.run, name, round_trip, attempt, roster, keys)
-            self._request = Request(this, task, question, bounds, slack)
+            request = Request(this, task, question, bounds, slack, self._sizes(), self.rows)
             try:
-                return self._attempt(inputs)
+                return self._attempt(request, inputs)
             except SitesLostError as lost:
                 silent = lost.names
             # Not within `except`: an error of its own would show the other as its cause.
@@ -218,12 +191,11 @@ class Federation:
         PanSVMError
             If a site reports an error, or fewer than ``min-sites`` answer.
         """
-        check_versions(self.sites, task)
         names = {contact.node_id: name for name, contact in self.sites.items()}
         nodes = list(names) or list(self.grid.get_node_ids())
         content = RecordDict()
         records.write(content, "inputs", question)
-        self.luggage.put_broadcasts(content)
+        self.pending.put_broadcasts(content)
         replies = self._exchange(dict.fromkeys(nodes, content), task)
         silent = [names.get(node, f"node {node}") for node in nodes if node not in replies]
         if silent:
@@ -236,14 +208,15 @@ class Federation:
         }
         for name in task.disclosed:
             most = max(np.size(getattr(result, name)) for result in results.values())
-            self.costs.note_departure(task, "disclosed", name, most)
+            self.costs.record_disclosure(task, "disclosed", name, most)
         if self.transcript and self.schema:
             self.transcript.add_sum(task, question, tuple(self.sites), {})
+        self.after_round(self.costs.round_trips, task.name, {})
         return results
 
     def broadcast(self, broadcast: Broadcast[M], message: M) -> None:
         """Give every site values to keep; they travel with the next messages."""
-        self.luggage.take_broadcast(broadcast.name, records.values_of(message))
+        self.pending.add_broadcast(broadcast.name, records.values_of(message))
         if self.transcript:
             self.transcript.add_told(broadcast, message)
 
@@ -252,7 +225,7 @@ class Federation:
         self._joined = dict(sorted(contacts.items()))
         self.sites = dict(self._joined)
         self._names = {contact.node_id: name for name, contact in self._joined.items()}
-        self.luggage.take_keys(AllKeys.of({name: contact.keys for name, contact in self._joined.items()}))
+        self.pending.add_keys(AllKeys.of({name: contact.keys for name, contact in self._joined.items()}))
 
     def note_difference(self, text: str) -> None:
         """Warn that a site differs from the others, and keep it for the result."""
@@ -278,41 +251,33 @@ class Federation:
             )
         log(INFO, "going on with %d sites", left)
 
-    def requests(self, inputs: ArrayRecord, config: ConfigRecord) -> list[Message]:
-        """Return one message to every site with the inputs of the task at hand."""
-        return [
-            Message(
-                RecordDict({"inputs.arrays": inputs, "inputs.values": config}),
-                contact.node_id,
-                self._request.task.message_type,
-                ttl=self.settings.timeout,
-            )
-            for contact in self.sites.values()
-        ]
-
-    def open(self, replies: Iterable[Message]) -> dict[str, NDArray[np.float64]]:
-        """Return the sums that the replies to the request at hand add up to.
+    def open(self, request: Request, contents: Mapping[str, RecordDict]) -> dict[str, Floats]:
+        """Return the sums that the sites' replies to a request add up to.
 
         Raises
         ------
         FederationError
-            If a sum cannot be, or, where nothing hides it, what a site has contributed.
+            If a sum is invalid, or, where nothing hides it, what a site has contributed.
         """
-        task = self._request.task
-        contents = {self._name_of(reply.metadata.src_node_id): reply.content for reply in replies}
-        sums = open_sums(self._request, contents, self.protocol, self._relay, self._rows)
+        task = request.task
+        relay = partial(self._relay, request.this)
+        sums = open_sums(request, contents, self.protocol, relay)
+        how = "dp" if task.dp else self.settings.level
         for name, total in sums.items():
-            if not total.size:
-                continue  # a part that was not asked for
-            how = "dp" if task.dp else self.settings.level
-            if not self.protocol.protected:
-                how = "disclosed"
-            self.costs.note_departure(task, how, name, total.size)
+            if total.size:  # else the part was not asked for
+                self.costs.record_disclosure(
+                    task, how if self.protocol.protected else "disclosed", name, total.size
+                )
         return sums
 
-    def _replay(
-        self, sites: tuple[str, ...], sums: dict[str, NDArray[np.float64]]
-    ) -> dict[str, NDArray[np.float64]]:
+    def _sizes(self) -> dict[str, int]:
+        """Return the lengths that are known of sides of sums, by their names in `flower_pansvm.tasks.Shape`."""
+        if self.schema is None:
+            return {}
+        lengths = {"classes": len(self.schema.classes), "columns": len(self.schema.columns)}
+        return {**lengths, "folds": max(self.settings.folds, 1)}
+
+    def _replay(self, sites: tuple[str, ...], sums: dict[str, Floats]) -> dict[str, Floats]:
         """Return the sums of a checkpoint's entry, after leaving out the sites that were lost by then."""
         missing = [name for name in sites if name not in self.sites]
         if missing:
@@ -326,45 +291,42 @@ class Federation:
             self.note_lost(left_out, len(self.sites))
         return sums
 
-    def _attempt(self, inputs: Values) -> dict[str, NDArray[np.float64]]:
-        this, evaluating = self._request.this, self._request.task.category == "evaluate"
-        packed = RecordDict()
-        records.put(packed, "inputs", inputs)
-        arrays = cast(ArrayRecord, packed["inputs.arrays"])
-        config = cast(ConfigRecord, packed["inputs.values"])
-        configure = self.strategy.configure_evaluate if evaluating else self.strategy.configure_train
-        messages = list(configure(this.round_trip, arrays, config, self.grid))
-        for message in messages:
-            put_sum(message.content, this, self._joined)
-            self.luggage.put(message.content, self._name_of(message.metadata.dst_node_id))
-        with self.costs.wait():
-            replies = exchange(self.grid, messages, self.settings.timeout, self.costs, self._names)
-        self._check_all_answered(this.roster, replies)
-        sums = self._aggregate(this.round_trip, list(replies.values()), evaluating)
-        contents = {self._name_of(node): reply.content for node, reply in replies.items()}
-        self.luggage.delivered(notes_by_receiver(contents))
+    def _attempt(self, request: Request, inputs: Values) -> dict[str, Floats]:
+        """Ask all sites that are left for a sum, and open it."""
+        asked = RecordDict()
+        records.put(asked, "inputs", inputs)
+        put_sum(asked, request.this, self._joined)
+        contents = {}
+        for name in request.this.roster:
+            contents[name] = RecordDict(dict(asked))
+            self.pending.put(contents[name], name)
+        replies = self._exchange_all(contents, request.task)
+        sums = self.open(request, replies)
+        self.pending.delivered(notes_by_receiver(replies))
+        self.after_round(self.costs.round_trips, request.task.name, sums)
         return sums
 
-    def _aggregate(
-        self, round_trip: int, replies: list[Message], evaluating: bool
-    ) -> dict[str, NDArray[np.float64]]:
-        if evaluating:
-            metrics = self.strategy.aggregate_evaluate(round_trip, replies) or MetricRecord()
-            return {name: np.asarray(values, dtype=np.float64) for name, values in metrics.items()}
-        arrays, _ = self.strategy.aggregate_train(round_trip, replies)
-        return {name: cast("NDArray[np.float64]", array.numpy()) for name, array in (arrays or {}).items()}
-
-    def _relay(self, step: int, payloads: Mapping[str, bytes]) -> dict[str, bytes]:
+    def _relay(self, this: SumRound, step: int, payloads: Mapping[str, bytes]) -> dict[str, bytes]:
         """Take one step of a protocol that needs several; the payloads are ciphertext to the coordinator."""
         contents = {}
         for name, payload in payloads.items():
-            content = RecordDict()
-            put_sum(content, self._request.this, self._joined)
-            records.write(content, "step", RelayStep(step, payload))
-            contents[self.sites[name].node_id] = content
-        replies = self._exchange(contents, RELAY)
-        self._check_all_answered(payloads, replies)
-        return {name: payload_of(replies[self.sites[name].node_id].content, name) for name in payloads}
+            contents[name] = RecordDict()
+            put_sum(contents[name], this, self._joined)
+            records.write(contents[name], "step", RelayStep(step, payload))
+        replies = self._exchange_all(contents, RELAY)
+        return {name: payload_of(content, name) for name, content in replies.items()}
+
+    def _exchange_all(
+        self, contents: Mapping[str, RecordDict], task: Task[Any, Any]
+    ) -> dict[str, RecordDict]:
+        """Send a message to each of some sites and return the replies; SitesLostError unless all have answered."""
+        replies = self._exchange(
+            {self.sites[name].node_id: content for name, content in contents.items()}, task
+        )
+        lost = [name for name in contents if self.sites[name].node_id not in replies]
+        if lost:
+            raise SitesLostError(lost)
+        return {name: replies[self.sites[name].node_id].content for name in contents}
 
     def _exchange(self, contents: Mapping[int, RecordDict], task: Task[Any, Any]) -> dict[int, Message]:
         timeout = self.settings.timeout
@@ -373,11 +335,3 @@ class Federation:
         ]
         with self.costs.wait():
             return exchange(self.grid, messages, timeout, self.costs, self._names)
-
-    def _check_all_answered(self, names: Iterable[str], replies: Mapping[int, Message]) -> None:
-        lost = [name for name in names if self.sites[name].node_id not in replies]
-        if lost:
-            raise SitesLostError(lost)
-
-    def _name_of(self, node_id: int) -> str:
-        return self._names[node_id]

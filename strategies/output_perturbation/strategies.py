@@ -11,6 +11,7 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
+from flower_pansvm.constraints import one_of, setting, text, whole
 from flower_pansvm.errors import BudgetError, SettingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.random_fourier_svc import RandomFourierSVC
@@ -26,29 +27,30 @@ from flower_pansvm.privacy.exact import (
 from flower_pansvm.privacy.output_perturbation import Perturbation, perturbed
 from flower_pansvm.random_fourier import RandomFourierMap
 from flower_pansvm.schema import Schema
-from flower_pansvm.setting_values import one_of, setting, text, whole
 from flower_pansvm.systems.output_perturbation import (
     LARGEST_C,
-    LEAST_TOL,
     LOCAL_WEIGHTS,
     RFF,
     RFF_PRIVATE_SCORES,
     LocalWeightsQuestion,
     RffPrivateScoresQuestion,
 )
+from strategies.constraints import number, or_word
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.output_perturbation.frequencies import drawn, fitted, generator_of, median_distance
 from strategies.output_perturbation.training import exact_weights, public_rows, score
-from strategies.promise_settings import PromiseSettings
 from strategies.registry import strategies
-from strategies.setting_kinds import number, or_word
+from strategies.settings import PromiseSettings
 from strategies.steps.private_training import Budget, evaluated
 from strategies.steps.public_ranges import join_with_ranges
 from strategies.strategy import PhasedStrategy
 
 MOST_NOISIER = 2.0
 """Weights that are not exact enough make the noise larger; more than so many times is refused."""
+
+TOL = 1e-7
+"""Gap of the weights' objective, in shares of C-total, that the noise allows for."""
 
 MODES = {
     "release": "Whoever gets the model. The coordinator sees exact sums, from which rows can be computed: it has to be "
@@ -79,16 +81,8 @@ class PrivateSvmSettings(PromiseSettings):
         or_word("auto", number(above=0)),
         "Width of the kernel exp(-|x - z|²/sigma²), columns from 0 to 1; auto: median distance of public rows.",
     )
-    intercept: float = setting(
-        0.0, number(least=0), "Constant appended to a row's features; 0 for no intercept."
-    )
     public: str = setting(
         "auto", text(), "Public rows: a CSV file's absolute path, or a number of simulated sites' rows."
-    )
-    exactness: float = setting(
-        1e-7,
-        number(least=LEAST_TOL),
-        "Gap of the weights' objective, in shares of C-total, that the noise allows for.",
     )
 
     @property
@@ -123,7 +117,7 @@ class PrivateSvm(PhasedStrategy):
         with federation.costs.phase("public data"):
             feature_map = self._map(federation, schema, low, high)
             federation.broadcast(RFF, feature_map)
-        asked = (feature_map.size, settings.C_total, settings.epsilon, settings.exactness)
+        asked = (feature_map.size, settings.C_total, settings.epsilon, TOL)
         if settings.guarantee == "local":
             weights, evaluation, figures = self._local(federation, LocalWeightsQuestion(*asked))
         else:
@@ -138,7 +132,7 @@ class PrivateSvm(PhasedStrategy):
         self.public_rows, sigma = np.empty((0, columns)), settings.sigma
         if public != "0":
             self.public_rows = public_rows(federation, public, schema)
-        unfitted = RandomFourierMap(low, high, np.empty((0, columns)), settings.intercept)
+        unfitted = RandomFourierMap(low, high, np.empty((0, columns)))
         seen = unfitted.inside(self.public_rows)
         if sigma is None:
             # Twice the mean squared distance of rows that are spread evenly.
@@ -150,7 +144,7 @@ class PrivateSvm(PhasedStrategy):
                 f"sigma={sigma:g} is so small that rows differ from all others, and no sums over them would be exact. "
                 "Set sigma=0.05 or more."
             )
-        return RandomFourierMap(low, high, in_turns(frequencies), settings.intercept)
+        return RandomFourierMap(low, high, in_turns(frequencies))
 
     def _frequencies(self, public: Floats, sigma: float) -> Floats:
         """Return the frequencies; parameters as in :func:`strategies.output_perturbation.frequencies.fitted`."""
@@ -264,15 +258,15 @@ def checked_scale(noise: Perturbation, rows: int) -> float:
     """
     if noise.sensitivity(rows) > MOST_NOISIER * noise.published(rows):
         raise SettingError(
-            f"exactness={noise.tol:g} is too coarse for {rows} rows and C-total={noise.C:g}: the noise that keeps the "
-            f"promise would be {noise.sensitivity(rows) / noise.published(rows):.1f} times what exact weights need. "
-            f"Set exactness={noise.C / (2 * rows**2):.0e} or less."
+            f"C-total={noise.C:g} is too small for {rows} rows: weights are found to a gap of {noise.tol:g} of it, and "
+            f"the noise that keeps the promise would be {noise.sensitivity(rows) / noise.published(rows):.1f} times "
+            f"what exact weights need. Set C-total={2 * noise.tol * rows**2:.0e} or more."
         )
     if noise.sensitivity(rows) > noise.published(rows):
         log(
             WARNING,
-            "the noise is larger than with exact weights; exactness=%.0e would do",
-            noise.C / (2 * rows**2),
+            "the noise is larger than with exact weights; not so with C-total=%.0e",
+            2 * noise.tol * rows**2,
         )
     return noise.scale(rows)
 

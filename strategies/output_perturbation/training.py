@@ -11,12 +11,11 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.counts import BINS
+from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import FederationError, SettingError, TrainingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.schema import Schema
-from flower_pansvm.setting_values import near_matches
 from flower_pansvm.systems.output_perturbation import (
     PUBLIC_ROWS,
     RFF_CUTS,
@@ -140,8 +139,7 @@ def score(federation: Federation, weights: Floats) -> tuple[Floats, Evaluation]:
     """
     scale = SPREAD * float(np.linalg.norm(weights)) or 1.0
     sums = federation.secure_sum(RFF_SCORES, RffScoresQuestion(weights, scale))
-    confusion = sums.confusion.reshape(2, 2)
-    return confusion, Evaluation.from_counts(confusion, sums.histogram.reshape(1, 2, BINS))
+    return sums.confusion, Evaluation.from_counts(sums.confusion, sums.histogram[None])
 
 
 LEAST = 3

@@ -21,10 +21,8 @@ from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
 from strategies.outcome import Outcome
 from strategies.pan_svm.model_choice import Choice, choose
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import strategies
 from strategies.steps.binary_problems import (
-    check_kernel,
     fit_feature_map,
     name_of,
     pairs_of,
@@ -39,6 +37,7 @@ from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.scaling import Moments, ScaledFeatures, learn_moments, tell_scalings
 from strategies.steps.scoring import Trial, frame, score
 from strategies.strategy import PhasedStrategy
+from strategies.svm_settings import PanSvmSettings
 
 
 @strategies.register("pan-svm")
@@ -86,8 +85,8 @@ class PanSVM(PhasedStrategy):
         if missing:
             log(
                 INFO,
-                "search=published is the search of the paper; all as published: --set %s",
-                " --set ".join(missing),
+                "search=published is the search of the paper; all as published: %s",
+                " ".join(missing),
             )
 
     def fit(self, federation: Federation) -> Outcome:
@@ -150,7 +149,6 @@ class PanSVM(PhasedStrategy):
             feature_map = self.build_feature_map(federation, scaled, landmarks, features)
         pairs = pairs_of(self.settings, schema)
         problems = self.binary_problems(schema, pairs, feature_map, moments)
-        check_kernel(feature_map.kernel, scaled)
         with phase("warm start"):
             if start is None:
                 starts = warm_start(federation, self.settings, problems)

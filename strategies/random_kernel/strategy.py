@@ -8,14 +8,15 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.constraints import setting, whole
 from flower_pansvm.counts import confusion_counts, decision_histogram
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.random_kernel_svc import RandomKernelParts, RandomKernelSVC
-from flower_pansvm.setting_values import setting, whole
 from flower_pansvm.systems.common import LAYOUT, SCALING, ScalingBroadcast
 from flower_pansvm.systems.random_kernel import KERNEL_POINTS, KernelQuestion
+from strategies.constraints import number, or_word
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.random_kernel.training import (
@@ -27,7 +28,6 @@ from strategies.random_kernel.training import (
     rows_of_matrix,
 )
 from strategies.registry import strategies
-from strategies.setting_kinds import number, or_word
 from strategies.settings import Settings, term
 from strategies.steps.column_blocks import layout_of
 from strategies.steps.joining import join
@@ -45,20 +45,12 @@ class RandomKernelSettings(Settings):
         "Width of the kernel rbf of random-kernel, exp(-mu ||x - b||^2); scale: 1 over the columns.",
     )
     nu: float = setting(10.0, number(above=0), "Weight of the loss in the 1-norm SVM of random-kernel.")
-    rows: int | None = setting(
+    random_kernel_rows: int | None = setting(
         None,
         or_word("auto", whole(1)),
         "Rows of the random matrix; auto: one fewer than the smallest column block has columns, and at most a tenth of "
         "all rows.",
     )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.kernel == "poly":
-            raise SettingError(
-                "kernel is 'poly', but a random kernel is put together from column blocks, and poly cannot be. Choose "
-                "kernel=rbf or kernel=linear."
-            )
 
 
 @strategies.register("random-kernel")
@@ -72,6 +64,7 @@ class RandomKernel(PhasedStrategy):
     settings: RandomKernelSettings
     several_classes: ClassVar[bool] = False
     by_columns: ClassVar[bool] = True
+    makes_model: ClassVar[bool] = False
 
     def fit(self, federation: Federation) -> Outcome:
         """Agree on B_j, gather the cells' kernels, and solve the 1-norm SVM; then classify the test rows."""
@@ -88,7 +81,7 @@ class RandomKernel(PhasedStrategy):
                 )
             federation.broadcast(LAYOUT, layout)
         with phase("random matrix"):
-            size = rows_of_matrix(chosen.rows, count_rows(federation, layout), layout)
+            size = rows_of_matrix(chosen.random_kernel_rows, count_rows(federation, layout), layout)
         with phase("scaling"):
             scaling = learn_ranges(federation, layout, len(schema.columns))
             told = (part[None] for part in (scaling.fill, scaling.shift, scaling.scale))

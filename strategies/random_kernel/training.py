@@ -113,8 +113,9 @@ def rows_of_matrix(asked: int | None, rows: int, layout: LayoutBroadcast) -> int
         )
     if asked is not None and asked >= fewest:
         raise SettingError(
-            f"rows is {asked}, but the random matrix has to have fewer rows than any block has columns, and {where}: "
-            f"from as many equations as unknowns its rows could be computed. The largest value is {fewest - 1}."
+            f"random-kernel-rows is {asked}, but the random matrix has to have fewer rows than any block has columns, "
+            f"and {where}: from as many equations as unknowns its rows could be computed. "
+            f"The largest value is {fewest - 1}."
         )
     found = asked or most_rows(rows, fewest)
     if 2 * found > fewest:

@@ -10,23 +10,23 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
+from flower_pansvm.constraints import setting, whole
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.schema import Schema
-from flower_pansvm.setting_values import setting, whole
 from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.selection import CLASS_MOMENTS
 from flower_pansvm.tasks import Nothing
+from strategies.constraints import number, or_word
 from strategies.federation.costs import Costs
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.selection.filters import ClassMoments
 from strategies.selection.outcome import Point, Screening, Selection, Step, choose, decided_by
 from strategies.selection.schedule import Schedule, parse_schedule, schedules
 from strategies.selection.subsets import Mask, Score, Subsets, Trained, Wanted, carry_over
-from strategies.setting_kinds import number, or_word
+from strategies.svm_settings import PanSvmSettings
 
 MOST_NAMES = 3
 """Removed features that a log line names; of more it says how many."""

@@ -6,48 +6,29 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.setting_values import setting, whole
+from flower_pansvm.constraints import setting
 from strategies.federation.federation import Federation
 from strategies.pan_svm.model_choice import ROUGH
 from strategies.registry import strategies
 from strategies.selection.elimination import Elimination, SelectionSettings, check_wanted
 from strategies.selection.filters import by_classes
 from strategies.selection.subsets import Trained, Wanted, without
-from strategies.selection.thresholds import (
-    FILTERS,
-    WELCH_KEY,
-    Threshold,
-    filter_order,
-    parse_threshold,
-    screen,
-    thresholds,
-)
+from strategies.selection.thresholds import Thresholds, filter_order, screen, thresholds
 from strategies.selection.voting import best_spared, least_important
+
+CANDIDATES = 30
+"""The most features that a step tries to do without."""
 
 
 @dataclass(frozen=True)
 class FilterWrapperSettings(SelectionSettings):
-    """The settings of PPFSIFW: what each filter keeps, and how many features a step tries to do without."""
+    """The settings of PPFSIFW: what each filter keeps."""
 
-    candidates: int = setting(30, whole(2), "The most features that a step tries to do without.")
-    filter_fisher: Threshold = setting(
-        parse_threshold("filter-fisher", "75%"),
-        thresholds("filter-fisher"),
-        "What the filter by Fisher scores keeps.",
+    filters: Thresholds = setting(
+        Thresholds(),
+        thresholds(),
+        "What the filters by Fisher scores, Welch's test and scatter keep; one that is not named is as usual.",
     )
-    filter_welch: Threshold = setting(
-        parse_threshold(WELCH_KEY, "p=0.01"), thresholds(WELCH_KEY), "What the filter by Welch's test keeps."
-    )
-    filter_scatter: Threshold = setting(
-        parse_threshold("filter-scatter", "75%"),
-        thresholds("filter-scatter"),
-        "What the filter by scatter keeps.",
-    )
-
-    @property
-    def thresholds(self) -> dict[str, Threshold]:
-        """What each filter keeps, by the filter's name."""
-        return {name: getattr(self, f"filter_{name}") for name in FILTERS}
 
 
 @strategies.register("filter-wrapper")
@@ -70,7 +51,7 @@ class FilterWrapper(Elimination):
         than before or not.
         """
         scores = by_classes(self.class_moments(federation), self.subsets.pairs)
-        screening, order = screen(scores, self.settings.thresholds), filter_order(scores)
+        screening, order = screen(scores, self.settings.filters), filter_order(scores)
         check_wanted(self.settings.features, len(screening.kept), "the filters keep")
         self.trail.add_screening(screening, order)
         everything, score = self.train_and_score(self.mask(range(len(order))), near=None)
@@ -99,7 +80,7 @@ class FilterWrapper(Elimination):
         The least come first, so that they go first of equally accurate ones, which small data has many of.
         """
         left = int(np.count_nonzero(current.features))
-        most = self.settings.candidates if left > 1 else 0
+        most = CANDIDATES if left > 1 else 0
         return [int(one) for one in least_important(order, current.features, min(left, most))]
 
     def _train(self, current: Trained, before: Trained, tried: Iterable[Trained]) -> None:

@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from flower_pansvm.constraints import Constraint
 from flower_pansvm.errors import SettingError
-from flower_pansvm.setting_values import Kind
 
 AUTO = "50:0.1,1"
 """What "auto" means: a tenth of the features while there are more than 50, then one by one."""
@@ -64,9 +64,9 @@ def parse_schedule(text: str) -> Schedule:
     return Schedule(text, tuple(parsed))
 
 
-def schedules() -> Kind:
-    """Return the kind of such settings."""
-    return Kind(
+def schedules() -> Constraint:
+    """Return the constraint of such settings."""
+    return Constraint(
         "1, a share of the features above 0 and below 1, stages of these such as 1000:0.5,100:0.1,1, or 'auto'",
         lambda value: value if isinstance(value, Schedule) else parse_schedule(str(value)),
         lambda schedule: schedule.text,

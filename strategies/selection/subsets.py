@@ -21,9 +21,7 @@ from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.pan_svm.cuts import Problem
 from strategies.federation.federation import Federation
 from strategies.master.progress import Progress
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps.binary_problems import (
-    check_kernel,
     fit_feature_map,
     name_of,
     pairs_of,
@@ -37,6 +35,7 @@ from strategies.steps.fitted_map import fit_map
 from strategies.steps.landmarks import gather_landmarks
 from strategies.steps.scaling import Moments, tell_scalings
 from strategies.steps.scoring import Trial, score, shares_right
+from strategies.svm_settings import PanSvmSettings
 
 MOST_ROUNDS = 50
 """Round trips after which a model that is only compared is compared as it is."""
@@ -156,9 +155,6 @@ class Subsets:
                 into.features,
             )
             problems += self._problems(into, fold)
-        # The kernel's largest value does not grow when features are dropped.
-        for (into, _, _), fold in jobs:
-            check_kernel(into.maps[fold].kernel, self.scaled_sets[fold])
         starts = self._starts(jobs, problems)
         training = CuttingPlanes(
             self.federation,

@@ -3,20 +3,18 @@
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from flower_pansvm.errors import SettingError, TrainingError
-from flower_pansvm.setting_values import Kind
+from flower_pansvm.constraints import Constraint
+from flower_pansvm.errors import TrainingError
 from strategies.selection.filters import FilterScores
 from strategies.selection.outcome import Screening
 from strategies.selection.voting import EQUAL, least_important
 
 FILTERS = ("fisher", "welch", "scatter")
-"""The filters; the setting of a filter's threshold is "filter-" and its name."""
-
-WELCH_KEY = "filter-welch"
 ENOUGH = 10
 """Number of features that suggested thresholds would keep."""
 
@@ -67,70 +65,94 @@ class Threshold:
         return scored & best
 
 
-def parse_threshold(key: str, text: str) -> Threshold:
-    """Return the threshold that a setting describes.
+def parse_threshold(name: str, text: str) -> Threshold:
+    """Return the threshold that a text describes.
 
     Parameters
     ----------
-    key : str
-        The setting's name, such as ``"filter-welch"``, which alone may be a p-value.
+    name : str
+        The filter, of which ``"welch"`` alone may have a p-value.
     text : str
         Number of features to keep, like ``"200"``; percentage of the features, like ``"50%"``; or for the
         Welch test the p-value below which a feature is kept, like ``"p=0.01"``.
 
     Raises
     ------
-    SettingError
+    ValueError
         If it is none of these.
 
     Examples
     --------
-    >>> parse_threshold("filter-fisher", "50%").keeps(np.array([3.0, 1.0, 2.0]), None)
+    >>> parse_threshold("fisher", "50%").keeps(np.array([3.0, 1.0, 2.0]), None)
     array([ True, False,  True])
     """
-    try:
-        threshold = _parse(key, text)
-    except ValueError:
-        choices = "a number of features such as 200, or a percentage of them such as 50%"
-        if key == WELCH_KEY:
-            choices += ", or a p-value such as p=0.01"
-        raise SettingError(f"{key} is '{text}', but it must be {choices}.") from None
-    return threshold
-
-
-def thresholds(key: str) -> Kind:
-    """Return the kind of such settings."""
-    return Kind(
-        "a number of features, or a percentage of them"
-        + (", or a p-value such as p=0.01" if key == WELCH_KEY else ""),
-        lambda value: value if isinstance(value, Threshold) else parse_threshold(key, str(value)),
-        lambda threshold: threshold.text,
-    )
-
-
-def _parse(key: str, text: str) -> Threshold:
-    """Return the threshold; ValueError if it is none."""
-    bare = text.strip()
-    if key == WELCH_KEY and bare.startswith("p="):
-        threshold, valid = Threshold(text, p=(p := float(bare[2:]))), 0 < p <= 1
-    elif bare.endswith("%"):
-        threshold, valid = Threshold(text, percent=(percent := float(bare[:-1]))), 0 < percent <= 100
+    text = text.strip()
+    if name == "welch" and text.startswith("p="):
+        threshold, valid = Threshold(text, p=(p := float(text[2:]))), 0 < p <= 1
+    elif text.endswith("%"):
+        threshold, valid = Threshold(text, percent=(percent := float(text[:-1]))), 0 < percent <= 100
     else:
-        threshold, valid = Threshold(text, count=(count := int(bare))), count >= 1
+        threshold, valid = Threshold(text, count=(count := int(text))), count >= 1
     if not valid:
         raise ValueError
     return threshold
 
 
-def screen(scores: FilterScores, thresholds: Mapping[str, Threshold]) -> Screening:
+@dataclass(frozen=True)
+class Thresholds:
+    """What each filter keeps."""
+
+    fisher: Threshold = Threshold("75%", percent=75.0)
+    welch: Threshold = Threshold("p=0.01", p=0.01)
+    scatter: Threshold = Threshold("75%", percent=75.0)
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Return those that a text names, such as ``fisher=50%,welch=p=0.001``, the others as usual.
+
+        Raises
+        ------
+        ValueError
+            If it names no filter, one twice, or one with a threshold that it cannot have.
+        """
+        found: dict[str, Threshold] = {}
+        for part in text.split(","):
+            name, _, threshold = part.partition("=")
+            name = name.strip()
+            if name not in FILTERS or name in found:
+                raise ValueError
+            found[name] = parse_threshold(name, threshold)
+        return cls(**found)
+
+    def by_name(self) -> dict[str, Threshold]:
+        """Return them by the filter's name."""
+        return {name: getattr(self, name) for name in FILTERS}
+
+    @property
+    def text(self) -> str:
+        """The setting that they are written as."""
+        return ",".join(f"{name}={threshold.text}" for name, threshold in self.by_name().items())
+
+
+def thresholds() -> Constraint:
+    """Return the constraint of the setting."""
+    return Constraint(
+        "a number of features or a percentage of them for each filter, by commas, such as fisher=75%,scatter=200; for "
+        "welch also a p-value, welch=p=0.01",
+        lambda value: value if isinstance(value, Thresholds) else Thresholds.parse(str(value)),
+        lambda value: value.text,
+    )
+
+
+def screen(scores: FilterScores, thresholds: Thresholds) -> Screening:
     """Return the voted feature set: the features that pass all filters.
 
     Parameters
     ----------
     scores : FilterScores
         Scores of all features.
-    thresholds : mapping of str to Threshold
-        Threshold of each filter: ``fisher``, ``welch`` and ``scatter``.
+    thresholds : Thresholds
+        Threshold of each filter.
 
     Raises
     ------
@@ -141,7 +163,7 @@ def screen(scores: FilterScores, thresholds: Mapping[str, Threshold]) -> Screeni
     passing = {}
     texts = {}
     for name in FILTERS:
-        threshold = thresholds[name]
+        threshold = getattr(thresholds, name)
         passing[name] = threshold.keeps(values[name], scores.p if name == "welch" else None)
         texts[name] = threshold.text
     passed = {name: int(mask.sum()) for name, mask in passing.items()}
@@ -160,11 +182,9 @@ def _nothing_left(
     values: Mapping[str, NDArray[np.float64]], passed: Mapping[str, int], texts: Mapping[str, str]
 ) -> TrainingError:
     features = len(values["fisher"])
-    found = ", ".join(f"filter-{name} ({texts[name]}) keeps {passed[name]}" for name in FILTERS)
+    found = ", ".join(f"{name} ({texts[name]}) keeps {passed[name]}" for name in FILTERS)
     strictest = min(FILTERS, key=lambda name: passed[name])
-    text = (
-        f"No feature passes all filters: of {features} features, {found}; filter-{strictest} removes most. "
-    )
+    text = f"No feature passes all filters: of {features} features, {found}; {strictest} removes most. "
     # A feature passes all filters if each keeps as many as the feature's worst place among them.
     worst = np.max([np.argsort(best_first(value)) + 1 for value in values.values()], axis=0)
     able = np.sort(worst[np.all([value > 0 for value in values.values()], axis=0)])
@@ -176,9 +196,9 @@ def _nothing_left(
             "filters."
         )
     number = int(able[min(ENOUGH, len(able)) - 1])
-    keys = ", ".join(f"filter-{name} = '{number}'" for name in FILTERS)
+    keys = ",".join(f"{name}={number}" for name in FILTERS)
     left = int((able <= number).sum())
-    return TrainingError(text + f"Loosen it, or keep more by each: {keys} would leave {left}.")
+    return TrainingError(text + f"Loosen it, or keep more by each: filters={keys} would leave {left}.")
 
 
 def best_first(scores: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -21,12 +21,11 @@ from flower_pansvm.systems.pan_svm.tasks import (
     LandmarkBroadcast,
 )
 from strategies.federation.federation import Federation
-from strategies.nystroem_settings import NystroemSettings
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps.cutting_planes import side_rows, weighted_rows
 from strategies.steps.fitted_map import fit_map
 from strategies.steps.packing import pack_problems
 from strategies.steps.scaling import ScaledFeatures
+from strategies.svm_settings import NystroemSettings, PanSvmSettings
 
 
 def scale_gamma(features: int, variance: float) -> float:
@@ -44,7 +43,7 @@ def scale_gamma(features: int, variance: float) -> float:
 
 def kernel_of(settings: NystroemSettings, gamma: float) -> Kernel:
     """Return the kernel of the settings."""
-    return Kernel(settings.kernel, gamma, settings.degree, settings.coef0)  # type: ignore[arg-type]
+    return Kernel(settings.kernel, gamma)  # type: ignore[arg-type]
 
 
 def fit_feature_map(
@@ -108,16 +107,9 @@ def tell_feature_map(
             features=features,
             kernel=kernel.name,
             gamma=kernel.gamma,
-            degree=kernel.degree,
-            coef0=kernel.coef0,
             normalization=feature_map.normalization.astype(np.float32),
         ),
     )
-
-
-def check_kernel(kernel: Kernel, scaled: ScaledFeatures) -> None:
-    """Check that the kernel can be computed with on every training row; raises SettingError if not."""
-    kernel.self_bound(scaled.largest_norm**2)
 
 
 def pairs_of(settings: PanSvmSettings, schema: Schema) -> tuple[Pair, ...]:
@@ -148,8 +140,7 @@ def with_rows(problem: Problem, settings: NystroemSettings, rows: NDArray[np.flo
     problem : Problem
         The problem.
     settings : NystroemSettings
-        ``class_weights``; without them ``class_weight``: balanced weights are those of scikit-learn, within each binary
-        problem.
+        Its ``class_weight``: balanced weights are those of scikit-learn, within each binary problem.
     rows : ndarray of shape (folds, classes)
         Training rows.
 
@@ -159,8 +150,8 @@ def with_rows(problem: Problem, settings: NystroemSettings, rows: NDArray[np.flo
         If one side has so few rows that the sites would refuse their weight, or the weights are not one for each class.
     """
     sides = side_rows(problem, rows)
-    if settings.class_weights is not None:
-        least, weights = _weights(problem, settings.class_weights, rows.shape[1])
+    if isinstance(settings.class_weight, tuple):
+        least, weights = _weights(problem, settings.class_weight, rows.shape[1])
         problem = replace(problem, C=least * problem.C, weights=weights)
     elif settings.class_weight == "balanced" and min(sides) > 0:
         weights = sum(sides) / (2 * sides[0]), sum(sides) / (2 * sides[1])
@@ -178,7 +169,7 @@ def _weights(problem: Problem, given: tuple[float, ...], classes: int) -> tuple[
     """Return the smallest weight of a problem's two sides, and both in shares of it."""
     if len(given) != classes:
         raise SettingError(
-            f"class-weights are {len(given)}, and there are {classes} classes. Give one for each."
+            f"class-weight has {len(given)} weights, and there are {classes} classes. Give one for each."
         )
     pair, own = problem.pair, given[problem.pair.positive]
     others = {weight for number, weight in enumerate(given) if number != pair.positive}
@@ -186,7 +177,7 @@ def _weights(problem: Problem, given: tuple[float, ...], classes: int) -> tuple[
         others = {given[pair.negative]}
     if len(others) > 1:
         raise SettingError(
-            "class-weights gives the other classes of '"
+            "class-weight gives the other classes of '"
             + problem.name
             + "' different weights, and a problem has one "
             "for all of them. Add multi-class=ovo, in which each problem has two classes."
@@ -195,7 +186,7 @@ def _weights(problem: Problem, given: tuple[float, ...], classes: int) -> tuple[
     least = min(own, other)
     if max(own, other) > LARGEST_WEIGHT * least:
         raise SettingError(
-            f"class-weights: one class weighs more than {LARGEST_WEIGHT:g} times another, and sites accept no more."
+            f"class-weight: one class weighs more than {LARGEST_WEIGHT:g} times another, and sites accept no more."
         )
     return least, (own / least, other / least)
 
@@ -208,9 +199,9 @@ def warm_start(
     Returns
     -------
     list of ndarray of shape (0 or 1, rank + 1)
-        No point where no site has rows of both sides, or no warm start is wanted.
+        No point where no site has rows of both sides, or with ``search=published``.
     """
-    if not settings.warm_start or settings.search == "published":
+    if settings.search == "published":
         return [np.empty((0, problem.rank + 1)) for problem in problems]
     sums = federation.secure_sum(WARM_START, pack_problems(problems))
     pieces = np.split(sums.weights, np.cumsum([problem.rank + 1 for problem in problems])[:-1])

@@ -18,8 +18,8 @@ from strategies.master.engine import MAX_ROUNDS, Search, solve
 from strategies.master.line_search import LineSearch
 from strategies.master.progress import Progress
 from strategies.master.search import PATIENCE, PointSearch
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.steps.packing import pack_questions, unpack_answers
+from strategies.svm_settings import PanSvmSettings
 
 SHORT_PATIENCE = 4
 """Rounds without progress after which a model that is only compared with others is taken as it is."""

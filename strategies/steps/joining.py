@@ -10,7 +10,7 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.errors import FederationError
-from flower_pansvm.printable import MOST_COLUMNS, is_printable, name_problem
+from flower_pansvm.printable import MOST_COLUMNS, is_printable, name_problem, printable
 from flower_pansvm.schema import Schema
 from flower_pansvm.secure_sum.fixed_point import WIDE_LIMIT
 from flower_pansvm.secure_sum.keys import KEY_BYTES
@@ -23,8 +23,9 @@ from flower_pansvm.systems.common import (
     JoinQuestion,
     SchemaBroadcast,
 )
-from strategies.federation.envelope import Contact
+from flower_pansvm.version import VERSION
 from strategies.federation.federation import Federation
+from strategies.federation.pending import Contact
 from strategies.settings import Settings
 from strategies.steps.column_blocks import schema_by_columns
 from strategies.steps.schema import agreed_schema, common_schema
@@ -39,7 +40,6 @@ SIGNATURE_BYTES = (0, 64)
 
 MOST_PUBLISHED_BYTES = 2**16 - 1
 MOST_CLASSES = 1000
-VERSION = re.compile(r"[0-9A-Za-z.+!-]{1,40}")
 DIGEST = re.compile(r"(?:[0-9a-f]{32})?")
 
 
@@ -74,8 +74,11 @@ def check_join(answer: JoinAnswer, node: int) -> str:
     ):
         if len(value) not in lengths:
             raise _refusal(name, f"its {part} does not have the length of one")
-    if not VERSION.fullmatch(answer.version):
-        raise _refusal(name, "its version is none")
+    if answer.version != VERSION:
+        raise FederationError(
+            f"Site '{name}' runs version {printable(answer.version, 40)} of flower-pansvm, and the coordinator "
+            f"{VERSION}. Install the same version on both sides, and start a new run."
+        )
     if not DIGEST.fullmatch(answer.schema):
         raise _refusal(name, "the digest of its schema file is none")
     _check_texts(name, "columns", answer.columns, MOST_COLUMNS)
@@ -159,7 +162,7 @@ def join(
         If the sites' tables do not fit together.
     """
     _wait_for_sites(federation, settings)
-    question = JoinQuestion(tuple(settings.positive_labels), classes, settings.dp)
+    question = JoinQuestion(tuple(settings.positive_labels), classes, settings.dp, settings.test_epsilon > 0)
     answers = federation.collect(JOIN, question)
     by_name = _by_name(answers)
     federation.enrol({name: _contact(node, answers[node]) for name, node in by_name.items()})
@@ -194,7 +197,6 @@ def _contact(node: int, answer: JoinAnswer) -> Contact:
     return Contact(
         node,
         PublicKeys(answer.public_key, answer.published, answer.epochs, answer.signature),
-        answer.version,
         answer.columns,
         answer.classes,
         answer.simulated,

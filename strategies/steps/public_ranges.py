@@ -6,15 +6,15 @@ from pathlib import Path
 import numpy as np
 
 from flower_pansvm.arrays import Floats
+from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError
 from flower_pansvm.privacy.exact import MOST_COLUMNS
 from flower_pansvm.schema import NEGATIVE, POSITIVE, Schema
-from flower_pansvm.setting_values import near_matches
 from flower_pansvm.systems.dp_svm import RANGES
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.tasks import Nothing
 from strategies.federation.federation import Federation
-from strategies.promise_settings import PromiseSettings
+from strategies.settings import PromiseSettings
 from strategies.steps.joining import check_extremes, join
 from strategies.steps.site_differences import range_differences, tell
 

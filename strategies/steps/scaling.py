@@ -35,8 +35,6 @@ class ScaledFeatures:
         Sum over these rows of each scaled feature's square.
     sums : ndarray of shape (features,)
         Sum over these rows of each scaled feature.
-    largest_norm : float
-        Upper bound of the norm of every single scaled training row, those of the fold included.
     """
 
     scaling: Scaling
@@ -44,7 +42,6 @@ class ScaledFeatures:
     rows: int
     squares: NDArray[np.float64]
     sums: NDArray[np.float64]
-    largest_norm: float
 
     def variance(self, features: NDArray[np.bool_] | None = None) -> float:
         """Return the variance over all scaled cells, or over those of some features, picked by a mask."""
@@ -117,15 +114,12 @@ class Moments:
                 count, total, square
             )
         squares, sums = _scaled_sums(scaling, rows, count, total, square)
-        every = (part.sum(axis=0) for part in (self.count, self.total, self.square))
-        all_squares, _ = _scaled_sums(scaling, float(self.rows.sum()), *every)
         return ScaledFeatures(
             scaling=scaling,
             fold=fold,
             rows=int(rows),
             squares=squares,
             sums=sums,
-            largest_norm=float(np.sqrt(all_squares.sum())),
         )
 
     def _others(self, fold: int) -> NDArray[np.bool_]:

@@ -5,11 +5,11 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from flower_pansvm.constraints import near_matches
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.labels import MOST_CLASSES, SPELLING, spelling
 from flower_pansvm.reading_options import as_list
 from flower_pansvm.schema import LIBSVM_COLUMN, Schema
-from flower_pansvm.setting_values import near_matches
 from flower_pansvm.table_schema import TableSchema
 
 

@@ -1,6 +1,5 @@
 """Trying models on rows that they have not been trained on."""
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -8,7 +7,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from flower_pansvm.counts import BINS
-from flower_pansvm.errors import FederationError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST, Pair
@@ -76,36 +74,12 @@ def score(
             scales=np.stack([trial.scales for trial in trials]),
         ),
     )
-    classes = math.isqrt(sums.confusion.size // len(trials))
-    columns = len(trials[0].centres)
-    return (
-        sums.confusion.reshape(len(trials), classes, classes),
-        sums.histogram.reshape(len(trials), columns, 2, BINS),
-    )
+    return sums.confusion, sums.histogram
 
 
-def evaluate_counts(counts: NDArray[np.float64], classes: int) -> tuple[NDArray[np.float64], Evaluation]:
-    """Return sites' counts of test rows as a table, shape (classes, classes), and what they say; AUC is not in them.
-
-    Parameters
-    ----------
-    counts : ndarray of shape (classes * classes,)
-        Rows of each true and predicted class, as Flower hands on what was evaluated.
-    classes : int
-        Number of classes.
-
-    Raises
-    ------
-    FederationError
-        If they are no counts.
-    """
-    if counts.shape != (classes**2,) or (counts < 0).any() or (counts != np.rint(counts)).any():
-        raise FederationError(
-            "The sites' counts of test rows are not one whole number for each true and predicted class. One of "
-            "them runs another version of flower-pansvm, or a changed one."
-        )
-    confusion = counts.reshape(classes, classes)
-    return confusion, Evaluation.from_counts(confusion, np.empty((0, 2, BINS)))
+def evaluate_counts(counts: NDArray[np.float64]) -> Evaluation:
+    """Return what counts of test rows say, shape (classes, classes), true by predicted; AUC is not in them."""
+    return Evaluation.from_counts(counts, np.empty((0, 2, BINS)))
 
 
 def shares_right(confusion: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -37,7 +37,7 @@ def enrol() -> Callable[[InProcessGrid, Settings], Federation]:
 
     def join(grid: InProcessGrid, settings: Settings) -> Federation:
         strategy = PanSVM(settings)
-        strategy.federation = Federation(grid, settings, strategy)
+        strategy.federation = Federation(grid, settings)
         strategy.join(strategy.federation)
         return strategy.federation
 
@@ -92,11 +92,11 @@ def ask_moments() -> Callable[[Federation], Sums]:
 
 
 @pytest.fixture
-def forget(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
+def forget() -> Callable[[], None]:
     """Return a function after which this process has kept no more than a new one has."""
 
     def restart() -> None:
-        monkeypatch.setattr(cache, "_kept", type(cache._kept)())
-        monkeypatch.setattr(cache, "_bytes", 0)
+        cache.cached.values.clear()
+        cache.cached_tables.values.clear()
 
     return restart

@@ -25,7 +25,7 @@ from flower_pansvm.secure_sum.contract import SumRound
 from flower_pansvm.secure_sum.decoding import decode
 from flower_pansvm.secure_sum.mask_graph import partners
 from flower_pansvm.secure_sum.protocols.k_secure import KSecure
-from flower_pansvm.secure_sum.protocols.ring import Ring
+from flower_pansvm.secure_sum.protocols.ring_hops import RingHops
 from flower_pansvm.secure_sum.wire import from_bytes, keys_digest
 from flower_pansvm.summing import RELAY, AllKeys
 from flower_pansvm.systems.common import ROWS, SCALING, ScalingBroadcast
@@ -115,7 +115,7 @@ def sum_of_four(files: list[Path], hospitals: MakeGrid, enrol: Join) -> NDArray[
 
 def _added_up(federation: Federation) -> NDArray[np.float64]:
     grid = grid_of(federation)
-    schema = {"schema": records.digest(federation.luggage.broadcasts["schema"])}
+    schema = {"schema": records.digest(federation.pending.broadcasts["schema"])}
 
     def rename(message: Message) -> None:
         settings = TOLD[str(grid._contexts[message.metadata.dst_node_id].node_config["name"])]
@@ -151,8 +151,8 @@ def test_they_would_if_the_settings_were_not_in_the_name(
 def test_the_settings_cannot_change_within_a_run(federation: Federation, ask_moments: Any) -> None:
     ask_moments(federation)
     context = grid_of(federation)._contexts[VICTIM]
-    context.run_config = dict(replace(federation.settings, protocol=Ring("hops")).to_config())
-    with pytest.raises(SumError, match="joined"):
+    context.run_config = dict(replace(federation.settings, protocol=RingHops()).to_config())
+    with pytest.raises(SumError, match="not those that site 'hospital1' has joined it with"):
         ask_moments(federation)
 
 
@@ -160,7 +160,7 @@ def test_in_a_relay_step_no_other_keys_are_handed_out(
     settings: Settings, hospital_files: list[Path], hospitals: MakeGrid, enrol: Join, ask_moments: Any
 ) -> None:
     """Otherwise the coordinator puts a key of its own in the place of the next site's."""
-    settings = replace(settings, protocol=Ring("hops"))
+    settings = replace(settings, protocol=RingHops())
     federation = enrol(hospitals(settings, hospital_files), settings)
 
     def swap(message: Message) -> None:
@@ -275,7 +275,7 @@ def tell_map(federation: Federation, **changed: records.Value) -> None:
     scaling = {"fill": np.zeros((1, 2)), "shift": np.array([[50.0, 0.0]]), "scale": np.array([[10.0, 0.01]])}
     federation.broadcast(SCALING, ScalingBroadcast(**scaling))
     federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.array([[0.0, 0.0]])))
-    rbf: dict[str, records.Value] = {"kernel": "rbf", "gamma": 1.0, "degree": 1, "coef0": 0.0}
+    rbf: dict[str, records.Value] = {"kernel": "rbf", "gamma": 1.0}
     look = {"landmark_set": 0, "features": np.full(2, True), "normalization": np.eye(1, dtype=np.float32)}
     federation.broadcast(FEATURE_MAP.numbered(0), FeatureMapBroadcast(**{**rbf, **look, **changed}))
 
@@ -435,7 +435,7 @@ def test_a_hospital_without_pins_is_warned_when_it_joins(
 def test_a_simulated_site_is_not_warned(caplog: pytest.LogCaptureFixture) -> None:
     settings = make_settings(data="wine", sites=3, aggregation="k-secure")
     strategy = PanSVM(settings)
-    strategy.join(Federation(in_process_grid(settings), settings, strategy))
+    strategy.join(Federation(in_process_grid(settings), settings))
     assert not any(line.startswith("the node config has no") for line in caplog.messages)
 
 

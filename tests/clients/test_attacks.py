@@ -140,7 +140,7 @@ def test_the_split_cannot_change_within_a_run(
     change: dict[str, Any], federation: Federation, ask_moments: Any
 ) -> None:
     """Otherwise the difference of two sums is about the rows that changed sides."""
-    schema = records.message_of(SchemaBroadcast, federation.luggage.broadcasts["schema"], "schema")
+    schema = records.message_of(SchemaBroadcast, federation.pending.broadcasts["schema"], "schema")
     ask_moments(federation)
     federation.broadcast(SCHEMA, schema)
     ask_moments(federation)  # the very same schema may be told again
@@ -341,7 +341,7 @@ def cuts_between_ages(federation: Federation, thresholds: NDArray[np.float64]) -
     """
     scaling = {"fill": np.zeros((1, 2)), "shift": SHIFT[None], "scale": SCALE[None]}
     federation.broadcast(SCALING, ScalingBroadcast(**scaling))
-    linear: dict[str, records.Value] = {"kernel": "linear", "gamma": 1.0, "degree": 1, "coef0": 0.0}
+    linear: dict[str, records.Value] = {"kernel": "linear", "gamma": 1.0}
     federation.broadcast(LANDMARK_SET.numbered(0), LandmarkBroadcast(0, np.eye(2)))
     the_rows_themselves = {
         **linear,

@@ -41,7 +41,7 @@ def loaded(*systems: str) -> dict[str, Path]:
 
 
 def ever_loaded(modules: dict[str, Path]) -> dict[str, Path]:
-    """Return these modules, and those that they import inside of functions, and so on."""
+    """Return these modules, and those that they import inside of functions or by a text, and so on."""
     found = dict(modules)
     # The package itself offers its model, to researchers.
     new = {name: file for name, file in modules.items() if name != "flower_pansvm"}
@@ -51,6 +51,9 @@ def ever_loaded(modules: dict[str, Path]) -> dict[str, Path]:
             for node in ast.walk(ast.parse(file.read_text())):
                 if isinstance(node, ast.ImportFrom):
                     named |= {node.module or "", *(f"{node.module}.{alias.name}" for alias in node.names)}
+                # A module and what it holds, for pkgutil.resolve_name.
+                if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    named.add(node.value.partition(":")[0])
         files = {name: ROOT / f"{name.replace('.', '/')}.py" for name in named - found.keys()}
         new = {name: file for name, file in files.items() if name.split(".")[0] in ROOMS and file.exists()}
         found |= new

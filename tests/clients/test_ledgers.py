@@ -168,7 +168,7 @@ def test_a_column_that_is_added_moves_no_row_to_the_other_side(hospitals: Hospit
     wider = replace(
         table,
         columns=("new", *table.columns),
-        cells=np.column_stack([np.arange(len(table.X)), table.X]),
+        X=np.column_stack([np.arange(len(table.X)), table.X]),
     )
     assert link_table(hospitals.state, wider) == ledger
     before, after = (lasting_split.lasting_split(hospitals.state, one, 0.2)[0] for one in (table, wider))

@@ -14,7 +14,6 @@ from clients.gate.budget import FILE, end_ledger, link_table, new_ledger, read_l
 from clients.gate.tables import tables_home
 from clients.perturb import GRID, NOISES, PerturbedTerms, perturbed_table, replaced_share
 from clients.perturb_kept import Kept
-from clients.table.cells_on_disk import CellsOnDisk
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError, SettingError, TableError
 from flower_pansvm.table_schema import CATEGORY, TableColumn, TableSchema
@@ -48,7 +47,7 @@ def copy_of(own: Table, how: PerturbedTerms = HALF, key: Path | bytes = KEY, **m
 
 def rows_of(own: Table, rows: np.ndarray | slice) -> Table:
     return replace(
-        own, cells=own.X[rows], labels=own.labels[rows], ids=None if own.ids is None else own.ids[rows]
+        own, X=own.X[rows], labels=own.labels[rows], ids=None if own.ids is None else own.ids[rows]
     )
 
 
@@ -250,9 +249,7 @@ def test_the_copy_does_not_depend_on_the_order_of_rows_and_columns(
     own = table(X, ids=ids_of(rows) if with_ids else None)
     copy, order, columns = copy_of(own), generator.permutation(rows), generator.permutation(3)
     turned = rows_of(own, order)
-    turned = replace(
-        turned, cells=turned.X[:, columns], columns=tuple(own.columns[column] for column in columns)
-    )
+    turned = replace(turned, X=turned.X[:, columns], columns=tuple(own.columns[column] for column in columns))
     again = copy_of(turned)
     assert np.array_equal(again.X, copy.X[np.ix_(order, columns)], equal_nan=True)
     assert (again.labels == copy.labels[order]).all()
@@ -310,15 +307,13 @@ def test_zeros_of_either_sign_and_missing_cells_of_any_bits_are_one_record() -> 
     assert np.array_equal(copy_of(table(X)).X, copy_of(table(other)).X, equal_nan=True)
 
 
-def test_a_large_table_on_disk_has_the_same_copy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_copy_that_is_made_in_blocks_is_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     X = normal(500, 3)
     copy = copy_of(table(X))
     monkeypatch.setattr("clients.perturb.BLOCK", 100)
-    monkeypatch.setattr("clients.table.cells_on_disk.LARGEST_IN_MEMORY", 100)
-    on_disk = copy_of(table(X), folder=tmp_path)
-    assert isinstance(on_disk.cells, CellsOnDisk)
-    assert (on_disk.X == copy.X).all()
-    assert (on_disk.labels == copy.labels).all()
+    in_blocks = copy_of(table(X))
+    assert (in_blocks.X == copy.X).all()
+    assert (in_blocks.labels == copy.labels).all()
 
 
 def test_another_key_and_other_deviations_have_other_noise() -> None:
@@ -376,7 +371,7 @@ def test_the_ledger_of_another_table_is_an_error(folder: Path, with_ids: bool) -
     kept = read_ledger(folder)
     others = [
         replace(own, columns=("c0", "c1", "renamed")),
-        replace(own, columns=("c0", "c1"), cells=X[:, :2]),
+        replace(own, columns=("c0", "c1"), X=X[:, :2]),
         table(normal(60, 3, seed=9), ids=None if not with_ids else np.array([f"Q{n}" for n in range(60)])),
         replace(own, ids=None if with_ids else ids_of(60)),
     ]

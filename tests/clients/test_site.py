@@ -83,7 +83,7 @@ def test_the_folds_cannot_change_within_a_run(
     """Otherwise the difference of two sums is about the rows that are in one fold and not in the other."""
     settings = make_settings(sites=3, C="auto", cv_folds=5)
     federation = enrol(hospitals(settings, hospital_files), settings)
-    schema = records.message_of(SchemaBroadcast, federation.luggage.broadcasts["schema"], "schema")
+    schema = records.message_of(SchemaBroadcast, federation.pending.broadcasts["schema"], "schema")
     ask_moments(federation)
     federation.broadcast(SCHEMA, replace(schema, folds=folds))
     with pytest.raises(FederationError, match="schema"):
@@ -137,23 +137,20 @@ def test_what_was_made_is_not_made_again() -> None:
     assert len(made) == 1
 
 
-def test_of_too_much_what_was_used_longest_ago_is_dropped(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "BUDGET", 3000)
-    monkeypatch.setattr(cache, "_kept", type(cache._kept)())
-    monkeypatch.setattr(cache, "_bytes", 0)
+def test_of_too_much_what_was_used_longest_ago_is_dropped() -> None:
+    kept = cache.Cache(3000)
     for number in range(3):
-        cache.cached(number, lambda: np.zeros(100))
-    cache.cached(0, lambda: pytest.fail("is still there"))
-    cache.cached(3, lambda: (np.zeros(100), "a text"))
-    assert list(cache._kept) == [2, 0, 3]
+        kept(number, lambda: np.zeros(100))
+    kept(0, lambda: pytest.fail("is still there"))
+    kept(3, lambda: (np.zeros(100), "a text"))
+    assert list(kept.values) == [2, 0, 3]
 
 
-def test_a_value_larger_than_all_is_kept_until_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "BUDGET", 10)
-    monkeypatch.setattr(cache, "_kept", type(cache._kept)())
-    assert cache.cached("large", lambda: np.zeros(100)).shape == (100,)
-    cache.cached("next", lambda: np.zeros(100))
-    assert list(cache._kept) == ["next"]
+def test_a_value_larger_than_all_is_kept_until_the_next_one() -> None:
+    kept = cache.Cache(10)
+    assert kept("large", lambda: np.zeros(100)).shape == (100,)
+    kept("next", lambda: np.zeros(100))
+    assert list(kept.values) == ["next"]
 
 
 @pytest.mark.slow
@@ -202,12 +199,12 @@ def test_a_database_that_changes_during_a_run_ends_it(
     query.write_text(f"-- url: sqlite:///{database}\nSELECT * FROM ward")
     federation = enrol(hospitals(settings, [hospital_files[0], query, hospital_files[2]]), settings)
     ask_moments(federation)
-    cache._kept.clear()
+    cache.cached_tables.values.clear()
     ask_moments(federation)
     with sqlite3.connect(database) as connection:
         connection.execute("UPDATE ward SET age = age + 1 WHERE rowid = 3")
-    cache._kept.clear()
-    with pytest.raises(FederationError, match="changed"):
+    cache.cached_tables.values.clear()
+    with pytest.raises(FederationError, match="refuses to go on: its table has changed"):
         ask_moments(federation)
 
 

@@ -9,7 +9,7 @@ from sklearn.cluster import KMeans
 
 from flower_pansvm.errors import SettingError
 from flower_pansvm.systems.pan_svm import landmarks
-from flower_pansvm.systems.pan_svm.landmarks import beyond, cluster_centres, totals_by_centre
+from flower_pansvm.systems.pan_svm.landmarks import cluster_centres
 
 
 def blobs(rows: int, features: int = 3, seed: int = 0) -> NDArray[np.float64]:
@@ -134,66 +134,3 @@ def test_the_same_seed_gives_the_same_centres() -> None:
 def test_senseless_counts_are_an_error(clusters: int, min_cluster: int) -> None:
     with pytest.raises(SettingError):
         cluster_centres(blobs(10), clusters, min_cluster, seed=0)
-
-
-@settings(deadline=None, max_examples=30)
-@given(
-    rows=st.integers(0, 40),
-    centres=st.integers(1, 20),
-    min_cluster=st.integers(1, 12),
-    seed=st.integers(0, 2**31),
-)
-def test_no_sum_of_a_federated_step_is_about_fewer_rows_of_the_site(
-    rows: int, centres: int, min_cluster: int, seed: int
-) -> None:
-    # Row i also carries the i-th unit vector, so a sum says which rows are in it.
-    marked = np.hstack([blobs(rows, seed=seed), 1e-3 * np.eye(rows)])
-    at = np.hstack([blobs(centres, seed=seed + 1), np.zeros((centres, rows))])
-    totals, counts = totals_by_centre(marked, at, min_cluster)
-    assert counts == pytest.approx(1e3 * totals[:, 3:].sum(axis=1))
-    if rows < min_cluster:
-        assert not totals.any()
-        return
-    inside = totals[:, 3:] > 0
-    assert (inside.sum(axis=0) == 1).all(), "every row is in exactly one sum"
-    assert totals[:, :3] == pytest.approx(inside @ marked[:, :3])
-    sizes = inside.sum(axis=1)
-    assert ((sizes == 0) | (sizes >= min_cluster)).all()
-    used = np.flatnonzero(sizes)
-    distances = np.square(marked[:, None, :3] - at[used, :3]).sum(axis=2)
-    assert (used[distances.argmin(axis=1)] == inside.argmax(axis=0)).all(), (
-        "each in that of the nearest centre used"
-    )
-
-
-def test_a_federated_step_by_hand() -> None:
-    X, centres = np.array([[0.0], [1.0], [2.0], [7.0], [10.0]]), np.array([[0.0], [6.0], [11.0], [99.0]])
-    totals, rows = totals_by_centre(X, centres, 1)
-    assert totals.tolist() == [[3.0], [7.0], [10.0], [0.0]]
-    assert rows.tolist() == [3.0, 1.0, 1.0, 0.0]
-    # Of the two centres with one row the first goes; then that of the last has two.
-    totals, rows = totals_by_centre(X, centres, 2)
-    assert totals.tolist() == [[3.0], [0.0], [17.0], [0.0]]
-    assert rows.tolist() == [3.0, 0.0, 2.0, 0.0]
-    totals, _ = totals_by_centre(X, centres, 5)
-    assert totals.tolist() == [[20.0], [0.0], [0.0], [0.0]]
-
-
-def test_the_sites_together_make_a_step_of_plain_k_means() -> None:
-    X, centres = blobs(300), blobs(300)[::30]
-    expected = KMeans(10, init=centres, n_init=1, max_iter=1).fit(X)
-    sums = [totals_by_centre(part, centres, 1) for part in np.split(X, [20, 150])]
-    totals, rows = (np.sum(part, axis=0) for part in zip(*sums, strict=True))
-    assert totals / rows[:, None] == pytest.approx(expected.cluster_centers_)
-
-
-def test_beyond_by_hand() -> None:
-    X, steps = np.array([[-1.5, 0.0], [0.5, 4.0]]), np.array([0.5, 1.0, 2.0])
-    below, above = beyond(X, steps)
-    assert below.tolist() == [[1.0, 1.0, 0.0], [0.0, 0.0, 0.0]]
-    assert above.tolist() == [[0.0, 0.0, 0.0], [1.0, 1.0, 1.0]]
-
-
-def test_a_site_without_rows_has_none_beyond_any_step() -> None:
-    below, above = beyond(np.empty((0, 3)), np.array([0.5, 1.0]))
-    assert below.tolist() == above.tolist() == [[0.0, 0.0]] * 3

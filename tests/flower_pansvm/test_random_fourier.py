@@ -15,9 +15,9 @@ from strategies.output_perturbation.frequencies import drawn, generator_of
 ANY = st.floats(width=64, allow_nan=True, allow_infinity=True)
 
 
-def map_of(frequencies: np.ndarray, intercept: float = 0.0) -> RandomFourierMap:
+def map_of(frequencies: np.ndarray) -> RandomFourierMap:
     columns = frequencies.shape[1]
-    return RandomFourierMap(np.zeros(columns), np.full(columns, 10.0), in_turns(frequencies), intercept)
+    return RandomFourierMap(np.zeros(columns), np.full(columns, 10.0), in_turns(frequencies))
 
 
 def test_rows_have_length_one_and_the_kernels_products() -> None:
@@ -40,15 +40,6 @@ def test_cosines_and_sines_of_equation_7() -> None:
     assert mapped[0] == pytest.approx(expected, abs=2e-3)
 
 
-@pytest.mark.parametrize("intercept", [0.5, 1.0, 3.0])
-def test_an_intercept_is_within_the_length(intercept: float) -> None:
-    feature_map = map_of(drawn(5, 2, 1.0, generator_of(0)), intercept)
-    mapped = feature_map.transform(np.random.default_rng(0).uniform(0, 10, size=(7, 2)))
-    assert mapped.shape == (7, feature_map.size)
-    assert np.linalg.norm(mapped, axis=1) == pytest.approx(np.ones(7), abs=1e-3)
-    assert mapped[:, -1] == pytest.approx(np.full(7, intercept / np.sqrt(1 + intercept**2)), abs=STEP)
-
-
 def test_cells_beyond_the_ends_and_missing_ones() -> None:
     feature_map = map_of(np.array([[1.0]]))
     inside = feature_map.inside(np.array([[-5.0], [0.0], [10.0], [99.0], [np.nan]]))
@@ -59,32 +50,28 @@ def test_cells_beyond_the_ends_and_missing_ones() -> None:
     low=arrays(np.float64, 2, elements=ANY),
     high=arrays(np.float64, 2, elements=ANY),
     frequencies=arrays(np.float64, (3, 2), elements=ANY),
-    intercept=ANY,
 )
 def test_what_is_not_within_bounds_does_not_fit(
-    low: np.ndarray, high: np.ndarray, frequencies: np.ndarray, intercept: float
+    low: np.ndarray, high: np.ndarray, frequencies: np.ndarray
 ) -> None:
-    found = RandomFourierMap(low, high, frequencies, intercept)
+    found = RandomFourierMap(low, high, frequencies)
     ends = np.isfinite([low, high]).all() and (low < high).all()
     small = np.isfinite(frequencies).all() and bool((np.abs(frequencies) <= 64).all())
     whole = small and all(float(f * 2**18).is_integer() for f in frequencies.ravel())
-    assert found.fits(2) == (ends and whole and 0 <= intercept < np.inf)
+    assert found.fits(2) == (ends and whole)
 
 
 @given(
     seed=st.integers(0, 2**32),
     count=st.integers(1, 40),
     scale=st.sampled_from([1e-3, 1.0, 400.0]),
-    intercept=st.floats(0, 1e300),
     X=arrays(np.float64, (4, 2), elements=ANY),
 )
-def test_no_map_makes_a_row_longer(
-    seed: int, count: int, scale: float, intercept: float, X: np.ndarray
-) -> None:
+def test_no_map_makes_a_row_longer(seed: int, count: int, scale: float, X: np.ndarray) -> None:
     """The sensitivity rests on it, and the map is the coordinator's."""
     generator = np.random.default_rng(seed)
     low = generator.normal(size=2) * scale
-    found = RandomFourierMap(low, low + 1, in_turns(generator.normal(size=(count, 2)) * scale), intercept)
+    found = RandomFourierMap(low, low + 1, in_turns(generator.normal(size=(count, 2)) * scale))
     assert found.fits(2)
     for row in found.transform(X):
         assert sum(Fraction(float(number)) ** 2 for number in row) <= 1

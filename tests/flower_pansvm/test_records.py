@@ -28,7 +28,7 @@ from flower_pansvm.records import (
     values_of,
     write,
 )
-from strategies.federation.message_size import NUMBER_BYTES, size
+from strategies.federation.exchange import NUMBER_BYTES, message_size
 
 DTYPES: st.SearchStrategy[np.dtype[np.generic]] = st.sampled_from(["f8", "i8", "u1", "?"]).map(np.dtype)
 ARRAYS: st.SearchStrategy[NDArray[np.generic]] = npst.arrays(
@@ -122,10 +122,10 @@ def test_putting_a_group_again_replaces_it() -> None:
 def test_size_counts_names_and_values_in_bytes() -> None:
     content = RecordDict()
     put(content, "x", {"n": 1, "é": "é", "raw": b"123", "yes": True, "all": ["é", "ab"]})
-    assert size(content) == (1 + NUMBER_BYTES) + (2 + 2) + (3 + 3) + (3 + NUMBER_BYTES) + (3 + 4)
-    before = size(content)
+    assert message_size(content) == (1 + NUMBER_BYTES) + (2 + 2) + (3 + 3) + (3 + NUMBER_BYTES) + (3 + 4)
+    before = message_size(content)
     put(content, "y", {"m": np.zeros(1000)})
-    assert 8001 <= size(content) - before <= 8001 + 200
+    assert 8001 <= message_size(content) - before <= 8001 + 200
 
 
 # Dataclasses

@@ -24,7 +24,7 @@ from simulations.benchmarks import (
     secure_sums,
     training,
 )
-from simulations.benchmarks.secure_sums import VARIANTS, Bench, Variant
+from simulations.benchmarks.secure_sums import AGGREGATIONS, Bench
 from simulations.engines.running import train_in_process
 from strategies.registry import all_strategies
 from strategies.settings import make_settings
@@ -149,8 +149,8 @@ def test_secure_sums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     secure_sums.main(tmp_path)
     found = tables_of(tmp_path / "secure_sums.json")
-    longest = {(one["aggregation"], one["execution"]): one for one in found["sums"] if one["values"] == 100}
-    assert list(longest) == [tuple(variant) for variant in VARIANTS]
+    longest = {one["aggregation"]: one for one in found["sums"] if one["values"] == 100}
+    assert list(longest) == [*AGGREGATIONS]
     assert [one["round_trips"] for one in longest.values()] == [1, 1, 1 + 3, 1, 1 + 1 + (3 * 3 - 1), 2]
     sent = [one["bytes"] for one in longest.values()]
     one_vector = 8 * 100
@@ -158,20 +158,20 @@ def test_secure_sums(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Three sealed vectors to the coordinator, the same three back to the sites, and the sum.
     assert sent[2] == 6 * (one_vector + 28) + one_vector
     assert all(one["cpu_seconds"] > one["site_cpu_seconds"] > 0 for one in found["sums"])
-    assert len(found["runs"]) == len(VARIANTS)
+    assert len(found["runs"]) == len(AGGREGATIONS)
     assert len({run["model_sha256"] for run in found["runs"]}) == 1
 
 
 def test_a_sum_that_would_take_too_long_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(secure_sums, "LONGEST_SECONDS", 0.0)
-    found = list(secure_sums.sums((3,), (10, 50), 1, (Variant("plain"), Variant("ring"))))
+    found = list(secure_sums.sums((3,), (10, 50), 1, ("plain", "ring")))
     assert [one["values"] for one in found] == [10, 10]
 
 
 def test_a_wrong_sum_is_an_error() -> None:
     vectors = {"a": np.ones(3, np.uint64), "b": np.ones(3, np.uint64)}
     with pytest.raises(SumError):
-        Bench(Variant("plain"), ("a", "b")).run(vectors, np.ones(3, np.uint64))
+        Bench("plain", ("a", "b")).run(vectors, np.ones(3, np.uint64))
 
 
 def test_tasks_take_turns_after_a_warm_up_and_long_ones_are_done_once(

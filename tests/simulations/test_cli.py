@@ -331,7 +331,7 @@ def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: R
     assert "0.25,1,4,16,64,256" in lines["C-grid"]
     assert "k-secure, paillier, plain, ring" in lines["aggregation"]
     assert set(all_strategies()) <= set(out.replace(",", " ").split())
-    assert "a whole number of at least 2" in lines["candidates"]
+    assert "a whole number of at least 2" in lines["cv-folds"]
     assert "Fewest sites in a sum." in lines["min-sites"]
     titles = [
         line.strip()
@@ -346,7 +346,11 @@ def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: R
 
 @pytest.mark.parametrize(
     ("strategy", "has", "lacks"),
-    [("pan-svm", "tol", "step"), ("svm-rfe", "step", "candidates"), ("filter-wrapper", "candidates", "")],
+    [
+        ("pan-svm", "tol", "step"),
+        ("svm-rfe", "step", "filters"),
+        ("filter-wrapper", "filters", ""),
+    ],
 )
 def test_settings_of_a_strategy_are_those_that_it_has(
     strategy: str, has: str, lacks: str, pansvm: Run

@@ -55,11 +55,11 @@ def ward(rows: int = 240, seed: int = 0) -> pd.DataFrame:
 @pytest.fixture
 def trained(pansvm: Run, tmp_path: Path) -> Path:
     """Train on a table with categories, separated by semicolons, and return the model."""
-    (tmp_path / "schema.toml").write_text(SCHEMA)
+    (tmp_path / "schema.toml").write_text(SCHEMA + '\n[reading]\nseparator = "semicolon"\n')
     ward().to_csv(tmp_path / "ward.csv", index=False, sep=";")
     code, _, err = pansvm(
         *("run", "--engine", "in-process", "--out", "out", "--data", "ward.csv", "--schema", "schema.toml"),
-        *("--separator", "semicolon", "--sites", 3, "--set", "landmarks=20"),
+        *("--sites", 3, "--landmarks", 20),
     )
     assert (code, err) == (0, "")
     return tmp_path / "out" / "model.npz"

@@ -9,7 +9,7 @@ import pytest
 
 EVERYTHING = [
     *("C=auto", "C-grid=1,8", "cv-folds=3", "probability=true", "multi-class=ovo"),
-    *("landmark-method=federated-k-means", "privacy=exact"),
+    "privacy=exact",
 ]
 
 

@@ -62,14 +62,13 @@ def cheap(words: Words) -> tuple[str, ...]:
 
 
 def cheap_run(words: Words) -> list[str]:
-    slow = ("--set",) if words[0] in ("tune", "select") else ()
-    rest = without(words, *OF_TABLES, *slow, "--positive", "--engine", "--out", "--attack-minutes")
+    rest = without(words, *OF_TABLES, "--positive", "--engine", "--out", "--attack-minutes")
     short = ["--attack-minutes", "0.1"] if "--attack-minutes" in words else []
     return [*rest, *SMALL, "--engine", "in-process", *short]
 
 
 def cheap_comparison(words: Words) -> list[str]:
-    rest = without(words, *OF_TABLES, "--repeats", "--out", "--set", "--splits")
+    rest = without(words, *OF_TABLES, "--repeats", "--out", "--splits")
     return [*rest, *SMALL, "--repeats", "1", "--jobs", "2"]
 
 
@@ -110,13 +109,15 @@ def without(words: Words, *options: str) -> list[str]:
 
 def imports_of(words: Words) -> list[str]:
     """Return the modules of this project that a command imports, when it runs, too."""
-    tree: ast.AST = ast.parse((ROOT / "simulations" / "cli" / f"{words[0]}.py").read_text(encoding="utf-8"))
-    *_, function = name_of(words)
-    if function != words[0]:
-        tree = next(
-            one for one in ast.walk(tree) if isinstance(one, ast.FunctionDef) and one.name == function
-        )
-    named = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
+    *_, command = name_of(words)
+    named: set[str] = set()
+    for file in (ROOT / "simulations" / "cli").glob("*.py"):
+        tree = ast.parse(file.read_text(encoding="utf-8"))
+        of_group = len(name_of(words)) == 1 or file.stem == words[0]
+        for function in ast.walk(tree):
+            if of_group and isinstance(function, ast.FunctionDef) and function.name == command:
+                inner = [*ast.walk(function), *tree.body]
+                named |= {node.module or "" for node in inner if isinstance(node, ast.ImportFrom)}
     return sorted(name for name in named if name.split(".")[0] in ("simulations", "strategies", "clients"))
 
 

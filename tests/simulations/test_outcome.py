@@ -28,12 +28,12 @@ from simulations.prediction import predict_file
 from simulations.report.section import SECTIONS, Result, Section, render
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import all_strategies, strategies
 from strategies.settings import Settings, make_settings
 from strategies.steps.joining import join
 from strategies.steps.scaling import learn_moments, tell_scalings
 from strategies.strategy import PhasedStrategy
+from strategies.svm_settings import PanSvmSettings
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -268,22 +268,18 @@ def test_flowers_evaluate_fn_gets_the_round_trips_and_the_numbers() -> None:
     assert result.evaluate_metrics_serverapp[trips]["centrally"] == 0.5
 
 
-def test_flowers_own_hooks_see_every_request_and_every_sum() -> None:
-    seen: list[str] = []
+def test_a_strategy_can_look_at_what_comes_back_after_every_round() -> None:
+    seen: list[tuple[int, str, list[str]]] = []
 
     class Watching(NearestCentroid):
-        def configure_train(self, server_round: int, arrays: Any, config: Any, grid: Any) -> Any:
-            messages = list(super().configure_train(server_round, arrays, config, grid))
-            seen.extend(sorted({message.metadata.message_type for message in messages}))
-            return messages
-
-        def aggregate_train(self, server_round: int, replies: Any) -> Any:
-            sums, metrics = super().aggregate_train(server_round, replies)
-            assert sums is not None
-            seen.append(", ".join(sorted(sums)))
-            return sums, metrics
+        def after_round(self, server_round: int, task_name: str, sums: Mapping[str, Any]) -> None:
+            seen.append((server_round, task_name, sorted(sums)))
 
     settings = make_settings(data="wine", sites=3)
     Watching(settings).start(in_process_grid(settings))
-    assert seen[:2] == ["train.moments", "count, rows, square, test_rows, total"]
-    assert seen[2::2] == ["train.class_moments", "train.rows"]
+    assert seen == [
+        (1, "join", []),
+        (2, "moments", ["count", "rows", "square", "test_rows", "total"]),
+        (3, "class_moments", ["count", "square", "total"]),
+        (4, "rows", ["rows"]),
+    ]

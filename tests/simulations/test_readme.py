@@ -11,7 +11,7 @@ import pytest
 import typer
 
 from simulations.cli.app import cli
-from simulations.cli.assignments import assignments
+from simulations.cli.options import assignments
 from strategies.settings import all_settings
 
 ROOT = Path(__file__).parents[2]

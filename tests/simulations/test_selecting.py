@@ -276,6 +276,6 @@ def test_advice_when_no_feature_was_spared_and_when_the_filters_took_too_many() 
     filtered = selection(100, 12, left=30)
     assert selecting.advice(filtered) == ""
     filtered["accuracy_by_count"][0]["accuracy"] = 0.99
-    assert "filter-fisher" in selecting.advice(filtered)
+    assert "--filters fisher=80%" in selecting.advice(filtered)
     filtered["config"]["features"] = "12"
     assert selecting.advice(filtered) == ""

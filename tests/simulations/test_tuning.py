@@ -16,7 +16,7 @@ from rich.console import Console
 from flower_pansvm.errors import SettingError
 from simulations import tuning
 from simulations.engines import running
-from strategies.setting_kinds import number_text
+from strategies.constraints import number_text
 from strategies.settings import Settings, make_settings
 
 Run = Callable[..., tuple[int, str, str]]
@@ -90,11 +90,9 @@ def test_a_best_value_at_the_edge_of_the_grid_is_told(
     [
         make_settings(C="auto", gamma="auto"),
         make_settings(C="auto"),
-        make_settings(
-            C=2.5, gamma="auto", kernel="poly", degree=2, C_grid="1,2", gamma_grid="1,2", cv_folds=3
-        ),
+        make_settings(C=2.5, gamma="auto", C_grid="1,2", gamma_grid="1,2", cv_folds=3),
         make_settings(C="auto", gamma="auto", kernel="linear", probability=True, tol=1e-4),
-        make_settings(C="auto", sites=4, seed=7, landmarks="0.1", test_fraction=0.0, warm_start=False),
+        make_settings(C="auto", sites=4, seed=7, landmarks="0.1", test_fraction=0.0),
     ],
 )
 def test_the_command_trains_with_the_same_settings_and_the_chosen_point(
@@ -106,8 +104,7 @@ def test_the_command_trains_with_the_same_settings_and_the_chosen_point(
     pd.DataFrame({"a": range(90), "label": [0, 1] * 45}).to_csv(file, index=False)
     settings = replace(settings, data=str(file))
     result = {"config": settings.to_config(), "chosen": found}
-    options = {"data", "sites", "seed", "test-fraction"}
-    program, *words = shlex.split(tuning.command(result, options))
+    program, *words = shlex.split(tuning.command(result))
     assert program == "pansvm"
 
     seen: list[Settings] = []
@@ -134,5 +131,5 @@ def test_the_command_trains_with_the_same_settings_and_the_chosen_point(
 def test_the_command_names_each_of_several_files() -> None:
     settings = make_settings(data="/a/north west.csv|/b/south.csv", sites=3, C="auto")
     result = {"config": settings.to_config(), "chosen": chosen(point(4.0, 0.5, 0.9))}
-    words = tuning.command(result, {"data", "sites"})
-    assert words == "pansvm run --data '/a/north west.csv' --data /b/south.csv --sites 3 --set C=4"
+    words = tuning.command(result)
+    assert words == "pansvm run --data '/a/north west.csv' --data /b/south.csv --sites 3 --C 4"

@@ -49,8 +49,6 @@ def svc_of(settings: Any) -> SVC:
         C=settings.C,
         kernel=settings.kernel,
         gamma=settings.gamma,
-        degree=settings.degree,
-        coef0=settings.coef0,
         class_weight="balanced" if settings.class_weight == "balanced" else None,
     )
 

@@ -282,13 +282,13 @@ def test_more_features_than_there_are_are_refused_before_anything_is_trained(tab
 def test_no_feature_passes_all_filters(write_table: Write) -> None:
     X = np.random.default_rng(0).normal(size=(90, 5))
     y = np.arange(90) % 2
-    with pytest.raises(TrainingError):
-        select(strategy="filter-wrapper", data=write_table(X, y), filter_welch="p=0.000001")
+    with pytest.raises(TrainingError, match=r"No feature passes all filters.*welch removes most"):
+        select(strategy="filter-wrapper", data=write_table(X, y), filters="welch=p=0.000001")
 
 
 def unfiltered(strategy: str) -> dict[str, str]:
     """Return the settings of a selection whose filters, if it has some, keep everything."""
-    filters = {"filter_welch": "100%", "filter_fisher": "100%", "filter_scatter": "100%"}
+    filters = {"filters": "fisher=100%,welch=100%,scatter=100%"}
     return {"strategy": strategy, **(filters if strategy == "filter-wrapper" else {})}
 
 

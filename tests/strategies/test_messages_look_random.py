@@ -30,10 +30,8 @@ JOBS: dict[str, dict[str, Any]] = {
         "cv_folds": 2,
         "probability": True,
         "multi_class": "ovo",
-        "landmark_method": "federated-k-means",
         "tol": 0.2,
     },
-    "random landmarks": {"landmark_method": "random", "test_fraction": 0.3},
 }
 
 

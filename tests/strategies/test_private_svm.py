@@ -67,9 +67,7 @@ def exact(z: np.ndarray, y: np.ndarray, C: float) -> np.ndarray:
 # The model
 
 
-@pytest.mark.parametrize(
-    "changes", [{}, {"strategy": "hybrid-svm", "intercept": 1.0, "C_total": 1000.0, "sigma": 0.5}]
-)
+@pytest.mark.parametrize("changes", [{}, {"strategy": "hybrid-svm", "C_total": 1000.0, "sigma": 0.5}])
 def test_without_noise_it_is_what_one_place_would_compute(
     pool: Callable[..., Any], changes: dict[str, Any]
 ) -> None:
@@ -130,11 +128,11 @@ def test_each_sites_noise_is_for_its_own_rows(monkeypatch: pytest.MonkeyPatch) -
         return weights
 
     monkeypatch.setattr("clients.gate.private.perturbed", spy)
-    strategy = trained(settings_of(guarantee="local", intercept=1.0, test_fraction=0.0))
+    strategy = trained(settings_of(guarantee="local", test_fraction=0.0))
     rows = [569 // 3 + (site < 569 % 3) for site in range(3)]
-    expected = [2**2.5 * 100 * np.sqrt(9 / 2) / n for n in rows]
+    expected = [2**2.5 * 100 * np.sqrt(8 / 2) / n for n in rows]
     assert sorted(scales, reverse=True) == pytest.approx(sorted(expected, reverse=True), rel=1e-6)
-    assert guarantee(strategy)["lambda_times_rows"] == pytest.approx(2**2.5 * 100 * np.sqrt(4.5))
+    assert guarantee(strategy)["lambda_times_rows"] == pytest.approx(2**2.5 * 100 * np.sqrt(4))
 
 
 def test_simulated_noise_follows_from_the_seed_and_other_noise_from_nothing() -> None:
@@ -162,7 +160,7 @@ def test_more_epsilon_is_less_noise() -> None:
 @pytest.mark.parametrize(
     ("values", "told"),
     [
-        ({"exactness": 0.1}, r"too coarse for 455 rows.*Set exactness=2e-04 or less"),
+        ({"C_total": 0.001}, r"C-total=0.001 is too small for 455 rows.*Set C-total=4e-02 or more"),
         ({"data": "wine"}, "tells two classes apart, and there are 3"),
         ({"public": "2000"}, "more public rows than it has"),
         ({"strategy": "hybrid-svm", "public": "0"}, "public=0 names none"),
@@ -179,8 +177,11 @@ def test_many_classes_are_refused_before_anything_starts() -> None:
         check(settings_of(data="wine"))
 
 
-def test_weights_that_are_less_exact_get_more_noise_before_they_are_refused() -> None:
-    told = guarantee(trained(settings_of(exactness=3e-3, C_total=1000.0)))
+def test_weights_that_are_less_exact_get_more_noise_before_they_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("strategies.output_perturbation.strategies.TOL", 3e-3)
+    told = guarantee(trained(settings_of(C_total=1000.0)))
     exactly = 2**2.5 * 1000 * 2 / told["rows"]
     assert exactly < told["lambda"] < 2 * exactly
     assert told["lambda"] == pytest.approx(exactly / 2 + 4 * np.sqrt(4 * 3e-3 * 1000))
@@ -217,7 +218,7 @@ def test_public_rows_are_of_all_classes_and_told(pool: Callable[..., Any]) -> No
     positive = np.mean([rows.classes[place[0]] for place in places])
     assert positive == pytest.approx(rows.classes.mean(), abs=0.12)
     assert "18 rows of simulated sites, which were disclosed as public" in guarantee(strategy)["not_covered"]
-    assert strategy.federation.costs.departures["public_rows", "rows"]["how"] == "disclosed"
+    assert strategy.federation.costs.disclosures["public_rows", "rows"]["how"] == "disclosed"
 
 
 def test_public_rows_of_a_file(tmp_path: Path) -> None:
@@ -343,7 +344,6 @@ def test_local_answers_are_charged_and_then_no_more(
         (NODE, {"strategy": "hybrid-svm"}, "'public_rows', which is for simulated sites"),
         ({"privacy": "perturbed"}, {"guarantee": "release", "privacy": "exact"}, "privacy='exact'"),
         ({**NODE, "epsilon": 0.5}, {}, "not enough is left"),
-        (NODE, {"exactness": 1e30}, None),
         ({key: value for key, value in NODE.items() if key != "own-weights"}, {}, "own-weights='agreed'"),
     ],
 )
@@ -354,13 +354,21 @@ def test_hospitals_refuse(
     state_home: Path,
     node: dict[str, Scalar],
     values: dict[str, Any],
-    told: str | None,
+    told: str,
 ) -> None:
     settings = of_hospitals(tmp_path, **values)
     with pytest.raises(PanSVMError, match=told):
         trained(settings, hospitals(settings, files, node))
-    if told is not None:
-        assert all(read_ledger(state_home / f"site-hospital{number}").charges == () for number in range(3))
+    assert all(read_ledger(state_home / f"site-hospital{number}").charges == () for number in range(3))
+
+
+def test_hospitals_refuse_weights_that_are_not_exact(
+    files: list[Path], hospitals: MakeGrid, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("strategies.output_perturbation.strategies.TOL", 1e30)
+    settings = of_hospitals(tmp_path)
+    with pytest.raises(PanSVMError):
+        trained(settings, hospitals(settings, files, NODE))
 
 
 def test_hospitals_that_do_not_find_their_weights_say_so_in_few_runs(

@@ -1,4 +1,4 @@
-"""Every secure sum, in every execution, gives the very same model: with curvature, folds and many problems."""
+"""Every secure sum gives the very same model: with curvature, folds and many problems."""
 
 from collections.abc import Callable
 from typing import Any
@@ -10,14 +10,13 @@ from sklearn.datasets import make_blobs
 from simulations.engines.running import train_in_process
 from strategies.settings import make_settings
 
-RING = {"aggregation": "ring", "execution": "one-shot"}
-RING_IN_HOPS = {"aggregation": "ring", "execution": "hops"}
-K_SECURE_IN_HOPS = {"aggregation": "k-secure", "execution": "hops", "k": 2}
+RING = {"aggregation": "ring"}
+K_SECURE_HOPS = {"aggregation": "k-secure-hops", "k": 2}
 OTHERS = [
     {"aggregation": "plain"},
-    RING_IN_HOPS,
-    {"aggregation": "k-secure", "execution": "one-shot"},
-    K_SECURE_IN_HOPS,
+    {"aggregation": "ring-hops"},
+    {"aggregation": "k-secure"},
+    K_SECURE_HOPS,
 ]
 PAILLIER = {"aggregation": "paillier", "key_bits": 2048}
 JOBS: dict[str, dict[str, Any]] = {
@@ -28,8 +27,6 @@ JOBS: dict[str, dict[str, Any]] = {
         "cv_folds": 2,
     },
     "one versus all": {"tol": 1e-3},
-    "federated landmarks": {"landmark_method": "federated-k-means"},
-    "random landmarks": {"landmark_method": "random"},
     "exact sums": {"privacy": "exact"},
     "published search": {"search": "published", "privacy": "exact"},
 }

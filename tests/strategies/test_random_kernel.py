@@ -117,7 +117,7 @@ def test_the_matrix_of_the_next_run_is_the_same(
     hospitals: Callable[..., InProcessGrid], hospital_files: list[Path]
 ) -> None:
     """By two matrices whoever knows them would have twice the equations."""
-    settings = settings_of(sites=3, data="", rows=1)
+    settings = settings_of(sites=3, data="", random_kernel_rows=1)
     runs = [trained(settings, hospitals(settings, hospital_files, AGREED, run_id=run)) for run in (1, 2)]
     first, second = (one.outcome.model.parts_.digests for one in runs)  # type: ignore[union-attr]
     assert first == second
@@ -216,7 +216,10 @@ def _counted_and_delivered(federation: Federation, layout: LayoutBroadcast) -> i
 @pytest.mark.parametrize(
     ("changes", "text"),
     [
-        ({"rows": 15}, r"rows is 15, .* site 'site-000' has 15 columns.* The largest value is 14"),
+        (
+            {"random_kernel_rows": 15},
+            r"random-kernel-rows is 15, .* site 'site-000' has 15 columns.* The largest value is 14",
+        ),
         (
             {"split": "checkerboard:1x30"},
             "fewer rows than any block has columns, .* has 1 column. Make fewer",
@@ -232,12 +235,12 @@ def test_the_paper_s_rows_of_b_and_the_warning(caplog: pytest.LogCaptureFixture)
     assert [most_rows(297, 13), most_rows(452, 279), most_rows(768, 2), most_rows(5, 9)] == [12, 45, 1, 1]
     with caplog.at_level(logging.WARNING, logger="flwr"):
         logging.getLogger("flwr").propagate = True
-        found = trained(settings_of(rows=7, split="checkerboard:2x2", nu=1e-6))
+        found = trained(settings_of(random_kernel_rows=7, split="checkerboard:2x2", nu=1e-6))
     assert "more than half" not in caplog.text
     assert "all weights are 0" in caplog.text
     assert found.outcome.figures["weights_in_use"] == 0
     with caplog.at_level(logging.WARNING, logger="flwr"):
-        trained(settings_of(rows=8, split="checkerboard:2x2"))
+        trained(settings_of(random_kernel_rows=8, split="checkerboard:2x2"))
     assert "more than half" in caplog.text
 
 

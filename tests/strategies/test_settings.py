@@ -9,13 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from flower_pansvm.constraints import check_choice, near_matches, setting, text
 from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum import protocol_names, protocol_of
 from flower_pansvm.secure_sum.protocols.k_secure import KSecure
-from flower_pansvm.setting_values import check_choice, near_matches, setting, text
 from flower_pansvm.terms import Scalar, Terms
 from strategies.pan_svm.strategy import PanSVM
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.registry import all_strategies, strategies
 from strategies.selection.filter_wrapper import FilterWrapperSettings
 from strategies.settings import (
@@ -28,21 +27,22 @@ from strategies.settings import (
     term,
 )
 from strategies.strategy import PhasedStrategy
+from strategies.svm_settings import PanSvmSettings
 
 ROOT = Path(__file__).parents[2]
 
 BAD: list[tuple[str, Scalar]] = [
     ("strategy", "pan-svn"),
+    ("test-epsilon", 21),
     ("step", "0"),
     ("step", "1:2:3"),
-    ("candidates", 1),
     ("features", "some"),
     ("features", "2.5"),
     ("select-tolerance", -0.1),
-    ("filter-fisher", "p=0.01"),
-    ("filter-welch", "p=0"),
-    ("filter-scatter", "0%"),
-    ("execution", "two-shot"),
+    *[
+        ("filters", value)
+        for value in ("fisher=p=0.01", "welch=p=0", "scatter=0%", "75%", "fisher=2,fisher=3", "f=2")
+    ],
     ("kernel", "sigmoid"),
     ("scaling", "robust"),
     ("privacy", "private"),
@@ -51,26 +51,21 @@ BAD: list[tuple[str, Scalar]] = [
     ("search", "paper"),
     ("multi-class", "ova"),
     ("class-weight", "even"),
-    ("class-weights", "1,0"),
-    ("landmark-method", "kmeans"),
+    ("class-weight", "1,0"),
     ("guarantee", "global"),
-    ("order", "first"),
-    ("test", "rows"),
+    ("ssvd-order", "first"),
+    ("ssvd-test", "rows"),
     *[
         (name, value)
         for name in (
             "C",
             "C-total",
             "tol",
-            "exactness",
             "mu",
             "nu",
             "timeout",
             "gamma",
             "sigma",
-            "rho",
-            "abs-tol",
-            "rel-tol",
         )
         for value in (0, -1, "nan", "inf", "much")
     ],
@@ -85,7 +80,6 @@ BAD: list[tuple[str, Scalar]] = [
             "sites",
             "min-sites",
             "min-cluster",
-            "degree",
             "seed",
             "k",
             "key-bits",
@@ -93,42 +87,25 @@ BAD: list[tuple[str, Scalar]] = [
             "colluders",
             "steps",
             "frequencies",
-            "rows",
+            "random-kernel-rows",
         )
         for value in (2.5, "nan", "inf", "-inf", "two", True, "1e400")
     ],
-    *[(name, -1) for name in ("sites", "min-sites", "min-cluster", "degree", "seed", "k")],
+    *[(name, -1) for name in ("sites", "min-sites", "min-cluster", "seed", "k")],
     *[(name, value) for name in ("epsilon", "delta") for value in (0, -1, "nan", "inf", "much", 21)],
     *[(name, -1) for name in ("colluders", "steps", "frequencies")],
     ("sites", 1),
     ("min-sites", 1),
     ("min-cluster", 0),
     ("cv-folds", 1),
-    ("degree", 0),
     ("seed", 2**32),
-    ("separator", "::"),
-    ("decimal", ";"),
-    ("thousands", "x"),
-    ("encoding", "utf-9"),
-    ("encoding", "base64"),
-    ("skip-rows", "-1"),
-    ("skip-footer", "one"),
-    ("missing", '"a'),
-    *[(name, value) for name in ("coef0", "intercept") for value in (-0.5, "nan", "inf", "none")],
-    *[("perturbation", value) for value in (-0.1, "nan", "inf", "some")],
     *[("risk-bounds", value) for value in (-0.1, 1.1, "nan", "0.5,2", "0.5;0.4", "")],
-    *[("covariance", value) for value in ("spherical", "", 2)],
     *[("test-fraction", value) for value in (-0.1, 1, 1.5, "nan", "inf", "half")],
     *[("landmarks", value) for value in (0, -3, 2.5, -0.5, "nan", "inf", "all")],
-    *[
-        (name, value)
-        for name in ("warm-start", "resume", "audit", "probability", "adaptive-rho")
-        for value in (2, "yes", "", 0.5)
-    ],
+    *[(name, value) for name in ("resume", "audit", "probability") for value in (2, "yes", "", 0.5)],
 ]
 FREE_TEXT = {"data", "label", "positive", "split", "data-dir", "out", "aggregation", "public"} | {
     "schema",
-    *("sheet", "comment"),
     "drop",
 }
 """What these name is looked up elsewhere: data, files and protocols. Paillier knows the least key-bits."""
@@ -159,8 +136,8 @@ def test_every_setting_has_a_bad_value_above_or_is_free_text() -> None:
         ("C", "1e-2", 0.01),
         ("sites", 3.0, 3),
         ("seed", 2**32 - 1, 2**32 - 1),
-        ("warm-start", "False", False),
-        ("warm-start", True, True),
+        ("probability", "False", False),
+        ("probability", True, True),
         ("gamma", 0.5, "0.5"),
         ("landmarks", 0.25, "0.25"),
         ("landmarks", 40, "40"),
@@ -201,12 +178,12 @@ def test_the_defaults_are_those_of_the_flower_app() -> None:
 
 def test_settings_survive_the_run_config() -> None:
     changed = make_settings(
-        C=3.5, min_cluster=1, warm_start=False, gamma="0.25", landmarks="30", positive="a, b"
+        C=3.5, min_cluster=1, probability=True, gamma="0.25", landmarks="30", positive="a, b"
     )
     chosen_later = make_settings(
         C="auto", gamma="auto", C_grid="1,1e3", gamma_grid="0.5", privacy="exact", noise=0.5
     )
-    selecting = make_settings(strategy="filter-wrapper", step="90:0.5,1", features=7, filter_welch="40%")
+    selecting = make_settings(strategy="filter-wrapper", step="90:0.5,1", features=7, filters="welch=40%")
     for settings in (changed, chosen_later, selecting, make_settings()):
         assert settings_from(settings.to_config()) == settings
     assert all("_" not in name for name in changed.to_config())
@@ -226,8 +203,11 @@ def test_settings_survive_the_run_config() -> None:
         ("privacy", "perturb", "There is no privacy 'perturb'. Did you mean 'perturbed'?"),
         ("search", "publish", "There is no search 'publish'. Did you mean 'published'?"),
         ("multi-class", "ove", "There is no multi-class 'ove'. Did you mean 'ovr' or 'ovo'?"),
-        ("class-weight", "balance", "There is no class-weight 'balance'. Did you mean 'balanced'?"),
-        ("landmark-method", "kmeans", "There is no landmark-method 'kmeans'. Did you mean 'k-means'?"),
+        (
+            "class-weight",
+            "balance",
+            "class-weight is 'balance', but it must be numbers above 0, separated by commas, or 'balanced', or 'none'.",
+        ),
     ],
 )
 def test_an_error_says_what_the_setting_must_be(name: str, value: Scalar, told: str) -> None:
@@ -327,10 +307,9 @@ def test_any_value_is_either_taken_or_refused_by_a_setting_error(name: str, valu
 @pytest.mark.parametrize(
     ("strategy", "name", "value", "whose"),
     [
-        ("pan-svm", "filter-welch", "50%", "filter-wrapper"),
-        ("pan-svm", "k", 3, "k-secure"),
+        ("pan-svm", "filters", "welch=50%", "filter-wrapper"),
+        ("pan-svm", "k", 3, "k-secure, k-secure-hops"),
         ("svm-rfe", "key-bits", 2048, "paillier"),
-        ("voted-wrapper", "candidates", 5, "filter-wrapper"),
         ("pan-svm", "step", "0.5", "filter-wrapper, rsvm, svm-rfe, svm-t, voted-wrapper"),
         ("pan-svm", "features", "no number", "filter-wrapper, rsvm, svm-rfe, svm-t, voted-wrapper"),
     ],
@@ -351,8 +330,7 @@ def test_the_defaults_of_other_strategies_are_let_pass_however_they_are_written(
         "strategy": strategy,
         "key-bits": "3072",
         "k": "0.0",
-        "candidates": "30.0",
-        "filter-welch": "p=0.01",
+        "filters": "welch=p=0.01",
         "select-tolerance": 0,
     }
     assert settings_from({**default_config(), **written}) == make_settings(strategy=strategy)
@@ -403,9 +381,9 @@ def test_strategies_may_share_a_term_of_the_sites(monkeypatch: pytest.MonkeyPatc
     [
         {"C-grid": "4, 1,4", "C": "auto", "step": "auto"},
         {"landmarks": "1e1", "gamma": "0.50", "tol": "1e-3", "sites": 5.0},
-        {"warm-start": "False", "strategy": "svm-rfe", "step": " auto ", "features": " auto"},
-        {"strategy": "filter-wrapper", "filter-welch": " p=0.010", "candidates": "7"},
-        {"aggregation": "k-secure", "k": "3.0", "execution": "hops"},
+        {"probability": "True", "strategy": "svm-rfe", "step": " auto ", "features": " auto"},
+        {"strategy": "filter-wrapper", "filters": " welch = p=0.010"},
+        {"aggregation": "k-secure", "k": "3.0"},
     ],
     ids=str,
 )
@@ -430,15 +408,15 @@ def test_values_are_of_real_types_and_written_as_they_were() -> None:
             "landmarks": "0.250",
             "gamma": "2",
             "C-grid": "4,0.5",
-            "filter-fisher": 7,
+            "filters": "fisher=7",
         }
     )
     assert isinstance(found, FilterWrapperSettings)
     assert (found.landmarks, found.gamma, found.C_grid, found.gamma_grid) == (0.25, 2.0, (0.5, 4.0), None)
-    assert found.filter_fisher.count == 7
+    assert found.filters.fisher.count == 7
     config = found.to_config()
-    assert [config[name] for name in ("landmarks", "gamma", "C-grid", "gamma-grid", "filter-fisher", "step")] == [
-        "0.25", "2", "0.5,4", "auto", "7", "auto",
+    assert [config[name] for name in ("landmarks", "gamma", "C-grid", "gamma-grid", "filters", "step")] == [
+        "0.25", "2", "0.5,4", "auto", "fisher=7,welch=p=0.01,scatter=75%", "auto",
     ]  # fmt: skip
 
 
@@ -447,10 +425,12 @@ def test_a_protocol_has_its_own_options() -> None:
     assert found.protocol == KSecure(k=3)
     assert protocol_of(found.terms) == found.protocol
     config = found.to_config()
-    assert (config["aggregation"], config["k"], config["execution"]) == ("k-secure", 3, "one-shot")
+    assert (config["aggregation"], config["k"]) == ("k-secure", 3)
     assert make_settings(aggregation="k-secure", k=3) == found
-    with pytest.raises(SettingError, match="'execution'"):
-        settings_from({"aggregation": "plain", "execution": "hops"})
+    with pytest.raises(
+        SettingError, match=r"'k' is a setting of k-secure, k-secure-hops, and .* secure sum plain"
+    ):
+        settings_from({"aggregation": "plain", "k": 3})
 
 
 def test_the_published_search_says_what_else_is_published() -> None:

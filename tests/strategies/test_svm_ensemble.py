@@ -34,7 +34,7 @@ from strategies.settings import Settings, make_settings
 from strategies.steps.joining import join
 from tests.strategies.conftest import svc_of
 
-QUESTION = LocalScoresQuestion(C=1.0, gamma=0.0, degree=3, coef0=0.0)
+QUESTION = LocalScoresQuestion(C=1.0, gamma=0.0)
 
 
 def settings_of(**values: Any) -> Settings:
@@ -90,7 +90,6 @@ def assert_same_as_central(pool: Callable[..., Any], settings: Settings, strateg
         {},
         {"data": "breast_cancer", "split": "dirichlet:1", "class_weight": "balanced", "C": 0.02},
         {"C": 30.0, "gamma": 0.3, "sites": 4},
-        {"kernel": "poly", "degree": 2, "coef0": 1.0},
         {"scaling": "minmax", "C": 0.1},
         {"scaling": "none"},
     ],
@@ -199,5 +198,5 @@ def test_the_audit_says_that_test_rows_are_shown_and_that_votes_are_not_examined
 def gathered(settings: Settings) -> tuple[Federation, BallotBroadcast]:
     """Return a federation that has joined, and the test rows of all sites."""
     strategy = SvmEnsemble(settings)
-    federation = strategy.federation = Federation(in_process_grid(settings), settings, strategy)
+    federation = strategy.federation = Federation(in_process_grid(settings), settings)
     return federation, gather(federation, len(join(federation, settings).columns))

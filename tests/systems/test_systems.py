@@ -15,9 +15,9 @@ import pytest
 from clients.gate import answering
 from clients.gate.private import Private
 from clients.gate.reply import leave
+from flower_pansvm.constraints import key_of
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.models.model import load_model
-from flower_pansvm.setting_values import key_of
 from flower_pansvm.systems.common import JOIN
 from flower_pansvm.tasks import Broadcast
 from simulations.audit.audit import audit

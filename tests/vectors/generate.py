@@ -46,10 +46,10 @@ def files() -> dict[str, str]:
         "keys.json": key_derivation(),
         "orders.json": orders(),
         "fixed_point.json": fixed_point(),
-        "ring.json": [transcript("ring", {"execution": execution}, 4) for execution in ("one-shot", "hops")],
+        "ring.json": [transcript(name, {}, 4) for name in ("ring", "ring-hops")],
         "k_secure.json": [
-            *(transcript("k-secure", {"execution": "one-shot", **k}, 5) for k in ({"k": 2}, {"k": 3}, {})),
-            transcript("k-secure", {"execution": "hops", "k": 3}, 4),
+            *(transcript("k-secure", k, 5) for k in ({"k": 2}, {"k": 3}, {})),
+            transcript("k-secure-hops", {"k": 3}, 4),
         ],
         "paillier.json": paillier(),
     }

@@ -125,6 +125,6 @@ def _check_separator(header: Sequence[str], name: str, separator: str, is_said: 
         word = SEPARATORS[most]
         raise TableError(
             f"'{name}' separates its fields by something else than {SEPARATORS.get(separator, 'what is said')}: most "
-            f"likely by {word}. Say so in the node config or the settings: separator={word} (pansvm: --separator "
-            f"{word}). Such files often have decimal commas: decimal=','."
+            f"likely by {word}. Say so in the node config or the schema file: separator={word} (pansvm check: "
+            f"--separator {word}). Such files often have decimal commas: decimal=','."
         )

@@ -67,7 +67,7 @@ def _filled_sheet(
     if len(filled) != 1:
         raise TableError(
             f"'{name}' has {len(filled)} sheets that hold something{' and are called so' * bool(form.sheet)}, and the "
-            "table has to be in one. Name it as sheet in the node config or the settings (pansvm: --sheet).",
+            "table has to be in one. Name it as sheet in the node config or the schema file (pansvm check: --sheet).",
             detail=f"Its sheets are {', '.join(repr(sheet.title) for sheet in workbook.worksheets[:20])}.",
         )
     formulas = [

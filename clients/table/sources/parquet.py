@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from clients.table.cells_on_disk import LARGEST_IN_MEMORY
 from clients.table.form import TableForm
 from flower_pansvm.errors import TableError
 
 if TYPE_CHECKING:
     import pyarrow
+
+LARGEST_AT_ONCE = 2**25
+"""Bytes of cells of a file that is read as a whole."""
 
 CELLS_AT_ONCE = 1_000_000
 """Cells of a large file that are read at a time."""
@@ -50,7 +52,7 @@ def read_in_parts(path: Path) -> tuple[int, Iterator[pd.DataFrame]] | None:
         return None
     size = file.metadata
     index = (file.schema_arrow.pandas_metadata or {}).get("index_columns", [])
-    if 8 * size.num_rows * size.num_columns <= LARGEST_IN_MEMORY or any(
+    if 8 * size.num_rows * size.num_columns <= LARGEST_AT_ONCE or any(
         isinstance(level, dict) and level["name"] for level in index
     ):
         file.close()

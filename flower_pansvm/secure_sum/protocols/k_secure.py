@@ -1,50 +1,37 @@
-"""The k-secure sum, which two colluding neighbours do not break.
+"""The k-secure sum in one round trip, which two colluding neighbours do not break.
 
-One-shot execution: each site shares a mask with k others, see :mod:`~flower_pansvm.secure_sum.mask_graph`.
-One of each pair adds it, the other takes it off. To learn one site's vector all its k partners must collude
-with the coordinator.
-
-Hops execution: the distributed k-secure sum of Sheikh, Kumar and Mishra (2010), Journal of Computing 2.
-Each site splits its vector into k random segments and hands k - 1 of them to other sites; then the sum goes
-round k times, each time in another order. In two things this is stricter than the paper. Segments are
-uniform modulo 2**64. And what a site holds after the handing out is split anew, at random, over the k
-passes: if a site added the segments themselves, two neighbours could read off, pass by pass, the very
-segments whose sum is the vector. As it is they learn at most the sum of what a site holds, to which all
-the givers' segments add.
+Each site shares a mask with k others, see :mod:`~flower_pansvm.secure_sum.mask_graph`. One of each pair adds it, the
+other takes it off. To learn one site's vector all its k partners must collude with the coordinator.
 """
 
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-
-from flower_pansvm.errors import SettingError, SumError
-from flower_pansvm.secure_sum.contract import Member, Relay, SumRound, TwoExecutions, Words
-from flower_pansvm.secure_sum.keys import KEY_BYTES, SEAL_BYTES, add_keystream, apply_mask, seal, unseal
-from flower_pansvm.secure_sum.mask_graph import enough_partners, givers, partners, public_order, receivers
-from flower_pansvm.secure_sum.wire import add_all, everyone, from_bytes, hold, same_length, take, to_bytes
-from flower_pansvm.setting_values import setting, whole
-
-SEGMENT = "segment"
-NOTE_BYTES = KEY_BYTES + SEAL_BYTES
-HAND_OUT = 1  # the relay step that delivers the segments; the first pass begins with its answer
+from flower_pansvm.constraints import setting, whole
+from flower_pansvm.errors import SettingError
+from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
+from flower_pansvm.secure_sum.keys import apply_mask
+from flower_pansvm.secure_sum.mask_graph import enough_partners, partners
+from flower_pansvm.secure_sum.wire import add_all, to_bytes
 
 
 @dataclass(frozen=True)
-class KSecure(TwoExecutions):
+class KSecure(SecureSum):
     """The k-secure sum.
 
-    In one shot, k is how many others each site shares a mask with. In hops, it is into how many segments a vector is
-    split, and how often the sum goes round. All sites of the roster if there are no more; and if it is 0, as many as
-    :func:`~flower_pansvm.secure_sum.mask_graph.enough_partners` says: all of 33 sites, 36 of 200.
+    k is how many others each site shares a mask with. All sites of the roster if there are no more; and if it is 0, as
+    many as :func:`~flower_pansvm.secure_sum.mask_graph.enough_partners` says: all of 33 sites, 36 of 200.
     """
 
     name: ClassVar[str] = "k-secure"
     protected: ClassVar[bool] = True
 
-    k: int = setting(0, whole(0), "With how many sites each site shares masks, 2 or more; 0 for enough.")
+    k: int = setting(
+        0,
+        whole(0),
+        "With how many sites each site shares masks, or how many parts k-secure-hops makes: 2 or more; 0 for enough.",
+    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -53,100 +40,22 @@ class KSecure(TwoExecutions):
                 "k is '1', but the k-secure sum needs at least 2. Leave k out for as many as needed."
             )
 
+    def partners_of(self, this: SumRound) -> int:
+        """Return k, or where it is 0 enough, and no more than there are sites."""
+        return min(self.k or enough_partners(len(this.roster)), len(this.roster))
+
     def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
-        """Return the vector under all masks, or in hops the segments for other sites; run by each site."""
+        """Return the vector under all masks; run by each site."""
         this.neighbours(member.name)
         masked = vector.copy()
-        if self.execution == "hops":
-            return self._hand_out(masked, this, member)
         own_place = this.roster.index(member.name)
-        for partner in partners(this, member.name, self._segments(this)):
+        for partner in partners(this, member.name, self.partners_of(this)):
             giver, taker = member.name, partner
             if this.roster.index(partner) < own_place:
                 giver, taker = partner, member.name
             apply_mask(masked, this, member, giver=giver, taker=taker)
         return to_bytes(masked), b""
 
-    def respond(
-        self, step: int, payload: bytes, kept: bytes, this: SumRound, member: Member
-    ) -> tuple[bytes, bytes]:
-        """Take in the segments, or take part in a pass; run by each site, k + 1 times in all."""
-        rest = from_bytes(take(kept, this, step, member.name), member.name)
-        path = self._path(this)
-        if step == HAND_OUT:
-            # The segments that other sites handed to this one.
-            for place, giver in enumerate(givers(this, member.name, self._segments(this) - 1)):
-                note = payload[place * NOTE_BYTES : (place + 1) * NOTE_BYTES]
-                add_keystream(rest, unseal(member, giver, this, SEGMENT, note))
-            if member.name != path[0]:
-                return b"", hold(this, path.index(member.name) + 1, to_bytes(rest))
-            running = np.zeros_like(rest)
-        else:
-            before = path[step - 2]
-            running = from_bytes(unseal(member, before, this, f"step {step}", payload), before)
-            same_length(running, rest.size, before)
-        return self._pass_on(step, running, rest, this, member)
-
-    def total(self, payloads: Mapping[str, bytes], this: SumRound, relay: Relay) -> Words:
-        """Add up the masked vectors, or in hops deliver the segments and relay k passes; run by the coordinator."""
-        if self.execution == "one-shot":
-            return add_all(payloads, this)
-        everyone(payloads, this)
-        path = self._path(this)
-        message = relay(HAND_OUT, self._sorted_by_receiver(payloads, this))[path[0]]
-        for step, site in enumerate(path[1:], start=HAND_OUT + 1):
-            message = relay(step, {site: message})[site]
-        return from_bytes(message, path[-1])
-
-    def _segments(self, this: SumRound) -> int:
-        return min(self.k or enough_partners(len(this.roster)), len(this.roster))
-
-    def _path(self, this: SumRound) -> list[str]:
-        """Return who adds in turn: in every pass the first of the roster, then the others in a new order."""
-        first = this.roster[0]
-        path = []
-        for number in range(self._segments(this)):
-            path += [first, *(name for name in public_order(this, f"pass {number}") if name != first)]
-        return path
-
-    def _hand_out(self, rest: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
-        """Return the sealed segments, each as the seed of its stream, and keep what is left of the vector."""
-        notes = []
-        for receiver in receivers(this, member.name, self._segments(this) - 1):
-            seed = secrets.token_bytes(KEY_BYTES)
-            add_keystream(rest, seed, subtract=True)
-            notes.append(seal(member, receiver, this, SEGMENT, seed))
-        return b"".join(notes), hold(this, HAND_OUT, to_bytes(rest))
-
-    def _sorted_by_receiver(self, payloads: Mapping[str, bytes], this: SumRound) -> dict[str, bytes]:
-        handed_out = self._segments(this) - 1
-        for name, payload in payloads.items():
-            if len(payload) != handed_out * NOTE_BYTES:
-                raise SumError(
-                    f"Site {name!r} did not hand out {handed_out} segments. "
-                    "The message was cut short or changed on its way; repeat the sum."
-                )
-        return {
-            name: b"".join(
-                payloads[giver][place * NOTE_BYTES : (place + 1) * NOTE_BYTES]
-                for place, giver in enumerate(givers(this, name, handed_out))
-            )
-            for name in this.roster
-        }
-
-    def _pass_on(
-        self, step: int, running: Words, rest: Words, this: SumRound, member: Member
-    ) -> tuple[bytes, bytes]:
-        """Move a random part of ``rest`` to the running sum, in the last pass all of it, and send that on."""
-        path = self._path(this)
-        kept = b""
-        if member.name in path[step:]:
-            seed = secrets.token_bytes(KEY_BYTES)
-            add_keystream(running, seed)
-            add_keystream(rest, seed, subtract=True)
-            kept = hold(this, path.index(member.name, step) + 1, to_bytes(rest))
-        else:
-            running += rest
-        if step == len(path):
-            return to_bytes(running), kept
-        return seal(member, path[step], this, f"step {step + 1}", to_bytes(running)), kept
+    def total(self, payloads: Mapping[str, bytes], this: SumRound, relay: Relay) -> Words:  # noqa: ARG002
+        """Add up the masked vectors; run by the coordinator."""
+        return add_all(payloads, this)

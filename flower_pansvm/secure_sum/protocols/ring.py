@@ -1,68 +1,34 @@
-"""The ring secure sum of Clifton et al. (2002), SIGKDD Explorations 4(2), section 3.1.
+"""The ring secure sum in one round trip.
 
-One-shot execution: each site shares one mask with the next in the ring, adds the one it shares with its
-successor and takes off the one it shares with its predecessor. All masks cancel in the sum. To learn one
-site's vector both its neighbours must collude *and* have what it sent to the coordinator.
-
-Hops execution, as published: the first site adds a random vector to its own and passes the result on, each
-site adds its own vector, and the first takes the random vector off. The coordinator relays what only the
-next site can read. To learn one site's vector it is enough that both its neighbours collude.
+Each site shares one mask with the next in the ring, adds the one it shares with its successor and takes off the one it
+shares with its predecessor. All masks cancel in the sum. To learn one site's vector both its neighbours must collude
+*and* have what it sent to the coordinator.
 """
 
-import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
-from flower_pansvm.secure_sum.contract import Member, Relay, SumRound, TwoExecutions, Words
-from flower_pansvm.secure_sum.keys import KEY_BYTES, add_keystream, apply_mask, seal, unseal
-from flower_pansvm.secure_sum.wire import add_all, everyone, from_bytes, hold, same_length, take, to_bytes
-
-PURPOSE = "ring hop"
+from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
+from flower_pansvm.secure_sum.keys import apply_mask
+from flower_pansvm.secure_sum.wire import add_all, to_bytes
 
 
 @dataclass(frozen=True)
-class Ring(TwoExecutions):
+class Ring(SecureSum):
     """The ring secure sum."""
 
     name: ClassVar[str] = "ring"
     protected: ClassVar[bool] = True
 
     def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
-        """Return ``v_i + m(i, i+1) - m(i-1, i)``, or in hops the first site's masked vector; run by each site."""
+        """Return ``v_i + m(i, i+1) - m(i-1, i)``; run by each site."""
         before, after = this.neighbours(member.name)
         masked = vector.copy()
-        if self.execution == "one-shot":
-            apply_mask(masked, this, member, giver=member.name, taker=after)
-            apply_mask(masked, this, member, giver=before, taker=member.name)
-            return to_bytes(masked), b""
-        if member.name != this.roster[0]:
-            return b"", hold(this, this.roster.index(member.name), to_bytes(vector))
-        seed = secrets.token_bytes(KEY_BYTES)
-        add_keystream(masked, seed)
-        return seal(member, after, this, PURPOSE, to_bytes(masked)), hold(this, len(this.roster), seed)
+        apply_mask(masked, this, member, giver=member.name, taker=after)
+        apply_mask(masked, this, member, giver=before, taker=member.name)
+        return to_bytes(masked), b""
 
-    def respond(
-        self, step: int, payload: bytes, kept: bytes, this: SumRound, member: Member
-    ) -> tuple[bytes, bytes]:
-        """Add the site's vector and seal for the next, or at the first site give the sum; run in ring order."""
-        before, after = this.neighbours(member.name)
-        secret = take(kept, this, step, member.name)
-        running = from_bytes(unseal(member, before, this, PURPOSE, payload), before)
-        if step == len(this.roster):
-            add_keystream(running, secret, subtract=True)
-            return to_bytes(running), b""
-        own = from_bytes(secret, member.name)
-        running = same_length(running, own.size, before) + own
-        return seal(member, after, this, PURPOSE, to_bytes(running)), b""
-
-    def total(self, payloads: Mapping[str, bytes], this: SumRound, relay: Relay) -> Words:
-        """Add up the masked vectors, or in hops pass the message once round the ring; run by the coordinator."""
-        if self.execution == "one-shot":
-            return add_all(payloads, this)
-        everyone(payloads, this)
-        first = this.roster[0]
-        message = payloads[first]
-        for step, site in enumerate((*this.roster[1:], first), start=1):
-            message = relay(step, {site: message})[site]
-        return from_bytes(message, first)
+    def total(self, payloads: Mapping[str, bytes], this: SumRound, relay: Relay) -> Words:  # noqa: ARG002
+        """Add up the masked vectors; run by the coordinator."""
+        return add_all(payloads, this)

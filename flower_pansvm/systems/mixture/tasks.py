@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from flower_pansvm.arrays import Floats, Ints
+from flower_pansvm.counts import BINS
 from flower_pansvm.systems.mixture.class_models import ClassModels
 from flower_pansvm.tasks import COUNT, Broadcast, Nothing, Task, disclosed, summed
 
@@ -30,7 +31,7 @@ class WeakModelsAnswer:
     covariances: Floats = disclosed(consent="weak-models")
 
 
-WEAK_MODELS = Task("weak_models", "train", WeakModelsQuestion, WeakModelsAnswer, since="0.1.0")
+WEAK_MODELS = Task("weak_models", "train", WeakModelsQuestion, WeakModelsAnswer)
 """Answered for one question a run."""
 
 GLOBAL_MIXTURE = Broadcast("global_mixture", ClassModels)
@@ -38,11 +39,11 @@ GLOBAL_MIXTURE = Broadcast("global_mixture", ClassModels)
 
 @dataclass(frozen=True)
 class MixtureScoresAnswer:
-    """Counts of test rows; Flower hands their sums on as flat lists."""
+    """Counts of test rows, by true and predicted class; and of log odds in each bin, of one class or of each."""
 
-    confusion: Floats = summed(COUNT)  # (classes, classes): true against predicted class
-    histogram: Floats = summed(COUNT)  # (columns, 2, bins): log odds in each bin
+    confusion: Floats = summed(COUNT, shape=("classes", "classes"), count=True)
+    histogram: Floats = summed(COUNT, shape=(-1, 2, BINS), count=True)
 
 
-MIXTURE_SCORES = Task("mixture_scores", "evaluate", Nothing, MixtureScoresAnswer, since="0.1.0")
+MIXTURE_SCORES = Task("mixture_scores", "evaluate", Nothing, MixtureScoresAnswer)
 """Answered for one global model a run: counts by two would differ in the test rows that change sides."""

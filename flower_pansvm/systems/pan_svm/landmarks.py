@@ -1,4 +1,4 @@
-"""Landmarks: k-means centres, none of which is the mean of too few records, or points of the bounding box.
+"""Landmarks: k-means centres, none of which is the mean of too few records.
 
 Paper: Lu 2016, section 3.2.2.1 and Algorithm 1, line 1. The floor on the cluster size is ours: with the paper's 25 % of
 landmarks, up to half of the centres are single patient records.
@@ -76,43 +76,6 @@ def _filled_up(X: Floats, centres: Floats, min_cluster: int) -> Ints:
         sums, sizes = _totals(X, assigned)
         centres = sums / sizes[:, None]
     return assigned
-
-
-def totals_by_centre(X: Floats, centres: Floats, min_cluster: int) -> tuple[Floats, Floats]:
-    """Return a site's share of one step of federated k-means: the rows nearest to each centre, summed and counted.
-
-    Rows of centres that are nearest to fewer than ``min_cluster`` of the site's rows go to the nearest of its other
-    centres, so that no sum is about fewer; a site with fewer rows adds nothing.
-
-    Returns
-    -------
-    totals : ndarray of shape (centres, features)
-    rows : ndarray of shape (centres,)
-    """
-    from sklearn.metrics import pairwise_distances_argmin  # noqa: PLC0415 - each message may start a process
-
-    totals = np.zeros(centres.shape)
-    if len(X) < min_cluster:
-        return totals, np.zeros(len(centres))
-    usable = np.ones(len(centres), dtype=np.bool_)
-    nearest = pairwise_distances_argmin(X, centres)
-    sizes = np.bincount(nearest, minlength=len(centres))
-    while (small := (sizes > 0) & (sizes < min_cluster)).any():
-        # One at a time: with its rows, another small one may grow large enough.
-        smallest = np.flatnonzero(small)[np.argmin(sizes[small])]
-        usable[smallest] = False
-        moved = nearest == smallest
-        nearest[moved] = np.flatnonzero(usable)[pairwise_distances_argmin(X[moved], centres[usable])]
-        sizes = np.bincount(nearest, minlength=len(centres))
-    np.add.at(totals, nearest, X)
-    return totals, sizes.astype(np.float64)
-
-
-def beyond(X: Floats, steps: Floats) -> tuple[Floats, Floats]:
-    """Return a 1 where a row lies below -step, and where one lies above step, both of shape (features, steps)."""
-    low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
-    below, above = low[:, None] < -steps, high[:, None] > steps
-    return below.astype(np.float64), above.astype(np.float64)
 
 
 def _merge_small(sums: Floats, sizes: Ints, min_cluster: int) -> tuple[Floats, Ints]:

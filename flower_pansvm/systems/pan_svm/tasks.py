@@ -11,6 +11,7 @@ from typing import Self
 import numpy as np
 
 from flower_pansvm.arrays import Bools, Floats, Ints, Singles
+from flower_pansvm.counts import BINS
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.systems.pan_svm.cuts import EVERYWHERE, Answer, Problem, Question
@@ -22,7 +23,6 @@ from flower_pansvm.tasks import (
     UNKNOWN,
     Broadcast,
     Task,
-    largest_total,
     scaled,
     summed,
 )
@@ -45,52 +45,14 @@ class LandmarksQuestion:
 class LandmarksAnswer:
     """The site's centres in its own slots of a zero matrix."""
 
-    centres: Floats = summed(scaled(lambda _: LARGEST_CELL))  # (scalings, slots, features), in scaled units
-    filled: Floats = summed(1.0)  # (scalings, slots): 1 for each slot in use
+    # (scalings, slots, features), in scaled units; and 1 for each slot in use
+    centres: Floats = summed(
+        scaled(lambda _: LARGEST_CELL), shape=lambda asked: (len(asked.folds), -1, "columns")
+    )
+    filled: Floats = summed(1.0, shape=lambda asked: (len(asked.folds), -1), count=True)
 
 
-LANDMARKS = Task("landmarks", "train", LandmarksQuestion, LandmarksAnswer, since="0.1.0")
-
-
-@dataclass(frozen=True)
-class AssignQuestion:
-    """Centres to which the rows are assigned."""
-
-    folds: Ints  # (scalings,): as in LandmarksQuestion
-    centres: Floats  # (scalings, centres, features): those of the step before, padded
-    counts: Ints  # (scalings,): how many centres each scaling has
-    min_cluster: int  # fewest rows in a sum
-
-
-@dataclass(frozen=True)
-class AssignAnswer:
-    """Sums over the rows nearest to each centre: one step of federated k-means."""
-
-    # (scalings, centres, features)
-    totals: Floats = summed(scaled(lambda sites: HEADROOM * largest_total(sites)))
-    rows: Floats = summed(MOST_ROWS)  # (scalings, centres)
-
-
-ASSIGN = Task("assign", "train", AssignQuestion, AssignAnswer, since="0.1.0")
-
-
-@dataclass(frozen=True)
-class BoxQuestion:
-    """How far out rows lie."""
-
-    folds: Ints  # (scalings,): as in LandmarksQuestion
-    steps: Floats  # (steps,): distances from 0, in scaled units, increasing
-
-
-@dataclass(frozen=True)
-class BoxAnswer:
-    """1 where the site has a row beyond a step, shape (scalings, features, steps): the sums are numbers of sites."""
-
-    below: Floats = summed(1.0)
-    above: Floats = summed(1.0)
-
-
-BOX = Task("box", "train", BoxQuestion, BoxAnswer, since="0.1.0")
+LANDMARKS = Task("landmarks", "train", LandmarksQuestion, LandmarksAnswer)
 
 
 @dataclass(frozen=True)
@@ -110,10 +72,8 @@ class FeatureMapBroadcast:
 
     landmark_set: int  # number of its landmarks
     features: Bools  # (features,): mask of those it looks at
-    kernel: str  # this and the next three: see flower_pansvm.kernels.Kernel
+    kernel: str  # this and the next: see flower_pansvm.kernels.Kernel
     gamma: float
-    degree: int
-    coef0: float
     normalization: Singles  # (landmarks, rank): U Lambda^(-1/2)
 
 
@@ -159,11 +119,14 @@ class ProblemsQuestion:
 class WarmStartAnswer:
     """Local linear SVMs."""
 
-    weights: Floats = summed()  # (sum of rank + 1,): weights and bias, times the weight of the rows
-    rows: Floats = summed()  # (problems,): that weight
+    # Weights and bias, times the weight of the rows; and that weight.
+    weights: Floats = summed(shape=lambda asked: (int((asked.rank + 1).sum()),))
+    rows: Floats = summed(
+        shape=lambda asked: asked.rank.shape, not_negative=True, most=lambda asked: asked.problem_rows
+    )
 
 
-WARM_START = Task("warm_start", "train", ProblemsQuestion, WarmStartAnswer, since="0.1.0")
+WARM_START = Task("warm_start", "train", ProblemsQuestion, WarmStartAnswer)
 
 
 @dataclass(frozen=True)
@@ -178,6 +141,11 @@ class CutsQuestion(ProblemsQuestion):
     way: Ints  # (sum of points,)
     share: Floats  # (sum of points,)
     centres: Singles  # of the problems that need theirs
+
+    @property
+    def point_counts(self) -> Ints:
+        """The number of points of each problem, shape (problems,)."""
+        return np.where(self.points > 0, self.points, self.count)
 
     def questions(self) -> list[Question]:
         """Return the question of each problem."""
@@ -248,15 +216,25 @@ def _curvature(question: CutsQuestion, terms: Terms, sites: int) -> float:
     return _slope(question, terms, sites) * (1.0 / narrowest + EVERYWHERE)
 
 
+def _points(question: CutsQuestion) -> tuple[int, ...]:
+    return (int(question.point_counts.sum()),)
+
+
 @dataclass(frozen=True)
 class CutsAnswer:
     """The site's share of the cutting planes (Algorithm 2, line 7), of the loss and of its curvature."""
 
-    a: Floats = summed(_slope)  # (sum of count * rank,): see flower_pansvm.systems.pan_svm.cuts.Cuts
-    d: Floats = summed(_rows)  # (sum of count,), as are the next two
-    m: Floats = summed(_height)
-    loss: Floats = summed(_height)
-    curvature: Floats = summed(_curvature)  # see flower_pansvm.systems.pan_svm.cuts.Answer
+    # See flower_pansvm.systems.pan_svm.cuts.Cuts and Answer.
+    a: Floats = summed(_slope, shape=lambda asked: (int((asked.point_counts * asked.rank).sum()),))
+    d: Floats = summed(_rows, shape=_points)
+    m: Floats = summed(
+        _height,
+        shape=_points,
+        not_negative=True,
+        most=lambda asked: np.repeat(asked.problem_rows, asked.point_counts),
+    )
+    loss: Floats = summed(_height, shape=_points, not_negative=True)
+    curvature: Floats = summed(_curvature, shape=(-1,))
 
     @classmethod
     def of(cls, answers: Sequence[Answer]) -> Self:
@@ -266,7 +244,7 @@ class CutsAnswer:
         return cls(**parts, curvature=flat([answer.curvature for answer in answers]))
 
 
-CUTS = Task("cuts", "train", CutsQuestion, CutsAnswer, since="0.1.0")
+CUTS = Task("cuts", "train", CutsQuestion, CutsAnswer)
 
 
 @dataclass(frozen=True)
@@ -285,10 +263,12 @@ class ScoresQuestion:
 
 @dataclass(frozen=True)
 class ScoresAnswer:
-    """Counts of rows; Flower hands their sums on as flat lists."""
+    """Counts of rows: by model, true and predicted class; and decision values in each bin."""
 
-    confusion: Floats = summed(COUNT)  # (models, classes, classes): true against predicted class
-    histogram: Floats = summed(COUNT)  # (models, columns, 2, bins): decision values in each bin
+    confusion: Floats = summed(
+        COUNT, shape=lambda asked: (len(asked.folds), "classes", "classes"), count=True
+    )
+    histogram: Floats = summed(COUNT, shape=lambda asked: (*asked.centres.shape, 2, BINS), count=True)
 
 
-SCORES = Task("scores", "evaluate", ScoresQuestion, ScoresAnswer, since="0.1.0")
+SCORES = Task("scores", "evaluate", ScoresQuestion, ScoresAnswer)

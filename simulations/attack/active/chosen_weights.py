@@ -49,7 +49,7 @@ def play(folder: Path, level: str = "perturbed") -> Attempt:
     columns = len(COLUMNS)
     no_shift, units = np.zeros((1, columns)), np.ones((1, columns))
     the_rows_themselves = FeatureMapBroadcast(
-        0, np.ones(columns, dtype=np.bool_), "linear", 1.0, 1, 0.0, np.eye(columns, dtype=np.float32)
+        0, np.ones(columns, dtype=np.bool_), "linear", 1.0, np.eye(columns, dtype=np.float32)
     )
     coordinator.tell(
         {
@@ -82,7 +82,7 @@ def _decisions(coordinator: FalseCoordinator, weights: Floats) -> Floats:
             centres=centre[:, None],
             scales=scale[:, None],
         )
-        histogram = np.reshape(coordinator.ask(SCORES, question).histogram, (len(model), 2, BINS))
+        histogram = coordinator.ask(SCORES, question).histogram
         counts = histogram.sum(axis=1)[:, ALONE]
         part, place = np.nonzero(counts)
         edges = EDGES / (1.0 - np.abs(EDGES))

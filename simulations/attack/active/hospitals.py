@@ -28,7 +28,6 @@ from simulations.deployment.node_config import read_node_config
 from simulations.deployment.trial import agree
 from simulations.engines.in_process import COORDINATOR, InProcessGrid
 from strategies.federation.federation import Federation
-from strategies.registry import all_strategies
 from strategies.settings import Settings, settings_from
 from strategies.steps.joining import join
 
@@ -208,9 +207,8 @@ class FalseCoordinator:
     """
 
     def __init__(self, grid: OwnAccounts, settings: Settings, classes: int) -> None:
-        strategy = all_strategies()[settings.strategy](settings)
         self.grid, self.settings, self._classes = grid, settings, classes
-        self.federation = strategy.federation = Federation(grid, settings, strategy)
+        self.federation = Federation(grid, settings)
 
     def join(self) -> None:
         """Have all hospitals join, and tell them the schema."""

@@ -286,10 +286,8 @@ def random_fourier_choices(rows: int) -> Iterator[ChosenQuestion]:  # noqa: ARG0
     drawn = np.random.default_rng(0).normal(size=(FREQUENCIES, len(COLUMNS)))
     usual = np.rint(drawn / STEP) * STEP
     ends = np.ones(len(COLUMNS))
-    for end, scale, intercept in product((1.0, HUGE), STEEP, (0.0, 1.0)):
-        feature_map = RandomFourierMap(
-            0.0 * ends if end == 1 else -end * ends, end * ends, scale * usual, intercept
-        )
+    for end, scale in product((1.0, HUGE), STEEP):
+        feature_map = RandomFourierMap(0.0 * ends if end == 1 else -end * ends, end * ends, scale * usual)
         for weights in weights_that_cancel(one_row(feature_map), 1):
             yield ChosenQuestion({RFF: feature_map}, RffPrivateScoresQuestion(1.0, weights[:, 0]))
 

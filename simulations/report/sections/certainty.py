@@ -11,7 +11,7 @@ TEMPLATE = """\
 should have it as it says. Where the interval does not hold the probability, do not trust the number.</p>
 {% else %}<p>This model gives no probabilities, only values whose order counts. Here are the patients in the order of
 their values, and how many of each group have {{ name }}. The surer the model, the nearer to 0% or 100% it should be.
-{% if able %}<code>--set probability=true</code> makes a model with probabilities.{% endif %}</p>
+{% if able %}<code>--probability true</code> makes a model with probabilities.{% endif %}</p>
 {% endif %}<div class="scroll" tabindex="0" role="region" aria-label="How many of each group have the class"><table>
 <thead><tr><th scope="col" class="n">patients</th>{% if given %}<th scope="col" class="n">the model says</th>{% else %}
 <th scope="col">the model’s value</th>{% endif %}<th scope="col" class="n">have it</th><th scope="col">95% confidence interval</th></tr></thead>

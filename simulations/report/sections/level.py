@@ -7,7 +7,11 @@ TEMPLATE = """\
 <p>{{ made_of }} {{ keeps }}</p>
 {% if shown %}<p>The coordinator could also read of each hospital:</p>
 <ul>{% for one in shown %}<li>{{ one }}</li>{% endfor %}</ul>
-{% endif %}<p>The model was tested on {{ tested_on }}{{ note }}.</p>"""
+{% endif %}<p>The model was tested on {{ tested_on }}{{ note }}.{% if test %} The test tells of any one record at most
+ε = {{ test.epsilon }} (δ = {{ test.delta }}).{% if test.accuracy_noise is not none %} Its noise moves the accuracy by ±
+{{ "%.1f" | format(100 * test.accuracy_noise) }} points (standard deviation).{% endif %}{% if test.true_accuracy is
+defined and test.true_accuracy is not none %} Without the noise it is {{ "%.4f" | format(test.true_accuracy) }}, which is
+known in a simulation only.{% endif %}{% endif %}</p>"""
 
 JOINING = "join"
 """The task of which every run shows the same: names and keys, no record."""
@@ -35,9 +39,16 @@ class LevelSection(Section):
             shown=[text for task, (text, _) in WORDS.items() if task in tasks],
             tested_on=result["tested_on"],
             note=note,
+            test=result.get("test_on_true_records"),
         )
 
     def headline(self, result: Result) -> dict[str, str]:
         """Return the level in a line, and the records of the test."""
         noise = f", noise {result['noise']:g}" if result["noise"] else ""
-        return {"level": f"{result['level']}{noise}", "tested on": result["tested_on"]}
+        lines = {"level": f"{result['level']}{noise}", "tested on": result["tested_on"]}
+        test = result.get("test_on_true_records") or {}
+        if test.get("accuracy_noise") is not None:
+            lines["noise in the accuracy"] = f"± {test['accuracy_noise']:.4f}, of the test only"
+        if test.get("true_accuracy") is not None:
+            lines["true test accuracy (simulation only)"] = f"{test['true_accuracy']:.4f}"
+        return lines

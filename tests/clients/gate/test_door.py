@@ -47,7 +47,7 @@ class Weights:
 
 @dataclass(frozen=True)
 class DpWeights:
-    weights: Floats = dp(lambda _: 1.0)
+    weights: Floats = dp(lambda _: 1.0, shape=(-1,))
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class Names:
     names: Texts = disclosed()
 
 
-WEIGH = Task("weigh", "train", Nothing, Weights, since="0.1.0")
-WEIGH_DP = Task("weigh", "train", Nothing, DpWeights, since="0.1.0")
-NAME = Task("name", "query", Nothing, Names, since="0.1.0")
+WEIGH = Task("weigh", "train", Nothing, Weights)
+WEIGH_DP = Task("weigh", "train", Nothing, DpWeights)
+NAME = Task("name", "query", Nothing, Names)
 ONES = np.ones(2)
 
 # The door
@@ -313,7 +313,7 @@ def test_a_full_disk_is_named_and_no_path(
 def test_relay_steps_are_answered_once_and_for_the_sum_at_hand_only(
     hospital_files: list[Path], hospitals: Callable[..., InProcessGrid], enrol: Any, ask_moments: Any
 ) -> None:
-    settings = make_settings(sites=3, min_cluster=2, execution="hops")
+    settings = make_settings(sites=3, min_cluster=2, aggregation="ring-hops")
     grid = hospitals(settings, hospital_files)
     federation = enrol(grid, settings)
     steps: list[tuple[int, RecordDict]] = []

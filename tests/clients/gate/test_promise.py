@@ -24,10 +24,15 @@ from clients.gate.simulated import SimulatedContext
 from clients.rows import Rows
 from clients.site import Site
 from clients.systems import dp_svm as private_training
+from clients.systems import evaluation
 from flower_pansvm.fourier_map import BINS, FourierMap
+from flower_pansvm.kernels import Kernel
+from flower_pansvm.models.pan_svc import PanSVC
+from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.privacy.accountant import epsilon_of, rho_of
 from flower_pansvm.privacy.discrete_noise import discrete_gaussian, sigma_of
 from flower_pansvm.privacy.exact import LARGEST_WEIGHT, in_turns, shortened
+from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.dp_svm import (
     PRIVATE_BINS,
@@ -38,6 +43,7 @@ from flower_pansvm.systems.dp_svm import (
     PrivateMomentsQuestion,
     PrivateWeightsQuestion,
 )
+from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestQuestion
 from flower_pansvm.tasks import Task
 from flower_pansvm.terms import Scalar
 
@@ -69,17 +75,27 @@ def neighbours(others: int = 0) -> tuple[Rows, Rows]:
     return Rows(X, classes), Rows(X[:-1], classes[:-1])
 
 
+SCHEMA = Schema(("a",), ("0", "1"))
+MODEL = PanSVC.from_parts(
+    SCHEMA,
+    Scaling(*(np.array([value]) for value in (0.5, 0.0, 1.0))),
+    NystromMap(Kernel("rbf", 1.0), np.array([[0.2], [0.9]]), np.eye(2)),
+    np.array([[1.0, -1.0, 0.0]]),
+)
+
 QUESTIONS: dict[Task[Any, Any], Any] = {
     PRIVATE_BINS: BinsQuestion(RHO, MAP.low, MAP.high),
     PRIVATE_MOMENTS: PrivateMomentsQuestion(RHO),
     PRIVATE_STEP: PrivateWeightsQuestion(RHO, np.full((MAP.size, 1), -LARGEST_WEIGHT)),
     PRIVATE_SCORES: PrivateWeightsQuestion(RHO, np.full((MAP.size, 1), -LARGEST_WEIGHT)),
+    MODEL_TEST: ModelTestQuestion(RHO, np.frombuffer(MODEL.to_bytes(), np.uint8)),
 }
 WORK: dict[Task[Any, Any], Callable[..., Any]] = {
     PRIVATE_BINS: private_training.private_bins,
     PRIVATE_MOMENTS: private_training.private_moments,
     PRIVATE_STEP: private_training.private_step,
     PRIVATE_SCORES: private_training.private_scores,
+    MODEL_TEST: evaluation.model_test,
 }
 
 
@@ -111,7 +127,10 @@ class OneHonestSite:
         return MAP
 
     def schema(self) -> Schema:
-        return Schema(("a",), ("0", "1"))
+        return SCHEMA
+
+    def own_columns(self) -> np.ndarray:
+        return np.ones(1, dtype=np.bool_)
 
 
 @pytest.fixture(autouse=True)

@@ -40,7 +40,7 @@ def test_it_is_the_same_in_every_run_whatever_its_settings(table: Table, tmp_pat
 
 
 def test_it_is_the_tables_own(table: Table, tmp_path: Path) -> None:
-    others = replace(table, cells=table.X + 1)
+    others = replace(table, X=table.X + 1)
     for name, own in (("north", table), ("again", table), ("south", others)):
         new_ledger(tmp_path / name, 0.2)
         link_table(tmp_path / name, own)

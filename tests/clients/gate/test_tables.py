@@ -46,7 +46,7 @@ def with_column(table: Table, name: str, cells: np.ndarray) -> Table:
 def with_cells(table: Table, change: Callable[[np.ndarray], object]) -> Table:
     X = table.X.copy()
     change(X)
-    return replace(table, cells=X)
+    return replace(table, X=X)
 
 
 def corrected(X: np.ndarray) -> None:
@@ -64,14 +64,14 @@ def nothing_else(X: np.ndarray) -> None:
 ORDER = np.random.default_rng(9).permutation(200)
 AGAIN: dict[str, Callable[[Table], Table]] = {
     "as it was": lambda table: table,
-    "rows in another order": lambda table: replace(table, cells=table.X[ORDER]),
-    "rows added": lambda table: replace(table, cells=np.vstack([table.X, patients(7, 40).X])),
-    "three times as many rows": lambda table: replace(table, cells=np.vstack([table.X, patients(7, 400).X])),
-    "rows twice": lambda table: replace(table, cells=np.vstack([table.X, table.X])),
-    "half of the rows": lambda table: replace(table, cells=table.X[ORDER[:100]]),
+    "rows in another order": lambda table: replace(table, X=table.X[ORDER]),
+    "rows added": lambda table: replace(table, X=np.vstack([table.X, patients(7, 40).X])),
+    "three times as many rows": lambda table: replace(table, X=np.vstack([table.X, patients(7, 400).X])),
+    "rows twice": lambda table: replace(table, X=np.vstack([table.X, table.X])),
+    "half of the rows": lambda table: replace(table, X=table.X[ORDER[:100]]),
     "a cell corrected": lambda table: with_cells(table, corrected),
     "a minus before a zero": lambda table: with_cells(table, nothing_else),
-    "in single precision": lambda table: replace(table, cells=table.X.astype(np.float32).astype(np.float64)),
+    "in single precision": lambda table: replace(table, X=table.X.astype(np.float32).astype(np.float64)),
     "a column in other units": lambda table: with_cells(table, in_other_units),
     "columns in another order": lambda table: columns(table, *reversed(NAMES)),
     "a column added": lambda table: with_column(table, "bmi", np.arange(200) / 7),
@@ -125,9 +125,9 @@ def test_a_table_that_grows_is_the_same_in_all_steps(state: Path) -> None:
     """Also when no row of the first export is left."""
     rows = np.vstack([patients(seed).X for seed in range(4)])
     for start in range(0, 700, 100):
-        link_table(state, replace(patients(), cells=rows[start : start + 200]))
+        link_table(state, replace(patients(), X=rows[start : start + 200]))
     begin(state.parent / "second", patients())
-    begin(state.parent / "third", replace(patients(), cells=rows[-200:]))
+    begin(state.parent / "third", replace(patients(), X=rows[-200:]))
     assert len(ledgers()) == 1
 
 
@@ -143,7 +143,7 @@ def test_of_a_large_table_a_tenth_is_found(tmp_path: Path) -> None:
     """And more rows than are kept of it take part in the comparison."""
     table = patients(rows=40 * SMALLEST)
     begin(tmp_path / "state", table)
-    begin(tmp_path / "part", replace(table, cells=table.X[7::10]))
+    begin(tmp_path / "part", replace(table, X=table.X[7::10]))
     assert len(ledgers()) == 1
     begin(tmp_path / "other", patients(3, rows=1000))
     assert len(ledgers()) == 2
@@ -160,7 +160,7 @@ def test_tables_of_few_different_rows_count_as_one_and_that_is_the_safe_side(tmp
 def test_a_table_of_few_rows_finds_its_ledger_again(rows: int, tmp_path: Path) -> None:
     begin(tmp_path / "one", patients(rows=rows))
     link_table(tmp_path / "one", patients(rows=rows))
-    begin(tmp_path / "second", replace(patients(), cells=patients(rows=rows).X[::-1]))
+    begin(tmp_path / "second", replace(patients(), X=patients(rows=rows).X[::-1]))
     assert len(ledgers()) == 1
     begin(tmp_path / "other", patients(1))
     begin(tmp_path / "others", patients(2, rows=rows))
@@ -169,7 +169,7 @@ def test_a_table_of_few_rows_finds_its_ledger_again(rows: int, tmp_path: Path) -
 
 def test_a_table_of_no_rows_is_nobodys(tmp_path: Path) -> None:
     begin(tmp_path / "one", patients(rows=5))
-    begin(tmp_path / "none", replace(patients(), cells=np.empty((0, 6))))
+    begin(tmp_path / "none", replace(patients(), X=np.empty((0, 6))))
     assert len(ledgers()) == 2
 
 
@@ -181,7 +181,7 @@ def test_a_folder_of_one_table_is_not_used_for_another(state: Path) -> None:
 
 def test_a_table_that_joins_two_is_refused(state: Path) -> None:
     begin(state.parent / "other", patients(1))
-    both = replace(patients(), cells=np.vstack([patients().X, patients(1).X]))
+    both = replace(patients(), X=np.vstack([patients().X, patients(1).X]))
     for folder in (state, state.parent / "new"):
         if folder != state:
             new_ledger(folder, 0.2)

@@ -33,9 +33,9 @@ def simulated(**config: object) -> Context:
 @pytest.mark.parametrize(
     ("node", "config"),
     [
-        ({}, {"aggregation": "ring", "execution": "hops"}),
+        ({}, {"aggregation": "ring-hops"}),
         ({"aggregation": "k-secure"}, {"aggregation": "k-secure", "k": 2}),
-        ({"aggregation": "ring", "execution": "one-shot"}, {"aggregation": "ring"}),
+        ({"aggregation": "ring"}, {"aggregation": "ring"}),
         ({"k": 4}, {"aggregation": "k-secure", "k": 4}),
         ({"k": 4}, {"aggregation": "k-secure", "k": 0}),
         ({"k": 4}, {"aggregation": "ring"}),
@@ -53,7 +53,11 @@ def test_a_run_that_keeps_to_the_pins_is_accepted(node: dict[str, Scalar], confi
         ({"aggregation": "k-secure"}, {"aggregation": "ring"}, "refuses the aggregation 'ring'.*'k-secure'"),
         ({"aggregation": "ring"}, {"aggregation": "plain"}, "refuses the aggregation 'plain'.*'ring'"),
         ({"aggregation": "plain"}, {"aggregation": "ring"}, "refuses the aggregation 'ring'.*'plain'"),
-        ({"execution": "one-shot"}, {"execution": "hops"}, "refuses the execution 'hops'.*'one-shot'"),
+        (
+            {"aggregation": "ring"},
+            {"aggregation": "ring-hops"},
+            "refuses the aggregation 'ring-hops'.*'ring'",
+        ),
         ({"scaling": "none"}, {"scaling": "minmax"}, "refuses the scaling 'minmax'.*'none'"),
         ({"k": 4}, {"aggregation": "k-secure", "k": 3}, "refuses k=3.*at least 4"),
         ({"k": 33}, {"aggregation": "k-secure", "k": 0}, "refuses k=0.*at least 33"),
@@ -137,7 +141,6 @@ def run(settings: Settings, grid: InProcessGrid) -> None:
     ("node", "config", "message"),
     [
         ({"aggregation": "k-secure"}, {}, "refuses the aggregation 'ring'"),
-        ({"execution": "one-shot"}, {"execution": "hops"}, "refuses the execution 'hops'"),
         ({"min-cluster": 5}, {"min_cluster": 4}, "refuses min-cluster=4"),
         (
             {"min-cluster": 20},
@@ -181,7 +184,7 @@ def test_whole_runs_that_keep_to_all_pins_train(
     privacy: str, hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
     settings = make_settings(sites=3, aggregation="k-secure", privacy=privacy, noise=0.5)
-    node = {"aggregation": "k-secure", "execution": "one-shot", "k": 2, "min-sites": 3, "min-cluster": 5}
+    node = {"aggregation": "k-secure", "k": 2, "min-sites": 3, "min-cluster": 5}
     strategy = PanSVM(settings)
     strategy.start(hospitals(settings, hospital_files, {**node, "privacy": privacy, "noise": 0.5}))
     (progress,) = strategy.training.progress

@@ -347,7 +347,7 @@ def test_weights_off_the_grid_or_out_of_bounds_are_refused(wrong: float) -> None
         with pytest.raises(SettingError):
             answers(site, weights, task)
     low, high = told.low, told.high
-    random_map = RandomFourierMap(low, high, told.frequencies, 0.0)
+    random_map = RandomFourierMap(low, high, told.frequencies)
     site = replace(site, random_map=random_map)
     asked = RffPrivateScoresQuestion(0.01, np.full(random_map.size, wrong))
     with pytest.raises(SettingError):
@@ -373,12 +373,10 @@ def test_a_map_that_does_not_fit_is_refused_whatever_rows_there_are(wrong: str, 
 
 
 @pytest.mark.parametrize("rows", [0, 2])
-@pytest.mark.parametrize(
-    ("changes", "classes"), [({"low": np.ones(3), "high": np.zeros(3)}, 2), ({"intercept": -1.0}, 2), ({}, 3)]
-)
+@pytest.mark.parametrize(("changes", "classes"), [({"low": np.ones(3), "high": np.zeros(3)}, 2), ({}, 3)])
 def test_so_is_a_random_map(changes: dict[str, Any], classes: int, rows: int) -> None:
     """A site without test rows would answer, and one with a single row refuse."""
-    told = replace(RandomFourierMap(np.zeros(3), np.ones(3), np.zeros((2, 3)), 0.5), **changes)
+    told = replace(RandomFourierMap(np.zeros(3), np.ones(3), np.zeros((2, 3))), **changes)
     found = Rows(np.zeros((rows, 3)), np.zeros(rows, dtype=np.int64))
     site = Fake(found, cast(FourierMap, None), classes, told)
     with pytest.raises(SettingError):
@@ -396,12 +394,12 @@ def test_ranges_the_wrong_way_round_are_refused(ends: tuple[float, float]) -> No
         answers(Fake(Rows(np.zeros((2, 1)), np.array([0, 1])), told, 2), np.zeros((1, 1)), PRIVATE_BINS)
 
 
-@given(seed=st.integers(0, 2**32), rows=st.integers(1, 60), intercept=st.sampled_from([0.0, 0.5]))
+@given(seed=st.integers(0, 2**32), rows=st.integers(1, 60))
 @settings(max_examples=25, deadline=None)
-def test_private_svms_counts_are_those_of_its_rows_alone(seed: int, rows: int, intercept: float) -> None:
+def test_private_svms_counts_are_those_of_its_rows_alone(seed: int, rows: int) -> None:
     generator = np.random.default_rng(seed)
     found, low = table(generator, rows, 13, 2), generator.normal(size=13)
-    told = RandomFourierMap(low, low + 1, exact.in_turns(generator.normal(size=(9, 13)) * 20), intercept)
+    told = RandomFourierMap(low, low + 1, exact.in_turns(generator.normal(size=(9, 13)) * 20))
     # All but the last bit of decisions cancels, so that many of them are next to 0.
     weights = generator.uniform(-1, 1, size=told.size) * exact.LARGEST_WEIGHT
     weights[1:18:2] = -weights[0:18:2]

@@ -40,10 +40,9 @@ def parsed(monkeypatch: pytest.MonkeyPatch) -> Parse:
         label: str | None = None,
         row_id: str | None = None,
         form: TableForm = AS_IT_IS,
-        folder: Path | None = None,
     ) -> Table:
         files.append(path)
-        return read_table(path, label, row_id, form, folder)
+        return read_table(path, label, row_id, form)
 
     monkeypatch.setattr("clients.table.source.LARGE", 0)
     monkeypatch.setattr("clients.table.reading.read_table", read)

@@ -47,7 +47,7 @@ def site(tmp_path: Path) -> NewSite:
     new_ledger(tmp_path / "state", 0.2)
 
     def new(noise: float = 0.5, **node: Scalar) -> Site:
-        cache._kept.clear()
+        cache.cached_tables.values.clear()
         usual = {name: str(tmp_path / name) for name in ("state", "cache")}
         own = {"name": "a", "data": str(tmp_path / "ward.csv"), "row-id": "case", **usual, **node}
         context = Context(0, 0, own, RecordDict(), {"noise": noise})

@@ -13,9 +13,9 @@ from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 ROSTER = ("a", "b", "c", "d", "e")
 VECTORS: dict[str, Words] = {name: np.full(5, number, np.uint64) for number, name in enumerate(ROSTER)}
 HOPS: list[tuple[str, dict[str, Any]]] = [
-    ("ring", {"execution": "hops"}),
-    ("k-secure", {"execution": "hops"}),
-    ("k-secure", {"execution": "hops", "k": 2}),
+    ("ring-hops", {}),
+    ("k-secure-hops", {}),
+    ("k-secure-hops", {"k": 2}),
 ]
 
 

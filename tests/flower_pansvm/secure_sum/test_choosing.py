@@ -31,12 +31,6 @@ def test_unknown_names_are_answered_with_the_near_ones() -> None:
         make("rings")
 
 
-@pytest.mark.parametrize("name", ["ring", "k-secure"])
-def test_an_unknown_execution_is_an_error(name: str) -> None:
-    with pytest.raises(SettingError, match="'hops'"):
-        make(name, execution="hop")
-
-
 @pytest.mark.parametrize("k", [1, -3, 2.5])
 def test_too_small_a_k_is_an_error(k: int) -> None:
     with pytest.raises(SettingError, match=f"k is '{k}'"):

@@ -10,6 +10,7 @@ from flower_pansvm.registry import Registry
 from flower_pansvm.secure_sum import protocol_class, protocol_names, register
 from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
 from flower_pansvm.secure_sum.protocols.ring import Ring
+from flower_pansvm.secure_sum.protocols.ring_hops import RingHops
 from flower_pansvm.secure_sum.testing import CHECKS, check_no_vector_shows, check_protocol, variants
 from flower_pansvm.secure_sum.unprotected.plain import Plain
 from flower_pansvm.secure_sum.wire import add_all, everyone, from_bytes, to_bytes
@@ -29,9 +30,9 @@ def test_every_protocol_keeps_the_contract(protocol: SecureSum, check: Callable[
     check(protocol)
 
 
-def test_both_executions_and_several_k_are_tried() -> None:
+def test_hops_and_several_k_are_tried() -> None:
     tried = {described(protocol) for protocol in PROTOCOLS}
-    assert {"ring execution=hops", "k-secure execution=one-shot k=3", "plain"} <= tried
+    assert {"ring-hops", "k-secure k=3", "plain"} <= tried
     assert len([name for name in tried if name.startswith("k-secure")]) == 6
 
 
@@ -91,7 +92,7 @@ class Spoiling(Plain):
         return sent
 
 
-class Obliging(Ring):
+class Obliging(RingHops):
     """Does a step again for whoever asks."""
 
     def respond(
@@ -116,7 +117,7 @@ class Repeating(Ring):
         (Trusting(), "not refused"),
         (Open(), "not refused"),
         (Spoiling(), "copy it first"),
-        (Obliging("hops"), "not refused"),
+        (Obliging(), "not refused"),
         (Repeating(), "under the same masks"),
     ],
     ids=lambda value: type(value).__name__,

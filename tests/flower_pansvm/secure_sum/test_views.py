@@ -16,7 +16,7 @@ from flower_pansvm.secure_sum import make
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
 from flower_pansvm.secure_sum.keys import add_keystream, apply_mask, unseal
 from flower_pansvm.secure_sum.mask_graph import partners, receivers
-from flower_pansvm.secure_sum.protocols.k_secure import NOTE_BYTES
+from flower_pansvm.secure_sum.protocols.k_secure_hops import NOTE_BYTES
 from flower_pansvm.secure_sum.protocols.paillier import split_fields
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
 from flower_pansvm.secure_sum.wire import from_bytes, hold
@@ -26,9 +26,9 @@ WORDS = 4000
 VECTORS: dict[str, Words] = {name: np.full(WORDS, number, np.uint64) for number, name in enumerate(ROSTER)}
 ONE_SHOT: list[tuple[str, dict[str, Any]]] = [("ring", {}), ("k-secure", {}), ("k-secure", {"k": 2})]
 HOPS: list[tuple[str, dict[str, Any]]] = [
-    ("ring", {"execution": "hops"}),
-    ("k-secure", {"execution": "hops"}),
-    ("k-secure", {"execution": "hops", "k": 2}),
+    ("ring-hops", {}),
+    ("k-secure-hops", {}),
+    ("k-secure-hops", {"k": 2}),
 ]
 
 
@@ -139,7 +139,7 @@ def test_ring_one_shot_resists_all_who_are_not_both_neighbours(colluding: str) -
 
 
 def test_ring_hops_are_broken_by_both_neighbours() -> None:
-    rehearsal = rehearse("ring", {"execution": "hops"})
+    rehearsal = rehearse("ring-hops", {})
     rehearsal.run(VECTORS, a_round())
     payloads = {site: payload for _, site, payload, _ in rehearsal.relayed}
     answer_of_b = next(answer for _, site, _, answer in rehearsal.relayed if site == "b")
@@ -201,14 +201,14 @@ def residual_after_hops(rehearsal: Watched, colluding: str) -> Words:
 
 
 def test_k_secure_hops_resist_both_ring_neighbours_with_the_coordinator() -> None:
-    rehearsal = rehearse("k-secure", {"execution": "hops"})
+    rehearsal = rehearse("k-secure-hops", {})
     assert looks_uniform(residual_after_hops(rehearsal, "bd"))
     assert looks_uniform(residual_after_hops(rehearsal, "abd"))
     assert (residual_after_hops(rehearsal, "abde") == VECTORS["c"]).all()
 
 
 def test_k_secure_hops_add_a_fresh_random_part_in_every_pass() -> None:
-    rehearsal = rehearse("k-secure", {"execution": "hops", "k": 3})
+    rehearsal = rehearse("k-secure-hops", {"k": 3})
     rehearsal.run(VECTORS, a_round())
     rests = [held_vector(kept) for (_, site), kept in rehearsal.held.items() if site == "c" and kept]
     assert len(rests) == 3

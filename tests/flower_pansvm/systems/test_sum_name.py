@@ -9,7 +9,9 @@ from flwr.app import RecordDict
 
 from flower_pansvm import records
 from flower_pansvm.secure_sum.protocols.k_secure import KSecure
+from flower_pansvm.secure_sum.protocols.k_secure_hops import KSecureHops
 from flower_pansvm.secure_sum.protocols.ring import Ring
+from flower_pansvm.secure_sum.protocols.ring_hops import RingHops
 from flower_pansvm.systems.common import ROWS
 from flower_pansvm.systems.pan_svm.tasks import CUTS
 from flower_pansvm.tasks import sum_name
@@ -55,8 +57,8 @@ def test_the_name_changes_with_everything(
 @pytest.mark.parametrize(
     "change",
     [
-        {"protocol": Ring("hops")},
-        {"protocol": KSecure("hops", k=3)},
+        {"protocol": RingHops()},
+        {"protocol": KSecureHops(k=3)},
         {"protocol": KSecure(k=2)},
         {"protocol": Ring()},
         {"privacy": "exact"},

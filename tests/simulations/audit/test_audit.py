@@ -11,18 +11,16 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
-from threadpoolctl import threadpool_limits
 
 from clients.systems.pan_svm import mapped, mapped_train
 from flower_pansvm.nystroem import NystromMap
 from flower_pansvm.systems.common import MOMENTS
 from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Question
-from flower_pansvm.systems.pan_svm.tasks import ASSIGN, CUTS, FEATURE_MAP, LANDMARKS, CutsAnswer
+from flower_pansvm.systems.pan_svm.tasks import CUTS, FEATURE_MAP, CutsAnswer
 from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from simulations.audit.audit import Audit, audit
 from simulations.audit.cutting_planes import factors_by_site, questions_by_map
 from simulations.audit.isolation import isolated_by_pairs, isolated_by_quads
-from simulations.audit.landmarks import smallest_cluster
 from simulations.audit.scaling import ScalingAudit
 from simulations.audit.selection import row_factors_by_site
 from simulations.audit.sites import SimulatedSites
@@ -231,34 +229,14 @@ def three_groups(tmp_path: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    ("method", "min_cluster", "smallest"),
-    [("k-means", 1, 6), ("k-means", 7, 7), ("random", 1, None)],
+    ("min_cluster", "smallest"),
+    [(1, 6), (7, 7)],
 )
 @pytest.mark.slow
-def test_the_smallest_cluster(
-    method: str, min_cluster: int, smallest: int | None, three_groups: str, tmp_path: Path
-) -> None:
-    settings = {"data": three_groups, "landmarks": "9", "test_fraction": 0.0, "landmark_method": method}
+def test_the_smallest_cluster(min_cluster: int, smallest: int, three_groups: str, tmp_path: Path) -> None:
+    settings = {"data": three_groups, "landmarks": "9", "test_fraction": 0.0}
     found = of_run(tmp_path / "run", min_cluster=min_cluster, **settings)
     assert found.figures["smallest_cluster"] == smallest
-    assert ("no landmark" in str(found)) == (smallest is None)
-
-
-@pytest.mark.slow
-def test_in_federated_k_means_a_step_may_have_the_smallest_cluster(tmp_path: Path) -> None:
-    settings = make_settings(
-        data="wine", sites=3, landmark_method="federated-k-means", min_cluster=2, tol=0.1, audit=True
-    )
-    run(in_process_grid(settings), settings, tmp_path)
-    sites, asked = SimulatedSites(settings), read_transcript(tmp_path)
-    # One thread, as in an audit: several wait for each other with all their might.
-    with threadpool_limits(limits=1):
-        first = smallest_cluster(sites, [one for one in asked if one.task == LANDMARKS.name])
-        later = smallest_cluster(sites, [one for one in asked if one.task == ASSIGN.name])
-        whole = smallest_cluster(sites, asked)
-    assert first is not None
-    assert later is not None
-    assert whole == min(first, later) >= 2
 
 
 def found_with(looked_at: int, sums: dict[str, int], **more: Any) -> Audit:

@@ -34,10 +34,6 @@ def test_what_is_disclosed_is_not_examined_either(tmp_path: Path) -> None:
     assert disclosed == (disclosed & examined) | set(found.not_examined)
 
 
-def test_random_landmarks_bring_sums_that_nobody_looks_at(tmp_path: Path) -> None:
-    assert "box" in of_run(tmp_path, landmark_method="random").not_examined
-
-
 @pytest.mark.slow
 def test_the_moments_are_a_sum_over_the_rows_of_each_fold(tmp_path: Path) -> None:
     found = of_run(tmp_path / "whole")

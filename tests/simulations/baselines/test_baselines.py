@@ -14,8 +14,8 @@ from simulations.baselines.figures import BaselineFigures
 from simulations.baselines.registry import all_baselines
 from simulations.data.pooling import Pooled, pooled
 from simulations.engines.running import train_in_process
-from strategies.pan_svm_settings import PanSvmSettings
 from strategies.settings import make_settings
+from strategies.svm_settings import PanSvmSettings
 
 
 def settings_of(**values: object) -> PanSvmSettings:

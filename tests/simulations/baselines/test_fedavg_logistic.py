@@ -10,7 +10,7 @@ from sklearn.preprocessing import StandardScaler
 from flower_pansvm.errors import TrainingError
 from simulations.baselines.fedavg_logistic import EPOCHS, LEARNING_RATE, ROUNDS, fedavg_logistic
 from simulations.data.pooling import PooledRows, pooled
-from strategies.pan_svm_settings import PanSvmSettings
+from strategies.svm_settings import PanSvmSettings
 
 SETTINGS = PanSvmSettings(data="breast_cancer", sites=3, C=1.0)
 

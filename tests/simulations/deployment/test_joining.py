@@ -516,7 +516,7 @@ def test_a_policy_is_the_weakest_level_that_is_agreed_to(level: str, study: Stud
 
 def first_run(folder: Path, study: Study) -> Table:
     """Return the copy as a run sees it, in a process that has kept nothing."""
-    cache._kept.clear()
+    cache.cached_tables.values.clear()
     context = context_of(read_node_config(folder), study.coordinator.invitation().settings)
     return Site(context, "perturbed").table()
 

@@ -103,7 +103,7 @@ def test_app_has_code_and_config(tmp_path: Path, packages: list[Path]) -> None:
         "C": 1.5,
         "sites": 3,
         "label": 'say "yes" \\ é',
-        "warm-start": True,
+        "probability": True,
     }
     build_app(tmp_path / "app", packages, config)
     project = tomllib.loads((tmp_path / "app" / "pyproject.toml").read_text(encoding="utf-8"))

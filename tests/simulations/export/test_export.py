@@ -67,12 +67,11 @@ def fourier_svc(classes: tuple[str, ...], linear: float) -> FourierSVC:
     return FourierSVC.from_parts(Schema(COLUMNS, classes), fourier, weights)
 
 
-def random_fourier_svc(intercept: float) -> RandomFourierSVC:
+def random_fourier_svc() -> RandomFourierSVC:
     fourier = RandomFourierMap(
         np.array([0.0, -1.0, 5.0, 2.0]),
         np.array([1.0, 1.0, 9.0, 2.5]),
         in_turns(RNG.normal(size=(8, 4))),
-        intercept,
     )
     return RandomFourierSVC.from_parts(
         Schema(COLUMNS, ("no", "yes")),
@@ -101,7 +100,7 @@ OURS: dict[str, Model] = {
     "rbf, two classes": pan_svc(Kernel("rbf", 0.5), ("no", "yes")),
     "rbf, two classes, probabilities": pan_svc(Kernel("rbf", 0.5), ("0", "1"), sigmoids=True),
     "linear, one versus all": pan_svc(Kernel("linear"), THREE),
-    "poly, one versus one": pan_svc(Kernel("poly", 0.5, 3, 1.0), THREE, ovo=True),
+    "linear, one versus one": pan_svc(Kernel("linear"), THREE, ovo=True),
     "rbf, one versus all, probabilities": pan_svc(Kernel("rbf", 0.2), ("a", "b", "c, d"), sigmoids=True),
     "rbf, one versus one, probabilities": pan_svc(
         Kernel("rbf", 0.2), (*THREE, "12"), ovo=True, sigmoids=True
@@ -110,8 +109,7 @@ OURS: dict[str, Model] = {
 OTHERS: dict[str, Model] = {
     "fourier, two classes": fourier_svc(("no", "yes"), 0.6),
     "fourier, three classes": fourier_svc(THREE, 0.0),
-    "random Fourier": random_fourier_svc(0.0),
-    "random Fourier, intercept": random_fourier_svc(1.5),
+    "random Fourier": random_fourier_svc(),
     "mixtures": mixtures((3, 1), diagonal=False),
     "mixtures, diagonal, three classes": mixtures((2, 1, 4), diagonal=True),
     "mixtures, a class without a model": mixtures((2, 0, 1), diagonal=False),

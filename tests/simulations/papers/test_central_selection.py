@@ -52,7 +52,7 @@ def test_features_that_matter_are_ranked_first(settings_of: Callable[..., Settin
 
 
 def test_filters_come_before_the_wrapper(settings_of: Callable[..., Settings]) -> None:
-    found = select(settings_of("filter-wrapper", filter_fisher="4"))
+    found = select(settings_of("filter-wrapper", filters="fisher=4"))
     kept = found.screening.kept
     assert found.points[1].features == len(kept) <= 4
     assert set(found.ranking[: len(kept)]) == set(kept)

@@ -132,8 +132,8 @@ def test_folds_of_a_central_classifier_are_all_rows_once(tmp_path: Path) -> None
 
 def test_a_federated_run_is_made_again_by_its_command() -> None:
     run = make_run("pan-svm", "wine", seed=3, C=2.0, min_cluster=1)
-    command = "pansvm run --data wine --seed 3 --strategy pan-svm --set C=2.0 --set min-cluster=1"
-    assert run.command == f"{command} --set privacy=exact"
+    command = "pansvm run --C 2.0 --data wine --min-cluster 1 --privacy exact --seed 3 --strategy pan-svm"
+    assert run.command == command
     assert wine("central:svc", 0).command == ""
 
 

@@ -8,7 +8,6 @@ import stat
 import subprocess
 import sys
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -45,20 +44,13 @@ STOPS = 5
 QUICK: dict[str, Any] = {"data": "wine", "sites": 3, "landmarks": "15", "tol": 0.2}
 JOBS: dict[str, dict[str, Any]] = {
     "training": {},
-    "hops": {"aggregation": "k-secure", "execution": "hops"},
+    "hops": {"aggregation": "k-secure-hops"},
     "exact sums": {"privacy": "exact"},
     "published search": {"search": "published", "privacy": "exact"},
     "extremes": {"scaling": "minmax", "test_fraction": 0.0},
     "one versus one with probabilities": {"multi_class": "ovo", "probability": True, "cv_folds": 2},
-    "federated landmarks": {"landmark_method": "federated-k-means"},
     "voted wrapper": {"strategy": "voted-wrapper", "step": "0.7", "cv_folds": 2},
     "model choice": {"C": "auto", "C_grid": "1,16", "cv_folds": 2},
-    "model choice, random landmarks": {
-        "C": "auto",
-        "C_grid": "1,16",
-        "cv_folds": 2,
-        "landmark_method": "random",
-    },
 }
 
 
@@ -78,16 +70,8 @@ def test_a_run_killed_at_any_time_is_resumed_to_the_same_model(job: str, tmp_pat
         assert not (folder / FOLDER).exists()
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        pytest.param("k-means", marks=pytest.mark.slow),
-        pytest.param("federated-k-means", marks=pytest.mark.slow),
-        "random",
-    ],
-)
-def test_what_was_learned_is_not_asked_again(method: str, tmp_path: Path) -> None:
-    settings = make_settings(**{**QUICK, "landmark_method": method})
+def test_what_was_learned_is_not_asked_again(tmp_path: Path) -> None:
+    settings = make_settings(**QUICK)
     trips = run(in_process_grid(settings), settings, tmp_path / "whole").federation.costs.round_trips
     stop_before(trips - 1, settings, tmp_path)
     grid = in_process_grid(resumed(tmp_path))
@@ -95,7 +79,7 @@ def test_what_was_learned_is_not_asked_again(method: str, tmp_path: Path) -> Non
     asked = [reply.metadata.message_type.split(".")[1] for reply in grid.replies[:: settings.sites]]
     # Keys do not outlive a run, and with the moments the sites share a secret.
     assert asked[:2] == ["join", "moments"]
-    assert not {"landmarks", "assign", "box", "warm_start"} & set(asked)
+    assert not {"landmarks", "warm_start"} & set(asked)
 
 
 @pytest.mark.slow
@@ -148,13 +132,13 @@ def test_a_hospitals_copy_is_the_same_after_a_restart(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Of the hospitals nothing but their state folders outlives the first run."""
-    settings = make_settings(sites=3, min_cluster=2, landmarks="15", landmark_method="random")
+    settings = make_settings(sites=3, min_cluster=2, landmarks="15")
     whole = run(hospitals(settings, hospital_files), settings, tmp_path / "whole")
     folder = tmp_path / "stopped"
     with pytest.raises(KilledError):
         run(kill(hospitals(settings, hospital_files, run_id=2), 5), settings, folder)
-    monkeypatch.setattr(cache, "_kept", OrderedDict())
-    monkeypatch.setattr(cache, "_bytes", 0)
+    cache.cached.values.clear()
+    cache.cached_tables.values.clear()
     again = resumed(folder)
     assert (
         run(hospitals(again, hospital_files, run_id=3), again, folder).model.sha256() == whole.model.sha256()

@@ -17,7 +17,7 @@ def sent_to_a_site(table: Path, sites: int) -> list[int]:
     """Return the bytes that each site gets with the first sum of a run, with the second, and with the third."""
     settings = make_settings(data=str(table), sites=sites)
     strategy = PanSVM(settings)
-    federation = Federation(in_process_grid(settings), settings, strategy)
+    federation = Federation(in_process_grid(settings), settings)
     strategy.federation = federation
     strategy.join(federation)
     found = []

@@ -28,7 +28,7 @@ class Everything:
     on: bool
 
 
-EVERYTHING = Task("everything", "train", Everything, RowsAnswer, since="0.1.0")
+EVERYTHING = Task("everything", "train", Everything, RowsAnswer)
 
 
 def gamma(value: float) -> FeatureMapBroadcast:

@@ -9,17 +9,17 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from scipy.stats import rankdata
 
-from flower_pansvm.errors import SettingError, TrainingError
+from flower_pansvm.errors import TrainingError
 from strategies.selection.filters import FilterScores
 from strategies.selection.outcome import Screening
-from strategies.selection.thresholds import filter_order, parse_threshold, screen
+from strategies.selection.thresholds import Thresholds, filter_order, parse_threshold, screen
 
 SCORES = np.array([0.5, 3.0, 0.0, 1.0, 2.0])
 ANYTHING = {"fisher": "100%", "welch": "100%", "scatter": "100%"}
 
 
-def passing(text: str, scores: NDArray[np.float64], key: str = "filter-fisher") -> list[int]:
-    return np.flatnonzero(parse_threshold(key, text).keeps(scores, None)).tolist()
+def passing(text: str, scores: NDArray[np.float64], name: str = "fisher") -> list[int]:
+    return np.flatnonzero(parse_threshold(name, text).keeps(scores, None)).tolist()
 
 
 def scores_of(
@@ -64,7 +64,7 @@ def test_a_score_that_is_no_number_never_passes() -> None:
 
 
 def test_a_p_value_keeps_what_is_below_it() -> None:
-    threshold = parse_threshold("filter-welch", "p=0.01")
+    threshold = parse_threshold("welch", "p=0.01")
     p_values = np.array([0.009, 0.01, 0.0, np.nan, 0.001])
     assert threshold.keeps(np.array([3.0, 2.0, np.inf, 1.0, 0.0]), p_values).tolist() == [
         True,
@@ -78,25 +78,33 @@ def test_a_p_value_keeps_what_is_below_it() -> None:
 @pytest.mark.parametrize(
     "text", ["", "0", "-3", "1.5", "0%", "101%", "nan%", "%", "most", "0.5", "inf", "p0.01"]
 )
-@pytest.mark.parametrize("key", ["filter-fisher", "filter-welch"])
-def test_anything_else_is_refused_by_name(key: str, text: str) -> None:
-    with pytest.raises(
-        SettingError, match=f"^{key} is '{re.escape(text)}', but it must be a number of features"
-    ):
-        parse_threshold(key, text)
+@pytest.mark.parametrize("name", ["fisher", "welch"])
+def test_anything_else_is_refused(name: str, text: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - as of int and float
+        parse_threshold(name, text)
 
 
 @pytest.mark.parametrize("text", ["p=", "p=0", "p=-1", "p=1.5", "p=nan", "p=small"])
 def test_a_p_value_must_be_one(text: str) -> None:
-    with pytest.raises(SettingError, match=r"p=0\.01"):
-        parse_threshold("filter-welch", text)
+    with pytest.raises(ValueError):  # noqa: PT011 - as of float
+        parse_threshold("welch", text)
 
 
-@pytest.mark.parametrize("key", ["filter-fisher", "filter-scatter"])
-def test_only_the_welch_test_has_p_values(key: str) -> None:
-    with pytest.raises(SettingError, match=f"^{key} is 'p=0.01'") as error:
-        parse_threshold(key, "p=0.01")
-    assert "p-value" not in str(error.value)
+@pytest.mark.parametrize("name", ["fisher", "scatter"])
+def test_only_the_welch_test_has_p_values(name: str) -> None:
+    with pytest.raises(ValueError):  # noqa: PT011 - as of int
+        parse_threshold(name, "p=0.01")
+
+
+def test_a_filter_that_is_not_named_is_as_usual() -> None:
+    found = Thresholds.parse("scatter = 3, welch=p=0.5")
+    assert found.by_name() == {
+        "fisher": Thresholds().fisher,
+        "welch": parse_threshold("welch", "p=0.5"),
+        "scatter": parse_threshold("scatter", "3"),
+    }
+    assert Thresholds.parse(found.text) == found
+    assert Thresholds.parse(Thresholds().text) == Thresholds()
 
 
 def test_features_that_all_filters_keep_are_voted_for() -> None:
@@ -117,12 +125,12 @@ def test_a_constant_column_is_screened_out() -> None:
 
 def screened(scores: FilterScores, texts: dict[str, str]) -> Screening:
     """Screen with thresholds as a user writes them."""
-    return screen(scores, {name: parse_threshold(f"filter-{name}", text) for name, text in texts.items()})
+    return screen(scores, Thresholds.parse(",".join(f"{name}={text}" for name, text in texts.items())))
 
 
 def suggested(error: TrainingError) -> tuple[dict[str, str], int]:
     """Return the thresholds that an error suggests, and how many features they would leave."""
-    found = dict(re.findall(r"filter-(\w+) = '([^']+)'", str(error)))
+    found = dict(part.split("=") for part in re.findall(r"filters=(\S+)", str(error))[0].split(","))
     return found, int(re.findall(r"would leave (\d+)\.$", str(error))[0])
 
 
@@ -134,8 +142,8 @@ def test_when_nothing_passes_the_text_names_the_strictest_filter() -> None:
             {"fisher": "50%", "welch": "7", "scatter": "50%"},
         )
     text = str(error.value)
-    assert "of 30 features, filter-fisher (50%) keeps 15, filter-welch (7) keeps 7" in text
-    assert "filter-welch removes most" in text
+    assert "of 30 features, fisher (50%) keeps 15, welch (7) keeps 7" in text
+    assert "welch removes most" in text
 
 
 @given(st.integers(0, 1000), st.integers(2, 40))

@@ -211,7 +211,7 @@ def test_a_very_large_C_ends_at_a_usable_model_and_says_what_is_missing(
 def test_class_weights_are_told_so_that_the_smallest_is_one(
     pair: Pair, given: tuple[float, ...], told: tuple[float, tuple[float, float]] | str
 ) -> None:
-    settings = make_settings(class_weight="balanced", class_weights=given)
+    settings = make_settings(class_weight=given)
     problem, rows = Problem("class b", 1, 0.0, 2.0, pair), np.full((1, len(given)), 10.0)
     if isinstance(told, str):
         with pytest.raises(SettingError, match=told):
@@ -223,6 +223,7 @@ def test_class_weights_are_told_so_that_the_smallest_is_one(
         with_rows(problem, settings, np.ones((1, len(given) + 1)))  # type: ignore[arg-type]
 
 
-def test_class_weights_need_sites_that_accept_weights() -> None:
-    with pytest.raises(SettingError, match="class-weight=balanced"):
-        make_settings(class_weights="1,5")
+@pytest.mark.parametrize("strategy", ["ssvd", "local-only", "svm-ensemble"])
+def test_weights_of_each_class_need_a_strategy_that_knows_them(strategy: str) -> None:
+    with pytest.raises(SettingError, match=f"{strategy} knows none and balanced only"):
+        make_settings(strategy=strategy, class_weight="1,5")

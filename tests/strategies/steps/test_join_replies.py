@@ -104,7 +104,7 @@ def test_a_name_that_is_none_is_refused(name: str, hospital_files: list[Path], h
         put_part("disclosed", classes=["0", "1\n2"]),
         drop_part("disclosed", "name"),
         put_part("disclosed", rows=np.ones(2)),
-        put_part("disclosed", version="\x1b"),
+        put_part("disclosed", version="0.0.9\x1b"),
         drop_part("disclosed", "classes"),
         drop_group("disclosed"),
     ],
@@ -145,8 +145,8 @@ def test_a_reply_that_lacks_something_names_its_site(
 def test_a_relay_step_that_lacks_its_payload_names_its_site(
     hospital_files: list[Path], hospitals: MakeGrid
 ) -> None:
-    with pytest.raises(FederationError, match="'payload'"):
-        run(hospitals, hospital_files, RELAY, drop_group("sum"), {"execution": "hops"})
+    with pytest.raises(FederationError, match="Site 'hospital1' sent a message without the part 'payload'"):
+        run(hospitals, hospital_files, RELAY, drop_group("sum"), {"aggregation": "ring-hops"})
 
 
 def test_an_error_text_reaches_the_screen_without_control_characters(

@@ -14,7 +14,6 @@ from phe.paillier import PaillierPrivateKey, PaillierPublicKey
 
 from flower_pansvm import secure_sum
 from flower_pansvm.errors import SettingError, SumError
-from flower_pansvm.registry import Registry
 from flower_pansvm.secure_sum.contract import Member, SumRound, Words
 from flower_pansvm.secure_sum.protocols.paillier import Blinding, Paillier, is_weak, split_fields
 from flower_pansvm.secure_sum.rehearsal import Rehearsal, gather_members
@@ -184,7 +183,7 @@ def test_more_sites_than_the_guard_bits_allow_are_refused() -> None:
         Paillier(key_bits=2048).contribute(np.zeros(2, np.uint64), this, member)
 
 
-def test_without_phe_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_phe_the_error_names_the_command() -> None:
     real_import = builtins.__import__
 
     def no_phe(name: str, *args: Any) -> Any:
@@ -192,7 +191,6 @@ def test_without_phe_the_error_names_the_command(monkeypatch: pytest.MonkeyPatch
             raise ImportError(name)
         return real_import(name, *args)
 
-    monkeypatch.setattr(secure_sum, "_protocols", Registry("secure sum"))
     with patch.dict(sys.modules), patch.object(builtins, "__import__", no_phe):
         for module in [name for name in sys.modules if name.split(".")[0] == "phe"]:
             del sys.modules[module]

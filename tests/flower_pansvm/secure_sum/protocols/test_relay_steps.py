@@ -17,12 +17,12 @@ THIS = SumRound("run", "task", 1, 0, ("a", "b", "c", "d", "e"))
     [
         ("plain", {}, 0),
         ("ring", {}, 0),
-        ("ring", {"execution": "hops"}, 5),
+        ("ring-hops", {}, 5),
         ("k-secure", {}, 0),
         ("k-secure", {"k": 2}, 0),
-        ("k-secure", {"k": 2, "execution": "hops"}, 5 + 2 * 5 - 1),
-        ("k-secure", {"k": 3, "execution": "hops"}, 5 + 3 * 5 - 1),
-        ("k-secure", {"execution": "hops"}, 5 + 5 * 5 - 1),
+        ("k-secure-hops", {"k": 2}, 5 + 2 * 5 - 1),
+        ("k-secure-hops", {"k": 3}, 5 + 3 * 5 - 1),
+        ("k-secure-hops", {}, 5 + 5 * 5 - 1),
         ("paillier", {"key_bits": 2048}, 1),
     ],
 )

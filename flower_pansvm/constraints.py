@@ -1,0 +1,111 @@
+"""Constraints: what a setting may be, declared beside its field, checked on what a user writes, named in errors."""
+
+import difflib
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+from flower_pansvm.errors import SettingError
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """What the values of a setting may be.
+
+    Parameters
+    ----------
+    description : str
+        In words, as the end of a sentence: ``a number above 0``.
+    read : callable
+        Returns the value for what a user has written, or for the value itself; or raises ValueError.
+    write : callable
+        Returns what the run config holds for a value.
+    choices : tuple of str
+        The words it must be one of; empty if it is not chosen from words.
+    """
+
+    description: str
+    read: Callable[[Any], Any]
+    write: Callable[[Any], Any] = lambda value: value
+    choices: tuple[str, ...] = ()
+
+
+def setting(default: object, constraint: Constraint, meaning: str) -> Any:
+    """Return a field of a frozen dataclass of settings, whose ``__post_init__`` calls `parse`."""
+    return field(default=default, metadata={"constraint": constraint, "meaning": meaning})
+
+
+def parse(settings: Any) -> None:
+    """Replace what a user has written by values, in all fields of new settings; SettingError if one cannot work."""
+    for one in fields(settings):
+        if "constraint" in one.metadata:
+            value = read(key_of(one.name), getattr(settings, one.name), one.metadata["constraint"])
+            object.__setattr__(settings, one.name, value)
+
+
+def read(key: str, value: object, constraint: Constraint) -> Any:
+    """Return the value of a setting for what a user has written; SettingError says what it must be."""
+    if constraint.choices:
+        check_choice(key, str(value), constraint.choices)
+    try:
+        return constraint.read(value)
+    except ValueError:
+        raise SettingError(f"{key} is '{value}', but it must be {constraint.description}.") from None
+
+
+def key_of(name: str) -> str:
+    """Return what the run config calls a field: ``min-sites`` for ``min_sites``."""
+    return name.replace("_", "-")
+
+
+def text() -> Constraint:
+    """Return the constraint of a free text."""
+    return Constraint("a text", str)
+
+
+def one_of(*choices: str) -> Constraint:
+    """Return the constraint of one of several words."""
+    return Constraint(f"one of {', '.join(choices)}", str, choices=choices)
+
+
+def one_of_numbers(*choices: float) -> Constraint:
+    """Return the constraint of one of several numbers."""
+
+    def found(value: object) -> float:
+        number = float(str(value))
+        if number not in choices:
+            raise ValueError
+        return number
+
+    return Constraint(f"one of {', '.join(f'{choice:g}' for choice in choices)}", found)
+
+
+def whole(least: int, most: float = math.inf, multiple: int = 1) -> Constraint:
+    """Return the constraint of whole numbers from ``least`` to ``most``, all or the multiples of one."""
+
+    def found(value: object) -> int:
+        number = float(str(value))
+        if not (least <= number <= most and number % multiple == 0):
+            raise ValueError
+        return int(number)
+
+    upper = f" and at most {most}" if most < math.inf else ""
+    what = "a whole number" if multiple == 1 else f"a multiple of {multiple}"
+    return Constraint(f"{what} of at least {least}{upper}", found)
+
+
+def near_matches(word: str, known: Iterable[str]) -> str:
+    """Return the end of an error text that names what the user may have meant."""
+    names = sorted(known)
+    by_small = {name.casefold(): name for name in names}
+    close = difflib.get_close_matches(word.casefold(), by_small, n=3, cutoff=0.6)
+    if close:
+        return f"Did you mean {' or '.join(repr(by_small[name]) for name in close)}?"
+    return f"Choose one of: {', '.join(names)}."
+
+
+def check_choice(setting: str, value: str, choices: Iterable[str]) -> None:
+    """Raise a SettingError that names the near matches unless ``value`` is one of ``choices``."""
+    if value not in choices:
+        raise SettingError(f"There is no {setting} '{value}'. {near_matches(value, choices)}")

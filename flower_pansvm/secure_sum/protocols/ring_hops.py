@@ -1,0 +1,57 @@
+"""The ring secure sum as published: Clifton et al. (2002), SIGKDD Explorations 4(2), section 3.1.
+
+The first site adds a random vector to its own and passes the result on, each site adds its own vector, and the first
+takes the random vector off. The coordinator relays what only the next site can read. To learn one site's vector it is
+enough that both its neighbours collude.
+"""
+
+import secrets
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+from flower_pansvm.secure_sum.contract import Member, Relay, SecureSum, SumRound, Words
+from flower_pansvm.secure_sum.keys import KEY_BYTES, add_keystream, seal, unseal
+from flower_pansvm.secure_sum.wire import everyone, from_bytes, hold, same_length, take, to_bytes
+
+PURPOSE = "ring hop"
+
+
+@dataclass(frozen=True)
+class RingHops(SecureSum):
+    """The ring secure sum from site to site."""
+
+    name: ClassVar[str] = "ring-hops"
+    protected: ClassVar[bool] = True
+
+    def contribute(self, vector: Words, this: SumRound, member: Member) -> tuple[bytes, bytes]:
+        """Return the first site's masked vector, nothing of the others; run by each site."""
+        _, after = this.neighbours(member.name)
+        if member.name != this.roster[0]:
+            return b"", hold(this, this.roster.index(member.name), to_bytes(vector))
+        masked, seed = vector.copy(), secrets.token_bytes(KEY_BYTES)
+        add_keystream(masked, seed)
+        return seal(member, after, this, PURPOSE, to_bytes(masked)), hold(this, len(this.roster), seed)
+
+    def respond(
+        self, step: int, payload: bytes, kept: bytes, this: SumRound, member: Member
+    ) -> tuple[bytes, bytes]:
+        """Add the site's vector and seal for the next, or at the first site give the sum; run in ring order."""
+        before, after = this.neighbours(member.name)
+        secret = take(kept, this, step, member.name)
+        running = from_bytes(unseal(member, before, this, PURPOSE, payload), before)
+        if step == len(this.roster):
+            add_keystream(running, secret, subtract=True)
+            return to_bytes(running), b""
+        own = from_bytes(secret, member.name)
+        running = same_length(running, own.size, before) + own
+        return seal(member, after, this, PURPOSE, to_bytes(running)), b""
+
+    def total(self, payloads: Mapping[str, bytes], this: SumRound, relay: Relay) -> Words:
+        """Pass the message once round the ring; run by the coordinator."""
+        everyone(payloads, this)
+        first = this.roster[0]
+        message = payloads[first]
+        for step, site in enumerate((*this.roster[1:], first), start=1):
+            message = relay(step, {site: message})[site]
+        return from_bytes(message, first)

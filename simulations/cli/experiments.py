@@ -1,0 +1,122 @@
+"""``pansvm reproduce`` and ``attack``: papers run again, and a coordinator that breaks the rules."""
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from flower_pansvm.errors import SettingError
+from simulations.cli.app import cli
+from simulations.cli.output import check_can_be_folder
+
+if TYPE_CHECKING:
+    from simulations.papers.reproduction import Result, Run
+
+TOLD = ("strategy", "data", "seed", "blocks", "fold")
+"""What is told of a run when it has ended."""
+
+
+@cli.command("reproduce", help="Run the tables and figures of a paper again, ours beside the paper's.")
+def reproduce(
+    names: Annotated[list[str] | None, typer.Argument(help="Tables or figures; --list names them.")] = None,
+    data_dir: Annotated[
+        Path | None, typer.Option(help="Folder of data sets.", show_default="$PANSVM_DATA")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the results; a run that is there is not done again.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="Fewer repeats.")] = False,
+    repeats: Annotated[
+        int | None, typer.Option(min=1, help="So many repeats.", show_default="the table's")
+    ] = None,
+    list_: Annotated[bool, typer.Option("--list", help="List what there is, and how long it takes.")] = False,
+) -> None:
+    """Do the runs that are missing, and write what all of them say."""
+    from simulations.papers import writing  # noqa: PLC0415
+    from simulations.papers.running import REPRODUCTIONS, do_runs  # noqa: PLC0415
+
+    console = Console(highlight=False, markup=False)
+    if list_:
+        table = Table("name", "what", "minutes", "with --quick", box=None, padding=(0, 2, 0, 0))
+        for name, one in REPRODUCTIONS.items():
+            table.add_row(name, one.title, f"{one.minutes:g}", f"{one.quick_minutes:g}")
+        console.print(table)
+        return
+    if not names or out is None:
+        raise SettingError(
+            "Say what to reproduce and where the results go: pansvm reproduce lu-table-3.2 --data-dir DIR --out DIR. "
+            "'pansvm reproduce --list' lists the tables and figures."
+        )
+    check_can_be_folder(out)
+    for name, what in [(name, REPRODUCTIONS[name]) for name in names]:
+        count = repeats or (what.quick_repeats if quick else what.repeats)
+        runs = list(dict.fromkeys(run for cell in what.plan(count).values() for run in cell))
+        about = what.quick_minutes if quick else what.minutes
+        console.print(f"{name}, {what.title}: {len(runs)} runs, about {about:g} minutes on two cores")
+
+        def show(run: "Run", result: "Result", left: int) -> None:
+            told = result.get("error") or f"{result['wall']:.1f} s"
+            console.print(
+                f"{' '.join(str(value) for key, value in run.items if key in TOLD)}: {told}; {left} left"
+            )
+
+        results = do_runs(runs, _folder(data_dir), out, 1 if what.timed else 2, show)
+        cells = what.cells(count, results)
+        seconds = sum(result.get("wall", 0.0) for result in results.values())
+        failed = sum("error" in result for result in results.values())
+        took = [
+            f"{len(results)} runs, {count} repeat{'s' * (count > 1)}, {failed} failed; {seconds / 60:.1f} minutes of "
+            "computing one after the other."
+        ]
+        took += [f"One of them: {command}" for command in filter(None, (run.command for run in runs[-1:]))]
+        files = writing.write(name, what, cells, took, out)
+        console.print(writing.rich_table(what, cells))
+        for heading, lines in writing.notes(what):
+            for line in lines:
+                console.print(f"{heading}: {line}")
+        console.print(f"{took[0]} Written: {', '.join(str(file) for file in files)}", soft_wrap=True)
+
+
+def _folder(data_dir: Path | None) -> Path:
+    """Return the folder of data sets.
+
+    Raises
+    ------
+    SettingError
+        If none is named, or it is no folder.
+    """
+    from simulations.data.datasets import FOLDER_VARIABLE  # noqa: PLC0415
+
+    folder = data_dir or (Path(os.environ[FOLDER_VARIABLE]) if os.environ.get(FOLDER_VARIABLE) else None)
+    if folder is None or not folder.is_dir():
+        raise SettingError(
+            f"{'No folder of data sets is named' if folder is None else f'There is no folder {folder}'}. Name it with "
+            f"--data-dir or the environment variable {FOLDER_VARIABLE}."
+        )
+    return folder
+
+
+@cli.command()
+def attack(
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[ATTACK]...", help="Attacks to play; all if none is named.")
+    ] = None,
+) -> None:
+    """Attack hospitals that have all recommended pins; exit code 1 if a promise to them is broken."""
+    from simulations.attack.active.registry import NOT_PLAYED, chosen_attacks, play  # noqa: PLC0415
+
+    table = Table("attack", "promise", "got", "allowed", "outcome", show_lines=True)
+    broken = 0
+    for chosen in chosen_attacks(names or []):
+        typer.echo(f"{chosen.name}: {chosen.tries}", err=True)
+        ended = play(chosen)
+        broken += not ended.held
+        outcome = "held" if ended.held else "BROKEN"
+        table.add_row(chosen.name, chosen.promise, ended.got, ended.allowed, outcome)
+    Console(markup=False, highlight=False).print(table)
+    typer.echo(NOT_PLAYED)
+    if broken:
+        raise typer.Exit(1)

@@ -1,0 +1,93 @@
+"""The constraints of the coordinator's own settings, beyond words and whole numbers."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from flower_pansvm.constraints import Constraint
+
+
+def flag() -> Constraint:
+    """Return the constraint of a truth value."""
+
+    def found(value: object) -> bool:
+        if str(value).lower() not in ("true", "false"):
+            raise ValueError
+        return str(value).lower() == "true"
+
+    return Constraint("true or false", found)
+
+
+def number(
+    least: float = -math.inf, above: float = -math.inf, below: float = math.inf, most: float = math.inf
+) -> Constraint:
+    """Return the constraint of finite numbers within limits."""
+
+    def found(value: object) -> float:
+        number = float(str(value))
+        if not (least <= number <= most and above < number < below and math.isfinite(number)):
+            raise ValueError
+        return number
+
+    limits = {"of at least": least, "above": above, "below": below, "at most": most}
+    told = " and ".join(f"{name} {limit:g}" for name, limit in limits.items() if math.isfinite(limit))
+    return Constraint(f"a number {told}".strip(), found)
+
+
+def numbers(most: float = math.inf, least: float = -math.inf, above: float = -math.inf) -> Constraint:
+    """Return the constraint of several numbers within limits, kept as a tuple in their order."""
+    each = number(least=least, above=above)
+
+    def values(written: Any) -> tuple[float, ...]:
+        parts = written if isinstance(written, tuple) else str(written).split(",")
+        found = tuple(each.read(part) for part in parts)
+        if max(found) > most:
+            raise ValueError
+        return found
+
+    limits = f"from {least:g} to {most:g}" if math.isfinite(most) else f"above {above:g}"
+    return Constraint(
+        f"numbers {limits}, separated by commas", values, lambda values: ",".join(map(number_text, values))
+    )
+
+
+def grid() -> Constraint:
+    """Return the constraint of several numbers above 0, kept as a tuple: each once, the smallest first."""
+    several = numbers(above=0)
+    return replace(several, read=lambda written: tuple(sorted(set(several.read(written)))))
+
+
+def share_or_count() -> Constraint:
+    """Return the constraint of a share below 1, or a whole number."""
+
+    def found(value: object) -> float:
+        asked: float = number(above=0).read(value)
+        if asked > 1 and not asked.is_integer():
+            raise ValueError
+        return asked
+
+    return Constraint("a share above 0 and below 1, or a whole number from 1 on", found)
+
+
+def or_word(word: str, constraint: Constraint, value: object = None) -> Constraint:
+    """Return the constraint of what may be a word as well, which stands for ``value``."""
+
+    def found(written: Any) -> Any:
+        return value if written == value or str(written).strip() == word else constraint.read(written)
+
+    def write(found: Any) -> Any:
+        return word if found == value else constraint.write(found)
+
+    return Constraint(f"{constraint.description}, or '{word}'", found, write)
+
+
+def number_text(value: float) -> str:
+    """Return a number as a person writes it, the same number when it is read again.
+
+    Examples
+    --------
+    >>> number_text(16.0), number_text(0.002083)
+    ('16', '0.002083')
+    """
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)

@@ -1,1 +1,0 @@
-"""What cannot be of opened sums, one file a phase."""

@@ -1,0 +1,49 @@
+"""What rides on messages: broadcasts until all have them, notes to their receivers only, keys once."""
+
+from flwr.app import RecordDict
+
+from flower_pansvm import records
+from flower_pansvm.summing import AllKeys
+from strategies.federation.pending import Pending
+
+
+def message_to(pending: Pending, site: str) -> RecordDict:
+    content = RecordDict()
+    pending.put(content, site)
+    return content
+
+
+def test_broadcasts_ride_until_all_sites_have_them_and_stay_in_the_names_of_sums() -> None:
+    pending = Pending()
+    pending.add_broadcast("scaling", {"shift": 1.0})
+    # A sum that is repeated without a lost site is another message, which some sites have not had.
+    for _ in range(2):
+        assert records.get(message_to(pending, "north"), "broadcast.scaling") == {"shift": 1.0}
+    pending.delivered({})
+    assert not records.has(message_to(pending, "north"), "broadcast.scaling")
+    assert pending.digests == {"scaling": records.digest({"shift": 1.0})}
+
+
+def test_a_second_broadcast_replaces_the_first_of_its_name() -> None:
+    pending = Pending()
+    for shift in (1.0, 2.0):
+        pending.add_broadcast("scaling", {"shift": shift})
+    assert records.get(message_to(pending, "north"), "broadcast.scaling") == {"shift": 2.0}
+    assert pending.digests == {"scaling": records.digest({"shift": 2.0})}
+
+
+def test_notes_go_to_their_receivers_only_and_once() -> None:
+    pending = Pending()
+    pending.delivered({"north": {"south": b"sealed"}})
+    assert records.get(message_to(pending, "north"), "notes") == {"south": b"sealed"}
+    assert records.get(message_to(pending, "south"), "notes") == {}
+    pending.delivered({})
+    assert records.get(message_to(pending, "north"), "notes") == {}
+
+
+def test_keys_ride_on_the_first_sum_only() -> None:
+    pending = Pending()
+    pending.add_keys(AllKeys.of({}))
+    assert records.has(message_to(pending, "north"), "keys")
+    pending.delivered({})
+    assert not records.has(message_to(pending, "north"), "keys")

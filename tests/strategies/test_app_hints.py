@@ -1,0 +1,66 @@
+"""What the log says at the end of a run: how to resume one that was stopped, and what stays running on the machine."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from strategies.app import resume_hint, superlink_hint
+from strategies.settings import make_settings
+
+
+class InMemoryGrid:
+    """By its name the grid of Flower's simulation."""
+
+
+class HttpGrid:
+    """By its name the grid of a deployment."""
+
+
+@pytest.mark.parametrize(
+    ("grid", "settings", "said"),
+    [
+        (InMemoryGrid(), {}, "pansvm run --resume /out"),
+        (InMemoryGrid(), {"C": "auto"}, "pansvm tune --resume /out"),
+        (InMemoryGrid(), {"strategy": "voted-wrapper"}, "pansvm select --resume /out"),
+        (HttpGrid(), {"C": "auto"}, "pansvm coordinator train --resume --out /out, or flwr run as before with resume"),
+    ],
+)  # fmt: skip
+def test_the_command_is_the_one_that_the_run_was_started_with(
+    grid: object, settings: dict[str, str], said: str
+) -> None:
+    assert said in resume_hint(grid, make_settings(**settings), Path("/out"))  # type: ignore[arg-type]
+
+
+def test_a_private_run_says_that_the_sum_that_failed_is_charged_again() -> None:
+    grid: Any = InMemoryGrid()
+    said = resume_hint(grid, make_settings(strategy="dp-svm"), Path("/out"))
+    assert "pansvm run --resume /out. The sum that failed is charged once more to each hospital" in said
+    assert "charged" not in resume_hint(grid, make_settings(), Path("/out"))
+
+
+def test_flower_still_calls_the_grid_of_a_deployment_so() -> None:
+    from flwr.superlink.grid.http_grid import HttpGrid as OfFlower  # noqa: PLC0415
+
+    assert OfFlower.__name__ == HttpGrid.__name__
+
+
+@pytest.mark.parametrize("left", [True, False])
+@pytest.mark.parametrize("grid", [InMemoryGrid(), HttpGrid()], ids=lambda one: type(one).__name__)
+def test_only_what_flwr_run_leaves_is_told(
+    grid: object, left: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("FLWR_HOME", str(tmp_path))
+    if left:
+        (tmp_path / "local-superlink").mkdir()
+        (tmp_path / "local-superlink" / "superlink.log").touch()
+    text = superlink_hint(grid)  # type: ignore[arg-type]
+    assert bool(text) == (left and isinstance(grid, InMemoryGrid))
+    if text:
+        assert "End it with: pkill -f local-superlink/superlink.log" in text
+
+
+def test_flowers_simulation_still_calls_its_grid_so() -> None:
+    from flwr.superlink.grid.inmemory_grid import InMemoryGrid as OfFlower  # noqa: PLC0415
+
+    assert OfFlower.__name__ == InMemoryGrid.__name__
