@@ -323,7 +323,7 @@ RANDOM_KERNEL = System(
     },
     ({"kernel": "poly"}, {"kernel": "sigmoid"}),
     ("extremes", "kernel-rows", "row-labels"),
-    {"rows": 1},
+    {"random_kernel_rows": 1},
     questions=(wrong(KERNEL, SettingError, rows=15),),
     answers=(
         wrong(CELL, rows=times("rows", 0.3)),
@@ -376,7 +376,7 @@ SELECTION = System(
         "step": "0.5",
         "privacy": "exact",
     },
-    ({"step": "0"}, {"features": "0"}, {"select_tolerance": -1.0}, {"candidates": 5}),
+    ({"step": "0"}, {"features": "0"}, {"select_tolerance": -1.0}),
     leaves={
         (task.name, part): "exact"
         for task in (MOMENTS, LANDMARKS, WARM_START, CUTS, SCORES, CLASS_MOMENTS, SUPPORT)
