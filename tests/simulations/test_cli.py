@@ -329,7 +329,7 @@ def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: R
     lines = {line.split()[0]: line for line in out.splitlines() if line.split()}
     assert set(default_config()) <= set(lines)
     assert "0.25,1,4,16,64,256" in lines["C-grid"]
-    assert "k-secure, paillier, plain, ring" in lines["aggregation"]
+    assert "k-secure, k-secure-hops, paillier, plain, ring, ring-hops" in lines["aggregation"]
     assert set(all_strategies()) <= set(out.replace(",", " ").split())
     assert "a whole number of at least 2" in lines["cv-folds"]
     assert "Fewest sites in a sum." in lines["min-sites"]
