@@ -339,9 +339,11 @@ def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: R
         if line.startswith(("Every run", "Strategies: ", "Secure sums: "))
     ]
     assert titles[0] == "Every run"
-    assert {"Strategies: filter-wrapper", "Secure sums: k-secure, ring", "Secure sums: paillier"} <= set(
-        titles
-    )
+    assert {
+        "Strategies: filter-wrapper",
+        "Secure sums: k-secure, k-secure-hops",
+        "Secure sums: paillier",
+    } <= set(titles)
 
 
 @pytest.mark.parametrize(
