@@ -294,13 +294,13 @@ def test_differences_of_models_give_rows_away(tmp_path: Path) -> None:
 
 def test_runs_of_other_sites_are_refused(tmp_path: Path, runs: dict[str, tuple[Settings, Path]]) -> None:
     settings, folder = runs["exact"]
-    with pytest.raises(SettingError, match="seed differs"):
+    with pytest.raises(SettingError, match="seed"):
         attack(replace(settings, seed=1), folder, 0.1, lambda _: None, [folder])
-    with pytest.raises(SettingError, match="privacy differs"):
+    with pytest.raises(SettingError, match="privacy"):
         attack(settings, folder, 0.1, lambda _: None, [runs["perturbed"][1]])
     (tmp_path / "empty").mkdir()
     (tmp_path / "empty" / "result.json").write_text((folder / "result.json").read_text())
-    with pytest.raises(SettingError, match="no record"):
+    with pytest.raises(SettingError, match="record"):
         attack(settings, folder, 0.1, lambda _: None, [tmp_path / "empty"])
 
 

@@ -185,7 +185,7 @@ def test_heights_of_an_unbounded_kernel_are_without_bounds() -> None:
 
 @pytest.mark.parametrize("width", [0.0, -1e-3, float("nan")])
 def test_a_width_that_is_not_positive_is_an_error(width: float) -> None:
-    with pytest.raises(FederationError, match="width that is not positive"):
+    with pytest.raises(FederationError):
         bounds_of(CUTS, cuts_asked(width=width), Terms(), 3)
 
 

@@ -97,22 +97,6 @@ def test_a_failed_run_is_reported_and_the_others_go_on(
     assert "Ask for fewer" in (tmp_path / "out" / "comparison.html").read_text()
 
 
-@pytest.mark.parametrize(
-    ("arguments", "told"),
-    [
-        (["--strategies", "pan-svn"], "Did you mean 'pan-svm'"),
-        (["--set", "C"], "KEY=VALUE"),
-        (["--splits", "iid", "--strategies", ""], "Name at least one"),
-    ],
-)
-def test_bad_input_leaves_no_folder(pansvm: Run, tmp_path: Path, arguments: list[str], told: str) -> None:
-    code, _, err = pansvm("compare", *arguments, "--out", "out")
-    assert code == 1
-    assert err.startswith("Error: ")
-    assert told in err
-    assert not (tmp_path / "out").exists()
-
-
 @pytest.mark.slow
 def test_a_process_that_dies_takes_no_other_run_with_it() -> None:
     cases = Plan(

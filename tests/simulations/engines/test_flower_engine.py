@@ -142,7 +142,7 @@ def test_superlink_that_does_not_start_is_reported(
     monkeypatch.setattr(flower_engine, "free_port", lambda: 99999)
     with temporary_folder() as folder:
         build_app(folder / "app", packages, {})
-        with pytest.raises(EngineError, match=r"(?s)SuperLink did not start.*--port: value must be"):
+        with pytest.raises(EngineError, match="--port"):
             run_app(folder, 2, print)
 
 

@@ -67,7 +67,6 @@ def in_frame(page: Path, width: int, script: str) -> str:
     )
     dom = in_browser(framed, "--allow-file-access-from-files", "--virtual-time-budget=5000", "--dump-dom")
     found = re.search(r"<title>(.+?)</title>", dom)
-    assert found is not None
     return found[1]
 
 

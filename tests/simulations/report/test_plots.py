@@ -57,7 +57,6 @@ def selected(counts: list[int], chosen: int, tested: bool = True) -> dict[str, A
 
 def test_accuracy_is_drawn_for_each_number_of_features_and_the_chosen_is_marked() -> None:
     figure = selection_figure(selected([30, 20, 10, 1], 10))
-    assert figure is not None
     (axes,) = figure.axes
     folds, tested, _, chosen = axes.lines
     assert list(np.asarray(folds.get_xdata())) == [1, 10, 20, 30]
@@ -72,13 +71,11 @@ def test_accuracy_is_drawn_for_each_number_of_features_and_the_chosen_is_marked(
 
 def test_without_test_rows_only_the_folds_are_drawn() -> None:
     figure = selection_figure(selected([30, 20, 10, 1], 10, tested=False))
-    assert figure is not None
     assert "test rows" not in {text.get_text() for text in figure.axes[0].get_legend().get_texts()}
 
 
 def test_thousands_of_features_have_a_logarithmic_axis_with_plain_numbers() -> None:
     figure = selection_figure(selected([7129, 3000, 1000, 100, 10, 1], 100))
-    assert figure is not None
     (axes,) = figure.axes
     assert axes.get_xscale() == "log"
     figure.canvas.draw()
@@ -94,7 +91,6 @@ def test_all_features_are_not_joined_to_those_that_the_filters_left() -> None:
     result = selected([2000, 30, 20, 10, 1], 10)
     result["filters"] = {"kept": ["a feature"] * 30}
     figure = selection_figure(result)
-    assert figure is not None
     (axes,) = figure.axes
     assert (
         max(max(np.asarray(line.get_xdata())) for line in axes.lines if len(np.asarray(line.get_xdata())) > 2)
