@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from simulations.audit.audit import audit
 
 from clients.systems.mixture import class_models
 from flower_pansvm import records

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 from flwr.app import Message
-from simulations.audit.audit import audit
 from sklearn.datasets import load_breast_cancer, load_wine
 
 from clients.gate.membership import member_of

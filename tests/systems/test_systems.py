@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simulations.audit.audit import audit
+from simulations.attack.audit import audit
 
 from clients.gate import answering
 from clients.gate.private import Private
