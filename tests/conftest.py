@@ -103,16 +103,20 @@ def begun_ledgers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(budget, "_read_link", begun)
 
 
+def write_hospitals(folder: Path, rows: int, hospitals: int = 3) -> list[Path]:
+    """Write tables of hospitals, two features of different size, not linearly separable; return where they are."""
+    X, y = make_moons(rows, noise=0.15, random_state=0)
+    frame = pd.DataFrame({"age": 50 + 10 * X[:, 0], "dose": X[:, 1] / 100, "label": y})
+    paths = [folder / f"hospital{number}.csv" for number in range(hospitals)]
+    for path, part in zip(paths, np.array_split(np.arange(rows), hospitals), strict=True):
+        frame.iloc[part].to_csv(path, index=False)
+    return paths
+
+
 @pytest.fixture
 def hospital_files(tmp_path: Path) -> list[Path]:
-    """Tables of three hospitals: two features of different size, not linearly separable."""
-    X, y = make_moons(180, noise=0.15, random_state=0)
-    frame = pd.DataFrame({"age": 50 + 10 * X[:, 0], "dose": X[:, 1] / 100, "label": y})
-    paths = []
-    for number, part in enumerate(np.array_split(np.arange(len(frame)), 3)):
-        paths.append(tmp_path / f"hospital{number}.csv")
-        frame.iloc[part].to_csv(paths[-1], index=False)
-    return paths
+    """Return the tables of three hospitals with 60 rows each."""
+    return write_hospitals(tmp_path, 180)
 
 
 @pytest.fixture

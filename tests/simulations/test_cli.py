@@ -11,12 +11,10 @@ import pandas as pd
 import pytest
 
 from flower_pansvm.calibration import Calibration
-from flower_pansvm.errors import FederationError
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.scaling import Scaling
 from flower_pansvm.schema import Schema
-from strategies.federation.checkpoint import Checkpoint
 from strategies.registry import all_strategies
 from strategies.settings import default_config
 from strategies.steps.fitted_map import fit_map
@@ -142,29 +140,6 @@ def test_tune_prints_the_grid_and_a_command_that_trains_with_the_best_setting(
 
 
 @pytest.mark.slow
-def test_tune_keeps_what_is_given(pansvm: Run, tmp_path: Path) -> None:
-    code, out, _ = in_process(pansvm, *EXACT, "--set", "gamma=0.05", "--set", "C-grid=1,10", command="tune")
-    assert code == 0
-    grid = json.loads((tmp_path / "out" / "result.json").read_text())["chosen"]["grid"]
-    assert sorted((point["C"], point["gamma"]) for point in grid) == [(1, 0.05), (10, 0.05)]
-    assert "--gamma 0.05" in out
-
-
-@pytest.mark.slow
-def test_tune_tries_no_gamma_with_a_linear_kernel(pansvm: Run, tmp_path: Path) -> None:
-    code, out, _ = in_process(
-        pansvm, *EXACT, "--set", "kernel=linear", "--set", "C-grid=0.01,0.1", command="tune"
-    )
-    assert code == 0
-    chosen = json.loads((tmp_path / "out" / "result.json").read_text())["chosen"]
-    assert [(point["C"], point["gamma"]) for point in chosen["grid"]] in (
-        [(0.01, None), (0.1, None)],
-        [(0.1, None), (0.01, None)],
-    )
-    assert "--gamma" not in next(line for line in out.splitlines() if line.startswith("Best setting"))
-
-
-@pytest.mark.slow
 def test_run_with_auto_says_what_was_chosen(pansvm: Run, tmp_path: Path) -> None:
     code, out, _ = in_process(pansvm, *EXACT, "--set", "C=auto", "--set", "C-grid=0.01,1")
     assert code == 0
@@ -241,34 +216,6 @@ def test_run_selects_with_a_strategy_that_selects(pansvm: Run, tmp_path: Path) -
     assert "pansvm predict" not in out
 
 
-@pytest.mark.slow
-def test_a_selection_that_was_stopped_goes_on(
-    pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    arguments = (*SELECT, "--set", "features=2")
-    in_process(pansvm, *arguments, command="select")
-    whole = json.loads((tmp_path / "out" / "result.json").read_text())
-
-    write, written = Checkpoint.write, []
-
-    def stop(checkpoint: Checkpoint, task: str, *rest: object) -> None:
-        write(checkpoint, task, *rest)  # type: ignore[arg-type]
-        written.append(task)
-        if written.count("support") == 2:
-            raise FederationError("The second step is as far as it goes.")
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Checkpoint, "write", stop)
-        code, _, err = in_process(pansvm, *arguments, "--overwrite", command="select")
-    assert (code, err) == (1, "Error: The second step is as far as it goes.\n")
-    code, out, err = pansvm("select", "--engine", "in-process", "--resume", "out")
-    assert (code, err) == (0, "")
-    assert "before the run was resumed" in " ".join(out.split())
-    resumed = json.loads((tmp_path / "out" / "result.json").read_text())
-    for key in ("ranking", "selected", "accuracy_by_count", "model_sha256"):
-        assert resumed[key] == whole[key]
-
-
 def predictions(pansvm: Run, tmp_path: Path, *extra: object) -> tuple[pd.DataFrame, str]:
     code, out, err = pansvm("predict", "out/model.npz", "rows.csv", "--out", "said.csv", *extra)
     assert code == 0, err
@@ -315,18 +262,6 @@ def test_predictions_hold_no_formula(pansvm: Run, tmp_path: Path) -> None:
     assert said["'-row"].tolist() == ["-7", "'+a", f"'{formula}"]
     _, out, _ = pansvm("predict", "model.npz", "rows.csv", "--id", "-row")
     assert out == (tmp_path / "said.csv").read_text()
-
-
-@pytest.mark.slow
-def test_predict_for_two_classes_prints_csv(pansvm: Run, tmp_path: Path) -> None:
-    in_process(pansvm)
-    model = PanSVC.load(tmp_path / "out" / "model.npz")
-    pd.DataFrame(np.ones((2, 30)), columns=model.feature_names_in_).to_csv("rows.csv", index=False)
-    code, out, err = pansvm("predict", "out/model.npz", "rows.csv")
-    assert (code, err) == (0, "")
-    lines = out.splitlines()
-    assert lines[0] == "prediction,decision"
-    assert len(lines) == 3
 
 
 @pytest.mark.parametrize(
@@ -382,159 +317,6 @@ def test_report_is_made_again_from_the_result(pansvm: Run, tmp_path: Path) -> No
     assert (tmp_path / "out" / "report.html").read_text().count("<tr>") == before.count("<tr>")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--data", "no_such_set"], ["no_such_set"]),
-        (["--data", "breast_cance"], ["breast_cancer"]),
-        (["--data", "table.csv"], ["'label'", "outcome"]),
-        (["--data", "table.csv", "--label", "outcom"], ["outcome"]),
-        (["--data", "text.csv"], ["'age'", "row 2"]),
-        (["--data", "nolabels.csv"], ["label", "row 1"]),
-        (["--data", "empty.csv"], ["no rows"]),
-        (
-            ["--data", "patients.csv", "--label", "name"],
-            ["column 'name' of 'patients.csv'", "at most 30", "label"],
-        ),
-        (["--data", "measured.csv", "--label", "weight"], ["column 'weight' of 'measured.csv'", "decimals"]),
-        (["--data", "spelt.csv"], ["column 'label' of 'spelt.csv'", "differ only", "positive"]),
-        (
-            ["--data", "three.csv", "--data", "three.csv", "--data", "yes.csv"],
-            ["'site-000'", "'site-002'", "'no'"],
-        ),
-        (["--strategy", "pan-svn"], ["pan-svm"]),
-        (["--aggregation", "rng"], ["ring"]),
-        (["--engine", "simulate"], ["simulation"]),
-        (["--split", "idd"], ["iid"]),
-        (["--split", "dirichlet:-1"], ["dirichlet"]),
-        (["--set", "gama=1"], ["gamma"]),
-        (["--set", "C"], ["KEY=VALUE"]),
-        (["--set", "step=1"], ["'step' is a setting of", "svm-rfe", "the strategy is pan-svm"]),
-        (["--set", "C=0"], ["C is '0", "above 0"]),
-        (["--set", "C=nan"], ["C is 'nan'"]),
-        (["--set", "gamma=-1"], ["gamma is '-1'"]),
-        (["--set", "gamma=big"], ["gamma", "scale"]),
-        (["--set", "kernel=rfb"], ["rbf"]),
-        (["--set", "landmarks=100000"], ["landmarks is 100000", "rows"]),
-        (["--set", "landmarks=1.5"], ["landmarks"]),
-        (["--set", "min-cluster=0"], ["min-cluster"]),
-        (["--set", "sites=1.5"], ["sites", "whole"]),
-        (["--sites", "2"], ["min-sites"]),
-        (["--sites", "1"], ["sites is '1'"]),
-        (["--sites", "10000"], ["10000"]),
-        (["--test-fraction", "1"], ["test-fraction"]),
-        (["--data", "three.csv", "--data", "three.csv", "--data", "other.csv"], ["'dose'", "site-002"]),
-        (["--set", "C=auto", "--set", "C-grid=1,many"], ["C-grid is '1,many'", "numbers above 0"]),
-        (["--set", "gamma=auto", "--set", "gamma-grid=0.1,0"], ["gamma-grid is '0.1,0'", "above 0"]),
-        (["--set", "C=auto", "--set", "cv-folds=1"], ["cv-folds is '1'", "at least 2"]),
-        (["--set", "C=auto", "--set", "cv-folds=92"], ["site-000", "91 training rows", "cv-folds"]),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
-)
-def test_bad_input_gets_a_clear_error_and_no_traceback(
-    arguments: list[str], words: list[str], pansvm: Run, tmp_path: Path
-) -> None:
-    good = pd.DataFrame({"age": range(20), "dose": range(20), "label": [0, 1] * 10})
-    good.to_csv("three.csv", index=False)
-    good.drop(columns="dose").to_csv("other.csv", index=False)
-    good.rename(columns={"label": "outcome"}).to_csv("table.csv", index=False)
-    good.astype({"age": object}).replace({"age": {1: "SECRETVALUE"}}).to_csv("text.csv", index=False)
-    good.assign(label=np.where(np.arange(20) == 0, np.nan, 1)).to_csv("nolabels.csv", index=False)
-    good.iloc[:0].to_csv("empty.csv", index=False)
-    good.assign(label=["no", "yes"] * 10).to_csv("yes.csv", index=False)
-    good.assign(label=["no", "Yes", "yes", "no"] * 5).to_csv("spelt.csv", index=False)
-    patients = pd.concat([good] * 3, ignore_index=True).assign(weight=np.linspace(50, 90, 60))
-    patients.to_csv("measured.csv", index=False)
-    patients.assign(name=[f"SECRETVALUE {chr(65 + i // 26)}{chr(65 + i % 26)}" for i in range(60)]).to_csv(
-        "patients.csv", index=False
-    )
-    code, out, err = in_process(pansvm, *arguments)
-    assert code not in (0, None)
-    assert "Error" in err
-    for word in words:
-        assert word in err
-    assert "Traceback" not in out + err
-    assert "SECRETVALUE" not in out + err
-    assert not (tmp_path / "out" / "model.npz").exists()
-
-
-def assert_refused(found: tuple[int, str, str], words: list[str], out: Path) -> None:
-    """Assert that a command has ended with a clear error, no traceback and no model."""
-    code, printed, err = found
-    assert code == 1
-    assert err.startswith("Error: ")
-    for word in words:
-        assert word in err
-    assert "Traceback" not in printed + err
-    assert not (out / "model.npz").exists()
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--data", "no_such_set"], ["no_such_set"]),
-        (["--set", "C=1", "--set", "gamma=0.1"], ["nothing to choose", "pansvm run"]),
-        (["--set", "C=1", "--set", "kernel=linear"], ["nothing to choose", "linear"]),
-        (["--set", "C-grid="], ["C-grid is ''"]),
-        (["--resume", "nowhere"], ["Leave out --out"]),
-    ],
-)
-def test_bad_input_to_tune_gets_a_clear_error_and_no_traceback(
-    arguments: list[str], words: list[str], pansvm: Run, tmp_path: Path
-) -> None:
-    assert_refused(in_process(pansvm, *arguments, command="tune"), words, tmp_path / "out")
-
-
-@pytest.mark.parametrize(
-    ("arguments", "words"),
-    [
-        (["--strategy", "pan-svm"], ["pan-svm selects no features", "voted-wrapper", "filter-wrapper"]),
-        (["--strategy", "voted-wraper"], ["Did you mean 'voted-wrapper'"]),
-        (["--resume", "nowhere"], ["Leave out --out"]),
-        (["--set", "step=0"], ["step is '0'", "0.1"]),
-        (["--set", "step=1.5"], ["step is '1.5'"]),
-        (["--set", "features=0"], ["features is '0'"]),
-        (["--set", "features=50"], ["features is 50", "the table has 30"]),
-        (["--set", "select-tolerance=-1"], ["select-tolerance is '-1'"]),
-        (["--strategy", "filter-wrapper", "--filters", "fisher=0"], ["filters is 'fisher=0'"]),
-        (["--filters", "fisher=5"], ["'filters' is a setting of filter-wrapper", "is voted-wrapper"]),
-        (["--strategy", "filter-wrapper", "--set", "filters=fisher=p=0.1"], ["filters is 'fisher=p=0.1'"]),
-        (
-            ["--strategy", "filter-wrapper", "--set", "filters=welch=p=1e-300"],
-            ["No feature passes all filters", "welch removes most"],
-        ),
-    ],
-    ids=lambda value: " ".join(value) if isinstance(value, list) else None,
-)
-def test_bad_input_to_select_gets_a_clear_error_and_no_traceback(
-    arguments: list[str], words: list[str], pansvm: Run, tmp_path: Path
-) -> None:
-    assert_refused(in_process(pansvm, *arguments, command="select"), words, tmp_path / "out")
-
-
-@pytest.mark.parametrize("content", [b"", b"no model", b"PK\x03\x04 truncated"])
-def test_predict_with_a_damaged_model(content: bytes, pansvm: Run, tmp_path: Path) -> None:
-    (tmp_path / "model.npz").write_bytes(content)
-    (tmp_path / "rows.csv").write_text("a\n1\n")
-    code, _, err = pansvm("predict", "model.npz", "rows.csv")
-    assert code == 1
-    assert err.startswith("Error: model.npz")
-
-
-@pytest.mark.slow
-def test_predict_with_a_truncated_model_and_with_a_missing_column(pansvm: Run, tmp_path: Path) -> None:
-    in_process(pansvm, *IRIS)
-    (tmp_path / "rows.csv").write_text("a,b\n1,2\n")
-    code, _, err = pansvm("predict", "out/model.npz", "rows.csv")
-    assert code == 1
-    assert "sepal" in err
-    whole = (tmp_path / "out" / "model.npz").read_bytes()
-    (tmp_path / "cut.npz").write_bytes(whole[: len(whole) // 2])
-    code, _, err = pansvm("predict", "cut.npz", "rows.csv")
-    assert code == 1
-    assert "truncated" in err
-
-
 def test_help_names_the_commands(pansvm: Run) -> None:
     code, out, _ = pansvm("--help")
     assert code == 0
@@ -547,7 +329,7 @@ def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: R
     lines = {line.split()[0]: line for line in out.splitlines() if line.split()}
     assert set(default_config()) <= set(lines)
     assert "0.25,1,4,16,64,256" in lines["C-grid"]
-    assert "k-secure, paillier, plain, ring" in lines["aggregation"]
+    assert "k-secure, k-secure-hops, paillier, plain, ring, ring-hops" in lines["aggregation"]
     assert set(all_strategies()) <= set(out.replace(",", " ").split())
     assert "a whole number of at least 2" in lines["cv-folds"]
     assert "Fewest sites in a sum." in lines["min-sites"]
@@ -557,9 +339,11 @@ def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: R
         if line.startswith(("Every run", "Strategies: ", "Secure sums: "))
     ]
     assert titles[0] == "Every run"
-    assert {"Strategies: filter-wrapper", "Secure sums: k-secure, ring", "Secure sums: paillier"} <= set(
-        titles
-    )
+    assert {
+        "Strategies: filter-wrapper",
+        "Secure sums: k-secure, k-secure-hops",
+        "Secure sums: paillier",
+    } <= set(titles)
 
 
 @pytest.mark.parametrize(
@@ -578,9 +362,3 @@ def test_settings_of_a_strategy_are_those_that_it_has(
     names = {line.split()[0] for line in out.splitlines() if line.split()}
     assert {"data", "C", has} <= names
     assert lacks not in names
-
-
-def test_settings_of_an_unknown_strategy(pansvm: Run) -> None:
-    code, out, err = pansvm("settings", "svm-rf")
-    assert (code, out) == (1, "")
-    assert err.startswith("Error: There is no strategy 'svm-rf'. Did you mean 'svm-rfe'")

@@ -107,7 +107,7 @@ def test_a_folder_that_wants_another_share_for_evaluation_begins_again_as_it_is_
 ) -> None:
     begin(tmp_path / "state", a_table())
     pansvm("budget", "--new", str(tmp_path / "second"), "--test-fraction", "0.3")
-    with pytest.raises(BudgetError, match=r"--new STATE_FOLDER --test-fraction 0\.2"):
+    with pytest.raises(BudgetError, match="--new"):
         link_table(tmp_path / "second", a_table())
     pansvm("budget", "--new", str(tmp_path / "second"), "--test-fraction", "0.2")
     assert link_table(tmp_path / "second", a_table()) == read_ledger(tmp_path / "state")

@@ -54,20 +54,3 @@ def test_the_private_half_is_in_the_file_only_and_readable_for_its_owner_only(
     assert stat.S_IMODE((tmp_path / "identity.pem").stat().st_mode) == 0o600
     assert load_identity(tmp_path / "identity.pem").private_bytes_raw().hex() not in out
     assert "PRIVATE" not in out
-
-
-def test_an_identity_is_never_overwritten(keygen: Run, tmp_path: Path) -> None:
-    keygen("identity.pem")
-    before = (tmp_path / "identity.pem").read_bytes()
-    code, out, err = keygen("identity.pem")
-    assert (code, out) == (1, "")
-    assert err.startswith("Error: identity.pem exists already")
-    assert (tmp_path / "identity.pem").read_bytes() == before
-
-
-@pytest.mark.parametrize("file", ["no/such/folder/identity.pem", "."])
-def test_a_file_that_cannot_be_written_gets_an_error_without_a_traceback(file: str, keygen: Run) -> None:
-    code, out, err = keygen(file)
-    assert (code, out) == (1, "")
-    assert err.startswith("Error: ")
-    assert "Traceback" not in err

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flower_pansvm.errors import EngineError
-from simulations.engines import running
+from simulations import running
 from strategies.federation.checkpoint import Checkpoint
 
 Run = Callable[..., tuple[int, str, str]]
@@ -36,24 +36,6 @@ def assert_nothing_was_computed(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(running, "run", never)
     monkeypatch.setattr(running, "check", never)
-
-
-@pytest.mark.slow
-def test_results_are_not_written_over_unasked(
-    pansvm: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    code, _, err = quick(pansvm, "--out", "out")
-    assert (code, err) == (0, "")
-    before = {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    with monkeypatch.context() as patch:
-        assert_nothing_was_computed(patch)
-        code, out, err = quick(pansvm, "--out", "out")
-    assert (code, out) == (1, "")
-    assert "has the results of another run. Choose another --out, or give --overwrite" in err
-    assert before == {path.name: path.read_bytes() for path in (tmp_path / "out").iterdir()}
-    code, _, _ = quick(pansvm, "--out", "out", "--overwrite", "--set", "C=2")
-    assert code == 0
-    assert json.loads((tmp_path / "out" / "result.json").read_text())["config"]["C"] == 2.0
 
 
 @pytest.mark.parametrize("out", ["file", "file/below", "locked/out"])

@@ -1,7 +1,6 @@
 """Tables on the command line: ``check``, ``schema``, and ``predict`` of raw tables with categories."""
 
 import json
-import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -85,45 +84,6 @@ def test_a_model_takes_the_raw_table_that_its_sites_have(pansvm: Run, trained: P
     code, out, _ = pansvm("predict", trained, "other.parquet", "--out", "again.csv")
     assert (code, out) == (0, "")
     pd.testing.assert_frame_equal(pd.read_csv("again.csv"), first.drop(columns="mrn"))
-
-
-@pytest.mark.slow
-def test_accuracy_counts_labels_as_the_schema_writes_them(pansvm: Run, trained: Path) -> None:
-    ward(seed=2).to_csv("labelled.csv", index=False)
-    code, out, _ = pansvm("predict", trained, "labelled.csv", "--out", "p.csv")
-    assert code == 0
-    accuracy = float(out.split()[1])
-    truth = ward(seed=2)["outcome"].str.lower()
-    assert accuracy == pytest.approx((pd.read_csv("p.csv")["prediction"] == truth).mean(), abs=1e-4)
-    assert accuracy > 0.7
-
-
-@pytest.mark.parametrize(
-    ("change", "told"),
-    [
-        ({"sex": "diverse"}, "cells in column 'sex' .* it takes the categories f, m"),
-        ({"age": "old"}, "cells in column 'age' .* data row 1"),
-        ({"chol": 1e15}, "cells in column 'chol' .* from 50 to 700"),
-    ],
-)
-@pytest.mark.slow
-def test_predict_refuses(pansvm: Run, trained: Path, change: dict[str, object], told: str) -> None:
-    ward(seed=2).assign(**change).to_csv("rows.csv", index=False)
-    code, out, err = pansvm("predict", trained, "rows.csv")
-    assert (code, out) == (1, "")
-    assert re.search(told, err), err
-
-
-@pytest.mark.slow
-def test_predict_needs_the_id_column_and_drops_a_wrong_label(pansvm: Run, trained: Path) -> None:
-    ward().assign(outcome="unknown yet").to_csv("rows.csv", index=False)
-    code, _, err = pansvm("predict", trained, "rows.csv", "--id", "MRN")
-    assert code == 1
-    assert "no column 'MRN'" in err
-    assert "'mrn'" in err
-    code, out, _ = pansvm("predict", trained, "rows.csv", "--drop", "outcome")
-    assert code == 0
-    assert out.startswith("prediction,decision")
 
 
 @pytest.mark.slow

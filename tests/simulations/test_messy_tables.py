@@ -10,6 +10,7 @@ import sqlite3
 import sys
 import tomllib
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -46,241 +47,165 @@ def text(column: str, *cells: str, labels: str = "abab") -> bytes:
     return csv(f"{column},label", *(f"{cell},{label}" for cell, label in zip(cells, labels, strict=False)))
 
 
-# A file's content, options of reading, the schema's columns, the numbers (a row each), the labels.
-READ: dict[str, tuple[bytes, dict[str, str], str, list[list[float]], str]] = {
+@dataclass(frozen=True)
+class Read:
+    """A file's content, the numbers (a row each) and labels it is read as; options of reading, the schema's columns."""
+
+    content: bytes
+    X: list[list[float]]
+    labels: str = ""
+    """The first of a, b, a, b unless it is said."""
+    options: dict[str, str] = field(default_factory=dict)
+    columns: str = ""
+
+
+READ = {
     # Codes.
-    "ICD codes with one and two decimals": (
+    "ICD codes with one and two decimals": Read(
         text("code", "250.0", "250.00", "250.0", "250.00"),
-        {},
-        CODES.format('"250.0", "250.00"'),
         [[1, 0], [0, 1], [1, 0], [0, 1]],
-        "abab",
+        columns=CODES.format('"250.0", "250.00"'),
     ),
-    "codes with a leading zero": (
+    "codes with a leading zero": Read(
         text("code", "01", "1", "1", "01"),
-        {},
-        CODES.format('"01", "1"'),
         [[1, 0], [0, 1], [0, 1], [1, 0]],
-        "abab",
+        columns=CODES.format('"01", "1"'),
     ),
-    "stages": (
-        text("code", "1.1", "1.10", "1.1"),
-        {},
-        CODES.format('"1.1", "1.10"'),
-        [[1, 0], [0, 1], [1, 0]],
-        "aba",
+    "stages": Read(
+        text("code", "1.1", "1.10", "1.1"), [[1, 0], [0, 1], [1, 0]], columns=CODES.format('"1.1", "1.10"')
     ),
-    "codes that Excel has stripped": (
-        text("code", "1", "2", "1"),
-        {},
-        CODES.format('"01", "02"'),
-        [[1, 0], [0, 1], [1, 0]],
-        "aba",
+    "codes that Excel has stripped": Read(
+        text("code", "1", "2", "1"), [[1, 0], [0, 1], [1, 0]], columns=CODES.format('"01", "02"')
     ),
-    "codes that pandas has made decimals": (
-        text("code", "1.0", "2.0", ""),
-        {},
-        CODES.format('"1", "2"'),
-        [[1, 0], [0, 1], [NAN, NAN]],
-        "aba",
+    "codes that pandas has made decimals": Read(
+        text("code", "1.0", "2.0", ""), [[1, 0], [0, 1], [NAN, NAN]], columns=CODES.format('"1", "2"')
     ),
-    "a code among words": (
+    "a code among words": Read(
         text("code", "V58.1", "250.00", "E11.9"),
-        {},
-        CODES.format('"V58.1", "250.00", "E11.9"'),
         [[1, 0, 0], [0, 1, 0], [0, 0, 1]],
-        "aba",
+        columns=CODES.format('"V58.1", "250.00", "E11.9"'),
     ),
-    "a category called none": (
-        text("code", "none", "mild", "NONE"),
-        {},
-        CODES.format('"none", "mild"'),
-        [[1, 0], [0, 1], [1, 0]],
-        "aba",
+    "a category called none": Read(
+        text("code", "none", "mild", "NONE"), [[1, 0], [0, 1], [1, 0]], columns=CODES.format('"none", "mild"')
     ),
-    "a category called NA": (
-        text("code", "NA", "x", ""),
-        {},
-        CODES.format('"NA", "x"'),
-        [[1, 0], [0, 1], [NAN, NAN]],
-        "aba",
+    "a category called NA": Read(
+        text("code", "NA", "x", ""), [[1, 0], [0, 1], [NAN, NAN]], columns=CODES.format('"NA", "x"')
     ),
-    "a code for missing beside a code": (
+    "a code for missing beside a code": Read(
         text("code", "9", "09", "9"),
-        {},
-        CODES.format('"09", "1"') + 'missing = ["9"]',
         [[NAN, NAN], [1, 0], [NAN, NAN]],
-        "aba",
+        columns=CODES.format('"09", "1"') + 'missing = ["9"]',
     ),
-    "true and false as categories": (
+    "true and false as categories": Read(
         text("code", "TRUE", "false", "True"),
-        {},
-        CODES.format('"true", "false"'),
         [[1, 0], [0, 1], [1, 0]],
-        "aba",
+        columns=CODES.format('"true", "false"'),
     ),
-    "umlauts composed and not": (
+    "umlauts composed and not": Read(
         text("code", "mu\u0308de", "wach", "m\u00fcde"),
-        {},
-        CODES.format('"m\u00fcde", "wach"'),
         [[1, 0], [0, 1], [1, 0]],
-        "aba",
+        columns=CODES.format('"m\u00fcde", "wach"'),
     ),
     # Labels.
-    "labels as numbers of a program": (csv("age,label", "1,1.0", "2,0.0"), {}, "", [[1], [2]], "10"),
-    "labels + and -": (csv("age,label", "1,+", "2,-", "3,+"), {}, "", [[1], [2], [3]], "+-+"),
+    "labels as numbers of a program": Read(csv("age,label", "1,1.0", "2,0.0"), [[1], [2]], "10"),
+    "labels + and -": Read(csv("age,label", "1,+", "2,-", "3,+"), [[1], [2], [3]], "+-+"),
     # Missing cells.
-    "words for missing": (
-        text("crp", "NULL", "N/A", "#N/A", "None", labels="abab"),
-        {},
-        "",
-        [[NAN]] * 4,
-        "abab",
+    "words for missing": Read(text("crp", "NULL", "N/A", "#N/A", "None", labels="abab"), [[NAN]] * 4),
+    "signs for missing": Read(text("crp", ".", "-", "?", "<NA>"), [[NAN]] * 4),
+    "a word that is said": Read(
+        text("crp", "5", "k. A.", "7", "K. A."), [[5], [NAN], [7], [NAN]], options={"missing": "k. A."}
     ),
-    "signs for missing": (text("crp", ".", "-", "?", "<NA>"), {}, "", [[NAN]] * 4, "abab"),
-    "a word that is said": (
-        text("crp", "5", "k. A.", "7", "K. A."),
-        {"missing": "k. A."},
-        "",
-        [[5], [NAN], [7], [NAN]],
-        "abab",
+    "two words that are said": Read(
+        text("crp", "5", "-9.0", "7", "nd"), [[5], [NAN], [7], [NAN]], options={"missing": "-9,nd"}
     ),
-    "two words that are said": (
-        text("crp", "5", "-9.0", "7", "nd"),
-        {"missing": "-9,nd"},
-        "",
-        [[5], [NAN], [7], [NAN]],
-        "abab",
-    ),
-    "words of the schema": (
+    "words of the schema": Read(
         text("crp", "5", "Unk", "-999.00", "7"),
-        {},
-        LAB.format('missing = ["unk", -999]'),
         [[5], [NAN], [NAN], [7]],
-        "abab",
+        columns=LAB.format('missing = ["unk", -999]'),
     ),
-    "below a limit, half": (
+    "below a limit, half": Read(
         text("crp", "<5", "7", "< 0.4", "> 200"),
-        {},
-        LAB.format('below-limit = "half"'),
         [[2.5], [7], [0.2], [200]],
-        "abab",
+        columns=LAB.format('below-limit = "half"'),
     ),
-    "below a limit, the limit": (
+    "below a limit, the limit": Read(
         text("crp", "<5", "7", "<=0.4", "≥ 200"),
-        {},
-        LAB.format('below-limit = "limit"'),
         [[5], [7], [0.4], [200]],
-        "abab",
+        columns=LAB.format('below-limit = "limit"'),
     ),
-    "below a limit with a decimal comma": (
+    "below a limit with a decimal comma": Read(
         csv("crp;label", "<0,5;a", "1,5;b"),
-        {"separator": ";", "decimal": ","},
-        LAB.format('below-limit = "half"'),
         [[0.25], [1.5]],
-        "ab",
+        options={"separator": ";", "decimal": ","},
+        columns=LAB.format('below-limit = "half"'),
     ),
     # Names of columns.
-    "sodium": (csv("Na,label", "140,a", "138,b"), {}, "", [[140], [138]], "ab"),
-    "a column called NA": (csv("NA,label", "140,a", "138,b"), {}, "", [[140], [138]], "ab"),
-    "a line break in a name": (b'"crp\n(mg/l)",label\n1,a\n2,b\n', {}, "", [[1], [2]], "ab"),
-    "a name that is not composed": (
+    "sodium": Read(csv("Na,label", "140,a", "138,b"), [[140], [138]]),
+    "a column called NA": Read(csv("NA,label", "140,a", "138,b"), [[140], [138]]),
+    "a line break in a name": Read(b'"crp\n(mg/l)",label\n1,a\n2,b\n', [[1], [2]]),
+    "a name that is not composed": Read(
         csv("gro\u0308\u00dfe,label", "1,a", "2,b"),
-        {},
-        "[columns.gr\u00f6\u00dfe]\n".replace("gr\u00f6\u00dfe", '"gr\u00f6\u00dfe"'),
         [[1], [2]],
-        "ab",
+        columns="[columns.gr\u00f6\u00dfe]\n".replace("gr\u00f6\u00dfe", '"gr\u00f6\u00dfe"'),
     ),
-    "a blank that does not break": (
-        csv("age\u00a0years,label", "1,a", "2,b"),
-        {},
-        '[columns."age years"]\n',
-        [[1], [2]],
-        "ab",
+    "a blank that does not break": Read(
+        csv("age\u00a0years,label", "1,a", "2,b"), [[1], [2]], columns='[columns."age years"]\n'
     ),
     # Points and commas.
-    "a decimal comma": (
-        csv("crp;label", "1,5;a", "2;b"),
-        {"separator": ";", "decimal": ","},
-        "",
-        [[1.5], [2]],
-        "ab",
+    "a decimal comma": Read(
+        csv("crp;label", "1,5;a", "2;b"), [[1.5], [2]], options={"separator": ";", "decimal": ","}
     ),
-    "the word comma": (
-        csv("crp;label", "1,5;a", "2;b"),
-        {"separator": "semicolon", "decimal": "comma"},
-        "",
-        [[1.5], [2]],
-        "ab",
+    "the word comma": Read(
+        csv("crp;label", "1,5;a", "2;b"), [[1.5], [2]], options={"separator": "semicolon", "decimal": "comma"}
     ),
-    "points for thousands": (
+    "points for thousands": Read(
         csv("crp;label", "1.234;a", "2.345.678,5;b", "12;a"),
-        {"separator": ";", "decimal": ",", "thousands": "."},
-        "",
         [[1234], [2345678.5], [12]],
-        "aba",
+        options={"separator": ";", "decimal": ",", "thousands": "."},
     ),
-    "commas for thousands": (
+    "commas for thousands": Read(
         csv("crp,label", '"1,234",a', '"12,345.5",b', "7,a"),
-        {"thousands": ","},
-        "",
         [[1234], [12345.5], [7]],
-        "aba",
+        options={"thousands": ","},
     ),
-    "blanks for thousands": (
+    "blanks for thousands": Read(
         csv("crp,label", "1 234,a", "12\u00a0345,b", "7\u202f000,a"),
-        {"thousands": "blank"},
-        "",
         [[1234], [12345], [7000]],
-        "aba",
+        options={"thousands": "blank"},
     ),
-    "apostrophes for thousands": (
+    "apostrophes for thousands": Read(
         csv("crp,label", "1'234,a", "-2'345'678.5,b"),
-        {"thousands": "apostrophe"},
-        "",
         [[1234], [-2345678.5]],
-        "ab",
+        options={"thousands": "apostrophe"},
     ),
-    "no thousands": (csv("crp,label", "1.234,a", "2,b"), {"thousands": "none"}, "", [[1.234], [2]], "ab"),
-    "exponents": (csv("crp,label", "1.5e3,a", "2E-1,b"), {}, "", [[1500], [0.2]], "ab"),
+    "no thousands": Read(csv("crp,label", "1.234,a", "2,b"), [[1.234], [2]], options={"thousands": "none"}),
+    "exponents": Read(csv("crp,label", "1.5e3,a", "2E-1,b"), [[1500], [0.2]]),
     # How a file is written.
-    "Excel's line": (csv("sep=;", "crp;label", "1;a", "2;b"), {}, "", [[1], [2]], "ab"),
-    "Excel's line with a mark": (
-        b"\xef\xbb\xbfsep=;\r\ncrp;label\r\n1;a\r\n2;b\r\n",
-        {},
-        "",
-        [[1], [2]],
-        "ab",
+    "Excel's line": Read(csv("sep=;", "crp;label", "1;a", "2;b"), [[1], [2]]),
+    "Excel's line with a mark": Read(b"\xef\xbb\xbfsep=;\r\ncrp;label\r\n1;a\r\n2;b\r\n", [[1], [2]]),
+    "UTF-16 with a mark": Read("crp,label\n1,ä\n2,b\n".encode("utf-16"), [[1], [2]], "äb"),
+    "Windows' encoding": Read(
+        "crp,label\n1,ä\n2,b\n".encode("cp1252"), [[1], [2]], "äb", options={"encoding": "cp1252"}
     ),
-    "UTF-16 with a mark": ("crp,label\n1,ä\n2,b\n".encode("utf-16"), {}, "", [[1], [2]], "äb"),
-    "Windows' encoding": (
-        "crp,label\n1,ä\n2,b\n".encode("cp1252"),
-        {"encoding": "cp1252"},
-        "",
-        [[1], [2]],
-        "äb",
-    ),
-    "titles above": (
+    "titles above": Read(
         csv("Ward 7,,", "exported,,", "crp,age,label", "1,5,a", "2,6,b"),
-        {"skip-rows": "2"},
-        "",
         [[1, 5], [2, 6]],
-        "ab",
+        options={"skip-rows": "2"},
     ),
-    "a footer": (csv("crp,label", "1,a", "2,b", "Total: 2"), {"skip-footer": "1"}, "", [[1], [2]], "ab"),
-    "remarks": (
+    "a footer": Read(csv("crp,label", "1,a", "2,b", "Total: 2"), [[1], [2]], options={"skip-footer": "1"}),
+    "remarks": Read(
         csv("# made by SAS", "crp,label", "1,a", "# and so on, and on", "2,b"),
-        {"comment": "#"},
-        "",
         [[1], [2]],
-        "ab",
+        options={"comment": "#"},
     ),
-    "empty rows": (csv("crp,label", "1,a", ",", "", "2,b", ",", ","), {}, "", [[1], [2]], "ab"),
-    "all of it": (
+    "empty rows": Read(csv("crp,label", "1,a", ",", "", "2,b", ",", ","), [[1], [2]]),
+    "all of it": Read(
         "sep=;\r\nWard 7;\r\ncrp;label\r\n<5;ä\r\n;\r\n1.234,5;b\r\nNULL;b\r\nk. A.;b\r\nTotal;4\r\n".encode(
             "cp1252"
         ),
-        {
+        [[2.5], [1234.5], [NAN], [NAN]],
+        "äbbb",
+        options={
             "encoding": "cp1252",
             "decimal": ",",
             "thousands": ".",
@@ -288,23 +213,18 @@ READ: dict[str, tuple[bytes, dict[str, str], str, list[list[float]], str]] = {
             "skip-footer": "1",
             "missing": "k. A.",
         },
-        LAB.format('below-limit = "half"'),
-        [[2.5], [1234.5], [NAN], [NAN]],
-        "äbbb",
+        columns=LAB.format('below-limit = "half"'),
     ),
-    "the schema file says how": (
+    "the schema file says how": Read(
         csv("crp;label", "1,5;a", "2;b"),
-        {},
-        LAB.format("") + '[reading]\nseparator = "semicolon"\ndecimal = ","\n',
         [[1.5], [2]],
-        "ab",
+        columns=LAB.format("") + '[reading]\nseparator = "semicolon"\ndecimal = ","\n',
     ),
-    "and a site says otherwise": (
+    "and a site says otherwise": Read(
         csv("crp|label", "1,5|a", "2|b"),
-        {"separator": "|"},
-        LAB.format("") + '[reading]\nseparator = "semicolon"\ndecimal = ","\n',
         [[1.5], [2]],
-        "ab",
+        options={"separator": "|"},
+        columns=LAB.format("") + '[reading]\nseparator = "semicolon"\ndecimal = ","\n',
     ),
 }
 
@@ -313,14 +233,12 @@ def schema_of(columns: str) -> TableSchema | None:
     return TableSchema.from_mapping(tomllib.loads(columns), "s.toml") if columns else None
 
 
-@pytest.mark.parametrize("name", READ)
-def test_a_file_is_read_right(name: str, tmp_path: Path) -> None:
-    content, options, columns, X, labels = READ[name]
-    (tmp_path / "ward.csv").write_bytes(content)
-    table = read_table(tmp_path / "ward.csv", form=TableForm.of(options, schema_of(columns)))
-    np.testing.assert_allclose(table.X, np.array(X))
-    assert table.labels is not None
-    assert table.labels.tolist() == list(labels)
+@pytest.mark.parametrize("case", READ.values(), ids=READ)
+def test_a_file_is_read_right(case: Read, tmp_path: Path) -> None:
+    (tmp_path / "ward.csv").write_bytes(case.content)
+    table = read_table(tmp_path / "ward.csv", form=TableForm.of(case.options, schema_of(case.columns)))
+    np.testing.assert_allclose(table.X, np.array(case.X))
+    assert table.labels.tolist() == list(case.labels or "abab"[: len(case.X)])
 
 
 def test_row_ids_that_differ_in_a_zero_or_the_last_digit(tmp_path: Path) -> None:
@@ -328,11 +246,9 @@ def test_row_ids_that_differ_in_a_zero_or_the_last_digit(tmp_path: Path) -> None
     frame = pd.DataFrame({"id": ids, "age": [1, 2, 3, 4], "label": [0, 1, 0, 1]})
     frame.to_csv(tmp_path / "a.csv", index=False)
     table = read_table(tmp_path / "a.csv", row_id="id")
-    assert table.ids is not None
     assert sorted(table.ids.tolist()) == sorted(ids)
     frame.iloc[2:].astype({"id": "int64"}).to_parquet(tmp_path / "a.parquet")
     numbers = read_table(tmp_path / "a.parquet", row_id="id").ids
-    assert numbers is not None
     assert numbers.tolist() == ids[2:]
 
 
@@ -385,477 +301,280 @@ RUN = "run --engine in-process --out out --sites 3 --set landmarks=8 --data"
 LAB_SCHEMA = "label = 'label'\n[columns.age]\n[columns.crp]\n"
 WIDE = ",".join(f"g{n}" for n in range(5000))
 
-# The files (a text is ward.csv), what is typed, the exit code, what is said.
-TOLD: dict[str, tuple[str | bytes | dict[str, str] | Callable[[Path], None], str, int, str]] = {
+
+@dataclass(frozen=True)
+class Told:
+    """The files (a table or a text is ward.csv), what is said, the exit code, and what is typed."""
+
+    files: pd.DataFrame | str | bytes | dict[str, str] | Callable[[Path], None]
+    said: str
+    code: int = 1
+    options: str = ""
+    command: str = "check ward.csv"
+
+    def write(self, folder: Path) -> None:
+        """Write the files."""
+        if callable(self.files):
+            self.files(folder)
+            return
+        text = as_csv(self.files) if isinstance(self.files, pd.DataFrame) else self.files
+        for file, content in (text if isinstance(text, dict) else {"ward.csv": text}).items():
+            (folder / file).write_bytes(content if isinstance(content, bytes) else content.encode())
+
+
+TOLD = {
     # Text among numbers.
-    "one cell below the limit": (
-        as_csv(ward(crp=with_cells("<5"))),
-        "check ward.csv",
-        1,
-        r"1 of 60 cells.*below-limit = .half",
+    "one cell below the limit": Told(ward(crp=with_cells("<5")), r"1 of 60 cells.*below-limit = .half"),
+    "a word of its own, once": Told(
+        ward(crp=with_cells("4711x")), "1 are something else, the first in data row 1|numbers with a unit"
     ),
-    "a word of its own, once": (
-        as_csv(ward(crp=with_cells("4711x"))),
-        "check ward.csv",
-        1,
-        "1 are something else, the first in data row 1|numbers with a unit",
-    ),
-    "a word that is known": (
-        as_csv(ward(crp=with_cells("unknown", "n.d."))),
-        "check ward.csv",
-        1,
-        r'missing = \["n.d.", "unknown"\]',
-    ),
-    "a word of many rows": (
-        as_csv(ward(crp=[*["lost"] * 10, *LEVELS, *LEVELS][:ROWS], age=AGE)),
-        "check ward.csv",
-        1,
-        "holds text",
-    ),
-    "words and limits": (
-        as_csv(ward(crp=with_cells("<5", "unknown", "4711y"))),
-        "check ward.csv",
-        1,
+    "a word that is known": Told(ward(crp=with_cells("unknown", "n.d.")), r'missing = \["n.d.", "unknown"\]'),
+    "words and limits": Told(
+        ward(crp=with_cells("<5", "unknown", "4711y")),
         "below-limit.*missing =.*something else, the first in data row 3",
     ),
-    "percentages": (
-        as_csv(ward(crp=[f"{n}%" for n in range(ROWS)])),
-        "check ward.csv --drop age",
-        1,
-        "with a percent sign",
+    "percentages": Told(
+        ward(crp=[f"{n}%" for n in range(ROWS)]), "with a percent sign", options="--drop age"
     ),
-    "percentages that repeat": (
-        as_csv(ward(crp=[f"{n % 9} %" for n in range(ROWS)])),
-        "check ward.csv",
-        1,
-        "with a percent sign",
+    "units in cells": Told(ward(crp=[f"{n % 9} mg/l" for n in range(ROWS)]), "numbers with a unit"),
+    "thousands unsaid, in quotes": Told(
+        ward(crp=[f"{n % 9 + 1},000" for n in range(ROWS)]), "thousands=comma"
     ),
-    "units in cells": (
-        as_csv(ward(crp=[f"{n % 9} mg/l" for n in range(ROWS)])),
-        "check ward.csv",
-        1,
-        "numbers with a unit",
+    "points of thousands among whole numbers": Told(
+        ward(crp=THOUSANDS), "may be thousands or decimals.*thousands=none", code=3
     ),
-    "decimal commas": (
-        as_csv(ward(crp=[str(one).replace(".", ",") for one in LEVELS])),
-        "check ward.csv",
-        1,
-        "say decimal=comma",
-    ),
-    "points among decimal commas": (
-        as_csv(ward(), sep=";"),
-        "check ward.csv --separator semicolon --decimal comma",
-        1,
-        "other points, commas or blanks",
-    ),
-    "thousands unsaid, in quotes": (
-        as_csv(ward(crp=[f"{n % 9 + 1},000" for n in range(ROWS)])),
-        "check ward.csv",
-        1,
-        "thousands=comma",
-    ),
-    "points of thousands among whole numbers": (
-        as_csv(ward(crp=THOUSANDS)),
-        "check ward.csv",
-        3,
-        "may be thousands or decimals.*thousands=none",
-    ),
-    "points of thousands, run": (
-        as_csv(ward(crp=THOUSANDS)),
-        f"{RUN} ward.csv",
-        0,
-        "Warning: ward.csv: Column 'crp' has numbers of three digits",
-    ),
-    "decimal commas, schema": (
+    "decimal commas, schema": Told(
         as_csv(ward(), sep=";", decimal=","),
-        "schema ward.csv --separator semicolon",
-        1,
         "--decimal comma.*column 'crp'",
+        command="schema ward.csv --separator semicolon",
     ),
-    "commas of thousands among whole numbers": (
+    "commas of thousands among whole numbers": Told(
         as_csv(ward(crp=[one.replace(".", ",") for one in THOUSANDS]), sep=";"),
-        "check ward.csv --separator ; --decimal ,",
-        3,
         "may be thousands or decimals",
+        code=3,
+        options="--separator ; --decimal ,",
     ),
-    "points that are no thousands, said so": (
-        as_csv(ward(crp=[f"{n % 9 + 1}.{n % 7}00" for n in range(ROWS)])),
-        "check ward.csv --thousands none",
-        0,
-        "fits",
+    "points that are no thousands, said so": Told(
+        ward(crp=[f"{n % 9 + 1}.{n % 7}00" for n in range(ROWS)]), "fits", code=0, options="--thousands none"
     ),
-    "three decimals of a laboratory": (
-        as_csv(ward(crp=[f"{0.217 * n:.3f}" for n in range(ROWS)])),
-        "check ward.csv",
-        0,
-        "fits",
+    "three decimals of a laboratory": Told(
+        ward(crp=[f"{0.217 * n:.3f}" for n in range(ROWS)]), "fits", code=0
     ),
-    "thousands and decimals alike": (as_csv(ward()), "check ward.csv --thousands .", 1, "the same character"),
-    "codes with zeros among numbers": (
-        as_csv(ward(ward=[("01", "1", "12")[n % 3] for n in range(ROWS)])),
-        "check ward.csv",
-        3,
-        "'ward' is written as codes are",
+    "thousands and decimals alike": Told(ward(), "the same character", options="--thousands ."),
+    "codes with zeros among numbers": Told(
+        ward(ward=[("01", "1", "12")[n % 3] for n in range(ROWS)]), "'ward' is written as codes are", code=3
     ),
-    "codes with decimals among numbers": (
-        as_csv(ward(icd=[("250.0", "250.00", "401.9")[n % 3] for n in range(ROWS)])),
-        "check ward.csv",
-        3,
+    "codes with decimals among numbers": Told(
+        ward(icd=[("250.0", "250.00", "401.9")[n % 3] for n in range(ROWS)]),
         "'icd' is written as codes are",
+        code=3,
     ),
-    "dates": (
-        as_csv(ward(seen=[f"2024-03-{n % 28 + 1:02d}" for n in range(ROWS)])),
-        "check ward.csv",
-        1,
-        "'seen' looks like one that says who",
-    ),
-    "dates typed": (
+    "dates typed": Told(
         parquet(seen=pd.date_range("2024-01-01", periods=ROWS)),
-        "check ward.parquet",
-        1,
         "'seen' looks like",
+        command="check ward.parquet",
     ),
-    "times": (
+    "times": Told(
         parquet(stay=[pd.Timedelta(hours=n) for n in range(ROWS)]),
-        "check ward.parquet",
-        1,
         "text or a date",
+        command="check ward.parquet",
     ),
-    "decimals of a database": (
-        parquet(crp=[Decimal(str(one)) for one in LEVELS]),
-        "check ward.parquet",
-        0,
-        "fits",
+    "decimals of a database": Told(
+        parquet(crp=[Decimal(str(one)) for one in LEVELS]), "fits", code=0, command="check ward.parquet"
     ),
-    "truth values": (as_csv(ward(smoker=[n % 5 < 2 for n in range(ROWS)])), "check ward.csv", 0, "fits"),
-    "truth values and words": (
-        as_csv(ward(smoker=[("TRUE", "no")[n % 2] for n in range(ROWS)])),
-        "check ward.csv",
-        1,
-        "'smoker' holds text.*yes/no",
+    "truth values": Told(ward(smoker=[n % 5 < 2 for n in range(ROWS)]), "fits", code=0),
+    "truth values and words": Told(
+        ward(smoker=[("TRUE", "no")[n % 2] for n in range(ROWS)]), "'smoker' holds text.*yes/no"
     ),
-    "a minus that is none": (as_csv(ward(crp=with_cells("\u22125"))), "check ward.csv", 1, "data row 1"),
-    "an error of Excel": (
-        as_csv(ward(crp=with_cells("#DIV/0!"))),
-        "check ward.csv",
-        1,
-        r'missing = \["#div/0!"\]',
-    ),
+    "a minus that is none": Told(ward(crp=with_cells("\u22125")), "data row 1"),
+    "an error of Excel": Told(ward(crp=with_cells("#DIV/0!")), r'missing = \["#div/0!"\]'),
     # Cells that are no single thing.
-    "lists in Parquet": (parquet(genes=[[1, 2], [3]] * 30), "check ward.parquet", 1, "column 'genes'"),
-    "lists in Parquet, run": (parquet(genes=[[1, 2], [3]] * 30), f"{RUN} ward.parquet", 1, "column 'genes'"),
-    "lists in Parquet, dropped": (
-        parquet(genes=[[1, 2], [3]] * 30),
-        "check ward.parquet --drop genes",
-        0,
-        "fits",
+    "lists in Parquet": Told(
+        parquet(genes=[[1, 2], [3]] * 30), "column 'genes'", command="check ward.parquet"
     ),
-    "lists in Parquet, schema": (
-        parquet(genes=[[n, 2] for n in range(ROWS)]),
-        "schema ward.parquet",
-        0,
-        '"genes",  # ',
+    "lists in Parquet, run": Told(
+        parquet(genes=[[1, 2], [3]] * 30), "column 'genes'", command=f"{RUN} ward.parquet"
     ),
-    "structs in Parquet": (
-        parquet(visit=[{"ward": n % 3} for n in range(ROWS)]),
-        "check ward.parquet",
-        1,
-        "column 'visit'",
+    "lists in Parquet, dropped": Told(
+        parquet(genes=[[1, 2], [3]] * 30), "fits", code=0, command="check ward.parquet --drop genes"
     ),
-    "labels that are lists": (
-        parquet(label=[[0], [1]] * 30),
-        "check ward.parquet",
-        1,
-        "does not hold classes",
+    "lists in Parquet, schema": Told(
+        parquet(genes=[[n, 2] for n in range(ROWS)]), '"genes",  # ', code=0, command="schema ward.parquet"
     ),
-    "bytes of a database": (database, "check ward.sql", 1, "column 'note'"),
+    "structs in Parquet": Told(
+        parquet(visit=[{"ward": n % 3} for n in range(ROWS)]), "column 'visit'", command="check ward.parquet"
+    ),
+    "labels that are lists": Told(
+        parquet(label=[[0], [1]] * 30), "does not hold classes", command="check ward.parquet"
+    ),
+    "bytes of a database": Told(database, "column 'note'", command="check ward.sql"),
     # Names of columns.
-    "a comma in a name": (
-        as_csv(ward().rename(columns={"crp": "crp, mg/l"}).assign(x="text")),
-        "check ward.csv --drop x --drop '\"crp, mg/l\"'",
-        0,
+    "a comma in a name": Told(
+        ward().rename(columns={"crp": "crp, mg/l"}).assign(x="text"),
         "fits",
+        code=0,
+        options="--drop x --drop '\"crp, mg/l\"'",
     ),
-    "a comma in a name, not quoted": (
-        as_csv(ward().rename(columns={"crp": "crp, mg/l"})),
-        "check ward.csv --drop 'crp, mg/l'",
-        1,
-        "double quotes",
+    "a comma in a name, not quoted": Told(
+        ward().rename(columns={"crp": "crp, mg/l"}), "double quotes", options="--drop 'crp, mg/l'"
     ),
-    "a quote that is not closed": (
-        as_csv(ward()),
-        "check ward.csv --drop '\"crp'",
-        1,
-        "is not written right",
-    ),
-    "several columns by commas": (
-        as_csv(ward(x="t" * ROWS, y="u" * ROWS)),
-        "check ward.csv --drop x,y",
-        0,
-        "fits",
-    ),
-    "a label with a comma": (
-        as_csv(ward(label=[("Diabetes, type 2", "none of it")[n // 3 % 2] for n in range(ROWS)])),
-        f"{RUN} ward.csv --positive '\"Diabetes, type 2\"'",
-        0,
+    "a quote that is not closed": Told(ward(), "is not written right", options="--drop '\"crp'"),
+    "several columns by commas": Told(ward(x="t" * ROWS, y="u" * ROWS), "fits", code=0, options="--drop x,y"),
+    "a label with a comma": Told(
+        ward(label=[("Diabetes, type 2", "none of it")[n // 3 % 2] for n in range(ROWS)]),
         "accuracy",
+        code=0,
+        command=f"{RUN} ward.csv --positive '\"Diabetes, type 2\"'",
     ),
-    "two labels, one with a comma": (
-        as_csv(ward(label=[("Diabetes, type 2", "T1", "no")[n // 3 % 3] for n in range(ROWS)])),
-        f"{RUN} ward.csv --positive T1 --positive '\"Diabetes, type 2\"'",
-        0,
+    "two labels, one with a comma": Told(
+        ward(label=[("Diabetes, type 2", "T1", "no")[n // 3 % 3] for n in range(ROWS)]),
         "accuracy",
+        code=0,
+        command=f"{RUN} ward.csv --positive T1 --positive '\"Diabetes, type 2\"'",
     ),
-    "a name that is too long": (
-        as_csv(ward().rename(columns={"crp": "x" * 501})),
-        "check ward.csv",
-        1,
-        "longer than 500 characters",
+    "a name that is too long": Told(ward().rename(columns={"crp": "x" * 501}), "longer than 500 characters"),
+    "a name that nobody sees": Told(ward().rename(columns={"crp": "cr\u200bp"}), r"U\+200B"),
+    "the same name composed and not": Told(
+        ward().rename(columns={"crp": "\u00fc", "age": "u\u0308"}), "same name"
     ),
-    "a name that nobody sees": (
-        as_csv(ward().rename(columns={"crp": "cr\u200bp"})),
-        "check ward.csv",
-        1,
-        r"U\+200B",
+    "a label column in another form": Told(
+        ward().rename(columns={"label": "Ausga\u0308nge"}), "fits", code=0, options="--label Ausgänge"
     ),
-    "the same name composed and not": (
-        as_csv(ward().rename(columns={"crp": "\u00fc", "age": "u\u0308"})),
-        "check ward.csv",
-        1,
-        "same name",
-    ),
-    "names that differ in a blank": (
-        as_csv(ward().rename(columns={"crp": "a b", "age": "a  b"})),
-        "check ward.csv",
-        1,
-        "same name",
-    ),
-    "a label column in another form": (
-        as_csv(ward().rename(columns={"label": "Ausga\u0308nge"})),
-        "check ward.csv --label Ausg\u00e4nge",
-        0,
-        "fits",
-    ),
-    "a name like a control": (
-        as_csv(ward().rename(columns={"crp": "a\x1b[2Jb"})),
-        f"{RUN} ward.csv",
-        1,
-        r"U\+001B",
+    "a name like a control": Told(
+        ward().rename(columns={"crp": "a\x1b[2Jb"}), r"U\+001B", command=f"{RUN} ward.csv"
     ),
     # How a file is written.
-    "semicolons": (as_csv(ward(), sep=";"), "check ward.csv", 1, "--separator semicolon.*decimal"),
-    "semicolons and a comma in a name": (
-        as_csv(ward().rename(columns={"crp": "crp, mg"}), sep=";"),
-        "check ward.csv",
-        1,
-        "--separator semicolon",
+    "semicolons and a comma in a name": Told(
+        as_csv(ward().rename(columns={"crp": "crp, mg"}), sep=";"), "--separator semicolon"
     ),
-    "bars": (as_csv(ward(), sep="|"), "check ward.csv", 1, "most likely by"),
-    "tabs": (as_csv(ward(), sep="\t"), "check ward.csv --separator tab", 0, "fits"),
-    "an encoding that is none": (as_csv(ward()), "check ward.csv --encoding utf-9", 1, "name of an encoding"),
-    "the wrong encoding": (
-        "age,label\nä,1\n".encode(),
-        "check ward.csv --encoding ascii",
-        1,
-        "not text in ascii",
+    "bars": Told(as_csv(ward(), sep="|"), "most likely by"),
+    "the wrong encoding": Told("age,label\nä,1\n".encode(), "not text in ascii", options="--encoding ascii"),
+    "UTF-16 without a mark": Told(as_csv(ward()).encode("utf-16-le"), "Error: "),
+    "UTF-16 without a mark, said so": Told(
+        as_csv(ward()).encode("utf-16-le"), "fits", code=0, options="--encoding utf-16-le"
     ),
-    "UTF-16 without a mark": (as_csv(ward()).encode("utf-16-le"), "check ward.csv", 1, "Error: "),
-    "UTF-16 without a mark, said so": (
-        as_csv(ward()).encode("utf-16-le"),
-        "check ward.csv --encoding utf-16-le",
-        0,
+    "all rows skipped": Told(ward(), "no row of column names", options="--skip-rows 99"),
+    "a title": Told("Ward 7\n" + as_csv(ward()), "skip-rows|more or fewer fields"),
+    "a footer": Told(as_csv(ward()) + "Total 60\n", "skip-footer"),
+    "a footer as wide as the table": Told(as_csv(ward()) + "Total,60,\n", "skip-footer=1"),
+    "two sheets": Told(
+        excel(("Patients", ward()), ("Notes", ward())), "'Patients', 'Notes'", command="check ward.xlsx"
+    ),
+    "two sheets, one named": Told(
+        excel(("Patients", ward()), ("Notes", ward())),
         "fits",
+        code=0,
+        command="check ward.xlsx --sheet Patients",
     ),
-    "all rows skipped": (as_csv(ward()), "check ward.csv --skip-rows 99", 1, "no row of column names"),
-    "half a row": (as_csv(ward()), "check ward.csv --skip-rows 1.5", 1, "a whole number"),
-    "a title": ("Ward 7\n" + as_csv(ward()), "check ward.csv", 1, "skip-rows|more or fewer fields"),
-    "a footer": (as_csv(ward()) + "Total 60\n", "check ward.csv", 1, "skip-footer"),
-    "a footer as wide as the table": (as_csv(ward()) + "Total,60,\n", "check ward.csv", 1, "skip-footer=1"),
-    "two sheets": (
-        excel(("Patients", ward()), ("Notes", ward())),
-        "check ward.xlsx",
-        1,
-        "'Patients', 'Notes'",
+    "a sheet that is not there": Told(
+        excel(("Patients", ward()), ("Notes", ward())), "0 sheets", command="check ward.xlsx --sheet patients"
     ),
-    "two sheets, one named": (
-        excel(("Patients", ward()), ("Notes", ward())),
-        "check ward.xlsx --sheet Patients",
-        0,
-        "fits",
-    ),
-    "a sheet that is not there": (
-        excel(("Patients", ward()), ("Notes", ward())),
-        "check ward.xlsx --sheet patients",
-        1,
-        "0 sheets",
-    ),
-    "one wrong index of LIBSVM": (
+    "one wrong index of LIBSVM": Told(
         {"ward.svm": "1 1:2\n-1 999999999:4\n"},
-        "check ward.svm",
-        1,
         "2 rows and 999999999 columns are .*GB",
+        command="check ward.svm",
     ),
-    "five thousand columns": (
+    "five thousand columns": Told(
         f"{WIDE},label\n" + "".join(f"{','.join(['7'] * 5000)},{n % 2}\n" for n in range(9)),
-        "check ward.csv",
-        3,
         "5000 columns, 'g0', .*4995 more: each is constant",
+        code=3,
     ),
     # Labels.
-    "labels 1 and 01": (
-        as_csv(ward(label=[("1", "01", "0")[n % 3] for n in range(ROWS)])),
-        "check ward.csv",
-        1,
-        "differ only",
+    "labels 1 and 01": Told(ward(label=[("1", "01", "0")[n % 3] for n in range(ROWS)]), "differ only"),
+    "labels none and mild": Told(
+        ward(label=[("none", "mild")[n // 3 % 2] for n in range(ROWS)]), "called as missing cells", code=3
     ),
-    "labels 1 and 1.0": (
-        as_csv(ward(label=[("1", "1.0", "0")[n % 3] for n in range(ROWS)])),
-        "check ward.csv",
-        1,
-        "differ only",
-    ),
-    "labels none and mild": (
-        as_csv(ward(label=[("none", "mild")[n // 3 % 2] for n in range(ROWS)])),
-        "check ward.csv",
-        3,
-        "called as missing cells",
-    ),
-    "labels NULL": (
-        as_csv(ward(label=[("NULL", "a", "b")[n % 3] for n in range(ROWS)])),
-        "check ward.csv",
-        1,
-        "without a label",
-    ),
-    "labels NA that are a class": (
+    "labels NA that are a class": Told(
         {
             "ward.csv": as_csv(ward(label=[("NA", "EU")[n // 3 % 2] for n in range(ROWS)])),
             "s.toml": "classes = ['NA', 'EU']\n" + LAB_SCHEMA,
         },
-        "check ward.csv --schema s.toml",
-        0,
         "fits",
+        code=0,
+        options="--schema s.toml",
     ),
     # What a run says.
-    "a running number of a sorted table": (
-        as_csv(ward(label=sorted(LABEL)).reset_index().rename(columns={"index": "Unnamed: 0"})),
-        f"{RUN} ward.csv",
-        0,
+    "a running number of a sorted table": Told(
+        ward(label=sorted(LABEL)).reset_index().rename(columns={"index": "Unnamed: 0"}),
         "Warning: ward.csv: Column 'Unnamed: 0' looks like",
+        code=0,
+        command=f"{RUN} ward.csv",
     ),
-    "many doubts": (
-        as_csv(ward(a=[1] * ROWS, b=[None] * ROWS, c=range(ROWS), d=LABEL)),
-        f"{RUN} ward.csv",
-        0,
+    "many doubts": Told(
+        ward(a=[1] * ROWS, b=[None] * ROWS, c=range(ROWS), d=LABEL),
         "(Warning: [^\n]*\n){2}Warning: ward.csv: [0-9]+ more warnings; 'pansvm check'",
+        code=0,
+        command=f"{RUN} ward.csv",
     ),
     # The schema file.
-    "codes as decimals of TOML": (
+    "codes as decimals of TOML": Told(
         {
             "ward.csv": as_csv(ward()),
             "s.toml": LAB_SCHEMA + "[columns.x]\nkind = 'category'\ncategories = [1.1, 1.10]\n",
         },
-        "check ward.csv --schema s.toml",
-        1,
         "quotation marks",
+        options="--schema s.toml",
     ),
-    "a limit of a third": (
+    "a limit of a third": Told(
         {"ward.csv": as_csv(ward()), "s.toml": LAB_SCHEMA + "below-limit = 'third'\n"},
-        "check ward.csv --schema s.toml",
-        1,
         "one of half, limit",
+        options="--schema s.toml",
     ),
-    "an option of reading that is none": (
+    "an option of reading that is none": Told(
         {"ward.csv": as_csv(ward()), "s.toml": LAB_SCHEMA + "[reading]\nsep = ';'\n"},
-        "check ward.csv --schema s.toml",
-        1,
         "unknown key 'sep' for reading",
+        options="--schema s.toml",
     ),
-    "a form that cannot be": (
+    "a form that cannot be": Told(
         {"ward.csv": as_csv(ward()), "s.toml": LAB_SCHEMA + "[reading]\nseparator = '::'\n"},
-        "check ward.csv --schema s.toml",
-        1,
         "single character",
+        options="--schema s.toml",
     ),
-    "a category that makes too long a name": (
-        {
-            "ward.csv": as_csv(ward()),
-            "s.toml": LAB_SCHEMA + f"[columns.x]\nkind = 'category'\ncategories = ['a', '{'b' * 500}']\n",
-        },
-        "check ward.csv --schema s.toml",
-        1,
-        "longer than 500",
-    ),
-    "a category that is missing": (
+    "a category that is missing": Told(
         {
             "ward.csv": as_csv(ward()),
             "s.toml": "[columns.x]\nkind = 'category'\ncategories = ['a', 'b']\nmissing = ['b']\n",
         },
-        "check ward.csv --schema s.toml",
-        1,
         "as category and as missing",
+        options="--schema s.toml",
     ),
-    "codes of a schema that are one number": (
+    "codes of a schema that are one number": Told(
         {
             "ward.csv": as_csv(ward(x=[("01", "1")[n % 2] for n in range(ROWS)])),
             "s.toml": "[columns.age]\n[columns.x]\nkind = 'category'\ncategories = ['01', '1']\n",
         },
-        "check ward.csv --schema s.toml",
-        0,
         "fits",
+        code=0,
+        options="--schema s.toml",
     ),
-    "a longer footer than the table": (
-        as_csv(ward()),
-        "check ward.csv --skip-footer 99",
-        1,
-        "no row of column names",
+    "a column called sep=": Told(
+        csv("sep=x,label", *(f"{n % 9},{n // 3 % 2}" for n in range(ROWS))), "fits", code=0
     ),
-    "a column called sep=": (
-        csv("sep=x,label", *(f"{n % 9},{n // 3 % 2}" for n in range(ROWS))),
-        "check ward.csv",
-        0,
-        "fits",
+    "days as whole numbers": Told(
+        ward(seen=[20240300 + n % 28 + 1 for n in range(ROWS)]), "'seen' looks like", code=3
     ),
-    "days as whole numbers": (
-        as_csv(ward(seen=[20240300 + n % 28 + 1 for n in range(ROWS)])),
-        "check ward.csv",
-        3,
-        "'seen' looks like",
+    "missing codes of SAS": Told(ward(crp=with_cells(".A", ".B")), "2 are something else"),
+    "missing by the command line": Told(
+        ward(crp=with_cells("lost", "gone")), "fits", code=0, options="--missing lost,gone"
     ),
-    "missing codes of SAS": (
-        as_csv(ward(crp=with_cells(".A", ".B"))),
-        "check ward.csv",
-        1,
-        "2 are something else",
-    ),
-    "missing by the command line": (
-        as_csv(ward(crp=with_cells("lost", "gone"))),
-        "check ward.csv --missing lost,gone",
-        0,
-        "fits",
-    ),
-    "missing by the schema file": (
+    "missing by the schema file": Told(
         {
             "ward.csv": as_csv(ward(crp=with_cells("lost"))),
             "s.toml": LAB_SCHEMA + "[reading]\nmissing = ['lost', 'k. A.']\n",
         },
-        "check ward.csv --schema s.toml",
-        0,
         "fits",
+        code=0,
+        options="--schema s.toml",
     ),
 }
 
 
-@pytest.mark.parametrize("name", TOLD)
-def test_a_person_is_told(name: str, pansvm: Run, tmp_path: Path) -> None:
-    content, command, code, told = TOLD[name]
-    if callable(content):
-        content(tmp_path)
-    else:
-        for file, own in (content if isinstance(content, dict) else {"ward.csv": content}).items():
-            (tmp_path / file).write_bytes(own if isinstance(own, bytes) else own.encode())
-    found, out, err = pansvm(*shlex.split(command))
-    assert found == code, out + err
-    assert re.search(told, err + out, re.DOTALL), out + err
+@pytest.mark.parametrize("case", TOLD.values(), ids=TOLD)
+def test_a_person_is_told(case: Told, pansvm: Run, tmp_path: Path) -> None:
+    case.write(tmp_path)
+    code, out, err = pansvm(*shlex.split(f"{case.command} {case.options}"))
+    assert code == case.code, out + err
+    assert re.search(case.said, err + out, re.DOTALL), out + err
     assert "4711" not in out + err
 
 

@@ -51,7 +51,6 @@ def test_the_examples_run_one_after_the_other_from_an_empty_folder(pansvm: Run, 
     blocks = EXAMPLES.findall(README)
     assert len(blocks) == 2
     tables = re.fullmatch(r'python -c "\n(.*)"\n', blocks[0], re.DOTALL)
-    assert tables is not None
     subprocess.run([sys.executable, "-c", tables[1]], cwd=tmp_path, check=True)
     for line in blocks[1].splitlines():
         _, name, *rest = shlex.split(line, comments=True)
@@ -68,7 +67,6 @@ def test_the_examples_run_one_after_the_other_from_an_empty_folder(pansvm: Run, 
 def test_the_tutorial_runs_from_an_empty_folder(pansvm: Run, tmp_path: Path) -> None:
     tables, *blocks = EXAMPLES.findall(TUTORIAL)
     code = re.fullmatch(r'python -c "\n(.*)"\n', tables, re.DOTALL)
-    assert code is not None
     subprocess.run([sys.executable, "-c", code[1]], cwd=tmp_path, check=True)
     for line in "".join(blocks).splitlines():
         _, name, *rest = shlex.split(line.replace("$PWD", str(tmp_path)))

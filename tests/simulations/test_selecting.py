@@ -124,22 +124,11 @@ def test_names_fit_in_their_room_and_none_is_forgotten(names: list[str], room: i
             assert 1 <= int(more[1]) < len(names)
 
 
-def test_names_are_shortened_at_the_end() -> None:
-    assert selecting.shortened(["age", "dose", "cholesterol"], 20) == "age, dose and 1 more"
-    assert selecting.shortened(["age", "dose"], 20) == "age, dose"
-    assert selecting.shortened(["worst fractal dimension", "age"], 20) == "worst fr… and 1 more"
-
-
 def test_accuracy_before_and_after_on_folds_and_test_rows() -> None:
     title, before, after = printed(selecting.gain_table(selection(30, 12)))
     assert title.split() == ["features", "over", "5", "folds", "test", "rows"]
     assert before.split() == ["all", "30", "0.9320", "±", "0.0123", "0.9120"]
     assert after.split() == ["the", "12", "chosen", "0.9500", "±", "0.0123", "0.9300"]
-
-
-def test_without_test_rows_there_is_no_accuracy_on_them() -> None:
-    title, *_ = printed(selecting.gain_table(selection(30, 12, tested=False)))
-    assert "test" not in title
 
 
 def test_filters_have_a_line_of_their_own() -> None:
@@ -150,11 +139,6 @@ def test_filters_have_a_line_of_their_own() -> None:
     _, first, second, *_ = printed(selecting.steps_table(result))
     assert re.search(r"^ +100 .* x31, x32.* more +filters", first)
     assert second.split()[0] == "30"
-
-
-def test_when_all_that_the_filters_left_is_chosen_it_comes_once() -> None:
-    last = printed(selecting.gain_table(selection(100, 30, left=30)))[-1]
-    assert last.startswith("the 30 that the filters left, chosen  0.95")
 
 
 def test_each_step_has_a_line_with_what_decided_it() -> None:
@@ -189,17 +173,6 @@ def test_many_steps_share_lines_but_the_chosen_has_its_own_and_every_step_is_the
         assert not deciders or sum(map(int, deciders.values())) == count - below
 
 
-def test_the_table_of_thousands_of_genes_fits_in_a_terminal() -> None:
-    lines = printed(selecting.steps_table(selection(3000, 37)))
-    assert len(lines) <= selecting.MOST_LINES + 1  # and the titles
-    assert all(len(line) <= 80 for line in lines)
-
-
-def test_a_single_criterion_decides_by_itself() -> None:
-    alone = {**step(5, ["x5"]), "candidates": {"svm-rfe": ["x5"]}}
-    assert selecting.decided_by(alone) == "svm-rfe"
-
-
 def test_steps_that_accuracy_left_undecided_are_counted() -> None:
     result = selection(5, 2)
     assert selecting.ties(result) == ""
@@ -208,13 +181,6 @@ def test_steps_that_accuracy_left_undecided_are_counted() -> None:
     result["votes"] = [{**equal, "accuracies": {"svm-rfe": 0.9, "rsvm": 0.9}}, clear, step(2, ["x2"])]
     assert [selecting.decided_by(one) for one in result["votes"]] == ["ranks", "accuracy", "vote"]
     assert selecting.ties(result).startswith("In 1 of the 2 steps")
-
-
-def test_the_cost_is_told_as_a_whole_and_for_each_feature() -> None:
-    assert selecting.cost(selection(31, 12)) == (
-        "Removing 30 features took 270 round trips, in which all sites together sent 900.0 kB: 9.0 round trips and "
-        "30.0 kB per feature."
-    )
 
 
 def test_a_selection_that_removed_nothing_has_tables_and_a_report(tmp_path: Path) -> None:

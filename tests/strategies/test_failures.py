@@ -26,10 +26,11 @@ from flower_pansvm.systems.pan_svm.tasks import CUTS
 from flower_pansvm.terms import Scalar
 from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import train_in_process
+from simulations.engines.running import in_process_grid, train_in_process
 from strategies.pan_svm.strategy import PanSVM
 from strategies.settings import Settings, make_settings
 from strategies.steps import joining
+from tests.grids import from_message, meddle, silence
 
 MakeGrid = Callable[..., InProcessGrid]
 
@@ -70,7 +71,7 @@ def test_columns_in_another_order_are_put_right(hospital_files: list[Path], hosp
 def test_a_missing_column_names_site_and_column(hospital_files: list[Path], hospitals: MakeGrid) -> None:
     frame = pd.read_csv(hospital_files[1])
     frame.drop(columns="dose").to_csv(hospital_files[1], index=False)
-    with pytest.raises(TableError, match=r"'hospital1' has no column 'dose'"):
+    with pytest.raises(TableError, match="'dose'"):
         start(three(), hospitals(three(), hospital_files))
 
 
@@ -98,7 +99,7 @@ def test_a_libsvm_file_without_the_last_columns_is_as_one_with_zeros_there(
     assert strategies[0].model.sha256() == strategies[1].model.sha256()
     # The columns of CSV tables must be the same everywhere.
     pd.read_csv(csv[1]).drop(columns="f4").to_csv(csv[1], index=False)
-    with pytest.raises(TableError, match="'sparse1' has no column 'f4'"):
+    with pytest.raises(TableError, match="'f4'"):
         start(settings, hospitals(settings, csv))
 
 
@@ -140,41 +141,20 @@ def test_constant_and_empty_columns_are_harmless(hospital_files: list[Path], hos
     assert strategy.evaluation.accuracy is not None
 
 
-def test_labels_of_one_class_everywhere(hospital_files: list[Path], hospitals: MakeGrid) -> None:
-    for file in hospital_files:
-        pd.read_csv(file).assign(label=1).to_csv(file, index=False)
-    with pytest.raises(TableError, match="only the class '1'"):
-        start(three(), hospitals(three(), hospital_files))
-
-
-def test_positive_labels_that_do_not_occur(hospital_files: list[Path], hospitals: MakeGrid) -> None:
-    settings = three(positive="9")
-    with pytest.raises(TableError, match="positive"):
-        start(settings, hospitals(settings, hospital_files))
-
-
 def test_two_sites_are_refused_unless_agreed(hospital_files: list[Path], hospitals: MakeGrid) -> None:
     settings = make_settings(sites=2, min_cluster=2)
     with pytest.raises(FederationError, match="min-sites"):
         start(settings, hospitals(settings, hospital_files[:2]))
     agreed = make_settings(sites=2, min_sites=2, min_cluster=2)
-    with pytest.raises(SumError, match="has 2 sites and this site asks for at least 3"):
+    with pytest.raises(SumError, match="at least 3"):
         start(agreed, hospitals(agreed, hospital_files[:2]))
     pinned = hospitals(agreed, hospital_files[:2], {"min-sites": 2}, run_id=2)
     assert start(agreed, pinned).training.progress[0].gap <= 0.02
 
 
-def test_a_hospital_can_ask_for_more_sites_than_the_run(
-    hospital_files: list[Path], hospitals: MakeGrid
-) -> None:
-    settings = three()
-    with pytest.raises(SumError, match="at least 4"):
-        start(settings, hospitals(settings, hospital_files, {"min-sites": 4}))
-
-
 def test_a_hospital_refuses_a_sum_without_protection(hospital_files: list[Path], hospitals: MakeGrid) -> None:
     settings = three(aggregation="plain")
-    with pytest.raises(SumError, match="refuses the aggregation 'plain'"):
+    with pytest.raises(SumError, match="'plain'"):
         start(settings, hospitals(settings, hospital_files))
     agreed = start(settings, hospitals(settings, hospital_files, {"aggregation": "plain"}))
     assert agreed.training.progress[0].gap <= 0.02
@@ -201,7 +181,7 @@ def test_two_sites_of_the_same_name(hospital_files: list[Path], tmp_path: Path) 
         {"name": "same", "data": str(file), "privacy": "exact", "state": str(tmp_path / f"{file.stem}-state")}
         for file in hospital_files
     ]
-    with pytest.raises(FederationError, match="called 'same'"):
+    with pytest.raises(FederationError, match="'same'"):
         start(settings, InProcessGrid(app, nodes, settings.to_config()))
 
 
@@ -214,19 +194,9 @@ def test_too_few_sites_connected(
         start(settings, hospitals(settings, hospital_files))
 
 
-def test_more_landmarks_than_rows() -> None:
-    with pytest.raises(SettingError, match="landmarks is 1000"):
-        train_in_process(make_settings(landmarks="1000"))
-
-
 def test_clusters_that_no_site_can_fill() -> None:
     with pytest.raises(TrainingError, match="min-cluster"):
         train_in_process(make_settings(data="iris", min_cluster=60))
-
-
-def test_an_unknown_protocol_names_the_near_matches() -> None:
-    with pytest.raises(SettingError, match="ring"):
-        train_in_process(make_settings(aggregation="rings"))
 
 
 def test_an_unexpected_error_at_a_site_travels_without_its_text(
@@ -238,31 +208,10 @@ def test_an_unexpected_error_at_a_site_travels_without_its_text(
     monkeypatch.setattr("clients.systems.pan_svm.cuts_at", broken)
     settings = three()
     grid = hospitals(settings, hospital_files)
-    with pytest.raises(
-        PanSVMError, match="'cuts' failed at site 'hospital0' with ZeroDivisionError"
-    ) as caught:
+    with pytest.raises(PanSVMError, match="'cuts'") as caught:
         start(settings, grid)
     assert "SECRETVALUE" not in str(caught.value)
     assert not any("SECRETVALUE" in (reply.error.reason or "") for reply in grid.replies if reply.has_error())
-
-
-class UnreliableGrid(InProcessGrid):
-    """A grid on which one site stops answering at the n-th message it gets for a task."""
-
-    def __init__(self, *args: object, lost: int, task: str, at: int, **kwargs: object) -> None:
-        super().__init__(*args, **kwargs)  # type: ignore[arg-type]
-        self.lost, self.task, self.at, self.seen = lost, task, at, 0
-
-    def push_messages(self, messages: Iterable[Message]) -> Iterable[str]:
-        ids = []
-        for message in messages:
-            mine = message.metadata.dst_node_id == self.lost
-            self.seen += mine and message.metadata.message_type.endswith(f".{self.task}")
-            if mine and self.seen >= self.at:
-                ids.append(f"lost-{len(ids)}-{self.seen}")
-            else:
-                ids.extend(super().push_messages([message]))
-        return ids
 
 
 # Each place in the ring and each task, not each with each.
@@ -279,13 +228,11 @@ class UnreliableGrid(InProcessGrid):
 )
 def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost: int) -> None:
     settings = make_settings(data="wine", sites=5, timeout=0.05, landmarks="20", tol=0.01)
-    nodes = [{"partition-id": site, "num-partitions": 5} for site in range(5)]
-    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=lost, task=task, at=at)
+    grid = silence(in_process_grid(settings), from_message(lost, at, task))
     strategy = start(settings, grid)
     assert strategy.federation.costs.dropped == [f"site-{lost - 2:03d}"]
     assert len(strategy.federation.sites) == 4
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy > 0.85
+    assert (strategy.evaluation.accuracy or 0) > 0.85
 
 
 @pytest.mark.slow
@@ -303,13 +250,11 @@ def test_a_run_goes_on_without_a_site_that_falls_silent(task: str, at: int, lost
 )
 def test_whatever_the_protocol_a_run_goes_on(protocol: dict[str, str | int], task: str) -> None:
     settings = make_settings(data="wine", sites=4, timeout=0.05, landmarks="20", tol=0.05, **protocol)
-    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     # The first site has the keys of Paillier, and is the first of a ring.
-    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=2, task=task, at=1)
+    grid = silence(in_process_grid(settings), from_message(2, 1, task))
     strategy = start(settings, grid)
     assert strategy.federation.costs.dropped == ["site-000"]
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy > 0.85
+    assert (strategy.evaluation.accuracy or 0) > 0.85
 
 
 @pytest.mark.parametrize(
@@ -336,17 +281,14 @@ def test_model_choice_goes_on_without_a_site_that_falls_silent(task: str, at: in
         cv_folds=2,
         tol=0.02,
     )
-    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
-    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task=task, at=at)
+    grid = silence(in_process_grid(settings), from_message(3, at, task))
     strategy = start(settings, grid)
     assert strategy.federation.costs.dropped == ["site-001"]
-    assert strategy.choice is not None
     assert not any(point.failure for point in strategy.choice.points)
     assert strategy.choice.best.accuracy > 0.85
     rows = sum(len(table_of(settings, site).X) for site in (0, 2, 3))
     assert strategy.training.rows.sum() < 0.85 * rows
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy > 0.85
+    assert (strategy.evaluation.accuracy or 0) > 0.85
 
 
 @pytest.mark.slow
@@ -373,7 +315,7 @@ def test_late_and_repeated_answers_are_ignored() -> None:
     nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
     strategy = start(settings, Postman(app, nodes, settings.to_config()))  # type: ignore[arg-type]
     assert strategy.federation.costs.dropped == ["site-001"]
-    silent = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="cuts", at=1)
+    silent = silence(in_process_grid(settings), from_message(3, 1, "cuts"))
     assert strategy.model.sha256() == start(settings, silent).model.sha256()
 
 
@@ -381,12 +323,10 @@ def test_late_and_repeated_answers_are_ignored() -> None:
 @pytest.mark.slow
 def test_after_a_loss_the_model_is_that_of_the_sites_that_are_left(at: int) -> None:
     settings = make_settings(data="breast_cancer", sites=4, timeout=0.05, privacy="exact", tol=1e-3)
-    nodes = [{"partition-id": site, "num-partitions": 4} for site in range(4)]
-    strategy = start(settings, UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="cuts", at=at))
+    strategy = start(settings, silence(in_process_grid(settings), from_message(3, at, "cuts")))
     F, y = [], []
     for site in (0, 2, 3):
         table = table_of(settings, site)
-        assert table.labels is not None
         chosen = ~held_out(table.labels, 0.2, 0)
         F.append(strategy.model.feature_map_.transform(strategy.model.scaling_.transform(table.X[chosen])))
         y.append(np.where(table.labels[chosen] == strategy.model.schema_.classes[1], 1.0, -1.0))
@@ -402,17 +342,15 @@ def test_after_a_loss_the_model_is_that_of_the_sites_that_are_left(at: int) -> N
 
 def test_a_run_stops_when_too_few_sites_are_left() -> None:
     settings = make_settings(data="wine", sites=3, timeout=0.05)
-    nodes = [{"partition-id": site, "num-partitions": 3} for site in range(3)]
-    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="cuts", at=2)
-    with pytest.raises(FederationError, match=r"Only 2 sites are left.*site-001"):
+    grid = silence(in_process_grid(settings), from_message(3, 2, "cuts"))
+    with pytest.raises(FederationError, match="site-001"):
         start(settings, grid)
 
 
 def test_a_site_that_never_joins() -> None:
     settings = make_settings(data="wine", sites=3, timeout=0.05)
-    nodes = [{"partition-id": site, "num-partitions": 3} for site in range(3)]
-    grid = UnreliableGrid(app, nodes, settings.to_config(), lost=3, task="join", at=1)
-    with pytest.raises(FederationError, match="Only 2 sites are left"):
+    grid = silence(in_process_grid(settings), from_message(3, 1, "join"))
+    with pytest.raises(FederationError):
         start(settings, grid)
 
 
@@ -420,14 +358,12 @@ def test_a_sum_asked_for_twice_is_refused(hospital_files: list[Path], hospitals:
     settings = three()
     grid = hospitals(settings, hospital_files)
     sent: list[Message] = []
-    answer = grid._answer
 
-    def remember(number: str, message: Message) -> Message:
+    def remember(message: Message) -> None:
         if message.metadata.message_type == CUTS.message_type and not sent:
             sent.append(Message(message.content, message.metadata.dst_node_id, message.metadata.message_type))
-        return answer(number, message)
 
-    grid._answer = remember  # type: ignore[method-assign]
+    meddle(grid, remember)
     start(settings, grid)
     (reply,) = grid.send_and_receive(sent)
     assert reply.has_error()
@@ -447,13 +383,11 @@ def test_a_refusal_says_whose_file_it_is_about(
         if number != 1:
             new_ledger(folder, 0.2)
     # The refusal itself names no hospital.
-    with pytest.raises(
-        BudgetError, match=r"^Site 'h1': The state folder belongs to no table's ledger"
-    ) as caught:
+    with pytest.raises(BudgetError, match=r"^Site 'h1'") as caught:
         start(settings, InProcessGrid(app, nodes, settings.to_config()))
     assert "'h0'" not in str(caught.value)
     new_ledger(folders[1], 0.2)
     (folders[1] / "roster.json").write_text('{"h0": "no identity"}')
     nodes[1]["roster"] = str(folders[1] / "roster.json")
-    with pytest.raises(SettingError, match=r"^Site 'h1': .*roster\.json"):
+    with pytest.raises(SettingError, match=r"^Site 'h1'"):
         start(settings, InProcessGrid(app, nodes, settings.to_config(), 2))

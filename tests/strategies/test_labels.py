@@ -12,7 +12,8 @@ from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.terms import Scalar
 from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import check, train_in_process
+from simulations.engines.running import train_in_process
+from simulations.running import check
 from strategies.pan_svm.strategy import PanSVM
 from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings
@@ -174,9 +175,7 @@ def test_a_list_of_classes_holds_against_a_class_that_another_hospital_names(
     grid = hospitals(settings, write(own, own, own), {"min-cluster": 5})
     first = next(iter(grid._contexts.values()))
     first.node_config["classes"] = "0,1"
-    with pytest.raises(
-        SettingError, match="'hospital0' takes part in runs with the classes only that it lists"
-    ):
+    with pytest.raises(SettingError, match="classes"):
         start(settings, grid)
 
 

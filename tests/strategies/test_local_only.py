@@ -1,6 +1,5 @@
 """Each hospital alone: the same counts as scikit-learn's SVC at each site, and nothing else leaves."""
 
-import contextlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,21 +9,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, confusion_matrix, f1_score
-from sklearn.svm import SVC
 
-from flower_pansvm.errors import FederationError, PanSVMError, SettingError
+from flower_pansvm.errors import PanSVMError
 from flower_pansvm.schema import Schema
-from flower_pansvm.systems.local_only import LOCAL_SCORES, LocalScoresQuestion
-from simulations.audit.audit import audit
-from simulations.cli import main
-from simulations.engines.in_process import InProcessGrid
+from simulations.attack.audit import audit
 from simulations.engines.running import in_process_grid
 from strategies.app import run
-from strategies.local_only import LocalOnly, LocalOnlySettings
+from strategies.local_only import LocalOnly
 from strategies.settings import Settings, make_settings
+from tests.strategies.conftest import svc_of
 
 Numbers = NDArray[np.float64]
-QUESTION = LocalScoresQuestion(C=1.0, gamma=0.0)
 
 
 def settings_of(**values: Any) -> Settings:
@@ -60,13 +55,7 @@ def central(
     for site in range(settings.sites):
         X, y = train.X[train.sites == site], train.classes[train.sites == site]
         rows = test.X[test.sites == site]
-        svc = SVC(
-            C=settings.C,
-            kernel=settings.kernel,
-            gamma=settings.gamma,
-            class_weight="balanced" if settings.class_weight == "balanced" else None,
-        )
-        svc.fit(scaled_like(X, X, settings.scaling), y)
+        svc = svc_of(settings).fit(scaled_like(X, X, settings.scaling), y)
         predicted.append(svc.predict(scaled_like(X, rows, settings.scaling)))
         true.append(test.classes[test.sites == site])
     return np.concatenate(true), np.concatenate(predicted)
@@ -89,12 +78,10 @@ def test_the_counts_are_those_of_one_svc_a_site(pool: Callable[..., Any], change
     settings = settings_of(**changes, privacy="exact")
     strategy = trained(settings)
     schema = strategy.federation.schema
-    assert schema is not None
     true, predicted = central(pool, settings, schema)
     classes = range(len(schema.classes))
     found = strategy.outcome.evaluation
     assert strategy.outcome.figures["confusion"] == confusion_matrix(true, predicted, labels=classes).tolist()
-    assert found is not None
     assert found.rows == len(true)
     assert found.accuracy == pytest.approx(accuracy_score(true, predicted))
     assert found.balanced_accuracy == pytest.approx(balanced_accuracy_score(true, predicted))
@@ -153,50 +140,13 @@ def test_a_site_of_one_class_predicts_that_class(write_table: Callable[..., str]
 
 def test_no_test_rows_no_accuracy() -> None:
     found = trained(settings_of(test_fraction=0.0)).outcome.evaluation
-    assert found is not None
     assert (found.rows, found.accuracy, found.f1) == (0, None, None)
-
-
-@pytest.mark.parametrize("changes", [{"C": "auto"}, {"gamma": "auto"}])
-def test_nothing_is_chosen_by_cross_validation(changes: dict[str, Any]) -> None:
-    with pytest.raises(SettingError, match="'auto', but local-only does not choose"):
-        settings_of(**changes)
-
-
-def test_settings_that_it_does_not_have_are_refused() -> None:
-    with pytest.raises(SettingError, match="'landmarks' is a setting of"):
-        settings_of(landmarks="20")
-
-
-@pytest.mark.parametrize(
-    "question",
-    [
-        *(LocalScoresQuestion(C, 0.0) for C in (0.0, -1.0, np.inf, np.nan)),
-        *(LocalScoresQuestion(1.0, gamma) for gamma in (-1.0, np.inf, np.nan)),
-    ],
-    ids=str,
-)
-def test_a_site_refuses_what_no_settings_say(
-    question: LocalScoresQuestion, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(LocalOnlySettings, "question", lambda self: question)
-    with pytest.raises(PanSVMError, match="refuses to train an SVM"):
-        trained(settings_of())
 
 
 def test_a_huge_matrix_of_counts_is_refused_before_there_is_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("clients.gate.requests.MOST_NUMBERS", 8)
-    with pytest.raises(PanSVMError, match="asked for more than 8 numbers at once"):
+    with pytest.raises(PanSVMError, match="numbers"):
         trained(settings_of())
-
-
-def test_a_site_trains_once_a_run() -> None:
-    """Counts by two settings would differ in the test rows that change sides."""
-    federation = trained(settings_of()).federation
-    again = federation.secure_sum(LOCAL_SCORES, QUESTION)
-    assert again.confusion.sum() > 0
-    with pytest.raises(FederationError, match="refuses to train a second SVM in this run"):
-        federation.secure_sum(LOCAL_SCORES, LocalScoresQuestion(1.0 + 1e-12, 0.0))
 
 
 @pytest.mark.filterwarnings("ignore:Solver terminated early")
@@ -206,51 +156,11 @@ def test_an_svm_that_does_not_come_to_an_end_is_stopped(monkeypatch: pytest.Monk
     assert trained(settings_of(data="breast_cancer")).outcome.figures["confusion"] != whole
 
 
-@pytest.mark.parametrize(
-    "wrong", [np.ones((1, 2)), np.full((3, 3), 0.5), np.full((3, 3), -1.0)], ids=np.shape
-)
-def test_counts_that_cannot_be_end_the_run(wrong: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("strategies.federation.opening.unpack", lambda *_: {"confusion": wrong})
-    with pytest.raises(FederationError, match="'local_scores' over"):
-        trained(settings_of())
-
-
-def test_nothing_but_counts_leaves() -> None:
-    strategy = trained(settings_of())
-    told = strategy.federation.costs.disclosed()
-    assert {(one["task"], one["result"]) for one in told if one["how"] == "perturbed"} == {
-        ("local_scores", "confusion")
-    }
-    assert {one["task"] for one in told if one["how"] == "disclosed"} == {"join"}
-    grid = strategy.federation.grid
-    assert isinstance(grid, InProcessGrid)
-    assert {reply.metadata.message_type for reply in grid.replies} == {"query.join", "evaluate.local_scores"}
-
-
 def test_the_audit_says_that_no_training_row_is_in_it(tmp_path: Path) -> None:
     settings = settings_of(audit=True, sites=3)
     run(in_process_grid(settings), settings, tmp_path)
     result = json.loads((tmp_path / "result.json").read_text())
     found = audit(settings, tmp_path)
     assert found.not_examined == []
-    assert found.isolated_by_pairs is None
     assert found.entries["rows_counted"] == result["rows_test"] > 0
     assert "no training row in the counts of the sites' own models" in str(found)
-
-
-def test_the_command_line_runs_it(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
-) -> None:
-    out = tmp_path / "out"
-    arguments = ["run", "--strategy", "local-only", "--engine", "in-process", "--out", str(out)]
-    monkeypatch.setattr("sys.argv", ["pansvm", *arguments])
-    with contextlib.suppress(SystemExit):
-        main()
-    told = capsys.readouterr()
-    assert told.err == ""
-    assert {path.name for path in out.iterdir()} == {"report.html", "result.json"}
-    result = json.loads((out / "result.json").read_text())
-    assert result["accuracy"] > 0.9
-    assert (result["model_sha256"], result["auc"], result["round_trips"]) == (None, None, 2)
-    assert f"{result['accuracy']:.4f}" in told.out
-    assert "makes no model" in (out / "report.html").read_text()

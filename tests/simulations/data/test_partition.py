@@ -164,9 +164,9 @@ def test_splits_that_cannot_be_made(sites, split, text):
 
 def test_by_the_only_column_and_dirichlet_without_labels():
     table = Table(("value",), np.array([[1.0], [2.0]]), None)
-    with pytest.raises(SettingError, match="leaves no feature"):
+    with pytest.raises(SettingError, match="feature"):
         partition(table, 2, "by:value", 0)
-    with pytest.raises(SettingError, match="goes by the labels"):
+    with pytest.raises(SettingError, match="labels"):
         partition(table, 2, "dirichlet:1", 0)
     assert [part.labels for part in partition(table, 2, "iid", 0)] == [None, None]
 

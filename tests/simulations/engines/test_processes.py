@@ -37,7 +37,6 @@ def assert_ended(pid: int) -> None:
 
 def test_process_and_its_child_end_with_the_block(tmp_path: Path) -> None:
     with started_process([sys.executable, "-c", PARENT], tmp_path, os.environ) as process:
-        assert process.stdout is not None
         child = int(process.stdout.readline())
         assert exists(child)
     assert process.returncode == -signal.SIGKILL
@@ -49,7 +48,6 @@ def test_child_ends_even_if_its_parent_has_gone(tmp_path: Path) -> None:
     with started_process(
         [sys.executable, "-c", PARENT.removesuffix("time.sleep(600)\n")], tmp_path, os.environ
     ) as process:
-        assert process.stdout is not None
         child = int(process.stdout.readline())
         process.wait(timeout=60)
         assert exists(child)

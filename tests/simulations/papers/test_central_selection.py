@@ -53,7 +53,6 @@ def test_features_that_matter_are_ranked_first(settings_of: Callable[..., Settin
 
 def test_filters_come_before_the_wrapper(settings_of: Callable[..., Settings]) -> None:
     found = select(settings_of("filter-wrapper", filters="fisher=4"))
-    assert found.screening is not None
     kept = found.screening.kept
     assert found.points[1].features == len(kept) <= 4
     assert set(found.ranking[: len(kept)]) == set(kept)

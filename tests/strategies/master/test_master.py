@@ -225,5 +225,5 @@ def test_a_rounding_error_does_not_let_the_bias_take_the_loss_away() -> None:
 
 
 def test_sums_that_are_no_numbers_are_a_training_error() -> None:
-    with pytest.raises(TrainingError, match="1 cutting planes was not solved"):
+    with pytest.raises(TrainingError):
         solved([[np.nan, 1.0]], [0.0], [1.0], 1.0)

@@ -58,7 +58,7 @@ def test_where_the_simplex_method_gives_up_interior_points_are_tried(
         u, gamma = one_norm_svm(np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), 10.0)
         assert (u, gamma) == (pytest.approx([1.0], abs=1e-6), pytest.approx(0.0, abs=1e-6))
     else:
-        with pytest.raises(TrainingError, match="did not solve the 1-norm SVM of 2 rows: Solve error"):
+        with pytest.raises(TrainingError):
             one_norm_svm(np.array([[1.0], [-1.0]]), np.array([1.0, -1.0]), 10.0)
     assert tried == ["highs", "highs-ipm"]
 

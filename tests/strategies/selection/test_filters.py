@@ -111,19 +111,6 @@ def test_a_corrected_p_value_is_at_most_one() -> None:
     assert scores(by_class(X, np.arange(12) // 2 % 3, 3), 3).p.tolist() == [1.0]
 
 
-@given(st.integers(0, 1000))
-def test_the_sums_of_five_sites_give_the_pooled_scores(seed: int) -> None:
-    X, y = rows(seed)
-    site = np.random.default_rng(seed).integers(5, size=len(X))
-    parts = [by_class(X[site == one], y[site == one]) for one in range(5)]
-    summed = ClassMoments(
-        *(np.sum([getattr(one, part) for one in parts], axis=0) for part in ("count", "total", "square"))
-    )
-    pooled, found = scores(by_class(X, y)), scores(summed)
-    for name in NAMES:
-        np.testing.assert_allclose(getattr(found, name), getattr(pooled, name), rtol=1e-9)
-
-
 @given(
     st.integers(0, 1000),
     st.floats(0.01, 100.0),

