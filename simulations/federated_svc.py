@@ -21,7 +21,8 @@ from flower_pansvm.labels import MOST_CLASSES
 from flower_pansvm.models.pan_svc import PanSVC
 from simulations.data.sites import SAMPLE_WEIGHT, join_data
 from simulations.engines.flower_log import quieter
-from simulations.engines.running import check, train_in_process, with_sites_of_data
+from simulations.engines.running import train_in_process
+from simulations.running import check, with_sites_of_data
 from strategies.settings import Settings, make_settings
 
 LARGEST_SEED = 2**31 - 1

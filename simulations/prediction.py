@@ -24,8 +24,8 @@ from flower_pansvm.printable import plain_name
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.random_kernel import block_seed, matrix_digest, random_matrix
 from flower_pansvm.table_schema import NUMBER, TableColumn, TableSchema
-from simulations.audit.sites import SimulatedSites
 from simulations.checking.cells import cells_of
+from simulations.data.simulated_sites import SimulatedSites
 from simulations.unknown_cells import known_cells
 from strategies.results import ONCE_MORE, RESULT_FILE, read_result
 from strategies.settings import settings_from
@@ -114,10 +114,7 @@ def predict_file(
     TableError
         If the rows cannot be read, a column is missing, or most cells of a column are unknown.
     """
-    _check_model_was_made(model_path)
-    model = load_model(model_path)
-    if isinstance(model, RandomKernelSVC):
-        model = with_simulated_matrices(model, model_path.parent / RESULT_FILE)
+    model = _model_of(model_path)
     schema, name = model.schema_, table_path.name
     frame = without_dropped(read_frame(table_path, form), form.drop, name)
     agreed = TableSchema.from_json(schema.table) if schema.table else None
@@ -138,16 +135,8 @@ def predict_file(
     numbers = [column for column in needed.values() if column.kind == NUMBER and column.name in frame.columns]
     ambiguous = tuple(one.name for one in cells_of(frame, numbers, form) if one.may_be_grouped(form))
     cells = pd.DataFrame(_in_order(table, schema.columns), columns=list(schema.columns))
-    predicted = model.predict(cells)
-    answer = pd.DataFrame({"prediction": predicted})
-    if hasattr(model, "decision_function"):
-        decisions = model.decision_function(cells)
-        if decisions.ndim == 1:
-            answer["decision"] = decisions
-        else:
-            _add_by_class(answer, "decision", schema.classes, decisions)
-    if hasattr(model, "predict_proba"):
-        _add_by_class(answer, "probability", schema.classes, model.predict_proba(cells))
+    answer = _said(model, cells)
+    predicted = answer["prediction"].to_numpy()
     some = cells_unknown.any(axis=1).to_numpy()
     skipped = cells.isna().all(axis=1).to_numpy() | (some & (unknown == REFUSE))
     if skipped.any():
@@ -168,9 +157,38 @@ def predict_file(
     )
     if label is None:
         return found
-    truth = _classes(frame, label, name, own, schema)
     said = np.array([schema.classes.index(str(one)) for one in predicted])
-    judged = (truth >= 0) & ~skipped
+    return _judged(found, _classes(frame, label, name, own, schema), said, ~skipped)
+
+
+def _model_of(path: Path) -> Model:
+    """Return a saved model, ready to predict."""
+    _check_model_was_made(path)
+    model = load_model(path)
+    if isinstance(model, RandomKernelSVC):
+        return with_simulated_matrices(model, path.parent / RESULT_FILE)
+    return model
+
+
+def _said(model: Model, cells: pd.DataFrame) -> pd.DataFrame:
+    """Return classes, and decision values and probabilities if the model gives any, a line a row."""
+    classes, answer = model.schema_.classes, pd.DataFrame({"prediction": model.predict(cells)})
+    if hasattr(model, "decision_function"):
+        decisions = model.decision_function(cells)
+        if decisions.ndim == 1:
+            answer["decision"] = decisions
+        else:
+            _add_by_class(answer, "decision", classes, decisions)
+    if hasattr(model, "predict_proba"):
+        _add_by_class(answer, "probability", classes, model.predict_proba(cells))
+    return answer
+
+
+def _judged(
+    found: Predictions, truth: NDArray[np.int64], said: NDArray[np.int64], predicted: NDArray[np.bool_]
+) -> Predictions:
+    """Return predictions with what their labels say of them."""
+    judged = (truth >= 0) & predicted
     right = int(np.count_nonzero(judged & (truth == said)))
     return replace(
         found,

@@ -37,7 +37,7 @@ from flower_pansvm.errors import SettingError
 from flower_pansvm.secure_sum import protocol_class, protocol_names
 from flower_pansvm.secure_sum.testing import variants
 from flower_pansvm.terms import Scalar
-from simulations.engines import running
+from simulations import running
 from simulations.engines.in_process import InProcessGrid
 from strategies.app import run
 from strategies.federation.checkpoint import sums_in

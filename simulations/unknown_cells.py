@@ -1,23 +1,21 @@
 """Cells that a model does not know, such as a new category: training refuses their table, prediction only them."""
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
+from clients.table.cells import LARGEST, as_numbers, written
+from clients.table.encoding import category_places, without_codes, without_texts
 from clients.table.form import TableForm
 from clients.table.reading import table_from_frame
 from clients.table.table import Table
-from flower_pansvm.arrays import Bools, Ints
+from flower_pansvm.arrays import Bools
 from flower_pansvm.errors import TableError
 from flower_pansvm.table_schema import CATEGORY, NUMBER, TableColumn
 
 MANY = 10
 """Rows from which on most cells of a column are not mistaken one by one: the column is written otherwise."""
-
-SAMPLE = 100
-"""Different cells that are tried before all are."""
 
 
 def known_cells(frame: pd.DataFrame, form: TableForm, name: str) -> tuple[Table, pd.DataFrame]:
@@ -47,23 +45,39 @@ def known_cells(frame: pd.DataFrame, form: TableForm, name: str) -> tuple[Table,
     """
     if len(frame) == 0:
         raise TableError(f"'{name}' has no rows to predict. Is it the right file?")
-    unknown = pd.DataFrame(np.zeros(frame.shape, dtype=np.bool_), columns=frame.columns)
-    columns = {column.name: column for column in form.schema.columns} if form.schema else {}
-    try:
-        table = table_from_frame(frame, None, name, form)
-    except TableError:
-        for column in columns or frame.columns:
-            if column in frame.columns:
-                unknown[column] = _refused(frame[column], columns.get(column), form, name)
-        table = table_from_frame(_without(frame, unknown), None, name, form)
-    outside = {column.name: _outside(table, column) for column in columns.values() if column.ends is not None}
-    for column, cells in outside.items():
-        unknown[column] |= cells
-    for column in frame.columns[unknown.any().to_numpy()]:
-        _check_most(unknown[column].to_numpy(), frame[column], columns.get(column), name)
-    if any(cells.any() for cells in outside.values()):
-        table = table_from_frame(_without(frame, unknown), None, name, form)
-    return table, unknown
+    described = {column.name: column for column in form.schema.columns} if form.schema else {}
+    columns = [described.get(str(column), TableColumn(str(column))) for column in frame.columns]
+    unknown = _unknown(frame, columns, form)
+    for column in columns:
+        _check_most(unknown[column.name].to_numpy(), frame[column.name], described.get(column.name), name)
+    return table_from_frame(_without(frame, unknown), None, name, form), unknown
+
+
+def _unknown(frame: pd.DataFrame, columns: Sequence[TableColumn], form: TableForm) -> pd.DataFrame:
+    """Return which cells training would refuse: numbers as it reads them, categories as the schema lists them."""
+    measured = [column for column in columns if column.kind == NUMBER]
+    values, wrong = as_numbers(without_texts(frame, measured, form), form)
+    values = without_codes(values, measured)
+    wrong |= np.abs(values) > LARGEST
+    for place, (column, cells) in enumerate(zip(measured, values.T, strict=True)):
+        if column.ends is not None:
+            wrong[:, place] |= (cells < column.ends[0]) | (cells > column.ends[1])
+    numbers = dict(zip((column.name for column in measured), wrong.T, strict=True))
+    return pd.DataFrame(
+        {
+            column.name: numbers[column.name] if column.kind == NUMBER else _no_category(frame, column)
+            for column in columns
+        }
+    )
+
+
+def _no_category(frame: pd.DataFrame, column: TableColumn) -> Bools:
+    """Return which cells of a column are none of its categories, and not missing."""
+    codes, different = pd.factorize(frame[column.name].astype(object))
+    names = column.categories if column.kind == CATEGORY else ("no", "yes")
+    places = np.append(category_places(map(written, different), names, column.missing), np.nan)[codes]
+    wrong: Bools = np.isinf(places)
+    return wrong
 
 
 def _without(frame: pd.DataFrame, unknown: pd.DataFrame) -> pd.DataFrame:
@@ -72,50 +86,6 @@ def _without(frame: pd.DataFrame, unknown: pd.DataFrame) -> pd.DataFrame:
     for column in frame.columns[unknown.any().to_numpy()]:
         frame[column] = frame[column].astype(object).mask(unknown[column].to_numpy(), None)
     return frame
-
-
-def _outside(table: Table, column: TableColumn) -> Bools:
-    """Return which cells of a column of numbers are outside of its range."""
-    assert column.ends is not None
-    cells = table.X[:, table.columns.index(column.name)]
-    outside: Bools = (cells < column.ends[0]) | (cells > column.ends[1])
-    return outside
-
-
-def _refused(cells: "pd.Series[str]", column: TableColumn | None, form: TableForm, name: str) -> Bools:
-    """Return which cells of a column cannot be read."""
-    own = (
-        form
-        if form.schema is None or column is None
-        else replace(form, schema=replace(form.schema, columns=(column,)))
-    )
-    codes, different = pd.factorize(cells.astype(object))
-
-    def can_be_read(places: Ints) -> bool:
-        try:
-            table_from_frame(pd.DataFrame({cells.name: different[places]}), None, name, own)
-        except TableError:
-            return False
-        return True
-
-    every = np.arange(len(different))
-    if len(every) == 0 or can_be_read(every):
-        return np.zeros(len(cells), dtype=np.bool_)
-    if len(every) > 2 * SAMPLE:
-        sample = np.random.default_rng(0).choice(every, SAMPLE, replace=False)
-        if 2 * sum(not can_be_read(sample[[place]]) for place in range(SAMPLE)) > SAMPLE:
-            return codes >= 0
-    return np.isin(codes, _those_refused(every, can_be_read))
-
-
-def _those_refused(places: Ints, can_be_read: Callable[[Ints], bool]) -> list[int]:
-    """Return the places that cannot be read, by halves."""
-    if can_be_read(places):
-        return []
-    if len(places) == 1:
-        return [int(places[0])]
-    half = len(places) // 2
-    return _those_refused(places[:half], can_be_read) + _those_refused(places[half:], can_be_read)
 
 
 def _check_most(unknown: Bools, cells: "pd.Series[str]", column: TableColumn | None, name: str) -> None:

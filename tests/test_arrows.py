@@ -17,6 +17,15 @@ ALLOWED = {
 EXCEPTION = ("clients/table/source.py", "simulations.data.sites")
 
 
+# The packages and modules of simulations from bottom to top: each imports only from those before it.
+FROM_BOTTOM_TO_TOP = (
+    "files", "markdown", "selecting", "settings_page",
+    "checking", "data", "tuning", "systems", "engines", "baselines", "report", "export",
+    "unknown_cells", "prediction", "deployment", "attack", "running", "federated_svc", "testing",
+    "comparison", "papers", "benchmarks", "cli", "__main__",
+)  # fmt: skip
+
+
 def modules_named(source: str) -> set[str]:
     """Return every module that a source imports, by statement or by a name handed to import_module."""
     named = set()
@@ -26,6 +35,8 @@ def modules_named(source: str) -> set[str]:
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, "imports are written in full"
             named.add(node.module or "")
+            if node.module in ALLOWED:
+                named.update(f"{node.module}.{alias.name}" for alias in node.names)
         elif isinstance(node, ast.Call) and "import" in ast.unparse(node.func):
             named.update(arg.value for arg in node.args if isinstance(arg, ast.Constant))
     return named
@@ -45,6 +56,29 @@ def test_imports_follow_the_arrows(room: str) -> None:
             assert wrong == {EXCEPTION[1]}
         else:
             assert not wrong, file
+
+
+def test_packages_of_simulations_import_what_is_below_them() -> None:
+    folder = ROOT / "simulations"
+    there = {path.stem if path.suffix == ".py" else path.name for path in folder.iterdir()}
+    assert there - {"__init__", "__pycache__", "py.typed"} == {*FROM_BOTTOM_TO_TOP}
+    for file in folder.rglob("*.py"):
+        own = file.relative_to(folder).parts[0].removesuffix(".py")
+        if own == "__init__":
+            continue
+        allowed = {*FROM_BOTTOM_TO_TOP[: FROM_BOTTOM_TO_TOP.index(own) + 1]}
+        named = {name.split(".")[1] for name in modules_named(file.read_text()) if "simulations." in name}
+        assert named <= allowed, f"{file}: {named - allowed}"
+
+
+def test_a_system_has_one_name_in_all_rooms() -> None:
+    """Among the strategies a system may be a file or a folder; tests on true records are a step of all."""
+    shared, *others = (
+        {path.stem for path in (ROOT / room / "systems").iterdir() if path.stem[0] != "_"} - {"system"}
+        for room in ("flower_pansvm", "clients", "simulations")
+    )
+    assert all(other == shared for other in others)
+    assert shared - {"common", "evaluation"} <= {path.stem for path in (ROOT / "strategies").iterdir()}
 
 
 def test_a_wrong_import_is_noticed() -> None:

@@ -48,7 +48,7 @@ PUBLIC_ROWS = Task("public_rows", "query", PublicRowsQuestion, PublicRowsAnswer,
 class RffCutsQuestion:
     """Asks for cutting planes, see :class:`flower_pansvm.systems.pan_svm.cuts.Question`; there is no bias."""
 
-    points: Singles  # (T, coordinates)
+    points: Floats  # (T, coordinates)
     centre: Singles  # (coordinates,)
     width: float
 

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from flower_pansvm.arrays import Floats, Ints, Singles
+from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.systems.pan_svm.cuts import Duals
 from flower_pansvm.systems.pan_svm.tasks import ProblemsQuestion, pieces
 from flower_pansvm.tasks import (
@@ -37,7 +37,7 @@ CLASS_MOMENTS = Task("class_moments", "train", Nothing, ClassMomentsAnswer)
 class SupportQuestion(ProblemsQuestion):
     """The cutting planes that hold up each problem's solution, see :class:`Duals`, put end to end."""
 
-    points: Singles  # (sum of cuts * (rank + 1),)
+    points: Floats  # (sum of cuts * (rank + 1),)
     cuts: Ints  # (problems,): how many they are
     beta: Floats  # (sum of cuts,): their dual variables
 

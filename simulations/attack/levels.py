@@ -21,7 +21,8 @@ from simulations.attack.active.hospitals import Hospitals
 from simulations.attack.active.months import MONTHS, records_of_months
 from simulations.attack.active.nearness import all_trained, asked_at
 from simulations.attack.active.registry import own_account
-from simulations.attack.attack import Attack, attack, counted
+from simulations.attack.attack import attack
+from simulations.attack.counting import Attack, counted
 from simulations.data.pooling import pooled
 from simulations.engines.running import in_process_grid
 from strategies.app import run

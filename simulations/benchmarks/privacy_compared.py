@@ -25,9 +25,9 @@ from flower_pansvm.models.random_kernel_svc import RandomKernelSVC
 from flower_pansvm.systems.common import JOIN
 from flower_pansvm.terms import Scalar
 from simulations.attack.attack import attack
+from simulations.attack.audit import audit
 from simulations.attack.findings import Found, found
 from simulations.attack.levels import TABLES, lines
-from simulations.audit.audit import audit
 from simulations.benchmarks.results import RESULTS, DataDir, Out, run_benchmark, write_results
 from simulations.comparison.run import disclosed_text
 from simulations.data.pooling import Pooled, PooledRows, pooled

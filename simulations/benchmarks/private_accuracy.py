@@ -31,7 +31,8 @@ from simulations.benchmarks.results import (
 )
 from simulations.data.pooling import Pooled
 from simulations.data.sites import join_data
-from simulations.engines.running import train_in_process, with_sites_of_data
+from simulations.engines.running import train_in_process
+from simulations.running import with_sites_of_data
 from strategies.settings import Settings, settings_from
 from strategies.steps.public_ranges import rounded_outward
 from strategies.svm_settings import PanSvmSettings

@@ -11,7 +11,6 @@ from statistics import fmean, stdev
 from typing import Any, NamedTuple
 
 from flower_pansvm.terms import Scalar
-from simulations.audit.audit import audit
 from simulations.baselines.registry import all_baselines
 from simulations.benchmarks.results import RESULTS, DataDir, Out, pool_of, run_benchmark, write_results
 from simulations.engines.running import in_process_grid, train_in_process
@@ -70,23 +69,20 @@ def paper_settings(one: PaperSet, data_dir: Path, **more: object) -> PanSvmSetti
 
 
 def rounds(data_dir: Path, sets: Sequence[PaperSet] = NINE) -> Iterator[dict[str, Any]]:
-    """Train on all rows of each set with each search, and audit the run; single rows may be landmarks."""
+    """Train on all rows of each set with each search; single rows may be landmarks."""
     for one in sets:
         for search, changes in TO_A_THOUSANDTH.items():
             with tempfile.TemporaryDirectory() as name:
-                settings = paper_settings(one, data_dir, min_cluster=1, audit=True, out=name, **changes)
+                settings = paper_settings(one, data_dir, min_cluster=1, out=name, **changes)
                 strategy = run(in_process_grid(settings), settings, Path(name))
                 assert isinstance(strategy, PanSVM)
                 (state,) = strategy.training.progress
-                found = audit(settings, Path(name))
             yield {
                 "data": one.data,
                 "search": search,
                 "rank": state.problem.rank,
                 "rounds": state.rounds,
                 "gaps": [(upper - lower) / upper for upper, lower in strategy.training.history[0]],
-                "isolated_by_pairs": found.isolated_by_pairs,
-                "isolated_by_quads": found.isolated_by_quads,
             }
 
 

@@ -20,7 +20,7 @@ from simulations.cli.output import Overwrite, cautions_of, check_folder_early, r
 from strategies.settings import Settings, make_settings, settings_from
 
 if TYPE_CHECKING:
-    from simulations.engines.running import Audited
+    from simulations.running import Audited
 
 DEFAULT_ENGINE = "simulation"
 DEFAULT_SELECTION = "voted-wrapper"
@@ -93,7 +93,7 @@ def run(
     quiet: Quiet = False,
 ) -> None:
     """Train and evaluate a model with simulated sites."""
-    from simulations.engines.running import Audited  # noqa: PLC0415
+    from simulations.running import Audited  # noqa: PLC0415
 
     _check_audit(audit, attack_minutes, audit_also)
     audited = Audited(audit, attack_minutes or DEFAULT_ATTACK_MINUTES, audit_also or ()) if audit else None
@@ -191,7 +191,7 @@ class Training:
         PanSVMError
             If they cannot work, or options contradict each other.
         """
-        from simulations.engines import running  # noqa: PLC0415
+        from simulations import running  # noqa: PLC0415
 
         check_choice("engine", self.engine, running.ENGINES)
         if self.resume is not None:
@@ -211,7 +211,7 @@ class Training:
 
     def run(self, settings: Settings, audited: "Audited | None" = None) -> None:
         """Train, audit if that is wanted, and print what was found."""
-        from simulations.engines import running  # noqa: PLC0415
+        from simulations import running  # noqa: PLC0415
         from simulations.engines.processes import exit_on_signals  # noqa: PLC0415
 
         brief = self.command != "run"

@@ -6,7 +6,7 @@ from rich.console import Console
 
 from simulations.comparison.page import MARKDOWN_FILE, PAGE_FILE, SUMMARY_FILE, write_summary
 from simulations.comparison.plan import Plan
-from simulations.comparison.progress import ProgressDisplay
+from simulations.comparison.run import Finished
 from simulations.comparison.table import PLAN_FILE, TABLE_FILE, ComparisonTable, opened
 from simulations.comparison.workers import run_all
 
@@ -46,10 +46,9 @@ def compare(plan: Plan, folder: Path, jobs: int, console: Console) -> int:
             console.print(
                 f"{len(cases) - len(missing)} of {len(cases)} runs are in {folder} already.", soft_wrap=True
             )
-        with ProgressDisplay(console, cases, table.lines()) as progress:
-            for finished in run_all(missing, jobs):
-                table.add(finished)
-                progress.add(finished)
+        for number, finished in enumerate(run_all(missing, jobs), start=len(cases) - len(missing) + 1):
+            table.add(finished)
+            console.print(f"[{number}/{len(cases)}] {_line(finished)}", markup=False, soft_wrap=True)
         table.sort()
         lines = table.lines()
         write_summary(folder, lines, len(cases), notes)
@@ -61,3 +60,13 @@ def compare(plan: Plan, folder: Path, jobs: int, console: Console) -> int:
             f"{failed} of {len(cases)} runs failed; the same command tries them again.", soft_wrap=True
         )
     return failed
+
+
+def _line(one: Finished) -> str:
+    """Return what has become of a run."""
+    name = f"{one.strategy}, {one.place}, repeat {one.repeat}"
+    if one.error:
+        return f"{name}: failed: {one.error}"
+    accuracy = "not measured" if one.accuracy is None else f"{one.accuracy:.4f}"
+    trips = f", {one.round_trips} round trips" if one.round_trips else ""
+    return f"{name}: accuracy {accuracy}{trips}, {one.seconds or 0:.1f} s"

@@ -93,7 +93,7 @@ def write_summary(folder: Path, lines: Sequence[Finished], total: int, notes: Se
         overview_titles=OVERVIEW_TITLES,
         overview=_overview_lines(points),
         costs=_cost_plots(points, shown),
-        ranking=None if ranking is None else svg(plots.critical_difference_figure(ranking, shown)),
+        ranks=ranking.mean_ranks if ranking else {},
         pair_titles=PAIR_TITLES,
         pairs=[] if ranking is None else pair_lines(ranking),
         failed=failed,

@@ -11,12 +11,12 @@ from flower_pansvm.constraints import check_choice, near_matches
 from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.secure_sum import options_class, protocol_names
 from flower_pansvm.terms import Scalar
+from simulations import running
 from simulations.baselines.central import check_given
 from simulations.baselines.registry import all_baselines
 from simulations.comparison.run import Case, settings_of
 from simulations.data.pooling import pooled
 from simulations.data.sites import SEPARATOR, join_data, whole_rows_of
-from simulations.engines import running
 from simulations.report.cautions import FEW
 from strategies.registry import all_strategies
 from strategies.settings import Settings, all_settings, owners, setting_fields

@@ -9,8 +9,6 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from simulations.comparison.significance import Ranking
-
 WIDTH = 5.2
 """Inches."""
 
@@ -114,54 +112,6 @@ def cost_figure(points: pd.DataFrame, cost: str, label: str, shown: dict[str, St
     _plain(axes)
     axes.grid(visible=True, color="0.92", axis="y")
     figure.legend(loc="outside lower center", ncols=2, fontsize=8, frameon=False)
-    return figure
-
-
-def critical_difference_figure(ranking: Ranking, shown: dict[str, Style]) -> Figure:
-    """Draw the mean ranks, and a bar over strategies of which no pair differs (Demšar 2006, Figure 1).
-
-    Parameters
-    ----------
-    ranking : Ranking
-        Ranks and tests.
-    shown : dict
-        Style of each strategy.
-    """
-    names, count = list(ranking.mean_ranks), len(ranking.mean_ranks)
-    groups = ranking.groups()
-    half = (count + 1) // 2
-    figure = Figure(figsize=(WIDTH, 0.9 + 0.13 * len(groups) + 0.24 * half), layout="constrained")
-    axes = figure.subplots()
-    top = 0.35 + 0.5 * len(groups)
-    for number, group in enumerate(groups):
-        ends = [ranking.mean_ranks[group[0]] - 0.03, ranking.mean_ranks[group[-1]] + 0.03]
-        height = 0.35 + 0.5 * number
-        axes.plot(ends, [height, height], color="0.2", linewidth=3.2, solid_capstyle="round")
-    for number, name in enumerate(names):
-        left = number < half
-        depth = top + 0.4 + (number if left else count - 1 - number)
-        rank, edge = ranking.mean_ranks[name], 0.9 if left else count + 0.1
-        colour = shown[name]["color"]
-        axes.plot([rank, rank, edge], [0, depth, depth], color=colour, linewidth=1.0)
-        axes.annotate(
-            f"{name}  {rank:.2f}" if left else f"{rank:.2f}  {name}",
-            (edge, depth),
-            xytext=(-4 if left else 4, 0),
-            textcoords="offset points",
-            ha="right" if left else "left",
-            va="center",
-            fontsize=9,
-            annotation_clip=False,
-        )
-    axes.set_xlim(1, count)
-    axes.set_ylim(top + half, 0)
-    axes.xaxis.tick_top()
-    axes.set_xticks(range(1, count + 1))
-    axes.tick_params(labelsize=8)
-    axes.yaxis.set_visible(False)
-    axes.spines[["left", "right", "bottom"]].set_visible(False)
-    for line in (*axes.lines, *axes.texts):
-        line.set_clip_on(False)
     return figure
 
 

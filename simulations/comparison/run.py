@@ -9,7 +9,8 @@ from flower_pansvm.errors import PanSVMError
 from flower_pansvm.terms import Scalar
 from simulations.baselines.registry import all_baselines
 from simulations.data.pooling import pooled
-from simulations.engines import running
+from simulations.engines.running import train_in_process
+from simulations.running import with_sites_of_data
 from strategies.results import describe
 from strategies.settings import Settings, settings_from
 from strategies.svm_settings import PanSvmSettings
@@ -133,7 +134,7 @@ def settings_of(case: Case) -> Settings:
         config |= {"strategy": case.strategy, "aggregation": case.aggregation}
         if settings_from({**config, "privacy": "auto"}).dp:
             config["privacy"] = "auto"
-    return running.with_sites_of_data(settings_from(config))
+    return with_sites_of_data(settings_from(config))
 
 
 def run_case(case: Case) -> Finished:
@@ -155,7 +156,7 @@ def _line(text: str) -> str:
 def _strategy(case: Case) -> dict[str, Any]:
     settings = settings_of(case)
     started = time.perf_counter()
-    trained = running.train_in_process(settings)
+    trained = train_in_process(settings)
     seconds = time.perf_counter() - started
     result = describe(trained, settings)
     names = (

@@ -79,22 +79,6 @@ class Ranking:
         """The smallest corrected p-value that so many blocks and pairs can have."""
         return min(1.0, len(self.pairs) * 2.0 ** (1 - self.blocks))
 
-    def groups(self) -> list[tuple[str, ...]]:
-        """Return the longest runs of strategies, in the order of ranks, among which no pair differs."""
-        names = list(self.mean_ranks)
-        apart = {frozenset((pair.first, pair.second)) for pair in self.pairs if pair.found}
-        found: list[tuple[str, ...]] = []
-        for start in range(len(names)):
-            end = start + 1
-            while end < len(names) and not any(
-                frozenset((names[end], one)) in apart for one in names[start:end]
-            ):
-                end += 1
-            run = tuple(names[start:end])
-            if len(run) > 1 and not any(set(run) <= set(before) for before in found):
-                found.append(run)
-        return found
-
 
 def rank(blocks: pd.DataFrame) -> Ranking | None:
     """Compare strategies.

@@ -72,12 +72,7 @@ def load_dataset(
         table = read_table(path, label, form=form)
         _check_agreed(table, form, path.name)
         return table
-    if path is not None:
-        frame = read_frame(path, form)
-    elif name in SHIPPED:
-        frame = _shipped_frame(name)
-    else:
-        frame = _openml_frame(name)
+    frame = _frame_of(name, path, form)
     if site_column is not None:
         site_column = plain_name(site_column)
         column_place([column for column in frame.columns if column != label], site_column)
@@ -93,6 +88,13 @@ def load_dataset(
     if site_column is None:
         return table
     return replace(table, columns=(*table.columns, site_column), X=np.column_stack([table.X, site]))
+
+
+def _frame_of(name: str, path: Path | None, form: TableForm) -> pd.DataFrame:
+    """Return the cells of a data set as they are written."""
+    if path is not None:
+        return read_frame(path, form)
+    return _shipped_frame(name) if name in SHIPPED else _openml_frame(name)
 
 
 def _check_agreed(table: Table, form: TableForm, place: str) -> None:

@@ -231,7 +231,7 @@ def _weighted(table: Table) -> Table:
         return table
     place = table.columns.index(SAMPLE_WEIGHT)
     columns = table.columns[:place] + table.columns[place + 1 :]
-    return replace(table, columns=columns, X=np.delete(table.X, place, axis=1), weights=table.X[:, place])
+    return replace(table, columns=columns, cells=np.delete(table.X, place, axis=1), weights=table.X[:, place])
 
 
 def _frozen(table: Table) -> Table:

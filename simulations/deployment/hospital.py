@@ -82,22 +82,7 @@ def make_hospital(
     SettingError
         If a value cannot be, there is no such table, or there is something in the folder; nothing has been written.
     """
-    check_name(name)
-    if not (0 < epsilon <= LARGEST_EPSILON and 0 < delta <= LARGEST_DELTA and 0 <= test_fraction < 1):
-        raise SettingError(
-            f"epsilon has to be above 0 and at most {LARGEST_EPSILON:g}, delta above 0 and at most {LARGEST_DELTA:g}, "
-            "test-fraction from 0 to below 1. Usual are 1, 1e-5 and 0.2."
-        )
-    check_choice("privacy", privacy, LEVELS)
-    if noise not in NOISES:
-        raise SettingError(f"noise has to be one of {', '.join(f'{one:g}' for one in NOISES)}.")
-    if not is_printable(f"{folder}{data}{label or ''}"):
-        raise SettingError(
-            "The path of the table or of the folder, or the label, holds a control character. Rename it."
-        )
-    table = Path(data).expanduser().absolute()
-    if not table.is_file():
-        raise SettingError(f"There is no table {table}. Is the path right?")
+    table = _checked_table(folder, name, data, label, epsilon, delta, test_fraction, privacy, noise)
     folder = new_folder(folder)
     create_identity(folder / IDENTITY_FILE)
     key = generate_private_key(SECP384R1())
@@ -116,6 +101,37 @@ def make_hospital(
     file = folder / f"{name}.registration.json"
     write_new(file, registration.to_json(), PUBLIC)
     return file, registration
+
+
+def _checked_table(
+    folder: Path,
+    name: str,
+    data: str,
+    label: str | None,
+    epsilon: float,
+    delta: float,
+    test_fraction: float,
+    privacy: str,
+    noise: float,
+) -> Path:
+    """Return the table of a hospital that is to be made; SettingError if a value cannot be, or it is not there."""
+    check_name(name)
+    if not (0 < epsilon <= LARGEST_EPSILON and 0 < delta <= LARGEST_DELTA and 0 <= test_fraction < 1):
+        raise SettingError(
+            f"epsilon has to be above 0 and at most {LARGEST_EPSILON:g}, delta above 0 and at most {LARGEST_DELTA:g}, "
+            "test-fraction from 0 to below 1. Usual are 1, 1e-5 and 0.2."
+        )
+    check_choice("privacy", privacy, LEVELS)
+    if noise not in NOISES:
+        raise SettingError(f"noise has to be one of {', '.join(f'{one:g}' for one in NOISES)}.")
+    if not is_printable(f"{folder}{data}{label or ''}"):
+        raise SettingError(
+            "The path of the table or of the folder, or the label, holds a control character. Rename it."
+        )
+    table = Path(data).expanduser().absolute()
+    if not table.is_file():
+        raise SettingError(f"There is no table {table}. Is the path right?")
+    return table
 
 
 def own_registration(folder: Path) -> Registration:

@@ -97,30 +97,8 @@ def train(
     """
     invitation = coordinator.invitation()
     names = _names_of_nodes(coordinator, invitation)
-    try:
-        check_server(f"localhost:{coordinator.port}", invitation.authority)
-    except NotThereError:
-        raise SettingError(
-            f"The server does not run: nobody answers on port {coordinator.port} of this machine. Start it in another "
-            f"window: {_command(coordinator, 'start')}"
-        ) from None
-    if not (app / "pyproject.toml").is_file():
-        raise SettingError(
-            f"{app} is no checkout of flower-pansvm: Flower takes the app from there. Name it with --app."
-        )
-    software = hash_of(files_in({name: app / name for name in PACKAGES}))
-    if software != invitation.software["hash"]:
-        raise SettingError(
-            f"The hospitals have accepted flower-pansvm {invitation.software['version']} with the hash\n"
-            f"{invitation.software['hash']}, and {app} has the hash\n{software}. They would refuse the run. Name a "
-            f"checkout of that version with --app; or invite them anew, and they install the other one: "
-            f"{_command(coordinator, 'invite')} --renew"
-        )
-    config: dict[str, Scalar] = {**invitation.settings, "out": str(out), "resume": resume}
-    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in config.items()]
-    # Of its own: another training may be started before Flower has read it.
-    file = coordinator.folder / FLOWER_FOLDER / f"run-{secrets.token_hex(4)}.toml"
-    write_new(file, "\n".join(lines) + "\n")
+    _check_ready(coordinator, invitation, app)
+    file = _write_run_config(coordinator, {**invitation.settings, "out": str(out), "resume": resume})
     command = ["flwr", "run", str(app), CONNECTION, "--stream", "--run-config", str(file)]
     run, environment = "", flower_environment(coordinator.folder / FLOWER_FOLDER)
     try:
@@ -145,6 +123,37 @@ def train(
         reason = reason_of(with_names(details.strip(), names))
         raise RunFailedError(f"The training ended as '{status}'. {reason}\n{_how_to_go_on(coordinator, out)}")
     return out
+
+
+def _check_ready(coordinator: Coordinator, invitation: Invitation, app: Path) -> None:
+    """Check that the server runs and that the app is what the hospitals have accepted; else SettingError."""
+    try:
+        check_server(f"localhost:{coordinator.port}", invitation.authority)
+    except NotThereError:
+        raise SettingError(
+            f"The server does not run: nobody answers on port {coordinator.port} of this machine. Start it in another "
+            f"window: {_command(coordinator, 'start')}"
+        ) from None
+    if not (app / "pyproject.toml").is_file():
+        raise SettingError(
+            f"{app} is no checkout of flower-pansvm: Flower takes the app from there. Name it with --app."
+        )
+    software = hash_of(files_in({name: app / name for name in PACKAGES}))
+    if software != invitation.software["hash"]:
+        raise SettingError(
+            f"The hospitals have accepted flower-pansvm {invitation.software['version']} with the hash\n"
+            f"{invitation.software['hash']}, and {app} has the hash\n{software}. They would refuse the run. Name a "
+            f"checkout of that version with --app; or invite them anew, and they install the other one: "
+            f"{_command(coordinator, 'invite')} --renew"
+        )
+
+
+def _write_run_config(coordinator: Coordinator, config: Mapping[str, Scalar]) -> Path:
+    """Write a run config into a file of its own: another training may be started before Flower has read it."""
+    lines = [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in config.items()]
+    file = coordinator.folder / FLOWER_FOLDER / f"run-{secrets.token_hex(4)}.toml"
+    write_new(file, "\n".join(lines) + "\n")
+    return file
 
 
 def reason_of(details: str) -> str:

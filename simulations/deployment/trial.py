@@ -23,7 +23,6 @@ from simulations.deployment.node_config import set_key
 from simulations.deployment.outcome import FILE, Results
 from simulations.deployment.superlink import checkout, train
 from simulations.deployment.supernode import END_SECONDS, flower_environment
-from simulations.deployment.time_spent import TimeSpent
 from simulations.engines.processes import exit_on_signals, free_port, started_process
 from simulations.report.cautions import cautions
 from simulations.report.page import write_report
@@ -159,7 +158,6 @@ def _run_trial(
     report = write_report(results)
     for text in cautions(read_result(results)):
         show(f"Caution: {text}")
-    show(str(TimeSpent.of(results, [folder / f"{name}.log" for name in made])))
     show(
         f"all took {time.monotonic() - began:.0f} s and is ended; model: {results / MODEL_FILE}, report: {report}"
     )

@@ -15,7 +15,6 @@ import socket
 import subprocess
 import sysconfig
 import tempfile
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import version
@@ -28,7 +27,6 @@ from flower_pansvm.errors import EngineError
 from simulations.engines.processes import (
     exit_on_signals,
     free_port,
-    kill_group,
     started_process,
     without_proxies,
 )
@@ -48,7 +46,6 @@ def run_on_flower(
     config: Mapping[str, str | int | float | bool],
     sites: int,
     show: Callable[[str], None],
-    timeout: float | None = None,
 ) -> None:
     """Run this project's Flower app on Flower's simulation engine and wait for its end.
 
@@ -60,14 +57,11 @@ def run_on_flower(
         Number of simulated sites.
     show : callable
         Receives each line that the ServerApp logs, without colours and log levels.
-    timeout : float, optional
-        Seconds after which the run is ended.
 
     Raises
     ------
     EngineError
-        If ray is not installed, Flower's processes do not start, the run takes too long, or it does not end as
-        ``finished:completed``.
+        If ray is not installed, Flower's processes do not start, or it does not end as ``finished:completed``.
     """
     if importlib.util.find_spec("ray") is None:
         raise EngineError(
@@ -76,7 +70,7 @@ def run_on_flower(
         )
     with temporary_folder() as folder:
         build_app(folder / "app", map(_package_folder, PACKAGES), config)
-        run_app(folder, sites, show, timeout)
+        run_app(folder, sites, show)
 
 
 def build_app(app: Path, packages: Iterable[Path], config: Mapping[str, str | int | float | bool]) -> None:
@@ -108,7 +102,7 @@ def build_app(app: Path, packages: Iterable[Path], config: Mapping[str, str | in
     (app / "pyproject.toml").write_text(text, encoding="utf-8")
 
 
-def run_app(folder: Path, sites: int, show: Callable[[str], None], timeout: float | None = None) -> None:
+def run_app(folder: Path, sites: int, show: Callable[[str], None]) -> None:
     """Run the Flower app in ``folder/app``; the other parameters and the errors are those of `run_on_flower`.
 
     Parameters
@@ -136,7 +130,7 @@ def run_app(folder: Path, sites: int, show: Callable[[str], None], timeout: floa
         started_process(exec_command, app, environment, folder / "superexec.log"),
     ):
         _wait_until_listening(superlink, port, link_log)
-        log = _submit(app, sites, environment, show, timeout)
+        log = _submit(app, sites, environment, show)
         status, details = _outcome(app, environment)
     if status != "finished:completed":
         raise EngineError(_failure(status, details, log))
@@ -199,13 +193,7 @@ def _wait_until_listening(superlink: subprocess.Popen[str], port: int, log: Path
     )
 
 
-def _submit(
-    app: Path,
-    sites: int,
-    environment: Mapping[str, str],
-    show: Callable[[str], None],
-    timeout: float | None,
-) -> list[str]:
+def _submit(app: Path, sites: int, environment: Mapping[str, str], show: Callable[[str], None]) -> list[str]:
     """Hand the app to the SuperLink, show what the ServerApp logs until the run ends, and return the whole log."""
     # No more workers than sites: each has a Python process of its own, and Ray would start one per core.
     workers = min(sites, cpu_count())
@@ -214,25 +202,12 @@ def _submit(
     log: list[str] = []
     with started_process(command, app, environment) as run:
         assert run.stdout is not None
-        seconds = threading.TIMEOUT_MAX if timeout is None else timeout
-        deadline = time.monotonic() + seconds
-        timer = threading.Timer(seconds, kill_group, [run])
-        timer.daemon = True
-        timer.start()
-        try:
-            in_app = False
-            for line in run.stdout:
-                log.append(_COLOUR.sub("", line).rstrip())
-                if in_app and (logged := _LOGGED.match(log[-1])):
-                    show(logged[1])
-                in_app = in_app or log[-1].startswith(_LAST_LINE_BEFORE_THE_APP)
-        finally:
-            timer.cancel()
-    if time.monotonic() > deadline:
-        raise EngineError(
-            f"The run was ended because it took longer than {timeout:g} seconds. Allow more time, or look for a "
-            f"site that does not answer. The end of its log:\n{_tail(log)}"
-        )
+        in_app = False
+        for line in run.stdout:
+            log.append(_COLOUR.sub("", line).rstrip())
+            if in_app and (logged := _LOGGED.match(log[-1])):
+                show(logged[1])
+            in_app = in_app or log[-1].startswith(_LAST_LINE_BEFORE_THE_APP)
     return log
 
 

@@ -4,7 +4,6 @@ The graph computes what the methods of the model's class do, node for node.
 """
 
 import json
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -15,24 +14,12 @@ from flower_pansvm.errors import ModelFileError
 from flower_pansvm.fourier_map import BINS, CONSTANT, EDGES, FURTHEST, LEAST_LENGTH, MIDDLES
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.models.fourier_svc import FourierSVC
-from flower_pansvm.models.gaussian_mixtures import GaussianMixtures
 from flower_pansvm.models.model import Model
 from flower_pansvm.models.pan_svc import PanSVC
-from flower_pansvm.models.random_fourier_svc import RandomFourierSVC
-from flower_pansvm.models.random_kernel_svc import NEEDS_SITES
-from flower_pansvm.multiclass import REST, positive_classes
+from flower_pansvm.multiclass import REST
 from flower_pansvm.privacy.exact import CELL_STEP, JUST_BELOW, LARGEST_CELL, STEP, TURN
-from flower_pansvm.random_fourier import MISSING
-from flower_pansvm.registry import Registry
 from flower_pansvm.scaling import Scaling
-from flower_pansvm.systems.mixture.class_models import LARGEST_ODDS
 from simulations.export.onnx_graph import Graph
-
-Writer = Callable[[Graph, Any], str]
-"""Adds a model's nodes and returns the name of its class decisions: (rows, 1) for two classes, else (rows, classes)."""
-
-WRITERS: Registry[Writer] = Registry("kind of model that ONNX can hold")
-"""By the kind of the model."""
 
 RIGHT_ANGLE = np.pi / 2
 
@@ -46,12 +33,20 @@ def as_onnx(model: Model) -> Any:
 
     Raises
     ------
-    SettingError
-        If it is of a kind that no graph can hold.
+    ModelFileError
+        If it is of a system that is there to be compared with.
     """
     graph, schema = Graph(len(model.schema_.columns)), model.schema_
-    decisions = WRITERS[model.kind](graph, model)
-    classes: NDArray[Any] = model.classes_  # type: ignore[attr-defined]
+    if isinstance(model, PanSVC):
+        decisions = _pan_svc(graph, model)
+    elif isinstance(model, FourierSVC):
+        decisions = _fourier_svc(graph, model)
+    else:
+        raise ModelFileError(
+            f"A model of kind '{model.kind}' cannot be exported: its system is there to be compared with. Use 'pansvm "
+            "predict', or export a model of PAN-SVM, a feature selection, svm-admm or dp-svm."
+        )
+    classes: NDArray[Any] = model.classes_
     count, kind = len(classes), str if classes.dtype.kind == "U" else int
     if count == 2:
         decision = graph.add("Squeeze", decisions, np.array([1]))
@@ -74,7 +69,6 @@ def as_onnx(model: Model) -> Any:
     )
 
 
-@WRITERS.register("pan-svc")
 def _pan_svc(graph: Graph, model: PanSVC) -> str:
     cells = _scaled(graph, graph.X, model.scaling_)
     kernel = _kernel(graph, cells, model.feature_map_.kernel, model.feature_map_.landmarks)
@@ -91,7 +85,6 @@ def _pan_svc(graph: Graph, model: PanSVC) -> str:
     return graph.add("Add", votes, graph.add("Div", confidence, size))
 
 
-@WRITERS.register("fourier-svc")
 def _fourier_svc(graph: Graph, model: FourierSVC) -> str:
     fourier, columns = model.feature_map_, len(model.schema_.columns)
     inside = _places(graph, fourier.low, fourier.high)
@@ -115,52 +108,6 @@ def _fourier_svc(graph: Graph, model: FourierSVC) -> str:
     waves = _waves(graph, cells, fourier.frequencies, amplitude)
     decisions = graph.add("MatMul", graph.add("Concat", linear, *waves, axis=1), model.coef_[:-1])
     return graph.add("Add", decisions, CONSTANT * model.coef_[-1])
-
-
-@WRITERS.register("random-fourier-svc")
-def _random_fourier_svc(graph: Graph, model: RandomFourierSVC) -> str:
-    fourier = model.feature_map_
-    cells = _steps(graph, graph.filled(_places(graph, fourier.low, fourier.high), graph.X, MISSING))
-    cosines, sines = _waves(graph, cells, fourier.frequencies, fourier.amplitude)
-    # They take turns in the map.
-    of_cosines, of_sines = model.coef_[::2], model.coef_[1::2]
-    return graph.add("Add", graph.add("MatMul", cosines, of_cosines), graph.add("MatMul", sines, of_sines))
-
-
-@WRITERS.register("gaussian-mixtures")
-def _gaussian_mixtures(graph: Graph, model: GaussianMixtures) -> str:
-    mixtures = model.mixtures_
-    full = mixtures.covariances.ndim == 3
-    factors = np.linalg.cholesky(mixtures.covariances) if full else np.sqrt(mixtures.covariances)
-    widths = np.diagonal(factors, axis1=1, axis2=2) if full else factors
-    of_class = np.repeat(np.arange(len(mixtures.rows)), mixtures.components)
-    columns = mixtures.means.shape[1]
-    constants = np.log(mixtures.weights * mixtures.rows[of_class]) - np.log(widths).sum(axis=1)
-    constants -= columns / 2 * np.log(2 * np.pi)
-
-    cells = graph.add("Unsqueeze", _scaled(graph, graph.X, model.scaling_), np.array([0]))
-    apart = graph.add("Sub", cells, mixtures.means[:, None, :])  # (components, rows, columns)
-    if full:
-        inverses = np.linalg.solve(factors, np.broadcast_to(np.eye(columns), factors.shape))
-        scaled = graph.add("MatMul", apart, np.ascontiguousarray(np.transpose(inverses, (0, 2, 1))))
-    else:
-        scaled = graph.add("Div", apart, factors[:, None, :])
-    squares = graph.add("Mul", graph.sum(graph.add("Mul", scaled, scaled), 2), -0.5)
-    logs = graph.add("Add", graph.add("Transpose", squares, perm=[1, 0]), constants)
-    odds = []
-    for number in positive_classes(len(mixtures.rows)):
-        others = _log_sum(graph, logs, np.flatnonzero(of_class != number))
-        if mixtures.components[number]:
-            own = _log_sum(graph, logs, np.flatnonzero(of_class == number))
-            odds.append(graph.add("Sub", own, others))
-        else:
-            odds.append(graph.add("Add", graph.add("Mul", others, 0.0), -LARGEST_ODDS))
-    return graph.add("Clip", graph.add("Concat", *odds, axis=1), -LARGEST_ODDS, LARGEST_ODDS)
-
-
-@WRITERS.register("random-kernel-svc")
-def _random_kernel_svc(_graph: Graph, _model: Model) -> str:
-    raise ModelFileError(f"This kind of model cannot be exported. {NEEDS_SITES}")
 
 
 def _probabilities(graph: Graph, model: Any, decisions: str) -> str:
@@ -222,11 +169,3 @@ def _waves(graph: Graph, cells: str, frequencies: NDArray[np.float64], amplitude
 
 def _length(graph: Graph, rows: str) -> str:
     return graph.add("Sqrt", graph.sum(graph.add("Mul", rows, rows), 1, keep=True))
-
-
-def _log_sum(graph: Graph, logs: str, columns: NDArray[np.int64]) -> str:
-    """Return the name of the logarithm of the sum of the exponentials of some columns, shape (rows, 1)."""
-    chosen = graph.add("Gather", logs, columns, axis=1)
-    largest = graph.add("ReduceMax", chosen, axes=[1], keepdims=1)
-    total = graph.sum(graph.add("Exp", graph.add("Sub", chosen, largest)), 1, keep=True)
-    return graph.add("Add", largest, graph.add("Log", total))

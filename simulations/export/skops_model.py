@@ -29,7 +29,7 @@ def as_pipeline(model: Model) -> Pipeline:
     """
     if not isinstance(model, PanSVC):
         raise ModelFileError(
-            f"scikit-learn has no estimator for a model of kind '{model.kind}', only for 'pan-svc'. Export it with "
+            f"scikit-learn has no estimator for a model of kind '{model.kind}', only for 'pan-svc'. A model of dp-svm is exported with "
             "--to onnx."
         )
     return Pipeline(

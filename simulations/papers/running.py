@@ -30,7 +30,6 @@ from simulations.papers import (
     lu2016_sets,
     lu2016_stability,
     luo2009,
-    luo2009_experiments,
     mangasarian2008,
 )
 from simulations.papers.reproduction import Prepared, Reproduction, Result, Run
@@ -50,7 +49,6 @@ REPRODUCTIONS.update(mangasarian2008.TABLES)
 PREPARED: dict[str, Prepared] = {
     **lu2016_sets.PREPARED,
     **li2014.PREPARED,
-    **lin2011.PREPARED,
     **luo2009.PREPARED,
     **mangasarian2008.PREPARED,
 }
@@ -197,7 +195,7 @@ def one_owner(experiment: str, settings: Settings) -> dict[str, Any]:
 def weak_mixtures(experiment: str, settings: Settings) -> dict[str, Any]:
     """Return what an experiment with weak mixture models finds."""
     assert isinstance(settings, MixtureSettings)
-    return dict(luo2009_experiments.EXPERIMENTS[experiment](settings))
+    return dict(luo2009.EXPERIMENTS[experiment](settings))
 
 
 IN_ONE_PLACE: Mapping[str, Callable[[str, Settings], dict[str, Any]]] = {

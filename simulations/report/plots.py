@@ -6,25 +6,20 @@ from typing import Any
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, ScalarFormatter
 from numpy.typing import NDArray
 
 from simulations.report.curves import Band, RocCurve
 from simulations.selecting import chosen_point
-from strategies.constraints import number_text
 
 MOST_LINES = 8
-"""Problems that are drawn one by one; of more, all lie within a band."""
+"""Problems and classes up to which each line has a name."""
 
 SMALLEST_GAP = 1e-16
 """What a gap of 0 counts for on a logarithmic axis."""
 
 LOWEST = 0.05
 """Smallest gap that is shown, in shares of the one at which training stops."""
-
-MOST_TEXTS = 120
-"""Cells of a heat map that have room for a number each."""
 
 MOST_LINEAR = 100
 """Numbers of features up to which their axis is linear."""
@@ -120,14 +115,12 @@ def convergence_figure(result: Mapping[str, Any]) -> Figure:
     figure = Figure(figsize=(6.2, 3.6), layout="constrained")
     axes = figure.subplots()
     gaps = [_gaps(history) for history in result["convergence"]]
-    if len(gaps) == 1:
-        axes.semilogy(_rounds(gaps[0]), gaps[0], "o-", markersize=3.5, linewidth=1.2)
-    elif len(gaps) <= MOST_LINES:
-        for problem, own in zip(result["objective"], gaps, strict=True):
-            axes.semilogy(_rounds(own), own, "o-", markersize=3.5, linewidth=1.2, label=problem["problem"])
-        axes.legend(fontsize=8, frameon=False)
-    else:
-        _draw_band(axes, gaps)
+    few = len(gaps) <= MOST_LINES
+    for own in gaps:
+        axes.semilogy(range(1, len(own) + 1), own, "o-", markersize=3.5, linewidth=1.2 if few else 0.5)
+    if 1 < len(gaps) <= MOST_LINES:
+        names = [problem["problem"] for problem in result["objective"]]
+        axes.legend(axes.lines, names, fontsize=8, frameon=False)
     tol = result["tolerance"]
     axes.axhline(tol, color="0.4", linewidth=0.9, linestyle="--")
     axes.annotate(
@@ -146,26 +139,6 @@ def convergence_figure(result: Mapping[str, Any]) -> Figure:
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.grid(visible=True, which="major", color="0.9")
-    return figure
-
-
-def grid_figure(chosen: Mapping[str, Any]) -> Figure | None:
-    """Draw the accuracy over C and gamma, or over the one that was to be chosen; None if only one point was tried.
-
-    Parameters
-    ----------
-    chosen : mapping
-        The entry ``chosen`` of ``result.json``.
-    """
-    several = [name for name in ("gamma", "C") if len({point[name] for point in chosen["grid"]}) > 1]
-    if not several:
-        return None
-    figure = Figure(figsize=(6.2, 3.6), layout="constrained")
-    axes = figure.subplots()
-    if len(several) == 2:
-        _draw_heat_map(figure, axes, chosen)
-    else:
-        _draw_line(axes, chosen, several[0])
     return figure
 
 
@@ -237,76 +210,9 @@ def _set_axis_of_counts(axes: Axes, largest: int) -> None:
     axes.xaxis.set_minor_formatter(NullFormatter())
 
 
-def _draw_band(axes: Axes, gaps: Sequence[NDArray[np.float64]]) -> None:
-    """Draw where the gaps of many problems lie; one that has ended keeps its last gap."""
-    longest = max(map(len, gaps))
-    table = np.stack([np.pad(own, (0, longest - len(own)), mode="edge") for own in gaps])
-    rounds = _rounds(table[0])
-    axes.fill_between(
-        rounds, table.min(axis=0), table.max(axis=0), color="C0", alpha=0.15, linewidth=0, label="all"
-    )
-    axes.semilogy(rounds, table.max(axis=0), "o-", markersize=3.5, linewidth=1.2, label="the worst")
-    axes.semilogy(rounds, np.median(table, axis=0), "-", color="C0", alpha=0.6, label="median")
-    axes.legend(fontsize=8, frameon=False, title=f"{len(gaps)} problems", title_fontsize=8)
-
-
-def _draw_heat_map(figure: Figure, axes: Axes, chosen: Mapping[str, Any]) -> None:
-    grid = chosen["grid"]
-    columns, rows = (sorted({point[name] for point in grid}) for name in ("gamma", "C"))
-    accuracies = np.full((len(rows), len(columns)), np.nan)
-    for point in grid:
-        if not point["failure"]:
-            accuracies[rows.index(point["C"]), columns.index(point["gamma"])] = point["accuracy"]
-    axes.set_facecolor("0.85")
-    image = axes.imshow(accuracies, origin="lower", aspect="auto", cmap="YlGnBu")
-    middle = float(np.nanmin(accuracies) + np.nanmax(accuracies)) / 2
-    axes.set_xticks(range(len(columns)), [f"{gamma:.3g}" for gamma in columns])
-    axes.set_yticks(range(len(rows)), [f"{C:.3g}" for C in rows])
-    axes.set_xlabel("gamma")
-    axes.set_ylabel("C")
-    best = columns.index(chosen["gamma"]), rows.index(chosen["C"])
-    axes.add_patch(Rectangle((best[0] - 0.5, best[1] - 0.5), 1, 1, fill=False, edgecolor="C3", linewidth=2))
-    figure.colorbar(image, label="accuracy")
-    if accuracies.size > MOST_TEXTS:
-        return
-    for (row, column), accuracy in np.ndenumerate(accuracies):
-        text = "failed" if np.isnan(accuracy) else f"{accuracy:.3f}"
-        # The colour map is dark where accuracies are high.
-        colour = "white" if accuracy > middle else "black"
-        axes.text(column, row, text, ha="center", va="center", fontsize=8, color=colour)
-
-
-def _draw_line(axes: Axes, chosen: Mapping[str, Any], name: str) -> None:
-    points = sorted(
-        (point for point in chosen["grid"] if not point["failure"]), key=lambda point: point[name]
-    )
-    values = [point[name] for point in points]
-    axes.errorbar(
-        values,
-        [point["accuracy"] for point in points],
-        yerr=[point["deviation"] for point in points],
-        fmt="o-",
-        capsize=3,
-        markersize=3.5,
-        linewidth=1.2,
-    )
-    axes.axvline(
-        chosen[name], color="C3", linewidth=0.9, linestyle="--", label=f"best, {number_text(chosen[name])}"
-    )
-    axes.set_xscale("log")
-    axes.set_xlabel(name)
-    axes.set_ylabel("accuracy, mean ± deviation")
-    axes.grid(visible=True, which="major", color="0.9")
-    axes.legend(fontsize=8, frameon=False)
-
-
 def _gaps(history: Sequence[tuple[float, float]]) -> NDArray[np.float64]:
     bounds = np.array(history)
     upper, lower = bounds[:, 0], bounds[:, 1]
     gaps = np.divide(upper - lower, upper, out=np.zeros(len(upper)), where=upper > 0)
     floored: NDArray[np.float64] = np.maximum(gaps, SMALLEST_GAP)
     return floored
-
-
-def _rounds(gaps: NDArray[np.float64]) -> range:
-    return range(1, len(gaps) + 1)

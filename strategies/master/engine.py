@@ -110,7 +110,7 @@ def solve(
 def _sendable(question: Question) -> Question:
     """Return a question at the nearest points that single precision can hold, which travel in half of the bytes.
 
-    A cutting plane is as good there as anywhere near, and sums at a point are of that very point.
+    A cutting plane is as good there as anywhere near, and both sides compute the points between from these.
     """
     return replace(
         question, ends=in_single_precision(question.ends), centre=in_single_precision(question.centre)

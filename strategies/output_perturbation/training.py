@@ -119,7 +119,7 @@ def _exact_weights(federation: Federation, size: int, C: float, tol: float) -> E
 
 def _ask(federation: Federation, question: Question) -> Answer:
     """Ask for exact sums; what an answer holds of the bias, which there is not, is 0."""
-    points, centre = question.points.astype(np.float32), question.centre.astype(np.float32)
+    points, centre = question.points, question.centre.astype(np.float32)
     asked = RffCutsQuestion(points[:, :-1], centre[:-1], question.width)
     sums, bias = federation.secure_sum(RFF_CUTS, asked), np.zeros(question.points.shape[1])
     return Answer(

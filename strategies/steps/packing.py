@@ -39,7 +39,7 @@ def pack_duals(problems: Sequence[Problem], duals: Sequence[Duals]) -> SupportQu
     """Return the cutting planes that hold up each problem's solution."""
     return SupportQuestion(
         **_fields_of(problems),
-        points=flat([one.points for one in duals]).astype(np.float32),
+        points=flat([one.points for one in duals]),
         cuts=np.array([len(one.beta) for one in duals]),
         beta=flat([one.beta for one in duals]),
     )

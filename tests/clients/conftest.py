@@ -72,7 +72,7 @@ def tell_maps() -> TellMaps:
         for number, look in enumerate(looks or [[True] * columns]):
             features = np.array(look)
             linear = FeatureMapBroadcast(
-                0, features, "linear", 1.0, 1, 0.0, np.eye(columns, dtype=np.float32)[:, features]
+                0, features, "linear", 1.0, np.eye(columns, dtype=np.float32)[:, features]
             )
             federation.broadcast(FEATURE_MAP.numbered(number), linear)
 

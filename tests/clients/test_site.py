@@ -247,7 +247,7 @@ def test_numbers_that_were_told_are_checked_before_use(
         SCALING.name: ScalingBroadcast(*np.array([[[0.0, 0.0]], [[50.0, 0.0]], [[10.0, 0.01]]])),
         "landmark_set.0": LandmarkBroadcast(0, np.ones((1, 2))),
         "feature_map.0": FeatureMapBroadcast(
-            0, np.ones(2, dtype=np.bool_), "rbf", 1.0, 3, 0.0, np.ones((1, 1), dtype=np.float32)
+            0, np.ones(2, dtype=np.bool_), "rbf", 1.0, np.ones((1, 1), dtype=np.float32)
         ),
     }
 

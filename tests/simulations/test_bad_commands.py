@@ -11,7 +11,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from simulations.engines import running
+from simulations import running
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -130,7 +130,7 @@ CLEAR_ERROR = {
     "export model.npz --to onnx --out good.csv": "good.csv exists",
     "export model.npz --to onnx --out empty": "empty is a folder",
     "inspect missing.npz": "no model file at missing.npz",
-    "inspect empty": "cannot be read as a model",
+    "inspect empty": "no model file at empty",
     "inspect good.csv": "cannot be read as a model",
     "report nowhere": "no result.json",
     "report damaged": "is damaged",

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from flower_pansvm.errors import EngineError
-from simulations.engines import running
+from simulations import running
 from strategies.federation.checkpoint import Checkpoint
 
 Run = Callable[..., tuple[int, str, str]]

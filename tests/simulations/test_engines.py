@@ -33,11 +33,11 @@ def test_both_engines_give_the_same_model_and_audit(tmp_path: Path) -> None:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
         assert done.returncode == 0, done.stderr
         assert "test accuracy" in done.stdout
-        assert "audit: smallest cluster 5 rows" in done.stdout
+        assert "smallest cluster 5 rows" in done.stdout
         assert not (out / "transcript").exists()
         results.append(json.loads((out / "result.json").read_text()))
     there, here = results
     assert there["accuracy"] >= 0.9
     for same in ("model_sha256", "round_trips", "accuracy", "objective", "chosen", "disclosed", "audit"):
         assert there[same] == here[same]
-    assert there["audit"]["isolated_by_pairs"] > 0
+    assert there["audit"]["fewest_rows"] > 0

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from flower_pansvm.errors import SettingError
-from simulations import tuning
-from simulations.engines import running
+from simulations import running, tuning
 from strategies.constraints import number_text
 from strategies.settings import Settings, make_settings
 

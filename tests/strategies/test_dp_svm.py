@@ -23,7 +23,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.systems.common import SchemaBroadcast
 from flower_pansvm.table_schema import TableSchema
 from flower_pansvm.terms import Scalar
-from simulations.audit.audit import audit
+from simulations.attack.audit import audit
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from simulations.report.page import headline, write_report

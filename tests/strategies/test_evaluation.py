@@ -17,7 +17,7 @@ from flower_pansvm.models.model import load_model
 from flower_pansvm.privacy.accountant import epsilon_of
 from flower_pansvm.systems.evaluation import MODEL_TEST, ModelTestQuestion
 from flower_pansvm.terms import Scalar
-from simulations.audit.audit import audit
+from simulations.attack.audit import audit
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from simulations.report.page import headline, write_report

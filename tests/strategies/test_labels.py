@@ -12,7 +12,8 @@ from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.terms import Scalar
 from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import check, train_in_process
+from simulations.engines.running import train_in_process
+from simulations.running import check
 from strategies.pan_svm.strategy import PanSVM
 from strategies.registry import all_strategies
 from strategies.settings import Settings, make_settings

@@ -21,7 +21,7 @@ from flower_pansvm.systems.common import SCALING, ScalingBroadcast
 from flower_pansvm.systems.mixture.class_models import ClassModels
 from flower_pansvm.systems.mixture.tasks import GLOBAL_MIXTURE, MIXTURE_SCORES, WEAK_MODELS
 from flower_pansvm.tasks import Broadcast, Nothing
-from simulations.audit.audit import audit
+from simulations.attack.audit import audit
 from simulations.data.pooling import pooled
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid

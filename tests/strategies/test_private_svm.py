@@ -21,10 +21,11 @@ from flower_pansvm.privacy.output_perturbation import perturbed
 from flower_pansvm.schema import Schema
 from flower_pansvm.systems.output_perturbation import LEAST_EPSILON
 from flower_pansvm.terms import Scalar
-from simulations.audit.audit import audit
+from simulations.attack.audit import audit
 from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import check, in_process_grid
+from simulations.engines.running import in_process_grid
 from simulations.report.page import headline, write_report
+from simulations.running import check
 from strategies.app import run
 from strategies.master import engine
 from strategies.output_perturbation.strategies import PrivateSvm
@@ -277,10 +278,8 @@ def test_what_a_run_says_of_itself(mode: str, tmp_path: Path) -> None:
     assert told["gap"] <= 1e-5
     assert "the number of training rows, which is taken for public" in told["not_covered"] or mode == "none"
     found = audit(settings, tmp_path)
-    assert set(found.not_examined) <= {"rff_scores", "ranges"}
-    if mode != "local":
-        # Exact cuts, of which none hides a row.
-        assert found.isolated_by_pairs
+    assert set(found.not_examined) <= {"rff_cuts", "rff_scores", "extremes"}
+    assert ("rff_cuts" in found.not_examined) == (mode != "local")
     page = write_report(tmp_path).read_text()
     assert "Differential privacy of what is released" in page
     expected = {"release": "whoever gets the model", "local": "everybody but the site", "none": "no noise"}[

@@ -33,10 +33,11 @@ from flower_pansvm.systems.random_kernel import (
     random_matrix,
 )
 from flower_pansvm.tasks import COUNT, Nothing
-from simulations.audit.audit import audit
+from simulations.attack.audit import audit
 from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import check, in_process_grid, with_sites_of_data
+from simulations.engines.running import in_process_grid
 from simulations.prediction import predict_file, with_simulated_matrices
+from simulations.running import check, with_sites_of_data
 from strategies.app import run
 from strategies.federation.checks import AggregateResult, Request, check_sum
 from strategies.federation.federation import Federation

@@ -19,7 +19,7 @@ from flower_pansvm import records
 from flower_pansvm.errors import FederationError, PanSVMError, SettingError, TableError
 from flower_pansvm.models.model import load_model
 from flower_pansvm.systems.ssvd import COLUMN_VOTES, DISTORTED_ROWS, DistortedRowsQuestion, distort, select
-from simulations.audit.audit import audit
+from simulations.attack.audit import audit
 from simulations.data.sites import table_of
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid

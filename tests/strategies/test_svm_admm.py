@@ -8,28 +8,23 @@ from typing import Any
 import numpy as np
 import pytest
 from flwr.app import Message
-from numpy.typing import NDArray
 from scipy.stats import chi2
 from sklearn.svm import SVC
 
 from clients.app import app
-from clients.systems.pan_svm import mapped_train
 from flower_pansvm import records
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.systems.admm import CONSENSUS, ConsensusAnswer
 from flower_pansvm.systems.pan_svm.cuts import Problem
-from simulations.audit.audit import audit
-from simulations.audit.consensus import ConsensusAudit
-from simulations.audit.sites import SimulatedSites
+from simulations.attack.audit import audit
 from simulations.data.pooling import pooled
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.admm import Consensus, SvmAdmm, agreed
 from strategies.app import run
 from strategies.federation.federation import Federation
-from strategies.federation.transcript import read_transcript
 from strategies.settings import Settings, make_settings
 
 QUICK: dict[str, Any] = {"landmarks": "8", "sites": 3}
@@ -242,33 +237,12 @@ def test_rho_follows_the_larger_residual(primal: float, adaptive: bool, expected
 
 
 @pytest.mark.slow
-def test_the_audit_looks_at_the_models(tmp_path: Path) -> None:
+def test_the_audit_counts_the_numbers_of_the_models(tmp_path: Path) -> None:
     settings = settings_of(**{**QUICK, "data": "wine", "search": "published", "audit": True})
     run(in_process_grid(settings), settings, tmp_path)
     result = json.loads((tmp_path / "result.json").read_text())
     found = audit(settings, tmp_path)
-    assert "consensus" not in found.not_examined
-    assert found.sums["model"] == 3 * result["consensus_rounds"]
+    assert "consensus" in found.not_examined
     assert found.numbers["consensus: models"] == 3 * (result["rank"] + 1) * result["consensus_rounds"]
     told = {(one["task"], one["how"]) for one in result["disclosed"] if one["task"] == "consensus"}
     assert told == {("consensus", "exact")}
-
-
-def test_the_audits_factors_add_up_to_what_was_sent(tmp_path: Path) -> None:
-    """Else it would look at something that the coordinator has not received."""
-    settings = settings_of(**{**QUICK, "data": "wine", "search": "published", "audit": True})
-    run(in_process_grid(settings), settings, tmp_path)
-    transcript, sites = read_transcript(tmp_path), SimulatedSites(settings)
-    (factors,) = ConsensusAudit().factors(sites, transcript)
-    asked = [one for one in transcript if one.task == CONSENSUS.name]
-    F: list[NDArray[np.float64]] = []
-    for site in sites.before(asked[-1]):
-        rows = mapped_train(site, 0)(np.arange(len(site.train().classes)))
-        F.append(np.column_stack([rows, np.ones(len(rows))]))
-    for step, one in enumerate(asked):
-        question = one.question(CONSENSUS)
-        for number, problem in enumerate(question.problems()):
-            z, rho = question.z[-1, number], question.rho[-1, number]
-            own = sum(part[3 * step + number] @ f for part, f in zip(factors.by_site, F, strict=True))
-            expected = len(F) * z + problem.C / rho * own
-            assert one.answer(CONSENSUS).models[number] == pytest.approx(expected, abs=1e-6)

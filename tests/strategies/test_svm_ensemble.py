@@ -28,7 +28,7 @@ from flower_pansvm.systems.ensemble import (
 )
 from flower_pansvm.systems.local_only import LOCAL_SCORES, LocalScoresQuestion
 from flower_pansvm.tasks import Broadcast
-from simulations.audit.audit import audit
+from simulations.attack.audit import audit
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from strategies.app import run

@@ -17,7 +17,6 @@ FLOOR = 1e-4  # share of the mean variance that is added to each variance
 MOST_FULL = 16  # features with which covariances are full
 NEAREST = 3  # others with which a component may be merged
 MOST_STEPS, LEAST_GAIN = 200, 1e-4  # of EM; the gain in log-likelihood is that of a row
-OPERATIONS = ("merge", "split", "eliminate")
 
 
 @dataclass(frozen=True)
@@ -94,7 +93,6 @@ def adaptive_em(
     X: Floats,
     rivals: Rivals | None,
     generator: np.random.Generator,
-    operations: tuple[str, ...] = OPERATIONS,
 ) -> Mixture:
     """Return the best mixture of the rows of a class that was seen, components by weight (Algorithm 1).
 
@@ -108,13 +106,11 @@ def adaptive_em(
         The other classes' components; None to split without regard to them.
     generator : Generator
         Draws operations and points.
-    operations : tuple of str
-        Some of `OPERATIONS`.
     """
     normals = generator.normal(size=(DRAWS, X.shape[1]))
     now = best = start
     value = best_value = objective(start, X)
-    proposals, since = Proposals(now, X, rivals, normals, operations), 0
+    proposals, since = Proposals(now, X, rivals, normals), 0
     for _ in range(MOST_PROPOSALS):
         proposed = proposals.draw(generator)
         if proposed is None or since == WITHOUT_BETTER:
@@ -123,7 +119,7 @@ def adaptive_em(
         new_value, since = objective(new, X), since + 1
         if generator.random() < np.exp(np.minimum(0.0, (new_value - value) / TEMPERATURE)):
             now, value = new, new_value
-            proposals = Proposals(now, X, rivals, normals, operations)
+            proposals = Proposals(now, X, rivals, normals)
         if new_value > best_value:
             best, best_value, since = new, new_value, 0
     return best.largest_first()
@@ -136,21 +132,18 @@ class Proposals:
     rows, and near another class. Eliminating: as it is far from its rows. The three are as likely.
     """
 
-    def __init__(
-        self, mixture: Mixture, X: Floats, rivals: Rivals | None, normals: Floats, operations: tuple[str, ...]
-    ) -> None:
+    def __init__(self, mixture: Mixture, X: Floats, rivals: Rivals | None, normals: Floats) -> None:
         self.mixture, self.X = mixture, X
         logs = mixture.log_components(X)
         self.shares = np.exp(logs - np.logaddexp.reduce(logs, axis=1, keepdims=True))
         components = range(len(mixture.weights))
         several = len(components) > 1
         local = np.array([local_divergence(self.shares[:, i], logs[:, i]) for i in components])
-        self.pairs = self._pairs() if several and "merge" in operations else []
+        self.pairs = self._pairs() if several else []
         weights = {"merge": np.array([1 / max(self._merged(*pair), 1e-9) for pair in self.pairs])}
-        if "split" in operations:
-            inter = np.ones(len(local)) if rivals is None else self._inter(rivals, normals)
-            weights["split"] = local / np.maximum(inter, 1e-9)
-        if several and "eliminate" in operations:
+        inter = np.ones(len(local)) if rivals is None else self._inter(rivals, normals)
+        weights["split"] = local / np.maximum(inter, 1e-9)
+        if several:
             weights["eliminate"] = local
         self.weights = {kind: found / found.sum() for kind, found in weights.items() if found.sum() > 0}
 

@@ -4,15 +4,14 @@ Paper: Lu 2016, section 3.2.2.3, Algorithm 2, lines 4-8. The paper's c_i is 1 fo
 outside: a plane that touches the hinge max(0, z), z = 1 - y (w.f + b), and lies below it elsewhere.
 """
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import NamedTuple, Self
+from typing import NamedTuple
 
 import numpy as np
 
-from flower_pansvm.arrays import Floats, Ints, Singles, blocks, in_single_precision
+from flower_pansvm.arrays import Floats, Ints, Singles, blocks
 from flower_pansvm.multiclass import Pair
 from flower_pansvm.systems.common import NO_FOLD
 
@@ -56,11 +55,11 @@ class Question:
 
     @cached_property
     def points(self) -> Floats:
-        """Where cutting planes are wanted, shape (T, rank + 1); on the way the nearest that single precision holds."""
+        """Where cutting planes are wanted, shape (T, rank + 1)."""
         if not len(self.share):
             return self.ends
         share = self.share[:, None]
-        return in_single_precision((1.0 - share) * self.centre + share * self.ends[self.way])
+        return (1.0 - share) * self.centre + share * self.ends[self.way]
 
     @property
     def needs_centre(self) -> bool:
@@ -71,6 +70,15 @@ class Question:
     def looked_at(self) -> Floats:
         """Where a site has to know its decisions, shape (any, rank + 1): the ends and, if needed, last the centre."""
         return np.vstack([self.ends, self.centre]) if self.needs_centre else self.ends
+
+    def at_points(self, decisions: Floats) -> Floats:
+        """Return decision values at the points, shape (T, rows), from those where it is looked at: they are linear."""
+        on_ways: Floats = decisions[: len(self.ends)]
+        if not len(self.share):
+            return on_ways
+        share = self.share[:, None]
+        on_ways = (1.0 - share) * decisions[-1] + share * decisions[self.way]
+        return on_ways
 
 
 EVERYWHERE = 0.1
@@ -130,62 +138,8 @@ def cuts_at(mapped: Mapped, labels: Sequence[Labels], questions: Sequence[Questi
     return [one.answer() for one in sums]
 
 
-class Rough(NamedTuple):
-    """Decision values w.f + b of a block of rows in single precision, and by how much they may be off.
-
-    They tell on which side of the margin most rows certainly are; it is computed in double precision for the others.
-    """
-
-    rows: Singles  # (rows, rank): the block
-    values: Singles  # (looked at, rows): what is looked at of one problem lies together
-    off: Floats  # (looked at,)
-
-    @classmethod
-    def of(cls, F: Floats, points: Floats) -> Self:
-        """Return those of a block of rows at some points.
-
-        With u = 2^-24, the unit roundoff of single precision, and n = rank + 1 products (the bias's factor is 1):
-        rounding f and w to single precision and adding up n products, in whatever order, puts w.f + b off by at most
-        ((1 + u)^(n + 2) - 1) (|w|.|f| + |b|) (Higham 2002, "Accuracy and Stability of Numerical Algorithms", sections
-        3.1 and 3.5), and |w|.|f| <= ||w|| ||f|| by Cauchy and Schwarz. (1 + u)^k - 1 <= 2 k u as long as k u <= 1, for
-        any rank below 10^7. `off` is twice that, which covers the rounding of ||f||, of double precision, and that of
-        z = 1 - y (w.f + b) in single precision, at most u (1 + |w.f + b|); the 1 in `reach` is for the 1 of z, and for
-        products too small for single precision.
-        """
-        with np.errstate(
-            over="ignore", invalid="ignore"
-        ):  # what single precision cannot hold, `off` does not vouch for
-            rows, narrow = F.astype(np.float32), points.astype(np.float32)
-            longest = math.sqrt(np.vecdot(rows, rows).max(initial=0.0))
-            values = narrow[:, :-1] @ rows.T + narrow[:, -1:]
-        reach = longest * np.linalg.norm(points[:, :-1], axis=1) + np.abs(points[:, -1]) + 1.0
-        off: Floats = 4.0 * (points.shape[1] + 2) * 2.0**-24 * reach
-        return cls(rows, values, off)
-
-    def at(self, points: slice) -> Self:
-        """Return those at some of what is looked at."""
-        return self._replace(values=self.values[points], off=self.off[points])
-
-    def at_points(self, question: Question) -> tuple[Singles, Floats]:
-        """Return values, shape (T, rows), and how far off they may be at the points of the question looked at.
-
-        With c and e the values at both ends of a way, 3 roundings of each and that of a point to single precision put
-        (1 - share) c + share e off by at most 6 u (reach of c + reach of e); 16 u of them is 4 / (n + 2) of `off`.
-        """
-        way, share = question.way, question.share
-        if not len(share):
-            return self.values[: len(question.ends)], self.off[: len(question.ends)]
-        part = share.astype(np.float32)[:, None]
-        with np.errstate(over="ignore", invalid="ignore"):
-            values = self.values[way]
-            values *= part
-            values += (1 - part) * self.values[-1]
-        centre, end = self.off[-1], self.off[way]
-        return values, (1 - share) * centre + share * end + 4.0 / (self.rows.shape[1] + 3) * (centre + end)
-
-
 class Near(NamedTuple):
-    """The rows of a block that are not certainly outside of the margin at all points: those with a part in the cuts."""
+    """The rows of a block that are inside of the margin at some of the points: those with a part in the cuts."""
 
     rows: Ints  # (near,): which ones, of all of the site's
     F: Floats  # (near, rank): mapped
@@ -202,36 +156,22 @@ class RowFactors:
         self.everywhere = np.zeros(len(labels.y))
         self.everywhere[:: max(1, own // size)] = EVERYWHERE
 
-    def of_cuts(self, F: Floats, block: slice, rough: Rough) -> Near:
+    def of_cuts(self, F: Floats, block: slice, decisions: Floats) -> Near:
         """Return the rows of a block that have a part in the cuts.
 
-        ``rough`` is what is known of the decisions at `Question.looked_at`. Mostly nearly all rows are so far from the
-        margin that they certainly are on one side of it: z is computed exactly for the others only.
+        ``decisions`` are those at `Question.looked_at`, shape (looked at, rows).
         """
-        y, points = self.labels.y[block], self.question.points
-        values, off = rough.at_points(self.question)
-        with np.errstate(invalid="ignore"):  # 0 times infinite; it is replaced
-            z = np.float32(1.0) - y.astype(np.float32) * values
-        z[:, y == 0] = -np.inf
-        distance = np.abs(z)
-        # In single precision the product at a point far away may be no number, or infinite on the wrong side.
-        unsure = (y != 0) & ~((distance > off[:, None]) & (distance < np.inf)).all(axis=0)
-        near = np.flatnonzero(unsure | (z > 0).any(axis=0))
-        rows, mapped, weight = block.start + near, F[near], self.labels.weight[block][near]
-        inside, few = z[:, near].T > 0, np.flatnonzero(unsure[near])
-        inside[few] = 1.0 - y[near[few], None] * (mapped[few] @ points[:, :-1].T + points[:, -1]) > 0
-        return Near(rows, mapped, weight[:, None] * inside)
+        y = self.labels.y[block]
+        inside = (y * self.question.at_points(decisions) < 1.0) & (y != 0)
+        near = np.flatnonzero(inside.any(axis=0))
+        weight = self.labels.weight[block][near]
+        return Near(block.start + near, F[near], weight[:, None] * inside[:, near].T)
 
-    def of_curvature(self, block: slice, rough: Rough) -> Floats:
-        """Return v of a block, shape (rows,): a bump around the margin and a floor.
-
-        It is only a hint, so single precision will do; ``rough`` as of `of_cuts`.
-        """
+    def of_curvature(self, block: slice, decisions: Floats) -> Floats:
+        """Return v of a block, shape (rows,): a bump around the margin and a floor; ``decisions`` as of `of_cuts`."""
         y, width = self.labels.y[block], self.question.width
-        with np.errstate(invalid="ignore"):
-            distance = np.abs(1.0 - y * rough.values[-1])
-        # Not `maximum`: a centre beyond single precision is far away.
-        bump = np.fmax(0.0, 1.0 - distance / width) / width + self.everywhere[block]
+        distance = np.abs(1.0 - y * decisions[-1])
+        bump = np.maximum(0.0, 1.0 - distance / width) / width + self.everywhere[block]
         return np.where(y != 0, bump * self.labels.weight[block], 0.0)
 
 
@@ -246,9 +186,9 @@ class _Sums:
         self.triangle = np.zeros((self.leading + 1, self.leading + 1))
         self.diagonal = np.zeros(rank - max(self.leading, 0))
 
-    def add_cuts(self, F: Floats, block: slice, rough: Rough) -> None:
-        """Add a block of mapped rows; ``rough`` as of `RowFactors.of_cuts`."""
-        near = self.factors.of_cuts(F, block, rough)
+    def add_cuts(self, F: Floats, block: slice, decisions: Floats) -> None:
+        """Add a block of mapped rows; ``decisions`` as of `RowFactors.of_cuts`."""
+        near = self.factors.of_cuts(F, block, decisions)
         signed = self.y[near.rows][:, None] * near.c
         self.a += signed.T @ near.F
         self.d += signed.sum(axis=0)
@@ -266,15 +206,15 @@ class _Sums:
 
 def _add_block(sums: Sequence[_Sums], points: Floats, F: Floats, block: slice) -> None:
     """Add a block of mapped rows to all sums; ``points`` are what is looked at of all of them, one after the other."""
-    rough, curved = Rough.of(F, points), []
+    decisions, curved = points[:, :-1] @ F.T + points[:, -1:], []
     sizes = [len(one.factors.question.looked_at) for one in sums]
     for one, size, end in zip(sums, sizes, np.cumsum(sizes), strict=True):
-        own = rough.at(slice(end - size, end))
+        own = decisions[end - size : end]
         one.add_cuts(F, block, own)
         if one.leading >= 0:
             curved.append((one, one.factors.of_curvature(block, own)))
     if curved:
-        _add_curvatures(curved, rough.rows)
+        _add_curvatures(curved, F.astype(np.float32))
 
 
 def _add_curvatures(curved: Sequence[tuple[_Sums, Floats]], rows: Singles) -> None:
@@ -305,7 +245,7 @@ def row_duals(mapped: Mapped, labels: Labels, duals: Duals) -> Floats:
         factors = RowFactors(labels, Question(duals.points, centre=duals.points[0]))
         for block in blocks(len(alpha)):
             F = mapped(block)
-            near = factors.of_cuts(F, block, Rough.of(F, duals.points))
+            near = factors.of_cuts(F, block, duals.points[:, :-1] @ F.T + duals.points[:, -1:])
             alpha[near.rows] += near.c @ duals.beta
     # A row whose c are 0 in all of them but for a difference of roundings is no support vector.
     cleaned: Floats = np.maximum(alpha, 0.0)

@@ -1,6 +1,8 @@
 """A model file that does more than predict: the coordinator names classes, a spreadsheet opens the predictions."""
 
 import csv
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +13,6 @@ from flower_pansvm.schema import Schema
 from simulations.attack.active.hospitals import COLUMNS, drawn_table
 from simulations.attack.active.registry import Attempt, attack, refusal
 from simulations.attack.active.rounding import fourier_maps
-from simulations.cli.app import cli
 
 FORMULA = '=HYPERLINK("http://localhost/"&A2)'
 STARTS = ("=", "+", "-", "@", "\t", "\r")
@@ -35,9 +36,14 @@ def play(folder: Path) -> Attempt:
     weights = np.zeros((feature_map.size, 1))
     try:
         FourierSVC.from_parts(Schema(COLUMNS, (FORMULA, "1")), feature_map, weights).save(model)
-        cli(["predict", str(model), str(table), "--out", str(out)], standalone_mode=False)
+        command = [sys.executable, "-m", "simulations", "predict", str(model), str(table), "--out", str(out)]
+        done = subprocess.run(command, check=False, capture_output=True, text=True)
     except PanSVMError as error:
         return Attempt(refusal(error), "none", held=True)
+    if not out.exists():
+        return Attempt(
+            refusal(PanSVMError(done.stderr.removeprefix("Error: "))), "none", held=done.returncode > 0
+        )
     with out.open(newline="", encoding="utf-8") as file:
         found = sum(line["prediction"].startswith(STARTS) for line in csv.DictReader(file))
     return Attempt(f"{found} formulas in {ROWS} predictions", "none", found == 0)

@@ -8,8 +8,8 @@ import numpy as np
 from flower_pansvm.arrays import Floats
 from flower_pansvm.terms import Scalar
 from simulations.attack.active.registry import Attempt
-from simulations.attack.attack import counted
 from simulations.attack.copies import SiteRecords
+from simulations.attack.counting import counted
 
 PROMISE = "perturbed: nothing that leaves is nearer to a record than its copy, whatever is asked."
 NOISE = 0.25

@@ -4,7 +4,7 @@ from itertools import groupby
 from typing import Any
 
 from simulations.report.section import SECTIONS, Result, Section, render
-from simulations.report.words import WAYS, WORDS
+from simulations.systems.system import words_of_tasks
 
 TEMPLATE = """\
 <p>In the order in which it was asked for. No row of a table left a site unless it says so here.</p>
@@ -18,6 +18,14 @@ TEMPLATE = """\
 <tbody>{% for entry in disclosed %}<tr><td>{{ entry.task }}</td><td>{{ entry.result }}</td><td>{{ entry.how }}</td>
 <td class="n">{{ "{:,}".format(entry.numbers_per_site) }}</td><td class="n">{{ entry.times }}</td></tr>
 {% endfor %}</tbody></table></div>"""
+
+WAYS: dict[str, str] = {
+    "exact": "masked: only the sum over all sites can be read",
+    "perturbed": "masked, and of a copy of the table with noise in each cell: only the sum over all sites can be read",
+    "dp": "masked, with noise for differential privacy: only the sum over all sites can be read",
+    "disclosed": "as it is: the coordinator reads what each site has sent",
+}
+"""How results leave."""
 
 
 @SECTIONS.register("departures")
@@ -35,9 +43,9 @@ class DeparturesSection(Section):
 
 def _in_words(disclosed: list[dict[str, Any]]) -> list[tuple[str, str, str, list[str]]]:
     """Return of each task its name, what left, what for, and the ways in which it left."""
-    told = []
+    told, words = [], words_of_tasks()
     for task, entries in groupby(disclosed, key=lambda entry: entry["task"]):
-        what, why = WORDS.get(task, ("What a task of its own has asked for", ""))
+        what, why = words.get(task, ("What a task of its own has asked for", ""))
         ways = dict.fromkeys(entry["how"] for entry in entries)
         told.append((task, what, why, [WAYS.get(way, way) for way in ways]))
     return told

@@ -1,7 +1,7 @@
 """At which level the sums were made: of which records, what that keeps from whom, and whose records the test was of."""
 
 from simulations.report.section import SECTIONS, Result, Section, render
-from simulations.report.words import KEEPS, WORDS, made_of
+from simulations.systems.system import words_of_tasks
 
 TEMPLATE = """\
 <p>{{ made_of }} {{ keeps }}</p>
@@ -15,6 +15,16 @@ known in a simulation only.{% endif %}{% endif %}</p>"""
 
 JOINING = "join"
 """The task of which every run shows the same: names and keys, no record."""
+
+KEEPS: dict[str, str] = {
+    "exact": "Other hospitals see no sum. Whoever runs the coordinator can compute most records of a small table.",
+    "perturbed": "Nobody, the coordinator included, comes much nearer to a measurement than this noise, however "
+    "often they ask. Someone who knows a patient’s record can tell that it took part. Of columns that follow each "
+    "other, such as genes, the copies give most of a record back.",
+    "dp": "Nobody who sees the sums, the coordinator included, can tell for sure whether a patient’s record took "
+    "part: ε and δ bound it (see “Differential privacy”).",
+}
+"""What each level keeps from whom."""
 
 
 @SECTIONS.register("level")
@@ -34,9 +44,9 @@ class LevelSection(Section):
             note = ", which the coordinator of real hospitals does not get to see"
         return render(
             TEMPLATE,
-            made_of=made_of(result["level"], result["noise"]),
+            made_of=_made_of(result["level"], result["noise"]),
             keeps=KEEPS[result["level"]],
-            shown=[text for task, (text, _) in WORDS.items() if task in tasks],
+            shown=[text for task, (text, _) in words_of_tasks().items() if task in tasks],
             tested_on=result["tested_on"],
             note=note,
             test=result.get("test_on_true_records"),
@@ -52,3 +62,14 @@ class LevelSection(Section):
         if test.get("true_accuracy") is not None:
             lines["true test accuracy (simulation only)"] = f"{test['true_accuracy']:.4f}"
         return lines
+
+
+def _made_of(level: str, noise: float | None) -> str:
+    """Return which records the answers of a run were made of."""
+    return {
+        "exact": "What left the hospitals was computed from their true records (level exact).",
+        "perturbed": "What left the hospitals was computed from a copy of each one’s table (level perturbed). In the "
+        f"copy every measurement carries noise of {noise or 0.0:g} standard deviations of its column, and some codes "
+        "and classes are drawn anew.",
+        "dp": "What left the hospitals was computed from their true records, with noise in each sum (level dp).",
+    }[level]

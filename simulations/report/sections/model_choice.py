@@ -1,15 +1,13 @@
 """What cross-validation has tried, and what was best."""
 
 from simulations import tuning
-from simulations.report.plots import grid_figure
-from simulations.report.section import SECTIONS, Result, Section, render, svg
+from simulations.report.section import SECTIONS, Result, Section, render
 
 TEMPLATE = """\
 <p>Each setting was tried on {{ result.config["cv-folds"] }} folds of the training rows, by models that had not seen the
 fold: accuracy, mean ± standard deviation over the folds, and the gap between the bounds that training of the worst fold
 has left; models that are only compared need no small one. The model of this run was then trained on all training rows
 with the best setting, {{ tuning.point_name(result.chosen) }}.</p>
-{{ plot | safe }}
 <div class="scroll" tabindex="0" role="region" aria-label="Settings that were tried"><table>
 <tr><th>C</th>{% if result.chosen.gamma is not none %}<th>gamma</th>{% endif %}<th>accuracy</th><th>gap</th><th></th></tr>
 {% for point in result.chosen.grid %}<tr><td class="n">{{ tuning.number_text(point.C) }}</td>
@@ -27,16 +25,8 @@ class ModelChoiceSection(Section):
     figures = ("chosen",)
 
     def html(self, result: Result) -> str:
-        """Return plot and table of the grid."""
-        return render(
-            TEMPLATE,
-            result=result,
-            tuning=tuning,
-            plot=svg(
-                grid_figure(result["chosen"]),
-                "Accuracy of each setting that was tried, as in the table below",
-            ),
-        )
+        """Return the table of the grid."""
+        return render(TEMPLATE, result=result, tuning=tuning)
 
     def headline(self, result: Result) -> dict[str, str]:
         """Return the best setting."""

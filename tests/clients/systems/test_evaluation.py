@@ -109,7 +109,7 @@ MODELS: dict[str, Callable[[], Model]] = {
     "rbf": lambda: pan_svc(2, Kernel("rbf", 0.3)),
     "linear, three classes": lambda: pan_svc(3, Kernel("linear")),
     "some of the columns": lambda: pan_svc(2, Kernel("rbf", 0.3), columns=("pulse", "age")),
-    "values that overflow": lambda: pan_svc(3, Kernel("poly", 1e3, 40)),
+    "values that overflow": lambda: pan_svc(3, Kernel("linear"), weight=1e300),
     "weights that are no numbers": lambda: pan_svc(2, Kernel("rbf", 1.0), weight=np.nan),
     "endless weights": lambda: pan_svc(3, Kernel("rbf", 1.0), weight=np.inf),
     "the last bits decide": cancelling,

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from flower_pansvm.errors import FederationError
 from flower_pansvm.multiclass import REST, Pair
-from flower_pansvm.systems.pan_svm.cuts import Labels, Problem, Question, Rough, cuts_at
+from flower_pansvm.systems.pan_svm.cuts import Labels, Problem, Question, cuts_at
 from strategies.steps.packing import pack_questions
 
 seeds = st.integers(0, 10**6)
@@ -43,26 +43,20 @@ def test_without_shares_the_ends_are_the_points(leading: int) -> None:
 
 
 @given(seeds)
-def test_ends_are_met_and_single_precision_holds_all_points(seed: int) -> None:
+def test_ends_are_met(seed: int) -> None:
     question = on_ways(seed)
     points = question.points
-    assert (points == points.astype(np.float32)).all()
     assert (points[question.share == 1.0] == question.ends[question.way[question.share == 1.0]]).all()
     assert (points[question.share == 0.0] == question.centre).all()
 
 
-@given(seeds, st.floats(-6, 6), st.floats(-6, 6), st.integers(1, 60))
-def test_decisions_on_the_way_are_off_by_no_more_than_is_told(
-    seed: int, log_rows: float, log_points: float, rank: int
-) -> None:
+@given(seeds, st.floats(-6, 6), st.integers(1, 60))
+def test_decisions_on_the_way_are_those_at_the_points(seed: int, log_points: float, rank: int) -> None:
     question = on_ways(seed, rank=rank, size=10.0**log_points)
-    F, points = 10.0**log_rows * np.random.default_rng(seed).normal(size=(20, rank)), question.points
-    values, off = Rough.of(F, question.looked_at).at_points(question)
-    error = np.abs(values.T - (F @ points[:, :-1].T + points[:, -1]))
-    assert (2.0 * error <= off).all(), "half of it is for the rounding of z"
-    w, b = question.looked_at[:, :-1], question.looked_at[:, -1]
-    reach = np.linalg.norm(F, axis=1).max() * np.linalg.norm(w, axis=1).max() + np.abs(b).max()
-    assert (off <= 1e-4 * (1.0 + reach)).all()
+    F, points, seen = np.random.default_rng(seed).normal(size=(20, rank)), question.points, question.looked_at
+    error = question.at_points(seen[:, :-1] @ F.T + seen[:, -1:]) - (points[:, :-1] @ F.T + points[:, -1:])
+    largest = (np.abs(seen[:, :-1]) @ np.abs(F.T) + np.abs(seen[:, -1:])).max()
+    assert np.abs(error).max() <= 2.0**-45 * largest
 
 
 @given(seeds, st.integers(-1, 3))

@@ -105,21 +105,9 @@ def test_a_class_beside_another_is_split_where_it_reaches_into_it() -> None:
     model = first_model(X, False, 0, 3)
     near = Mixture(np.ones(1), model.means[:1] + 0.5, np.eye(2)[None])
     normals = np.random.default_rng(0).normal(size=(1000, 2))
-    alone = Proposals(model, X, None, normals, ("split",)).weights["split"]
-    beside = Proposals(model, X, Rivals(near, 600.0), normals, ("split",)).weights["split"]
+    alone = Proposals(model, X, None, normals).weights["split"]
+    beside = Proposals(model, X, Rivals(near, 600.0), normals).weights["split"]
     assert beside[0] / alone[0] > max(beside[1] / alone[1], beside[2] / alone[2])
-
-
-@pytest.mark.parametrize(
-    ("operations", "components", "expected"),
-    [(("split",), 1, 3), (("merge",), 12, 3), (("merge", "split"), 6, 3)],
-)
-def test_the_papers_other_ways_to_select_are_some_of_the_operations(
-    operations: tuple[str, ...], components: int, expected: int
-) -> None:
-    X = clouds(0)
-    start = first_model(X, False, 0, components)
-    assert len(adaptive_em(start, X, None, np.random.default_rng(0), operations).weights) == expected
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -61,7 +61,7 @@ QUESTIONS: dict[str, Any] = {
     "cuts": cuts_asked(),
     "support": support_asked(),
     "consensus": consensus_asked(),
-    "rff_cuts": RffCutsQuestion(np.zeros((1, 2), dtype=np.float32), np.zeros(2, dtype=np.float32), 1.0),
+    "rff_cuts": RffCutsQuestion(np.zeros((1, 2)), np.zeros(2, dtype=np.float32), 1.0),
     "scores": None,
 }
 """A question of each task that asks for something; none of a task whose bounds do not look at it."""

@@ -1,6 +1,5 @@
 """``pansvm compare`` from the command line, its processes, and what becomes of it when it is stopped."""
 
-import io
 import os
 import signal
 import subprocess
@@ -13,15 +12,12 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from rich.console import Console
 
 from simulations.comparison.plan import Plan
-from simulations.comparison.progress import ProgressDisplay
-from simulations.comparison.run import Finished, run_case
+from simulations.comparison.run import run_case
 from simulations.comparison.workers import run_all
 
 Run = Callable[..., tuple[int, str, str]]
-Line = Callable[..., Finished]
 
 COMPARE = ("compare", "--data", "iris", "--sites", 3, "--repeats", 2, "--splits", "iid,dirichlet:1")
 STRATEGIES = ("--strategies", "local-only,central:tree,central:naive-bayes")
@@ -143,20 +139,6 @@ def test_a_process_that_dies_takes_no_other_run_with_it() -> None:
     assert "ended before the run did" in first.error
     assert (second.strategy, second.error) == ("central:tree", "")
     assert not active_children()
-
-
-def test_a_terminal_shows_a_table_and_failures(line: Line) -> None:
-    stream = io.StringIO()
-    console = Console(file=stream, force_terminal=True, width=120, color_system=None)
-    cases = Plan(
-        ("iris",), ("local-only", "central:tree"), ("iid",), ("ring",), 2, 0, {"data-dir": ""}, {}
-    ).cases()
-    with ProgressDisplay(console, cases, [line("local-only", accuracy=0.75, seconds=1.0)]) as progress:
-        progress.add(line("local-only", 1, accuracy=0.85, seconds=2.0))
-        progress.add(line("central:tree", aggregation="", error="[red] luck"))
-    shown = stream.getvalue().replace("\x1b", "")
-    for words in ("0.7500", "0.8000", "1.5", "failed: [red] luck", "3 of 4 runs"):
-        assert words in shown, words
 
 
 @pytest.mark.slow

@@ -79,7 +79,7 @@ def test_data_of_a_file_for_each_site_are_dealt_out_by_file(hospital_files: list
         ({"varied": {"C": ("-1",)}}, "above 0"),
         ({"varied": {"C": ("1", "1")}}, "twice"),
         ({"varied": {"C": ("auto",)}, "strategies": ("pan-svm", "central:svc")}, "does not choose them"),
-        ({"varied": {"seed": ("1",)}}, "--help"),
+        ({"varied": {"split": ("iid",)}}, "--help"),
         ({"common": {**COMMON, "sites": 151}}, "151 sites"),
         ({"common": {**COMMON, "positive": "virginca"}}, "positive"),
     ],

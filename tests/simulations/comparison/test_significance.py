@@ -27,10 +27,9 @@ def test_better_on_every_block_is_found_and_ranked_first() -> None:
     assert [pair.corrected for pair in found.pairs] == pytest.approx([3 * 2**-11] * 3)
     assert all(pair.found for pair in found.pairs)
     assert found.smallest == pytest.approx(3 * 2**-11)
-    assert found.groups() == []
 
 
-def test_equal_strategies_share_ranks_and_are_joined() -> None:
+def test_equal_strategies_share_ranks() -> None:
     same = [0.8, 0.9, 0.7, 0.6, 0.85, 0.75, 0.65]
     worse = [value - 0.2 - 0.01 * number for number, value in enumerate(same)]
     found = rank(table(a=same, b=same, c=worse, d=worse))
@@ -38,11 +37,6 @@ def test_equal_strategies_share_ranks_and_are_joined() -> None:
     assert found.mean_ranks == {"a": 1.5, "b": 1.5, "c": 3.5, "d": 3.5}
     # Seven blocks and six pairs: nothing can be found.
     assert found.smallest > 0.05
-    assert found.groups() == [("a", "b", "c", "d")]
-    longer = pd.concat([table(a=same, b=same, c=worse, d=worse)] * 2, ignore_index=True)
-    again = rank(longer)
-    assert again is not None
-    assert again.groups() == [("a", "b"), ("c", "d")]
 
 
 def test_the_tests_are_scipys() -> None:

@@ -12,7 +12,7 @@ from flower_pansvm.secure_sum.identities import load_identity
 from simulations.deployment.coordinator import Coordinator
 from simulations.deployment.documents import signed
 from simulations.deployment.outcome import KIND, Results
-from simulations.engines.running import run
+from simulations.running import run
 from strategies.settings import make_settings
 from tests.simulations.deployment.conftest import Study
 

@@ -200,12 +200,3 @@ def test_interrupted_run_leaves_nothing(
     assert not folder.exists()
     assert_ended(pids, at_least=2)
     assert signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
-
-
-@pytest.mark.slow
-def test_run_that_takes_too_long_is_ended(packages: list[Path], pids: Path) -> None:
-    with temporary_folder() as folder:
-        build_app(folder / "app", packages, {"fail": False, "pids": str(pids)})
-        with pytest.raises(EngineError, match="longer than 6 seconds"):
-            run_app(folder, 2, print, timeout=6)
-    assert_ended(pids, at_least=0)

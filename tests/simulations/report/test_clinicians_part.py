@@ -142,8 +142,8 @@ def test_calibration_compares_what_the_model_says_with_what_is_there() -> None:
     assert "38 60% 47% 32% to 63%" in text
     without = [[{**group, "probability": None} for group in TWO["decision_groups"][0]]]
     assert "gives no probabilities" in text_of("certainty", decision_groups=without)
-    assert "probability=true" in text_of("certainty", decision_groups=without)
-    assert "probability=true" not in text_of("certainty", decision_groups=without, strategy="random-kernel")
+    assert "--probability true" in text_of("certainty", decision_groups=without)
+    assert "--probability true" not in text_of("certainty", decision_groups=without, strategy="random-kernel")
     several = text_of("certainty", classes=["a", "b", "c"])
     assert "cannot show whether these hold" in several
 

@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from flower_pansvm.errors import SettingError
-from simulations.engines.running import run
 from simulations.report.page import REPORT_FILE, write_report
+from simulations.running import run
 from strategies.results import RESULT_FILE
 from strategies.settings import make_settings
 

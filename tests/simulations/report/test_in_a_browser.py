@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from simulations.engines.running import run
 from simulations.report.page import write_report
+from simulations.running import run
 from strategies.settings import make_settings
 
 BROWSER = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")

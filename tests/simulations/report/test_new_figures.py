@@ -10,7 +10,7 @@ import pytest
 
 from flower_pansvm.metrics import SMALLEST
 from simulations.data.sites import join_data
-from simulations.engines.running import run
+from simulations.running import run
 from strategies.settings import make_settings
 
 

@@ -11,7 +11,9 @@ import flower_pansvm.systems
 from flower_pansvm.consents import LEVELS
 from flower_pansvm.tasks import Task
 from simulations.report.section import SECTIONS, sections_of
-from simulations.report.words import KEEPS, WAYS, WORDS
+from simulations.report.sections.departures import WAYS
+from simulations.report.sections.level import KEEPS
+from simulations.systems.system import every_system, words_of_tasks
 
 PREFIX = f"{flower_pansvm.systems.__name__}."
 
@@ -25,7 +27,12 @@ def every_task() -> list[Task]:
 
 
 def test_every_task_has_words_and_no_words_are_without_a_task() -> None:
-    assert {one.name for one in every_task()} == WORDS.keys()
+    assert {one.name for one in every_task()} == words_of_tasks().keys()
+
+
+def test_a_system_examines_tasks_of_its_own() -> None:
+    for system in every_system():
+        assert {*system.examined} <= system.words.keys(), type(system).__name__
 
 
 def test_every_way_of_leaving_has_words() -> None:

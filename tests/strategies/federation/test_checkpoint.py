@@ -19,7 +19,8 @@ from flwr.app import Message
 from clients import cache
 from flower_pansvm.errors import FederationError, SettingError
 from simulations.engines.in_process import InProcessGrid
-from simulations.engines.running import in_process_grid, resumed
+from simulations.engines.running import in_process_grid
+from simulations.running import resumed
 from strategies.app import run
 from strategies.federation.checkpoint import FOLDER, Checkpoint, sums_in
 from strategies.federation.transcript import FOLDER as TRANSCRIPT_FOLDER

@@ -32,9 +32,7 @@ EVERYTHING = Task("everything", "train", Everything, RowsAnswer)
 
 
 def gamma(value: float) -> FeatureMapBroadcast:
-    return FeatureMapBroadcast(
-        0, np.ones(2, dtype=np.bool_), "rbf", value, 3, 0.0, np.eye(2, dtype=np.float32)
-    )
+    return FeatureMapBroadcast(0, np.ones(2, dtype=np.bool_), "rbf", value, np.eye(2, dtype=np.float32))
 
 
 def test_values_come_back_as_they_were(tmp_path: Path) -> None:

@@ -3,20 +3,31 @@
 from collections.abc import Sequence
 
 from flower_pansvm.systems.ensemble import ENSEMBLE_SCORES, HELD_OUT
-from simulations.audit.phase import PHASES, Phase
-from simulations.audit.sites import SimulatedSites
+from simulations.data.simulated_sites import SimulatedSites
+from simulations.systems.system import SYSTEMS, Figures, SystemWords
 from strategies.federation.transcript import TranscriptSum
 
 
-@PHASES.register("ensemble_voting")
-class EnsembleVotingAudit(Phase):
+@SYSTEMS.register("svm-ensemble")
+class EnsembleWords(SystemWords):
     """The test rows are disclosed as they are, and the counts are of these rows only: no training row is in either.
 
     The votes are what models of training rows say of rows that the coordinator hands out. Whoever chooses these can
     learn the models, so their task stays among those that are not examined.
     """
 
-    tasks = (HELD_OUT.name, ENSEMBLE_SCORES.name)
+    words = {  # noqa: RUF012
+        "held_out": ("Test patients’ rows, without their class", "to have all sites vote on them"),
+        "votes": (
+            "Class of each test patient by the site’s own model",
+            "to find the class that most sites vote for",
+        ),
+        "ensemble_scores": (
+            "Test patients by class and the class that most sites voted for",
+            "to say how good the votes are",
+        ),
+    }
+    examined = (HELD_OUT.name, ENSEMBLE_SCORES.name)
     texts = {  # noqa: RUF012
         "rows_shown": (
             "{} test rows, all cells of them, shown to the coordinator and every site",
@@ -24,7 +35,7 @@ class EnsembleVotingAudit(Phase):
         )
     }
 
-    def figures(self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> dict[str, int | None]:  # noqa: ARG002
+    def figures(self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figures:  # noqa: ARG002
         """Return how many test rows all sites see; nothing of a run without an ensemble."""
         asked = [one for one in transcript if one.task == ENSEMBLE_SCORES.name]
         rows = [len(one.question(ENSEMBLE_SCORES).predicted) for one in asked]

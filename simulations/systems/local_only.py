@@ -3,19 +3,25 @@
 from collections.abc import Sequence
 
 from flower_pansvm.systems.local_only import LOCAL_SCORES
-from simulations.audit.phase import PHASES, Phase
-from simulations.audit.sites import SimulatedSites
+from simulations.data.simulated_sites import SimulatedSites
+from simulations.systems.system import SYSTEMS, Figures, SystemWords
 from strategies.federation.transcript import TranscriptSum
 
 
-@PHASES.register("local_training")
-class LocalTrainingAudit(Phase):
+@SYSTEMS.register("local-only")
+class LocalOnlyWords(SystemWords):
     """Looked at, and found to be sums over test rows only.
 
     What the counts say of the models that they come from, and so of the training rows, is not examined.
     """
 
-    tasks = (LOCAL_SCORES.name,)
+    words = {  # noqa: RUF012
+        "local_scores": (
+            "Test patients by class and predicted class, by the site’s own model",
+            "to say how good models of single sites are",
+        ),
+    }
+    examined = (LOCAL_SCORES.name,)
     texts = {  # noqa: RUF012
         "rows_counted": (
             "{} test rows and no training row in the counts of the sites' own models",
@@ -23,7 +29,7 @@ class LocalTrainingAudit(Phase):
         )
     }
 
-    def figures(self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> dict[str, int | None]:
+    def figures(self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figures:
         """Return how many test rows are counted; nothing of a run without local models."""
         asked = [one for one in transcript if one.task == LOCAL_SCORES.name]
         rows = [

@@ -7,8 +7,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from clients.systems.mixture import weak_models
 from flower_pansvm.systems.mixture.tasks import MIXTURE_SCORES, WEAK_MODELS, WeakModelsAnswer
-from simulations.audit.phase import PHASES, Phase
-from simulations.audit.sites import SimulatedSites
+from simulations.data.simulated_sites import SimulatedSites
+from simulations.systems.system import SYSTEMS, Figures, SystemWords
 from strategies.federation.transcript import TranscriptSum
 from strategies.mixture import MixtureSettings
 
@@ -16,22 +16,32 @@ NEAR = 0.1
 """A row is at a mean if it is nearer to it than this share of how far it is from the nearest other row of its site."""
 
 
-@PHASES.register("mixture")
-class MixtureAudit(Phase):
+@SYSTEMS.register("mixture")
+class MixtureWords(SystemWords):
     """The weak models are disclosed, site by site; the counts of the global one are of test rows only.
 
     What means and covariances tell of rows besides, such as whether a person whose row is known was among them, is not
     measured here.
     """
 
-    tasks = (WEAK_MODELS.name, MIXTURE_SCORES.name)
+    words = {  # noqa: RUF012
+        "weak_models": (
+            "The site’s own description of each class: means and spreads of groups of similar patients",
+            "to draw invented patients from it, on which the model is trained",
+        ),
+        "mixture_scores": (
+            "Test patients by class and predicted class, and how many decision values lie in each of 512 bins",
+            "to say how good the model is",
+        ),
+    }
+    examined = (WEAK_MODELS.name, MIXTURE_SCORES.name)
     texts = {  # noqa: RUF012
         "components_disclosed": ("{} components disclosed", "no component disclosed"),
         "fewest_rows_of_a_component": ("{} rows behind the smallest of them", "no rows behind them"),
         "rows_at_a_mean": ("{} training rows at a mean", "no training row at a mean"),
     }
 
-    def figures(self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> dict[str, int | None]:
+    def figures(self, sites: SimulatedSites, transcript: Sequence[TranscriptSum]) -> Figures:
         """Return how many components there are, the rows of the smallest, and how many rows are at a mean."""
         asked = [one for one in transcript if one.task == MIXTURE_SCORES.name]
         settings = sites.settings

@@ -9,7 +9,7 @@ import pytest
 from flower_pansvm.arrays import Bools, Floats
 from flower_pansvm.kernels import Kernel
 from flower_pansvm.systems.random_kernel import random_matrix
-from simulations.attack.random_kernel import rows_from_kernel
+from simulations.systems.random_kernel import rows_from_kernel
 
 KERNELS = [Kernel("linear"), Kernel("rbf", 0.5)]
 

@@ -1,0 +1,145 @@
+"""What a curious coordinator can find out from what it received in a run: ``pansvm run --audit``.
+
+Each system's file in ``simulations/systems`` says what its answers give away. Besides, the audit says how many numbers
+were received for each unknown cell, and what level the run was at: at `exact` how many records Hessians determine, at
+`perturbed` the most that can be made of all copies. A task that no file examines is named, and never counts as 0.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from threadpoolctl import threadpool_limits
+
+from simulations.attack.attack import records_of_sites
+from simulations.attack.copies import WholeCopy, whole_copy
+from simulations.attack.counting import determined_by_hessians
+from simulations.attack.knowledge import numbers_received, unknown_cells
+from simulations.data.simulated_sites import SimulatedSites
+from simulations.systems.system import every_system, sentences
+from strategies.federation.transcript import TranscriptSum, read_transcript
+from strategies.results import RESULT_FILE
+from strategies.settings import Settings
+
+
+@dataclass(frozen=True)
+class Audit:
+    """What was found.
+
+    Parameters
+    ----------
+    figures : dict of str to float or None
+        What the systems say (:attr:`simulations.systems.system.SystemWords.texts`).
+    numbers : dict of str to int
+        How many numbers each result has brought the coordinator: each is an equation about the rows.
+    unknown : int
+        How many cells the training rows have together.
+    not_examined : list of str
+        Tasks whose results the coordinator has received and nobody has looked at.
+    rows : int
+        Training records.
+    determined : int or None
+        How many of them exact Hessians determine to 10 percent, made linear at the truth; None if that is not known.
+    whole_copy : WholeCopy or None
+        At level `perturbed`, the most that can be made of all that may ever leave.
+    """
+
+    figures: dict[str, float | None] = field(default_factory=dict)
+    numbers: dict[str, int] = field(default_factory=dict)
+    unknown: int = 0
+    not_examined: list[str] = field(default_factory=list)
+    rows: int = 0
+    determined: int | None = None
+    whole_copy: WholeCopy | None = None
+
+    @property
+    def entries(self) -> dict[str, Any]:
+        """The findings as entries of ``result.json``."""
+        return {
+            **self.figures,
+            "numbers": self.numbers,
+            "unknown": self.unknown,
+            "not_examined": self.not_examined,
+            "determined": self.determined,
+            "whole_copy": self.whole_copy and asdict(self.whole_copy),
+        }
+
+    def __str__(self) -> str:
+        """Return the findings in one line, then equations against unknowns, and what was not looked at."""
+        found = "; ".join(sentences(self.entries)) or "nothing about single rows was received"
+        return f"audit: {found}{self._level()}{self._ratios()}{self._left_out()}"
+
+    def _level(self) -> str:
+        if self.whole_copy:
+            return f"\naudit: level perturbed, {self.whole_copy}"
+        if self.determined is None:
+            return ""
+        return (
+            f"\naudit: exact Hessians determine {self.determined} of {self.rows} training records to 10 % of a "
+            "deviation: whoever runs the coordinator can compute them"
+        )
+
+    def _left_out(self) -> str:
+        return f"\naudit: not examined: {', '.join(self.not_examined)}" if self.not_examined else ""
+
+    def _ratios(self) -> str:
+        if not self.unknown:
+            return ""
+        each = ", ".join(
+            f"{count / self.unknown:.1f} from {name}" for name, count in list(self.numbers.items())[:3]
+        )
+        return (
+            f"\naudit: {sum(self.numbers.values()) / self.unknown:.1f} numbers received for each of {self.unknown} "
+            f"unknown cells ({each}); --audit=attack tries to solve them"
+        )
+
+
+def audit(settings: Settings, folder: Path) -> Audit:
+    """Look at everything the coordinator received in a run with simulated sites.
+
+    Parameters
+    ----------
+    settings : Settings
+        Settings of the run, with ``audit``.
+    folder : Path
+        The run's folder, with ``result.json`` and the record of what was asked.
+    """
+    transcript, systems = read_transcript(folder), every_system()
+    sites = SimulatedSites(settings)
+    figures: dict[str, float | None] = {}
+    # One thread, as at the sites: the same numbers to the last bit.
+    with threadpool_limits(limits=1):
+        for system in systems:
+            figures.update(system.figures(sites, transcript))
+        records = records_of_sites(settings, transcript)
+        determined = (
+            determined_by_hessians(transcript, records) if settings.level == "exact" and records else None
+        )
+    return Audit(
+        figures=figures,
+        numbers=numbers_received(transcript),
+        unknown=unknown_cells(transcript),
+        not_examined=sorted(
+            _answered(transcript, folder) - {task for one in systems for task in one.examined}
+        ),
+        rows=sum(int(one.trained.sum()) for one in records),
+        determined=determined,
+        whole_copy=whole_copy(records) if settings.level == "perturbed" and records else None,
+    )
+
+
+def _answered(transcript: Sequence[TranscriptSum], folder: Path) -> set[str]:
+    """Return the names of all tasks of which the coordinator has received a result, summed or disclosed."""
+    result = json.loads((folder / RESULT_FILE).read_text(encoding="utf-8"))
+    # What was summed before a run was resumed is in the record only.
+    return {one.task for one in transcript} | {one["task"] for one in result["disclosed"]}
+
+
+def add_to_result(folder: Path, findings: Mapping[str, Any]) -> None:
+    """Add entries, such as those of an audit, to a run's ``result.json``."""
+    path = folder / RESULT_FILE
+    result = json.loads(path.read_text(encoding="utf-8"))
+    text = json.dumps({**result, **findings}, indent=2, ensure_ascii=False)
+    path.write_text(text + "\n", encoding="utf-8")

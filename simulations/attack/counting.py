@@ -1,0 +1,175 @@
+"""What an attack has found, held against the true records."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from flower_pansvm.arrays import Floats
+from simulations.attack.copies import SiteRecords, WholeCopy, distance, whole_copy
+from simulations.attack.equations import determined
+from simulations.attack.findings import Found, found, guess_of_each, membership
+from simulations.attack.knowledge import knowledge_of, numbers_received
+from strategies.federation.transcript import TranscriptSum
+
+FEWEST_COLUMNS = 3
+"""Rows of fewer columns are found by chance."""
+
+MOST_FITTED = 8_000
+"""Most unknown cells that are fitted to Hessians: a matrix has the square of it."""
+
+MOST_SHOWN = 4
+"""Kinds of numbers that are shown: those of which most were received."""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """What an attack has found.
+
+    Parameters
+    ----------
+    level : str
+        Of the run.
+    rows, test_rows : int
+        Training records, and records that had no part in the training.
+    numbers : dict of str to int
+        How many numbers each kind of sum has brought.
+    attempts, by_chance : dict of str to Found
+        Training records, at level `perturbed` copies of them, that each way of attacking has found, and all together;
+        and how many of the test records, which can only be by chance.
+    determined : int or None
+        How many of them the Hessians of one model determine to 10 percent, made linear at the truth: what a longer
+        attack could compute. None without Hessians, or where that would take too much memory.
+    cells : int
+        Cells of training records that are known, those of subsets of the columns too; of `unknown`.
+    unknown : int
+        Cells of all training records.
+    error : float
+        Root mean square distance of the attacker's best guesses from the true training records, in deviations of a
+        column: the mean of the column where it has found nothing.
+    membership : float or None
+        Area under the curve of telling who took part, by the nearest of what was found; None if that cannot be told.
+    copy : WholeCopy or None
+        At level `perturbed`, the most that can be made of all copies.
+    found_distance, found_copy_distance : float or None
+        Root mean square distance of the records found from the true ones, beside that of their copies.
+    """
+
+    level: str
+    rows: int
+    test_rows: int
+    numbers: dict[str, int]
+    attempts: dict[str, Found]
+    by_chance: dict[str, Found]
+    determined: int | None
+    cells: int
+    unknown: int
+    error: float
+    membership: float | None
+    copy: WholeCopy | None = None
+    found_distance: float | None = None
+    found_copy_distance: float | None = None
+
+    def __str__(self) -> str:
+        """Return the findings, a line each."""
+        of_what = "copies of training records" if self.copy else "training records"
+        lines = [f"attack on {self.rows} {of_what}, {self.unknown} unknown cells:"]
+        for name, one in self.attempts.items():
+            chance = f"; of {self.test_rows} test records: {self.by_chance[name]}" if self.test_rows else ""
+            lines.append(f"  {name}: {one}{chance}")
+        if self.determined is not None:
+            lines.append(
+                f"  made linear at the truth: the Hessians of one model determine {self.determined} to 10 %"
+            )
+        if not self.copy:
+            lines.append(f"  {self.cells} cells are known; best guesses are {self.error:.2f} deviations off")
+        if self.found_distance is not None and self.found_copy_distance is not None:
+            nearer = "never nearer" if self.found_distance >= self.found_copy_distance - 0.01 else "NEARER"
+            lines.append(
+                f"  the copies found are {self.found_copy_distance:.2f} deviations from the true records; what was "
+                f"found is {self.found_distance:.2f} away: {nearer}"
+            )
+        if self.copy:
+            lines.append(f"  {self.copy}")
+        lines += [
+            f"  {name}: {count} numbers, {count / self.unknown:.2f} for each unknown cell"
+            for name, count in list(self.numbers.items())[:MOST_SHOWN]
+        ]
+        return "\n".join(lines)
+
+
+def counted(
+    level: str, sites: Sequence[SiteRecords], guesses: dict[str, Floats], record: Sequence[TranscriptSum]
+) -> Attack:
+    """Return how near guesses have come to the records of some sites.
+
+    Parameters
+    ----------
+    level : str
+        Of the run.
+    sites : sequence of SiteRecords
+        The truth.
+    guesses : dict of str to ndarray of shape (guesses, columns)
+        By the way in which they were found.
+    record : sequence of TranscriptSum
+        What the coordinator asked and learned.
+    """
+    true, seen = (np.vstack([getattr(one, part) for one in sites]) for part in ("true", "seen"))
+    guesses = {name: X.reshape(-1, true.shape[1]) for name, X in guesses.items()}
+    trained = np.concatenate([one.trained for one in sites])
+    spread = np.nan_to_num(np.nanstd(true[trained], axis=0))
+    mean = np.nanmean(true[trained], axis=0)
+    # A missing cell is as good as the mean, with which sites fill it.
+    members, others = (np.nan_to_num(seen[rows] - mean) for rows in (trained, ~trained))
+    every = np.vstack([np.empty((0, true.shape[1])), *guesses.values()]) - mean
+    whole = every[~np.isnan(every[:, spread > 0]).any(axis=1)]
+    ways = {name: X - mean for name, X in guesses.items()} | {"all together": every}
+    ways = {name: X[~np.isnan(X[:, spread > 0]).any(axis=1)] for name, X in ways.items()}
+    guess = guess_of_each(members, whole, spread)
+    best = np.where(guess[:, None] >= 0, whole[guess] if len(whole) else 0.0, 0.0)
+    off = (np.nan_to_num(true[trained] - mean) - best)[:, spread > 0] / spread[spread > 0]
+    result = Attack(
+        level=level,
+        rows=int(trained.sum()),
+        test_rows=int((~trained).sum()),
+        numbers=numbers_received(record),
+        attempts={name: found(members, X, spread) for name, X in ways.items()},
+        by_chance={name: found(others, X, spread) for name, X in ways.items()},
+        determined=determined_by_hessians(record, sites),
+        cells=_cells(members, every, spread),
+        unknown=members.size,
+        error=float(np.sqrt(np.mean(np.square(off)))),
+        membership=membership(members, others, whole, spread),
+    )
+    if level != "perturbed":
+        return result
+    copy = whole_copy(sites)
+    result = replace(result, copy=copy, error=copy.filtered_distance, membership=copy.membership)
+    hit = np.flatnonzero(trained)[guess >= 0]
+    if not len(hit):
+        return result
+    nothing, ends = np.full(true.shape, np.nan), np.cumsum([len(one.true) for one in sites])[:-1]
+    of_found, of_copies = nothing.copy(), nothing.copy()
+    of_found[hit], of_copies[hit] = whole[guess[guess >= 0]] + mean, seen[hit]
+    apart = [distance(sites, np.split(X, ends)) for X in (of_found, of_copies)]
+    return replace(result, found_distance=apart[0], found_copy_distance=apart[1])
+
+
+def determined_by_hessians(record: Sequence[TranscriptSum], sites: Sequence[SiteRecords]) -> int | None:
+    """Return how many training records the Hessians of one model determine to 10 %; None where that is not known."""
+    knowledge, seen = knowledge_of(record), np.vstack([one.seen[one.trained] for one in sites])
+    if knowledge is None or knowledge.rows != len(seen) or seen.size > MOST_FITTED:
+        return None
+    return determined(knowledge, knowledge.known.seen(seen))[1]
+
+
+def _cells(truth: Floats, guesses: Floats, spread: Floats) -> int:
+    """Return how many cells of true rows guesses have found, those of parts of rows too."""
+    known, varied = np.zeros(truth.shape, dtype=np.bool_), spread > 0
+    told = ~np.isnan(guesses)
+    for features in np.unique(told, axis=0):
+        if (features & varied).sum() >= min(FEWEST_COLUMNS, varied.sum()):
+            of_these = guesses[(told == features).all(axis=1)][:, features]
+            hit = guess_of_each(truth[:, features], of_these, spread[features]) >= 0
+            known[np.ix_(hit, features)] = True
+    return int(known.sum())

@@ -1,0 +1,218 @@
+"""One training run on either engine: check the data, run, and leave a folder with everything in it."""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from types import MappingProxyType
+
+import numpy as np
+
+from clients.gate.classes import check_labels
+from clients.gate.terms import simulated_name
+from flower_pansvm.constraints import near_matches
+from flower_pansvm.errors import SettingError
+from flower_pansvm.labels import MOST_CLASSES
+from flower_pansvm.printable import plain_name
+from flower_pansvm.schema import class_names
+from flower_pansvm.terms import Scalar
+from simulations.attack.attack import attack
+from simulations.attack.audit import add_to_result, audit
+from simulations.checking.findings import doubts
+from simulations.data.datasets import locate
+from simulations.data.partition import CHECKERBOARD, checkerboard
+from simulations.data.sites import SEPARATOR, Deal, form_of, label_place, number_of_sites, whole_rows_of
+from simulations.engines.flower_engine import run_on_flower
+from simulations.engines.flower_log import lines_to
+from simulations.engines.running import in_process_grid
+from simulations.report.page import write_report
+from strategies.app import run as run_strategy
+from strategies.federation.checkpoint import config_before
+from strategies.federation.transcript import remove_transcript
+from strategies.registry import all_strategies
+from strategies.settings import Settings, settings_from
+from strategies.steps.schema import common_schema
+
+ENGINES = ("simulation", "in-process")
+RESUMED_WITH = ("timeout", "min-sites")
+"""Settings that may be others in a run that goes on than in what it goes on with."""
+
+
+def resumed(folder: Path, changed: Mapping[str, Scalar] = MappingProxyType({})) -> Settings:
+    """Return the settings to go on with the stopped run of a folder.
+
+    Parameters
+    ----------
+    folder : Path
+        The run's folder.
+    changed : mapping
+        Settings that may be others than before, of `RESUMED_WITH`.
+
+    Raises
+    ------
+    SettingError
+        If the folder has no checkpoint, or another setting is to change.
+    """
+    before = config_before(folder)
+    fixed = [key for key in changed if key not in RESUMED_WITH]
+    if fixed:
+        raise SettingError(
+            f"A run that is resumed keeps its settings, but for {' and '.join(RESUMED_WITH)}. Leave out "
+            f"{', '.join(fixed)}, or start a new run."
+        )
+    return settings_from({**before, **changed, "out": str(folder.absolute()), "resume": True})
+
+
+def check(settings: Settings) -> None:
+    """Read every site's table once, so that bad data is reported before anything is started.
+
+    Raises
+    ------
+    PanSVMError
+        If a table cannot be read, the tables do not fit together, the split cannot be made, or there are more classes
+        than the strategy tells apart.
+    """
+    if settings.min_sites > settings.sites:
+        raise SettingError(
+            f"min-sites is {settings.min_sites}, but there are {settings.sites} sites. Give more sites, or lower "
+            "min-sites."
+        )
+    columns, classes, absent_is_zero = {}, {}, []
+    positive, by_place = settings.positive_labels, defaultdict(list)
+    if settings.split.startswith(CHECKERBOARD) and checkerboard(settings.split)[1] > 1:
+        _check_by_columns(settings.strategy)
+    for number, table in enumerate(whole_rows_of(settings)):
+        name = simulated_name(number)
+        columns[name] = table.columns
+        if table.absent_is_zero:
+            absent_is_zero.append(name)
+        labels = table.labels if table.labels is not None else np.empty(0, dtype=np.str_)
+        by_place[label_place(settings, number)].append(labels)
+        classes[name] = np.unique(class_names(labels, positive)).tolist()
+    for place, parts in by_place.items():
+        # Of a data set that is dealt out, a site may hold few enough names of patients for classes.
+        check_labels(np.concatenate(parts), positive, place, least=1)
+    _check_positive(
+        positive, np.unique(np.concatenate([part for parts in by_place.values() for part in parts]))
+    )
+    schema = common_schema(columns, classes, positive, absent_is_zero)
+    check_classes(settings.strategy, schema.classes)
+
+
+def doubts_of(settings: Settings) -> list[str]:
+    """Return what is doubtful about the files of a run, at most three lines of each."""
+    form = form_of(settings)
+    if settings.split.startswith("by:"):
+        form = replace(form, drop=(*form.drop, plain_name(settings.split.removeprefix("by:"))))
+    folder = Path(settings.data_dir) if settings.data_dir else None
+    paths = [locate(source, folder) for source in settings.data.split(SEPARATOR)]
+    return [line for path in paths if path for line in doubts(path, settings.label or None, form)]
+
+
+def _check_positive(positive: Sequence[str], labels: Iterable[str]) -> None:
+    """Raise a SettingError if a label that is to count as positive is in no table; it may be misspelt."""
+    known = list(map(str, labels))
+    missing = [label for label in positive if label not in known]
+    if missing and len(known) <= MOST_CLASSES:
+        quoted = " A label that holds a comma stands in double quotes." * any("," in label for label in known)
+        raise SettingError(
+            f"No row of any site has the label '{missing[0]}', which is to count as positive. "
+            f"{near_matches(missing[0], known)}{quoted}"
+        )
+
+
+def check_classes(strategy: str, classes: Sequence[str]) -> None:
+    """Raise a SettingError if there are more classes than a strategy tells apart."""
+    if len(classes) > 2 and not all_strategies()[strategy].several_classes:
+        raise SettingError(
+            f"The strategy {strategy} tells two classes apart, and there are {len(classes)}: {', '.join(classes)}. "
+            "Name the labels that count as positive in the setting 'positive', which makes two classes of them, or "
+            "choose another strategy."
+        )
+
+
+def _check_by_columns(strategy: str) -> None:
+    known = all_strategies()
+    if not known[strategy].by_columns:
+        able = [name for name, kind in known.items() if kind.by_columns]
+        raise SettingError(
+            f"The split deals out blocks of columns, and the strategy {strategy} needs all columns at each site. "
+            f"Choose one of {', '.join(able)}; or one block of columns, such as checkerboard:4x1."
+        )
+
+
+def with_sites_of_data(settings: Settings) -> Settings:
+    """Return the settings with the number of sites that the data say, if they say one."""
+    return replace(settings, sites=number_of_sites(Deal.of(settings)))
+
+
+@dataclass(frozen=True)
+class Audited:
+    """How a run is audited if its settings say so.
+
+    Parameters
+    ----------
+    how : {'sums', 'attack', 'record'}
+        By sums alone, by an attack, too, or not now: the record of the sums is kept.
+    minutes : float
+        Most time of an attack.
+    also : sequence of Path
+        Folders of other runs of the same sites whose record it uses.
+    """
+
+    how: str = "sums"
+    minutes: float = 0.0
+    also: Sequence[Path] = ()
+
+
+def run(settings: Settings, engine: str, show: Callable[[str], None], audited: Audited = Audited()) -> Path:
+    """Train, evaluate, audit if the settings say so, and write ``result.json``, ``model.npz`` and ``report.html``.
+
+    Parameters
+    ----------
+    settings : Settings
+        The run's settings; ``out`` is the folder, an absolute path.
+    engine : {'simulation', 'in-process'}
+        Flower's simulation engine, or this process.
+    show : callable
+        Receives each line of progress.
+    audited : Audited
+        How.
+
+    Returns
+    -------
+    Path
+        The folder.
+
+    Raises
+    ------
+    PanSVMError
+        If the run fails.
+    """
+    folder = Path(settings.out)
+    if engine == "in-process":
+        with lines_to(show):
+            run_strategy(in_process_grid(settings), settings, folder)
+    else:
+        run_on_flower(settings.run_config, settings.sites, show)
+    try:
+        if settings.audit and audited.how != "record":
+            _audit(settings, folder, show, audited)
+    finally:
+        # The run itself has succeeded, whatever an attack does not know how to read.
+        write_report(folder)
+    return folder
+
+
+def _audit(settings: Settings, folder: Path, show: Callable[[str], None], audited: Audited) -> None:
+    """Audit a finished run, attack it if that is wanted, and forget what was asked."""
+    try:
+        found = audit(settings, folder)
+        show(str(found))
+        add_to_result(folder, {"audit": found.entries})
+        if audited.how == "attack":
+            attacked = attack(settings, folder, audited.minutes, show, audited.also)
+            show(str(attacked))
+            add_to_result(folder, {"attack": asdict(attacked)})
+    finally:
+        remove_transcript(folder)

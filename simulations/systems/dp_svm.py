@@ -1,0 +1,29 @@
+"""Kernel SVM whose every message is differentially private: what its answers tell of a row is bounded by a proof."""
+
+from simulations.systems.system import SYSTEMS, SystemWords
+
+
+@SYSTEMS.register("dp-svm")
+class DpSvmWords(SystemWords):
+    """Examined by a proof, and by a test that tries to refute it.
+
+    The ends of columns, disclosed by simulated sites only, are single cells; the result says so.
+    """
+
+    words = {  # noqa: RUF012
+        "ranges": (
+            "Smallest and largest cell of each column of simulated sites",
+            "to stand for public ranges",
+        ),
+        "private_bins": (
+            "How many patients lie in each part of a column’s range",
+            "to choose the model’s form",
+        ),
+        "private_moments": ("Sums of products of the model’s coordinates", "to find the first weights"),
+        "private_step": ("How the loss changes with the weights", "to better the weights"),
+        "private_scores": (
+            "Test patients by class, and by whether the model is right",
+            "to say how good the model is",
+        ),
+    }
+    examined = ("ranges", "private_bins", "private_moments", "private_step", "private_scores")
