@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from simulations.attack.audit import audit
 
 from clients.gate import answering
 from clients.gate.private import Private
@@ -21,6 +20,7 @@ from flower_pansvm.errors import PanSVMError, SettingError
 from flower_pansvm.models.model import load_model
 from flower_pansvm.systems.common import JOIN
 from flower_pansvm.tasks import Broadcast
+from simulations.attack.audit import audit
 from simulations.engines.in_process import InProcessGrid
 from simulations.engines.running import in_process_grid
 from simulations.report.page import headline, write_report
