@@ -37,7 +37,7 @@ CONSENTS = {
     ),
     "row-labels": Consent("the label of each of its rows", "strategy=pan-svm"),
     "test-rows": Consent(
-        "all cells of its test rows, which the coordinator draws anew in each run, to the coordinator and every other "
+        "all cells of its test rows, the same in every run, to the coordinator and every other "
         "hospital, or what its own model says of rows that it is shown",
         "strategy=local-only",
     ),
