@@ -14,7 +14,7 @@ from flower_pansvm.systems.mixture.tasks import MIXTURE_SCORES
 from flower_pansvm.systems.pan_svm.tasks import CUTS, LANDMARKS, SCORES, CutsAnswer
 from flower_pansvm.systems.selection import CLASS_MOMENTS, SUPPORT
 from strategies.federation.checks import ROUNDING, AggregateResult, Problems
-from strategies.master.search import curvature_diagonal, curvature_size
+from strategies.master.curvature import curvature_diagonal, curvature_size
 from strategies.steps.packing import unpack_answers
 
 CURVATURE_ROUNDING = 1e-4

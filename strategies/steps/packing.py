@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Duals, Problem, Question
 from flower_pansvm.systems.pan_svm.tasks import CutsAnswer, CutsQuestion, ProblemsQuestion, flat, pieces
 from flower_pansvm.systems.selection import SupportQuestion
-from strategies.master.search import curvature_size
+from strategies.master.curvature import curvature_size
 
 
 def pack_problems(problems: Sequence[Problem]) -> ProblemsQuestion:

@@ -117,7 +117,7 @@ def test_a_hospital_that_cannot_give_it_says_so_as_it_joins(
         {"strategy": "svm-ensemble"},
         {"strategy": "local-only"},
         {"strategy": "random-kernel"},
-        {"strategy": "ssvd", "test": "distorted"},
+        {"strategy": "ssvd", "ssvd_test": "distorted"},
         {"test_fraction": 0},
         {"test_epsilon": 20.5},
     ],
@@ -153,9 +153,7 @@ def test_a_coordinator_that_asks_again_pays_again(
     files: list[Path], hospitals: MakeGrid, state_home: Path
 ) -> None:
     settings = make_settings(**QUICK)
-    strategy = PanSVM(make_settings(**QUICK, landmarks="8"))
-    federation = Federation(hospitals(settings, files, NODE), settings, strategy)
-    strategy.federation = federation
+    federation = Federation(hospitals(settings, files, NODE), settings)
     join(federation, settings)
     trained = PanSVM(make_settings(data="breast_cancer", sites=3))
     trained.start(in_process_grid(trained.settings))

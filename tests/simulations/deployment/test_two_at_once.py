@@ -165,7 +165,7 @@ def test_one_of_many_gets_the_lock(name: str, tmp_path: Path) -> None:
     watch.cancel()
     assert len(inside) == 1
     assert len(failed) == AT_ONCE - 1
-    assert all("Another process works in" in str(error) for error in failed)
+    assert all("Another process works in" in str(error) for error in failed), failed
     assert list((tmp_path / "out").iterdir()) == []
 
 
@@ -257,7 +257,7 @@ def test_reproductions_do_not_share_a_folder(tmp_path: Path) -> None:
 
 def test_invitations_of_one_second_have_numbers_of_their_own(invited: Study) -> None:
     done, failed = at_once(lambda _: invited.invite(renew=True))
-    assert all("Another process works in" in str(error) for error in failed)
+    assert all("Another process works in" in str(error) for error in failed), failed
     numbers = [one.number for one in done]  # type: ignore[attr-defined]
     assert sorted(numbers) == list(range(2, 2 + len(done)))
     before = sorted(path.name for path in invited.coordinator.folder.glob("invitation-*.json"))
@@ -268,7 +268,7 @@ def test_invitations_of_one_second_have_numbers_of_their_own(invited: Study) -> 
 def test_an_invitation_that_is_accepted_twice_at_once_is_accepted_once(invited: Study) -> None:
     done, failed = at_once(lambda _: invited.accept("north"))
     assert done
-    assert all("Another process works in" in str(error) for error in failed)
+    assert all("Another process works in" in str(error) for error in failed), failed
     text = (invited.hospitals["north"] / "node.toml").read_text()
     assert text.count("schema =") == 1
 

@@ -30,7 +30,7 @@ from flower_pansvm.tasks import COUNT, Nothing, Task, summed
 from simulations.engines.running import train_in_process
 from strategies.federation.checks import AggregateResult, KnownRows, Request, check_sum
 from strategies.federation.relations import RELATIONS
-from strategies.master.search import curvature_diagonal, curvature_matrix, curvature_size
+from strategies.master.curvature import curvature_diagonal, curvature_matrix, curvature_size
 from strategies.settings import make_settings
 from strategies.steps.packing import pack_questions
 

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from flower_pansvm.multiclass import REST, Pair
 from flower_pansvm.systems.pan_svm.cuts import Answer, Cuts, Problem, Question
+from strategies.master.curvature import curvature_size
 from strategies.master.master import MasterSolution
 from strategies.master.progress import Progress
 from strategies.master.proximal import TRUST
@@ -21,7 +22,6 @@ from strategies.master.search import (
     SHORTEST,
     STEPS,
     PointSearch,
-    curvature_size,
     leading_coordinates,
 )
 
