@@ -6,6 +6,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from clients.gate.state_folder import replace_file
 from flower_pansvm.errors import SettingError
 
 NODE_FILE = "node.toml"
@@ -103,7 +104,8 @@ def set_key(folder: Path, key: str, value: Path | str | float) -> None:
     file, line = folder / NODE_FILE, f"{key} = {_written(value)}"
     text = file.read_text(encoding="utf-8")
     found, times = re.subn(rf"^{re.escape(key)}[ \t]*=.*$", lambda _: line, text, count=1, flags=re.MULTILINE)
-    file.write_text(found if times else f"{text}\n{line}\n", encoding="utf-8")
+    # Another command that reads the file finds the old one or the new one.
+    replace_file(file, found.rstrip("\n") if times else f"{text}\n{line}")
 
 
 def _written(value: str | Path | float) -> str:
