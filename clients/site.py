@@ -21,7 +21,8 @@ from clients.gate.lasting_split import lasting_split
 from clients.gate.membership import Participation
 from clients.gate.secret import key_of
 from clients.gate.state_folder import state_folder
-from clients.gate.terms import agreed_terms, least_rows, site_name
+from clients.gate.terms import agreed_terms, least_rows
+from clients.policy import policy_of, site_name
 from clients.rows import Rows, Split, fold_numbers, test_rows
 from clients.table.schema_file import schema_of
 from clients.table.source import (
@@ -289,4 +290,4 @@ class Site:
     def cached(self, key: tuple[Hashable, ...], make: Callable[[], Any], kept: Cache = cached_tables) -> Any:
         """Return what this process keeps of the table as the level shows it; made the first time."""
         seen = self.level if not self.perturbed else f"{self.level} {agreed_terms(self.context).noise}"
-        return kept((table_identity(self.context), seen, self.context.node_config.get("classes"), *key), make)
+        return kept((table_identity(self.context), seen, policy_of(self.context).classes, *key), make)

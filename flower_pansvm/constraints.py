@@ -95,6 +95,22 @@ def whole(least: int, most: float = math.inf, multiple: int = 1) -> Constraint:
     return Constraint(f"{what} of at least {least}{upper}", found)
 
 
+def number(
+    least: float = -math.inf, above: float = -math.inf, below: float = math.inf, most: float = math.inf
+) -> Constraint:
+    """Return the constraint of finite numbers within limits."""
+
+    def found(value: object) -> float:
+        number = float(str(value))
+        if not (least <= number <= most and above < number < below and math.isfinite(number)):
+            raise ValueError
+        return number
+
+    limits = {"of at least": least, "above": above, "below": below, "at most": most}
+    told = " and ".join(f"{name} {limit:g}" for name, limit in limits.items() if math.isfinite(limit))
+    return Constraint(f"a number {told}".strip(), found)
+
+
 def near_matches(word: str, known: Iterable[str]) -> str:
     """Return the end of an error text that names what the user may have meant."""
     names = sorted(known)

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from flower_pansvm.constraints import Constraint
+from flower_pansvm.constraints import Constraint, number
 
 
 def flag() -> Constraint:
@@ -16,22 +16,6 @@ def flag() -> Constraint:
         return str(value).lower() == "true"
 
     return Constraint("true or false", found)
-
-
-def number(
-    least: float = -math.inf, above: float = -math.inf, below: float = math.inf, most: float = math.inf
-) -> Constraint:
-    """Return the constraint of finite numbers within limits."""
-
-    def found(value: object) -> float:
-        number = float(str(value))
-        if not (least <= number <= most and above < number < below and math.isfinite(number)):
-            raise ValueError
-        return number
-
-    limits = {"of at least": least, "above": above, "below": below, "at most": most}
-    told = " and ".join(f"{name} {limit:g}" for name, limit in limits.items() if math.isfinite(limit))
-    return Constraint(f"a number {told}".strip(), found)
 
 
 def numbers(most: float = math.inf, least: float = -math.inf, above: float = -math.inf) -> Constraint:

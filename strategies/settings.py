@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import Field, dataclass, field, fields
 from typing import Any, Self
 
-from flower_pansvm.constraints import key_of, near_matches, parse, read, setting, text, whole
+from flower_pansvm.constraints import key_of, near_matches, number, parse, read, setting, text, whole
 from flower_pansvm.errors import SettingError
 from flower_pansvm.labels import canonical_label
 from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
@@ -18,7 +18,7 @@ from flower_pansvm.secure_sum import options_class, protocol_names, protocol_of
 from flower_pansvm.secure_sum.contract import SecureSum
 from flower_pansvm.secure_sum.protocols.ring import Ring
 from flower_pansvm.terms import Scalar, Terms
-from strategies.constraints import flag, number, number_text
+from strategies.constraints import flag, number_text
 from strategies.registry import all_strategies
 
 

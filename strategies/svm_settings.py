@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 from flower_pansvm import terms
-from flower_pansvm.constraints import key_of, one_of, setting, whole
+from flower_pansvm.constraints import key_of, number, one_of, setting, whole
 from flower_pansvm.errors import SettingError
-from strategies.constraints import flag, grid, number, numbers, or_word, share_or_count
+from strategies.constraints import flag, grid, numbers, or_word, share_or_count
 from strategies.settings import Settings, term
 
 GAMMA_FACTORS = (0.0625, 0.25, 1.0, 4.0)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from clients.gate.terms import KEYS
+from clients.policy import POLICY_KEYS
 from flower_pansvm.consents import CONSENTS
 
 ROOT = Path(__file__).parents[1]
@@ -65,4 +65,4 @@ def test_code_begins_at_the_margin(page: Path) -> None:
 def test_the_page_of_the_node_config_has_every_key_once() -> None:
     lines = (ROOT / "docs" / "node-configuration.md").read_text(encoding="utf-8").splitlines()
     keys = [line.split("`")[1] for line in lines if line.startswith("| `")]
-    assert sorted(keys) == sorted((*KEYS, *CONSENTS))
+    assert sorted(keys) == sorted((*POLICY_KEYS, *CONSENTS))

@@ -23,8 +23,8 @@ from clients.gate.private import privately
 from clients.gate.replay_guard import turn
 from clients.gate.reply import leave, pass_on
 from clients.gate.seeds import take_seeds
-from clients.gate.simulated import is_simulated
-from clients.gate.terms import site_name
+from clients.policy import site_name
+from clients.simulated import is_simulated
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, PanSVMError

@@ -6,7 +6,7 @@ import numpy as np
 from flwr.app import Context, RecordDict
 
 from clients.cache import cached
-from clients.gate.terms import site_name
+from clients.policy import site_name
 from flower_pansvm import records
 from flower_pansvm.errors import NOT_FOLLOWED, FederationError
 from flower_pansvm.systems.common import SCHEMA

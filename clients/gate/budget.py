@@ -21,7 +21,7 @@ from flwr.app import Context
 
 from clients.gate.state_folder import locked, read_checked, state_folder, write_checked
 from clients.gate.tables import KnownTables, tables_home
-from clients.gate.terms import budget_terms, site_name
+from clients.policy import policy_of, site_name
 from clients.table.table import Table
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
@@ -241,7 +241,8 @@ def charge(context: Context, task: Task[Any, Any], rho: float) -> None:
 
     def charged(ledger: Ledger) -> Ledger:
         check_joined(context, ledger)
-        epsilon, delta = budget_terms(context)
+        policy = policy_of(context)
+        epsilon, delta = policy.epsilon, policy.delta
         costs = [one.rho for one in ledger.charges if one.rows == rows]
         if not admits(costs, rho, rho_of(epsilon, delta)):
             raise _spent(site_name(context), ledger, rows, epsilon, delta)

@@ -12,7 +12,8 @@ from flwr.app import Context
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from clients.gate.terms import allowed_classes, least_rows, site_name
+from clients.gate.terms import allowed_classes, least_rows
+from clients.policy import site_name
 from clients.table.source import label_place
 from flower_pansvm.arrays import Bools
 from flower_pansvm.errors import NOT_FOLLOWED, SettingError, TableError

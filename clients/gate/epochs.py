@@ -16,6 +16,7 @@ from flwr.app import Context
 
 from clients.gate.budget import BEHIND, EPOCH, Ledger, change_ledger
 from clients.gate.state_folder import read_checked, state_folder, write_checked
+from clients.policy import policy_of
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.secure_sum import tags
@@ -85,14 +86,14 @@ def _tag(key: bytes, fresh: bytes) -> bytes:
 def _key(context: Context) -> bytes:
     from flower_pansvm.secure_sum.identities import load_identity  # noqa: PLC0415 - each message may start a process
 
-    return load_identity(Path(str(context.node_config["identity"]))).private_bytes_raw()
+    return load_identity(Path(policy_of(context).identity)).private_bytes_raw()
 
 
 def _roster(context: Context) -> dict[str, str]:
     """Return the public identity of each hospital in the roster, 64 hexadecimal digits."""
     from flower_pansvm.secure_sum.identities import read_roster  # noqa: PLC0415 - as above
 
-    roster = read_roster(Path(str(context.node_config["roster"])))
+    roster = read_roster(Path(policy_of(context).roster))
     return {name: key.public_bytes_raw().hex() for name, key in roster.items()}
 
 

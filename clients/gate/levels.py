@@ -14,18 +14,10 @@ from flwr.app import Context
 
 from clients.gate.budget import read_ledger
 from clients.gate.classes import check_listed
-from clients.gate.simulated import is_simulated
 from clients.gate.state_folder import state_folder
-from clients.gate.terms import (
-    agreed_terms,
-    allowed_classes,
-    budget_terms,
-    colluders,
-    has_agreed,
-    least_noise,
-    site_name,
-    weakest_level,
-)
+from clients.gate.terms import agreed_terms, allowed_classes, colluders
+from clients.policy import policy_of, site_name
+from clients.simulated import is_simulated
 from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
 from flower_pansvm.errors import NOT_FOLLOWED, BudgetError, SettingError
 from flower_pansvm.systems.common import JoinQuestion
@@ -103,8 +95,8 @@ def level_of(context: Context, name: str, row: Row, question: JoinQuestion | Non
 
 def check_level(context: Context, level: str) -> None:
     """Check that this hospital agrees to `exact` or `perturbed`, with the run's noise; SettingError if not."""
-    name, noise, least = site_name(context), agreed_terms(context).noise, least_noise(context)
-    weakest = weakest_level(context)
+    name, noise = site_name(context), agreed_terms(context).noise
+    weakest, least = policy_of(context).privacy, policy_of(context).noise
     if LEVELS.index(level) < LEVELS.index(weakest):
         stronger = " or privacy=perturbed" if weakest == "perturbed" else ""
         raise SettingError(
@@ -122,7 +114,7 @@ def check_level(context: Context, level: str) -> None:
 def check_consents(context: Context, consents: Iterable[str]) -> None:
     """Check that this hospital agrees to what a task discloses; SettingError if not."""
     for consent in sorted(consents):
-        if not has_agreed(context, consent):
+        if consent not in policy_of(context).consents:
             raise SettingError(
                 f"Site '{site_name(context)}' does not disclose {CONSENTS[consent].discloses}. Start the run with "
                 f"{CONSENTS[consent].instead}; or, if the hospital agrees, write {consent}='{AGREED}' into the site's "
@@ -132,18 +124,18 @@ def check_consents(context: Context, consents: Iterable[str]) -> None:
 
 def _check_budget(context: Context, question: JoinQuestion | None) -> None:
     name = site_name(context)
-    if "epsilon" not in context.node_config:
+    policy = policy_of(context)
+    if not policy.epsilon:
         raise BudgetError(
             f"Site '{name}' has no budget for differential privacy. Write epsilon=1.0 and delta=1e-5 into its node "
             "config, or what else the hospital agrees to spend on this table in all runs together."
         )
-    if not {"identity", "roster"} <= context.node_config.keys():
+    if not (policy.identity and policy.roster):
         raise BudgetError(
             f"Site '{name}' shares the noise of private answers with hospitals that it knows only: without a roster "
             "the coordinator could invent most of them. Write identity and roster into its node config "
             "(docs/deployment.md)."
         )
-    budget_terms(context)
     colluders(context)
     read_ledger(state_folder(context) or Path())
     if question is not None:

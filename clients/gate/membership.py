@@ -17,8 +17,9 @@ from clients.cache import cached
 from clients.gate import broadcasts
 from clients.gate.budget import EPOCH
 from clients.gate.epochs import hear
-from clients.gate.simulated import is_simulated
-from clients.gate.terms import agreed_terms, least_sites, site_name, warn_of_risks
+from clients.gate.terms import agreed_terms, least_sites, warn_of_risks
+from clients.policy import policy_of, site_name
+from clients.simulated import is_simulated
 from flower_pansvm import records, secure_sum
 from flower_pansvm.errors import NOT_FOLLOWED, SumError
 from flower_pansvm.secure_sum.contract import Member, SecureSum, SumRound
@@ -66,11 +67,11 @@ def make_run_keys(context: Context, protocol: SecureSum, epochs: bytes) -> Publi
     records.put(context.state, KEYS, {"private": key.private_bytes_raw(), "secret": secret})
     public_key = key.public_key().public_bytes_raw()
     signature = b""
-    if "identity" in context.node_config:
+    if policy_of(context).identity:
         # Only here and below, as each message may start a process.
         from flower_pansvm.secure_sum.identities import RunKeys, load_identity, sign  # noqa: PLC0415
 
-        identity = load_identity(Path(str(context.node_config["identity"])))
+        identity = load_identity(Path(policy_of(context).identity))
         signature = sign(
             identity, RunKeys(str(context.run_id), site_name(context), public_key, published, epochs)
         )
@@ -83,10 +84,10 @@ def member_of(context: Context, public: Mapping[str, PublicKeys]) -> Member:
     ``public`` is what :func:`make_run_keys` returned at each site, as the coordinator hands it on.
     """
     own, name = records.get(context.state, KEYS), site_name(context)
-    if "roster" in context.node_config:
+    if policy_of(context).roster:
         from flower_pansvm.secure_sum.identities import RunKeys, read_roster, verify  # noqa: PLC0415
 
-        trusted = read_roster(Path(str(context.node_config["roster"])))
+        trusted = read_roster(Path(policy_of(context).roster))
         for peer, keys in public.items():
             claimed = RunKeys(str(context.run_id), peer, keys.public_key, keys.published, keys.epochs)
             verify(trusted, claimed, keys.signature)
@@ -105,7 +106,7 @@ def protocol_of(context: Context) -> SecureSum:
     Its node config has to name one that does not protect the site, or only if others are trusted.
     """
     protocol = secure_sum.protocol_of(agreed_terms(context))
-    agreed = is_simulated(context) or "aggregation" in context.node_config
+    agreed = is_simulated(context) or policy_of(context).aggregation
     if not agreed and (protocol.by_consent or not protocol.protected):
         risk = "the coordinator would see this site's numbers"
         if protocol.protected:

@@ -16,9 +16,9 @@ import numpy as np
 
 from clients.gate.budget import charge, check_joined, read_ledger
 from clients.gate.secret import lasting_secret
-from clients.gate.simulated import is_simulated
 from clients.gate.state_folder import state_folder
 from clients.gate.terms import colluders
+from clients.simulated import is_simulated
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import BudgetError, SumError

@@ -7,7 +7,7 @@ from flwr.app import Context
 
 from clients.gate.budget import linked_ledger
 from clients.gate.state_folder import state_folder
-from clients.gate.terms import site_name
+from clients.policy import site_name
 from flower_pansvm.secure_sum import tags
 from flower_pansvm.secure_sum.wire import join_fields
 

@@ -12,8 +12,8 @@ from urllib.parse import quote
 
 from flwr.app import Context
 
-from clients.gate.simulated import is_simulated
-from clients.gate.terms import site_name
+from clients.policy import policy_of, site_name
+from clients.simulated import is_simulated
 from flower_pansvm.errors import SettingError
 
 LOCK = "state.lock"
@@ -86,11 +86,11 @@ def locked(folder: Path) -> Iterator[None]:
 
 
 def _folder(context: Context) -> Path:
-    node = context.node_config
-    if "state" in node:
-        return Path(os.path.expanduser(str(node["state"])))
+    policy = policy_of(context)
+    if policy.state:
+        return Path(os.path.expanduser(policy.state))
     home = Path(os.path.expanduser(os.environ.get("XDG_STATE_HOME") or "~/.local/state"))
-    return home / "pansvm" / (f"site-{quote(str(node['name']), safe='')}" if "name" in node else "site")
+    return home / "pansvm" / (f"site-{quote(policy.name, safe='')}" if policy.name else "site")
 
 
 def _refusal(context: Context, problem: str) -> SettingError:

@@ -9,8 +9,8 @@ from clients.gate.classes import disclosed_classes
 from clients.gate.epochs import enter_run
 from clients.gate.membership import join_run
 from clients.gate.seeds import SLOTS, deal_seed
-from clients.gate.simulated import is_simulated
 from clients.gate.terms import agreed_terms
+from clients.simulated import is_simulated
 from clients.site import Site
 from clients.table.schema_file import schema_of
 from flower_pansvm import scaling

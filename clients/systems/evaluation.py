@@ -11,7 +11,7 @@ from random import SystemRandom
 import numpy as np
 
 from clients.gate.answering import answers
-from clients.gate.simulated import is_simulated
+from clients.simulated import is_simulated
 from clients.site import Site
 from flower_pansvm.arrays import Floats
 from flower_pansvm.counts import winners

@@ -9,8 +9,9 @@ from flwr.common.logger import log
 
 from clients.gate.answering import answers
 from clients.gate.requests import check_size
-from clients.gate.simulated import is_simulated
 from clients.gate.terms import least_rows
+from clients.policy import policy_of
+from clients.simulated import is_simulated
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.arrays import Bools, Floats, Ints
@@ -265,23 +266,17 @@ def tradeoff_of(
 
 def preference_of(site: Site, simulated: Floats) -> Preference:
     """Return what the hospital's node config says of risks; of a simulated site the bound that the run has for it."""
-    node, usual = site.context.node_config, Preference()
     if is_simulated(site.context):
-        return replace(usual, bound=float(simulated[int(str(node["partition-id"])) % len(simulated)]))
+        number = int(str(site.context.node_config["partition-id"]))
+        return replace(Preference(), bound=float(simulated[number % len(simulated)]))
+    policy = policy_of(site.context)
     try:
-        found = Preference(
-            float(str(node.get("risk-bound", usual.bound))),
-            float(str(node.get("utility-share", usual.utility_share))),
-            tuple(map(float, str(node.get("risk-weights", ",".join(map(str, usual.weights)))).split(","))),
-        )
+        weights = tuple(map(float, policy.risk_weights.split(",")))
     except ValueError:
-        found = Preference(bound=-1.0)
-    weights = found.weights
-    sound = len(weights) == 4 and min(weights) >= 0 and abs(sum(weights) - 1) < 1e-6
-    if not (sound and 0 <= found.bound <= 1 and 0 < found.utility_share <= 1):
+        weights = ()
+    if len(weights) != 4 or min(weights) < 0 or not abs(sum(weights) - 1) < 1e-6:
         raise SettingError(
-            f"The node config of site '{site.name}' must have a number from 0 to 1 as risk-bound, one above 0 and at "
-            "most 1 as utility-share, and as risk-weights four with commas between them whose sum is 1: of "
-            "re-identification, linkage, confidentiality interval and statistical inference."
+            f"The node config of site '{site.name}' must have as risk-weights four numbers with commas between them "
+            "whose sum is 1: of re-identification, linkage, confidentiality interval and statistical inference."
         )
-    return found
+    return Preference(policy.risk_bound, policy.utility_share, weights)

@@ -10,8 +10,8 @@ import numpy as np
 
 from clients.gate.answering import answers
 from clients.gate.requests import check_size
-from clients.gate.simulated import is_simulated
 from clients.rows import Rows
+from clients.simulated import is_simulated
 from clients.site import Site
 from clients.systems.admm import solve
 from flower_pansvm.arrays import Floats, blocks

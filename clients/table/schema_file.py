@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Optional, cast
 from flwr.app import Context
 
 from clients.cache import cached
-from clients.gate.simulated import is_simulated
+from clients.policy import policy_of
+from clients.simulated import is_simulated
 from flower_pansvm.errors import SettingError
 
 if TYPE_CHECKING:
@@ -18,12 +19,12 @@ def schema_of(context: Context) -> Optional["TableSchema"]:
 
     The coordinator does not name a hospital's file: a run's setting counts at simulated sites only.
     """
-    said = context.run_config if is_simulated(context) else context.node_config
-    if not said.get("schema"):
+    named = str(context.run_config.get("schema", "")) if is_simulated(context) else policy_of(context).schema
+    if not named:
         return None
     from flower_pansvm.table_schema import TableSchema  # noqa: PLC0415 - many sites have none
 
-    path = Path(str(said["schema"]))
+    path = Path(named)
     if not path.is_absolute():
         raise SettingError(f"The schema file '{path.name}' has to be named by an absolute path.")
     status = path.stat() if path.is_file() else None

@@ -14,12 +14,11 @@ from typing import cast
 
 from flwr.app import Context
 
-from clients.gate.simulated import SIMULATED, is_simulated
-from clients.gate.terms import site_name
+from clients.policy import policy_of, site_name
+from clients.simulated import SIMULATED, is_simulated
 from clients.table.schema_file import schema_of
 from clients.table.table import LABEL, Table, digest
 from flower_pansvm.errors import SettingError, TableError
-from flower_pansvm.reading_options import READING_KEYS
 
 LARGE = 8_000_000
 """Bytes of a file above which a copy is kept; smaller ones are read faster than Flower starts the process."""
@@ -32,20 +31,18 @@ OFF = "none"  # what the node config's ``cache`` says if no copies are to be kep
 
 def table_identity(context: Context) -> Hashable:
     """Return what tells one site's table from another's, and from what it was before its file was changed."""
-    node, schema = context.node_config, schema_of(context)
+    schema = schema_of(context)
     if is_simulated(context):
-        run = context.run_config
+        node, run = context.node_config, context.run_config
         keys = ("data", "label", "split", "seed", "data-dir", "drop")
         choice = *(run.get(key) for key in keys), schema and (schema.digest, schema.reading)
         return node["num-partitions"], node["partition-id"], choice
-    data = str(node.get("data", ""))
-    status = Path(data).stat() if Path(data).is_file() else None
+    policy = policy_of(context)
+    status = Path(policy.data).stat() if Path(policy.data).is_file() else None
     return (
-        data,
-        node.get("label"),
-        node.get("row-id"),
+        *(policy.data, policy.label, policy.row_id),
         status and (status.st_mtime_ns, status.st_size),
-        *(node.get(key) for key in READING_KEYS),
+        *policy.options,
         schema and (schema.digest, schema.reading),
     )
 
@@ -56,7 +53,7 @@ def table_version(context: Context, table: Table) -> str:
     A query has no such mark: it is a digest of the answer.
     """
     own = table_identity(context)
-    queried = ".sql" in Path(str(context.node_config.get("data", "")).lower()).suffixes
+    queried = ".sql" in Path(policy_of(context).data.lower()).suffixes
     return hashlib.sha256(repr((own, digest(table) if queried else b"")).encode()).hexdigest()
 
 
@@ -68,20 +65,20 @@ def open_table(context: Context) -> Table:
     the options of `ReadingOptions`, and ``cache``, the folder for a copy of a large table; or ``partition-id`` and
     ``num-partitions`` of a simulated site.
     """
-    node = context.node_config
     if is_simulated(context):
-        number, sites = (int(cast(int, node[key])) for key in SIMULATED)
+        number, sites = (int(cast(int, context.node_config[key])) for key in SIMULATED)
         return cast(Table, _simulated().table_of_node(context.run_config, number, sites))
-    if "data" not in node:
+    policy = policy_of(context)
+    if not policy.data:
         raise TableError(
             "This site's node config names no table. Start the SuperNode with "
             '--node-config \'data="/path/to/table.csv" label="COLUMN" name="SITE"\'.'
         )
-    path, folder = Path(str(node["data"])), cache_folder(context)
-    label, row_id = (str(node.get(key) or "") or None for key in ("label", "row-id"))
+    path, folder = Path(policy.data), cache_folder(context)
+    label, row_id = policy.label or None, policy.row_id or None
     from clients.table.form import TableForm  # noqa: PLC0415 - as below
 
-    form = TableForm.of(node, schema_of(context))
+    form = TableForm.of(context.node_config, schema_of(context))
     if folder is not None and path.is_file() and path.stat().st_size > LARGE:
         from clients.table.cache import read_through_cache  # noqa: PLC0415 - most tables are small
 
@@ -101,7 +98,7 @@ def keep_perturbed(context: Context, cells: int, about: list[str], make: Callabl
         return make()
     from clients.table.cache import perturbed_through_cache  # noqa: PLC0415 - most tables are small
 
-    return perturbed_through_cache(Path(str(context.node_config["data"])), about, folder, make)
+    return perturbed_through_cache(Path(policy_of(context).data), about, folder, make)
 
 
 def cache_folder(context: Context) -> Path | None:
@@ -110,12 +107,12 @@ def cache_folder(context: Context) -> Path | None:
     Without the key it is ``pansvm`` in the account's cache folder, ``$XDG_CACHE_HOME`` or ``~/.cache``. What is neither
     an absolute path nor the word is a SettingError: a misspelt ``none`` must not leave a copy in a folder of that name.
     """
-    asked = context.node_config.get("cache")
-    if asked is None:
+    asked = policy_of(context).cache
+    if not asked:
         return Path(os.path.expanduser(os.environ.get("XDG_CACHE_HOME") or "~/.cache")) / "pansvm"
-    if str(asked).strip().lower() == OFF:
+    if asked.strip().lower() == OFF:
         return None
-    folder = Path(os.path.expanduser(str(asked)))
+    folder = Path(os.path.expanduser(asked))
     if not folder.is_absolute():
         raise SettingError(
             f"The 'cache' in the node config of site '{site_name(context)}' is no absolute path. Write the path of a "
@@ -126,16 +123,16 @@ def cache_folder(context: Context) -> Path | None:
 
 def label_place(context: Context) -> str:
     """Return which column of which file a site's labels are from, for errors; the file without its folder."""
-    node = context.node_config
     if is_simulated(context):
-        return str(_simulated().label_place_of_node(context.run_config, int(cast(int, node["partition-id"]))))
-    return f"column '{label_column(context)}' of '{Path(str(node['data'])).name}'"
+        number = int(cast(int, context.node_config[SIMULATED[0]]))
+        return str(_simulated().label_place_of_node(context.run_config, number))
+    return f"column '{label_column(context)}' of '{Path(policy_of(context).data).name}'"
 
 
 def label_column(context: Context) -> str:
     """Return the name of the column that a site's labels are from; of a simulated site any that stays the same."""
     schema = schema_of(context)
-    return str(context.node_config.get("label") or (schema and schema.label) or LABEL)
+    return policy_of(context).label or (schema and schema.label) or LABEL
 
 
 def _simulated() -> ModuleType:

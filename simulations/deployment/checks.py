@@ -15,12 +15,10 @@ from clients.gate.state_folder import state_folder
 from clients.gate.terms import (
     agreed_terms,
     allowed_classes,
-    budget_terms,
-    least_noise,
     least_rows,
     least_sites,
-    weakest_level,
 )
+from clients.policy import policy_of
 from clients.site import Site
 from clients.systems.common import classes_to_tell
 from clients.table.form import TableForm
@@ -161,9 +159,9 @@ def _check_agreed(context: Context, invitation: Invitation) -> str:
 
 def _level_text(context: Context, level: str) -> str:
     """Say at which level a run is, what leaves then, and what else the policy allows."""
-    weakest = weakest_level(context)
+    weakest = policy_of(context).privacy
     allowed = ", ".join(reversed(LEVELS[LEVELS.index(weakest) :]))
-    least = f" with noise={least_noise(context):g} or more" if weakest == "perturbed" else ""
+    least = f" with noise={policy_of(context).noise:g} or more" if weakest == "perturbed" else ""
     noise = f" with noise={agreed_terms(context).noise:g}" if level == "perturbed" else ""
     leaves = LEARNED.get(level, "sums with noise, charged to the budget")
     return f"level: {level}{noise}; {NODE_FILE} allows {allowed}{least}; of a run leave {leaves}"
@@ -203,9 +201,10 @@ def _check_budget(context: Context) -> str:
 
     One that is spent in part is none: a run that was stopped may be about to go on.
     """
-    if "epsilon" not in context.node_config:
+    policy = policy_of(context)
+    if not policy.epsilon:
         return "budget: none, no differentially private answers"
-    epsilon, delta = budget_terms(context)
+    epsilon, delta = policy.epsilon, policy.delta
     ledger = link_table(state_folder(context) or Path(), Site(context, "dp").table())
     asked = float(context.run_config.get("epsilon", 0.0))
     if asked > epsilon:

@@ -18,7 +18,7 @@ from cryptography.hazmat.primitives.serialization import (
 
 from clients.gate.budget import new_ledger
 from clients.gate.tables import tables_home
-from clients.gate.terms import LEAST_SITES
+from clients.policy import LEAST_SITES
 from flower_pansvm.bundle import hash_of, installed_files
 from flower_pansvm.consents import LEVELS
 from flower_pansvm.constraints import check_choice

@@ -11,7 +11,7 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats
-from flower_pansvm.constraints import one_of, setting, text, whole
+from flower_pansvm.constraints import number, one_of, setting, text, whole
 from flower_pansvm.errors import BudgetError, SettingError
 from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.random_fourier_svc import RandomFourierSVC
@@ -35,7 +35,7 @@ from flower_pansvm.systems.output_perturbation import (
     LocalWeightsQuestion,
     RffPrivateScoresQuestion,
 )
-from strategies.constraints import number, or_word
+from strategies.constraints import or_word
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.output_perturbation.frequencies import drawn, fitted, generator_of, median_distance

@@ -8,7 +8,7 @@ import numpy as np
 from flwr.common.logger import log
 
 from flower_pansvm.arrays import Floats, Ints
-from flower_pansvm.constraints import setting, whole
+from flower_pansvm.constraints import number, setting, whole
 from flower_pansvm.counts import confusion_counts, decision_histogram
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.kernels import Kernel
@@ -16,7 +16,7 @@ from flower_pansvm.metrics import Evaluation
 from flower_pansvm.models.random_kernel_svc import RandomKernelParts, RandomKernelSVC
 from flower_pansvm.systems.common import LAYOUT, SCALING, ScalingBroadcast
 from flower_pansvm.systems.random_kernel import KERNEL_POINTS, KernelQuestion
-from strategies.constraints import number, or_word
+from strategies.constraints import or_word
 from strategies.federation.federation import Federation
 from strategies.outcome import Outcome
 from strategies.random_kernel.training import (

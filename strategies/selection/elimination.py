@@ -10,7 +10,7 @@ import numpy as np
 from flwr.common.logger import log
 from numpy.typing import NDArray
 
-from flower_pansvm.constraints import setting, whole
+from flower_pansvm.constraints import number, setting, whole
 from flower_pansvm.errors import SettingError
 from flower_pansvm.models.pan_svc import PanSVC
 from flower_pansvm.nystroem import NystromMap
@@ -18,7 +18,7 @@ from flower_pansvm.schema import Schema
 from flower_pansvm.systems.common import NO_FOLD
 from flower_pansvm.systems.selection import CLASS_MOMENTS
 from flower_pansvm.tasks import Nothing
-from strategies.constraints import number, or_word
+from strategies.constraints import or_word
 from strategies.federation.costs import Costs
 from strategies.federation.federation import Federation
 from strategies.pan_svm.strategy import PanSVM

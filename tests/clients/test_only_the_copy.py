@@ -13,8 +13,8 @@ from flwr.app import Message, RecordDict
 from numpy.typing import NDArray
 
 from clients.gate.replay_guard import turn
-from clients.gate.terms import site_name
 from clients.perturb import PerturbedTerms, perturbed_table
+from clients.policy import site_name
 from clients.site import Site
 from clients.table.reading import read_table
 from clients.table.table import Table

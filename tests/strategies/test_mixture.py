@@ -93,7 +93,7 @@ def test_a_node_config_that_cannot_be_is_refused(
     pins: dict[str, Any], hospitals: Callable[..., InProcessGrid], hospital_files: list[Path]
 ) -> None:
     settings = settings_of(data="")
-    with pytest.raises(PanSVMError, match="risk-bound"):
+    with pytest.raises(PanSVMError, match=next(iter(pins))):
         trained(settings, hospitals(settings, hospital_files, {**AGREED, **pins}))
 
 

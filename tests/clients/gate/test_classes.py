@@ -12,8 +12,8 @@ from flwr.common.serde import message_to_proto
 from clients.app import app
 from clients.gate import broadcasts
 from clients.gate.classes import disclosed_classes
-from clients.gate.simulated import SimulatedContext
 from clients.gate.terms import allowed_classes
+from clients.simulated import SimulatedContext
 from clients.site import Site
 from flower_pansvm import records
 from flower_pansvm.errors import PanSVMError, SettingError, TableError

@@ -9,7 +9,7 @@ from flwr.app import Context, RecordDict
 
 from clients.gate.budget import link_table, new_ledger
 from clients.gate.secret import key_of, lasting_secret
-from clients.gate.simulated import SimulatedContext
+from clients.simulated import SimulatedContext
 from clients.table.table import Table
 from flower_pansvm.errors import BudgetError
 from flower_pansvm.terms import Scalar

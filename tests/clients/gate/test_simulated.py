@@ -9,12 +9,12 @@ from flwr.app import Context, RecordDict
 
 from clients.app import app
 from clients.gate.levels import level_of
-from clients.gate.simulated import SimulatedContext, is_simulated
-from clients.gate.terms import agreed_terms, has_agreed, least_rows, least_sites
+from clients.gate.terms import agreed_terms, least_rows, least_sites
+from clients.policy import policy_of
+from clients.simulated import SimulatedContext, is_simulated
 from clients.table.schema_file import schema_of
 from clients.table.source import open_table
 from flower_pansvm import records
-from flower_pansvm.consents import CONSENTS
 from flower_pansvm.errors import SettingError, TableError
 from flower_pansvm.systems.common import JOIN, JoinQuestion
 from flower_pansvm.terms import Scalar
@@ -66,9 +66,9 @@ def test_a_site_of_any_other_node_config_is_a_hospital_s_even_there(node: Node) 
 def test_a_node_config_alone_switches_no_protection_off(state_home: Path) -> None:
     here = context(TUTORIAL, data="wine", min_sites=2)
     assert not is_simulated(here)
-    assert least_sites(here) == 3
-    assert least_rows(here) > 1
-    assert not any(has_agreed(here, consent) for consent in CONSENTS)
+    for ask in (least_sites, least_rows, policy_of):
+        with pytest.raises(SettingError, match="partition-id"):
+            ask(here)
     with pytest.raises(SettingError):
         level_of(here, JOIN.name, ROWS[JOIN.name], JoinQuestion(()))
 
@@ -119,7 +119,7 @@ import sys
 import ray
 from flwr.app import Context, RecordDict
 from flwr.simulation.ray_transport.ray_actor import ClientAppActor
-from clients.gate.simulated import is_simulated
+from clients.simulated import is_simulated
 
 def here(node):
     return is_simulated(Context(1, 2, node, RecordDict(), {}))

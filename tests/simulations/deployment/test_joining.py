@@ -334,7 +334,7 @@ BAD_FOLDERS: dict[str, tuple[Callable[[Path], object], str]] = {
     ),
     "true sites": (
         lambda own: edit(own / "node.toml", "min-sites = 3", "min-sites = true"),
-        "min-sites=True, but it must be a whole number",
+        "min-sites is 'True', but it must be a whole number",
     ),
     "renamed": (lambda own: edit(own / "node.toml", '"north"', '"nord"'), "'nord' is not among them"),
     "misspelt pin": (lambda own: edit(own / "node.toml", "min-sites", "min-site"), "unknown key 'min-site'.*min-sites"),

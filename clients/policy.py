@@ -1,0 +1,135 @@
+"""What a hospital has settled for itself, whatever the coordinator asks for: its node config, parsed once.
+
+Whoever starts the SuperNode writes it; nothing that is sent can change it. Of a simulated site, which is nobody's to
+protect, the policy agrees to everything.
+"""
+
+from collections.abc import Hashable
+from dataclasses import dataclass, fields
+from functools import lru_cache
+from typing import cast
+
+from flwr.app import Context
+
+from clients.simulated import SIMULATED, is_simulated
+from flower_pansvm.consents import AGREED, CONSENTS, LEVELS
+from flower_pansvm.constraints import (
+    key_of,
+    near_matches,
+    number,
+    one_of,
+    one_of_numbers,
+    setting,
+    text,
+    whole,
+)
+from flower_pansvm.errors import SettingError
+from flower_pansvm.privacy.accountant import LARGEST_DELTA, LARGEST_EPSILON
+from flower_pansvm.reading_options import ReadingOptions
+from flower_pansvm.terms import MIN_CLUSTER, NOISES
+
+LEAST_SITES = 3
+"""A hospital's ``min-sites`` unless its node config says otherwise: of a sum of two, each site learns the other's part
+by taking off its own."""
+
+
+@dataclass(frozen=True)
+class HospitalPolicy(ReadingOptions):
+    """A node config. Each field is a key, with ``-`` for ``_``; what it may be and what it means stand beside it.
+
+    Besides these it holds the consents of `flower_pansvm.consents`, each with the word ``agreed``.
+
+    Raises
+    ------
+    SettingError
+        If a value cannot work.
+    """
+
+    name: str = setting("", text(), "The hospital's name in runs, roster and results.")
+    data: str = setting("", text(), "Its table: a file, or a query of a database in a .sql file.")
+    label: str = setting("", text(), "Label column; by default the schema file's, or 'label'.")
+    row_id: str = setting("", text(), "Column of ids, by which rows keep copy and side of the split.")
+    schema: str = setting("", text(), "Schema file, an absolute path.")
+    classes: str = setting("", text(), "Labels that may be known, by commas; by default the schema file's.")
+    cache: str = setting("", text(), "Folder for copies of large tables, an absolute path, or none.")
+    state: str = setting("", text(), "Folder for what must outlive a run, an absolute path.")
+    identity: str = setting("", text(), "File of its lasting private key.")
+    roster: str = setting("", text(), "File of all hospitals' public keys.")
+    aggregation: str = setting("", text(), "The secure sum that it insists on.")
+    scaling: str = setting("", text(), "The scaling that it insists on.")
+    k: int = setting(0, whole(0), "With how many sites it shares masks, at least.")
+    min_sites: int = setting(LEAST_SITES, whole(0), "Fewest sites in a sum.")
+    min_cluster: int = setting(
+        MIN_CLUSTER, whole(0), "Fewest of its rows behind a landmark, a class or a fold."
+    )
+    privacy: str = setting(LEVELS[-1], one_of(*LEVELS), "The weakest level that it agrees to.")
+    noise: float = setting(NOISES[1], one_of_numbers(*NOISES), "The least noise of level perturbed.")
+    epsilon: float = setting(
+        0.0, number(least=0, most=LARGEST_EPSILON), "What all runs together may tell of a row; 0: no budget."
+    )
+    delta: float = setting(1e-5, number(above=0, most=LARGEST_DELTA), "Chance that they tell more.")
+    colluders: int = setting(1, whole(0), "Fewest colluding sites that a run has to allow for.")
+    risk_bound: float = setting(0.5, number(least=0, most=1), "Largest risk of a mixture that it shares.")
+    utility_share: float = setting(0.5, number(above=0, most=1), "What a benefit weighs beside a risk.")
+    risk_weights: str = setting("0.4,0.2,0.2,0.2", text(), "Weights of the four risks, by commas.")
+    consents: frozenset[str] = frozenset()
+
+
+POLICY_KEYS = tuple(key_of(one.name) for one in fields(HospitalPolicy) if one.metadata)
+"""What a node config may hold besides consents."""
+
+OF_SIMULATED = HospitalPolicy(
+    min_sites=0, colluders=0, privacy=LEVELS[0], noise=NOISES[0], consents=frozenset(CONSENTS)
+)
+
+
+def policy_of(context: Context) -> HospitalPolicy:
+    """Return the policy of the site that a context belongs to; SettingError if its node config cannot work."""
+    if is_simulated(context):
+        return OF_SIMULATED
+    return _parsed(tuple(sorted(context.node_config.items())), site_name(context))
+
+
+def site_name(context: Context) -> str:
+    """Return the name of a site: the one its node config gives it, else the number of a simulated node."""
+    if "name" in context.node_config:
+        return str(context.node_config["name"])
+    if is_simulated(context):
+        return simulated_name(int(cast(int, context.node_config[SIMULATED[0]])))
+    return f"node-{context.node_id}"
+
+
+def simulated_name(number: int) -> str:
+    """Return the name of a simulated site, such that names sort as numbers do."""
+    return f"site-{number:03d}"
+
+
+@lru_cache(maxsize=16)
+def _parsed(items: tuple[tuple[str, Hashable], ...], name: str) -> HospitalPolicy:
+    mine, node = f"The node config of site '{name}'", dict(items)
+    known = (*POLICY_KEYS, *CONSENTS)
+    for key, value in items:
+        if key in SIMULATED:
+            raise SettingError(
+                f"{mine} has '{key}', which only a node of a simulation has, and besides '{SIMULATED[0]}' and "
+                f"'{SIMULATED[1]}' nothing. Leave these two out, and write what the hospital has: "
+                'data="/path/to/table.csv" label="COLUMN" name="SITE".'
+            )
+        if key not in known:
+            raise SettingError(f"{mine} has an unknown key '{key}'. {near_matches(key, known)}")
+        if key in CONSENTS and value != AGREED:
+            raise SettingError(
+                f"{mine} has something else than '{AGREED}' for '{key}'. Write {key}='{AGREED}' if the hospital agrees "
+                "to that, or leave the key out."
+            )
+        if value == "":
+            raise SettingError(
+                f"{mine} has a '{key}' that is empty. Leave the key out, or write what it is to be."
+            )
+    try:
+        return HospitalPolicy(
+            **{one.name: node[key] for one in fields(HospitalPolicy) if (key := key_of(one.name)) in node},  # type: ignore[arg-type]
+            consents=frozenset(node.keys() & CONSENTS.keys()),
+        )
+    except SettingError as error:
+        raise SettingError(f"{mine} cannot be used: {error}") from None
