@@ -5,6 +5,7 @@ record goes alone through calls of the same shapes, so that no other one can cha
 in one cell whatever the model makes of the record, and no refusal tells of one.
 """
 
+import math
 import time
 from random import SystemRandom
 
@@ -27,8 +28,9 @@ ROW_SECONDS, NUMBER_SECONDS = 1e-3, 1e-7
 """Most by which one record changes the time of an answer, besides twice the time of a made-up one: this, and as much
 again for each number of the model, since a processor may take so long for one that is nearly 0."""
 
-TIME_EPSILON, STEPS = 0.1, 11
-"""What that time tells of a record: the epsilon of the random wait, whose delta is exp(-STEPS) / 2."""
+TIME_SHARE, STEPS = 0.1, 25
+"""What that time tells of a record: as a share of what the answer costs, so that many cheap tests tell no more by their
+times than a few; with a delta of exp(-STEPS) / 2 each."""
 
 
 @answers(MODEL_TEST)
@@ -43,21 +45,31 @@ def model_test(site: Site, question: ModelTestQuestion) -> ModelTestAnswer:
         said = _said(model, row, classes)
         cells[true, said if classes == 2 else int(said == true)] += 1.0
     if not is_simulated(site.context):
-        _wait(_most_seconds(model, classes))
+        _wait(_most_seconds(model, classes), question.rho)
     return ModelTestAnswer(cells)
 
 
 def _model(site: Site, question: ModelTestQuestion) -> DecidingModel:
-    """Return the model, after checking that it is one of the run's columns and classes."""
+    """Return the model, after checking that it is one of the run's columns and classes, and all its numbers doubles.
+
+    Texts where numbers belong, or complex numbers, would take longer with one record than `_most_seconds` allows for.
+    """
     if question.model.size <= MOST_BYTES:
         model, schema = model_of(question.model.tobytes(), "The model to be tested"), site.schema()
         known = set(model.schema_.columns) <= set(schema.columns) and model.schema_.classes == schema.classes
-        if isinstance(model, DecidingModel) and known and site.own_columns().all():
+        if isinstance(model, DecidingModel) and known and _has_doubles(model) and site.own_columns().all():
             return model
     raise SettingError(
         f"Site '{site.name}' was told a model to test that is too large, of other columns or classes than the run's, "
         f"or none that classifies a record by itself. {NOT_FOLLOWED}"
     )
+
+
+def _has_doubles(model: DecidingModel) -> bool:
+    """Return whether all parts of a model but names and single values are doubles or whole numbers."""
+    names, parts = model.schema_.to_arrays(), model.to_arrays()
+    numbers = [part for name, part in parts.items() if name not in names and part.ndim > 0]
+    return all(part.dtype in (np.float64, np.int64) for part in numbers)
 
 
 def _said(model: DecidingModel, row: Floats, classes: int) -> int:
@@ -79,8 +91,11 @@ def _most_seconds(model: DecidingModel, classes: int) -> float:
     return ROW_SECONDS + 2 * (time.perf_counter() - started) + NUMBER_SECONDS * numbers
 
 
-def _wait(seconds: float) -> None:
-    """Wait for a random time, with Laplace's distribution, beside which so many seconds are few."""
-    scale = seconds / TIME_EPSILON
+def _wait(seconds: float, rho: float) -> None:
+    """Wait for a random time, with Laplace's distribution, beside which so many seconds are few.
+
+    With a scale of seconds / epsilon it costs epsilon² / 2 (Bun and Steinke 2016).
+    """
+    scale = seconds / math.sqrt(2 * TIME_SHARE * rho)
     draw = SystemRandom()
     time.sleep(max(0.0, STEPS * scale + draw.expovariate(1 / scale) - draw.expovariate(1 / scale)))

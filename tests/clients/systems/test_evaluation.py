@@ -1,7 +1,7 @@
 """A true record's part in the test of a model is 1 in one cell, and a function of that record alone, bit for bit."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 
+from clients.gate.private import LEAST_RHO
 from clients.rows import Rows
 from clients.simulated import is_simulated
 from clients.site import Site
@@ -126,8 +127,8 @@ def table(rows: int, classes: int, seed: int = 0) -> Rows:
     return Rows(X, generator.integers(classes, size=rows))
 
 
-def cells_of(model: Model, rows: Rows, classes: int) -> NDArray[np.float64]:
-    question = ModelTestQuestion(0.01, np.frombuffer(model.to_bytes(), np.uint8))
+def cells_of(model: Model, rows: Rows, classes: int, rho: float = 0.01) -> NDArray[np.float64]:
+    question = ModelTestQuestion(rho, np.frombuffer(model.to_bytes(), np.uint8))
     return evaluation.model_test(cast(Site, Fake(rows, classes)), question).cells
 
 
@@ -203,13 +204,40 @@ def test_what_is_no_model_is_refused() -> None:
             evaluation.model_test(cast(Site, Fake(table(5, 2), 2)), question)
 
 
+@pytest.mark.parametrize("kind", ["U1", "float16", "longdouble", "complex128", "clongdouble"])
+@pytest.mark.parametrize("part", ["fill", "landmarks"])
+def test_what_takes_longer_with_one_record_than_the_wait_allows_for_is_refused(kind: str, part: str) -> None:
+    """Cells that become texts took five times as long as that: a number of many digits takes longer than one of few."""
+    model = pan_svc(2, Kernel("rbf"))
+    scaling, feature_map = model.scaling_, model.feature_map_
+    if part == "fill":
+        model.scaling_ = replace(scaling, fill=np.zeros(3).astype(kind))
+    else:
+        model.feature_map_ = replace(feature_map, landmarks=feature_map.landmarks.astype(kind))
+    with pytest.raises(PanSVMError):
+        cells_of(model, table(5, 2), 2)
+
+
 def test_a_hospital_waits_for_longer_than_a_record_takes(waited: list[float]) -> None:
     """The wait differs by so much from time to time that a record's own time is a tenth of that, or less."""
     model, rows = pan_svc(2, Kernel("rbf")), table(5, 2)
     assert not is_simulated(cast(Any, Fake(rows, 2).context))
     for _ in range(200):
         cells_of(model, rows, 2)
-    scale = evaluation.ROW_SECONDS / evaluation.TIME_EPSILON
+    scale = 10 * evaluation.ROW_SECONDS
     assert np.std(waited) > scale
     assert np.mean(waited) > 10 * scale
     assert min(waited) > 0
+
+
+def test_many_cheap_tests_tell_no_more_by_their_times_than_a_dear_one(waited: list[float]) -> None:
+    """Times are not charged: a budget pays for 30,000 of the cheapest tests, whose mean time would give a record."""
+    model, rows = pan_svc(2, Kernel("rbf")), table(5, 2)
+    told: list[float] = []
+    for rho in (LEAST_RHO, 0.01):
+        waited.clear()
+        for _ in range(100):
+            cells_of(model, rows, 2, rho)
+        # What a budget of 0.01 pays for, in squares of a record's longest time by the variance of the wait.
+        told.append(0.01 / rho * evaluation.ROW_SECONDS**2 / float(np.var(waited)))
+    assert max(told) < 0.01
