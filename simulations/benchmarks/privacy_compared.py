@@ -192,7 +192,7 @@ SYSTEMS = {
         (published("held_out", "rows", "the test rows as they are"),),
     ),
     "random-kernel": System({"strategy": "random-kernel"}, (by_matrix,)),
-    "ssvd": System({"strategy": "ssvd", "ssvd_order": "perturb-first"}, (by_copies,)),
+    "ssvd": System({"strategy": "ssvd", "ssvd-order": "perturb-first"}, (by_copies,)),
     "mixture": System({"strategy": "mixture"}, (by_means,)),
     "local-only": System({"strategy": "local-only"}, (nothing_about_rows,)),
     "dp-svm, epsilon=1": System({"strategy": "dp-svm", "privacy": "auto"}, (nothing_about_rows,)),

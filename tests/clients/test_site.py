@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from clients import cache
-from clients import site as site_module
 from clients.gate import broadcasts
 from clients.gate.budget import new_ledger
 from clients.rows import fold_numbers
@@ -110,7 +109,7 @@ def test_rows_mapped_in_blocks_train_the_same_model(
         mapped.append(len(X))
         return transform(self, X)
 
-    monkeypatch.setattr(site_module, "LARGEST_KEPT", 0)
+    monkeypatch.setattr("clients.systems.pan_svm.LARGEST_KEPT", 0)
     monkeypatch.setattr("flower_pansvm.arrays.BLOCK", 7)
     monkeypatch.setattr(NystromMap, "transform", count)
     in_blocks = run(config)

@@ -60,7 +60,7 @@ def run_with_a_murder(
         (folder / "app" / "clients" / "fragile.py").write_text(ASSASSIN.format(task=task, victim=victim))
         project = folder / "app" / "pyproject.toml"
         project.write_text(project.read_text().replace("clients.app:app", "clients.fragile:app"))
-        run_app(folder, SITES, lines.append, timeout=240)
+        run_app(folder, SITES, lines.append)
     return json.loads((out / "result.json").read_text()), lines
 
 

@@ -103,7 +103,7 @@ def test_rows_that_do_not_fit_into_memory_at_once_are_mapped_in_blocks(
     files = generate(tmp_path, rows=50_000, sites=5, features=20)
     settings = make_settings(data=join_data(files), sites=5, landmarks="200")
     kept = train_in_process(settings)
-    monkeypatch.setattr("clients.site.LARGEST_KEPT", 0)
+    monkeypatch.setattr("clients.systems.pan_svm.LARGEST_KEPT", 0)
     blockwise = train_in_process(settings)
     assert blockwise.training.progress[0].upper == pytest.approx(kept.training.progress[0].upper, rel=1e-3)
     assert blockwise.evaluation.accuracy == pytest.approx(kept.evaluation.accuracy, abs=2e-3)

@@ -125,7 +125,7 @@ def test_a_run_has_the_cells_of_a_table_in_memory_a_few_times_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of all sites' tables in one process: the table, its perturbed copy, and training and test rows of it."""
-    monkeypatch.setattr("clients.site.LARGEST_KEPT", 0)
+    monkeypatch.setattr("clients.systems.pan_svm.LARGEST_KEPT", 0)
     monkeypatch.setattr("clients.systems.pan_svm.LANDMARK_ROWS", 1000)
     monkeypatch.setattr("clients.systems.pan_svm.WARM_START_ROWS", 300)
     monkeypatch.setattr("clients.table.sources.parquet.LARGEST_AT_ONCE", 10_000)

@@ -81,7 +81,7 @@ def test_the_page_has_plots_tests_and_why_runs_failed(line: Line, tmp_path: Path
     write_summary(tmp_path, lines, len(lines), ["set0: one class <i>only</i>"])
     page = (tmp_path / PAGE_FILE).read_text()
     # Of 8 sets the accuracies, two of costs, one of ranks.
-    assert page.count("<svg") == 8 + 2 + 1
+    assert page.count("<svg") == 8 + 2
     assert "https://" not in page.replace("https://www.w3.org", "").replace("https://matplotlib.org", "")
     assert "&lt;b&gt;it&lt;/b&gt; failed" in page
     assert "&lt;i&gt;only&lt;/i&gt;" in page
