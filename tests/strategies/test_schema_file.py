@@ -94,11 +94,13 @@ def test_a_hospital_with_another_file_or_none_is_named(
     settings = settings_of(tmp_path)
     for said, told in (
         (str(other), "file of site 'south' says something else than the run's"),
-        ("", "no label column 'label'"),
+        (None, "no label column 'label'"),
     ):
         grid = hospitals(settings, files, node(tmp_path))
         (context,) = [one for one in grid._contexts.values() if one.node_config["name"] == "south"]
-        context.node_config["schema"] = said
+        del context.node_config["schema"]
+        if said is not None:
+            context.node_config["schema"] = said
         with pytest.raises((SettingError, TableError), match=told):
             PanSVM(settings).start(grid)
 

@@ -80,7 +80,7 @@ def test_the_page_has_plots_tests_and_why_runs_failed(line: Line, tmp_path: Path
     lines.append(line("svm-rfe", data="set0", error="<b>it</b> failed"))
     write_summary(tmp_path, lines, len(lines), ["set0: one class <i>only</i>"])
     page = (tmp_path / PAGE_FILE).read_text()
-    # Of 8 sets the accuracies, two of costs, one of ranks.
+    # Of 8 sets the accuracies, and two of costs.
     assert page.count("<svg") == 8 + 2
     assert "https://" not in page.replace("https://www.w3.org", "").replace("https://matplotlib.org", "")
     assert "&lt;b&gt;it&lt;/b&gt; failed" in page
