@@ -37,7 +37,11 @@ def select(pool: Callable[..., Any]) -> Callable[..., tuple[Elimination, Any]]:
             min_cluster=1,
             privacy="exact",
             tol=1e-9,
-            **({f"filter_{name}": kept for name in FILTERS} if strategy == "filter-wrapper" else {}),
+            **(
+                {"filters": ",".join(f"{name}={kept}" for name in FILTERS)}
+                if strategy == "filter-wrapper"
+                else {}
+            ),
             **{"landmarks": "40", "gamma": "0.05", **config},
         )
         trained = train_in_process(settings)
