@@ -281,6 +281,7 @@ ADMM = System(
         wrong(CONSENSUS, SettingError, points=lambda asked: asked.points[:, 1:]),
         Wrong(CONSENSUS, {"points": lambda asked: asked.points[:0]}, unbounded=True),
     ),
+    not_examined=("consensus",),
     slow=True,
 )
 
