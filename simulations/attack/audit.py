@@ -78,7 +78,8 @@ class Audit:
             return ""
         return (
             f"\naudit: exact Hessians determine {self.determined} of {self.rows} training records to 10 % of a "
-            "deviation: whoever runs the coordinator can compute them"
+            "deviation: whoever runs the coordinator can compute these, and others by differences of sums, which "
+            "--audit=attack tries"
         )
 
     def _left_out(self) -> str:
