@@ -78,9 +78,7 @@ class HospitalPolicy(ReadingOptions):
 POLICY_KEYS = tuple(key_of(one.name) for one in fields(HospitalPolicy) if one.metadata)
 """What a node config may hold besides consents."""
 
-OF_SIMULATED = HospitalPolicy(
-    min_sites=0, colluders=0, privacy=LEVELS[0], noise=NOISES[0], consents=frozenset(CONSENTS)
-)
+OF_SIMULATED = HospitalPolicy(min_sites=0, colluders=0, privacy=LEVELS[0], consents=frozenset(CONSENTS))
 
 
 def policy_of(context: Context) -> HospitalPolicy:

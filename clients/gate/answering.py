@@ -45,9 +45,14 @@ WORK: dict[str, tuple[Task[Any, Any], Work[Any, Any]]] = {}
 
 
 def answers(task: Task[Q, A]) -> Callable[[Work[Q, A]], Work[Q, A]]:
-    """Return a decorator of a task's local work: a function that gets site and question, and returns the answer."""
+    """Return a decorator of a task's local work: a function that gets site and question, and returns the answer.
+
+    ValueError if something else answers the task already.
+    """
 
     def enter(work: Work[Q, A]) -> Work[Q, A]:
+        if task.name in WORK:
+            raise ValueError(f"Two functions answer the task '{task.name}'. Take one of them out.")
         WORK[task.name] = task, work
         return work
 
@@ -75,11 +80,8 @@ def _safely(name: str, reply: Callable[[RecordDict, Context], RecordDict]) -> Ha
                 return Message(Error(error.code, printable(error.with_detail())), reply_to=message)
             log(logging.ERROR, "%s", printable(error.with_detail()))
             # Which hospital's file is meant, or who complains of another, the coordinator has to know.
-            text = (
-                str(error)
-                if f"'{site_name(context)}'" in str(error)
-                else f"Site '{site_name(context)}': {error}"
-            )
+            site = f"'{site_name(context)}'"
+            text = str(error) if site in str(error) else f"Site {site}: {error}"
             return Message(Error(error.code, printable(text)), reply_to=message)
         except Exception as error:
             # The lines of code that it has passed through, but not its text: that of the system's own is safe.

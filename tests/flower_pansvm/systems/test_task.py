@@ -8,11 +8,12 @@ import pytest
 
 import clients.systems
 import flower_pansvm.systems
-from clients.gate.answering import WORK
+from clients.gate.answering import WORK, answers
 from clients.gate.levels import DP, SIMULATED, SUMS, TESTED
+from clients.site import Site
 from flower_pansvm.arrays import Floats, Ints
 from flower_pansvm.consents import CONSENTS
-from flower_pansvm.systems.common import EXTREMES
+from flower_pansvm.systems.common import EXTREMES, MOMENTS, MomentsAnswer
 from flower_pansvm.systems.dp_svm import RANGES
 from flower_pansvm.systems.output_perturbation import LOCAL_WEIGHTS
 from flower_pansvm.systems.pan_svm.tasks import CUTS
@@ -99,3 +100,11 @@ def test_every_task_is_in_the_table_and_every_system_has_one_name_in_both_rooms(
     for systems in (flower_pansvm.systems, clients.systems):
         (folder,) = systems.__path__
         assert {path.stem for path in Path(folder).iterdir() if not path.name.startswith("__")} == names
+
+
+def test_two_functions_cannot_answer_one_task() -> None:
+    def again(site: Site, question: Nothing) -> MomentsAnswer:
+        raise NotImplementedError
+
+    with pytest.raises(ValueError, match="Two functions answer the task 'moments'"):
+        answers(MOMENTS)(again)
