@@ -11,6 +11,7 @@ comes the node config, so that whoever could hand out tasks would choose what th
 
 import argparse
 import logging
+import signal
 import socket
 import sys
 import time
@@ -22,6 +23,7 @@ from flwr.common.constant import ErrorCode, SubStatus
 from flwr.common.logger import log
 from flwr.proto.runtime_pb2 import AcquireTaskRequest
 from flwr.supercore.constant import TaskType
+from flwr.supercore.fab import Fab
 from flwr.supercore.heartbeat import HeartbeatSender, make_task_heartbeat_fn_http
 from flwr.supercore.interceptors import (
     RuntimeTokenHttpInterceptor,
@@ -41,6 +43,8 @@ from flower_pansvm.errors import PanSVMError
 POLL_SECONDS = 0.1
 START_SECONDS = 60.0
 """Longest wait for a SuperNode that starts."""
+MESSAGE_SECONDS = 120
+"""Longest wait for a message whose task was given out; see :func:`pull_message`."""
 
 VERSION_OF_FLOWER = RuntimeVersionHttpInterceptor(component_name="flwr-clientapp")
 
@@ -66,6 +70,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.exit(
             "Error: the SuperNode has given this message up: the process, or the machine, stood still too long."
         )
+    except TimeoutError as error:
+        sys.exit(f"Error: {error}")
 
 
 def wait_for_task(address: str, authority: bytes, secret: bytes) -> str:
@@ -108,11 +114,37 @@ def answer_task(address: str, authority: bytes, token: str) -> None:
     )
     heartbeats = HeartbeatSender(make_task_heartbeat_fn_http(client))
     heartbeats.start()
-    message, context, run, bundle = pull_task_input(client)
+    try:
+        message, context, run, bundle = pull_message(client)
+    except TimeoutError:
+        push_task_output(client, None, SubStatus.FAILED, "The message did not come.")
+        raise
     push_message(client, answer(message, context, run, bundle.content), context)
     push_task_output(client, context, SubStatus.COMPLETED, "")
     heartbeats.stop()
     client.close()
+
+
+def pull_message(client: RuntimeHttpClient) -> tuple[Message, Context, Run, Fab]:
+    """Return a task's message with its context, run and bundle.
+
+    Flower's SuperNode gives a task out while it still fetches the message, and keeps the task if the run is stopped
+    meanwhile: the message never comes, and Flower's own executor waits for an hour. TimeoutError after
+    :data:`MESSAGE_SECONDS`.
+    """
+
+    def stop(*_: object) -> None:
+        raise TimeoutError(
+            f"a message did not come within {MESSAGE_SECONDS} s. The coordinator has stopped its run meanwhile, or the "
+            "connection is too slow. This hospital is ready for the next message."
+        )
+
+    signal.signal(signal.SIGALRM, stop)
+    signal.alarm(MESSAGE_SECONDS)
+    try:
+        return pull_task_input(client)
+    finally:
+        signal.alarm(0)
 
 
 def answer(message: Message, context: Context, run: Run, bundle: bytes) -> Message:
