@@ -35,7 +35,6 @@ import math
 import re
 import tomllib
 import unicodedata
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -226,21 +225,7 @@ class TableSchema:
     @property
     def public_ends(self) -> dict[str, tuple[float, float]]:
         """The public ends of the features of which the file tells them."""
-        known = [column for column in self.columns if column.public_ends is not None]
-        return {name: one.public_ends or (0.0, 1.0) for one in known for name in one.features}
-
-
-def place_of(names: Sequence[str]) -> dict[str, int]:
-    """Return the place of each name, and of whatever is spelt as just one: see `flower_pansvm.labels.spelling`."""
-    spellings = [spelling(name) for name in names]
-    times = Counter(spellings)
-    spelt = {text: place for place, text in enumerate(spellings) if times[text] == 1}
-    return spelt | {name: place for place, name in enumerate(names)}
-
-
-def find(text: str, places: Mapping[str, int]) -> int | None:
-    """Return the place of a text as it is written, else by its spelling; None if it has none, or may have several."""
-    return places.get(text, places.get(spelling(text)))
+        return {name: ends for one in self.columns if (ends := one.public_ends) for name in one.features}
 
 
 @dataclass(frozen=True)
@@ -321,8 +306,7 @@ class _Reading:
                 f"has a below-limit{place} that cannot be: it is one of {', '.join(LIMIT_WORDS)}, for numbers only."
             )
         unit = self.text(said.get("unit", ""), f"unit{place}")
-        ends = self._ends(said, kind, place)
-        found = TableColumn(name, kind, unit, ends, categories, missing, below)
+        found = TableColumn(name, kind, unit, self._ends(said, kind, place), categories, missing, below)
         problem = next(filter(None, map(name_problem, found.features)), "")
         if problem:
             raise self.error(f"has a column, or a column with a category, whose name {problem}.")

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 
 from clients.table.form import TableForm
 from flower_pansvm.errors import TableError
-from flower_pansvm.labels import canonical_label
+from flower_pansvm.labels import canonical_label, find, place_of
 from flower_pansvm.reading_options import NO_THOUSANDS
-from flower_pansvm.table_schema import find, place_of
 
 MISSING = ("", "na", "nan", "nat", "?", "n/a", "#n/a", "<na>", "null")
 """Texts that mean a missing cell, in lower case."""

@@ -11,8 +11,8 @@ from clients.table.form import TableForm
 from clients.table.table import columns_text, nearest_text
 from flower_pansvm.arrays import Floats
 from flower_pansvm.errors import TableError
-from flower_pansvm.labels import canonical_label
-from flower_pansvm.table_schema import CATEGORY, HALF, NUMBER, TableColumn, TableSchema, find, place_of
+from flower_pansvm.labels import canonical_label, find, place_of
+from flower_pansvm.table_schema import CATEGORY, HALF, NUMBER, TableColumn, TableSchema
 
 LIMIT = r"^\s*([<>≤≥])=?\s*(.*)$"
 """What is below or above what a laboratory can measure: the sign, and the number."""
