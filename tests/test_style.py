@@ -15,3 +15,9 @@ def test_style(check: list[str]) -> None:
         [sys.executable, "-m", *check], cwd=ROOT, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("room", ["flower_pansvm", "clients", "strategies", "simulations"])
+def test_no_file_of_the_product_is_too_long_to_be_read_at_once(room: str) -> None:
+    long = {path.name for path in (ROOT / room).rglob("*.py") if len(path.read_text().splitlines()) > 350}
+    assert not long
