@@ -416,16 +416,16 @@ BAD_INITS: dict[str, tuple[dict[str, object], str]] = {
     "long": ({"name": "x" * 65}, "cannot be a hospital's name"),
     "newline": ({"name": "a\nb"}, "cannot be a hospital's name"),
     "blank": ({"name": " a"}, "cannot be a hospital's name"),
-    "no level": ({"privacy": "defended"}, "There is no privacy"),
-    "no noise": ({"noise": 0.1}, "noise has to be"),
+    "no level": ({"privacy": "defended"}, "privacy"),
+    "no noise": ({"noise": 0.1}, "noise"),
     "no table": ({"data": "no/such.csv"}, "There is no table"),
     "a folder": ({"data": "/"}, "There is no table"),
     "control character": ({"label": "a\x1b[2J"}, "holds a control character"),
     "epsilon 0": ({"epsilon": 0.0}, "epsilon has to be"),
-    "epsilon nan": ({"epsilon": float("nan")}, "epsilon has to be"),
-    "epsilon large": ({"epsilon": 1e9}, "epsilon has to be"),
-    "delta 1": ({"delta": 1.0}, "epsilon has to be"),
-    "all rows for the test": ({"test_fraction": 1.0}, "epsilon has to be"),
+    "epsilon nan": ({"epsilon": float("nan")}, "epsilon is"),
+    "epsilon large": ({"epsilon": 1e9}, "epsilon is"),
+    "delta 1": ({"delta": 1.0}, "delta is"),
+    "all rows for the test": ({"test_fraction": 1.0}, "test-fraction"),
 }
 
 
