@@ -22,8 +22,8 @@ from simulations.deployment.invitation import Invitation
 from simulations.deployment.node_config import set_key
 from simulations.deployment.outcome import FILE, Results
 from simulations.deployment.superlink import checkout, train
-from simulations.deployment.supernode import END_SECONDS, flower_environment
-from simulations.engines.processes import exit_on_signals, free_port, started_process
+from simulations.deployment.supernode import END_SECONDS
+from simulations.engines.processes import exit_on_signals, flower_environment, free_port, started_process
 from simulations.report.cautions import cautions
 from simulations.report.page import write_report
 from strategies.locking import locked

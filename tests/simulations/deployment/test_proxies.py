@@ -11,9 +11,8 @@ import pytest
 from flower_pansvm.errors import SettingError
 from simulations.deployment import supernode, trial
 from simulations.deployment.connection import check_server, proxy_variables
-from simulations.deployment.supernode import flower_environment
 from simulations.engines import flower_engine
-from simulations.engines.processes import without_proxies
+from simulations.engines.processes import flower_environment, without_proxies
 from tests.simulations.deployment.conftest import Study
 
 ADDRESS = "coordinator.example.org:443"
