@@ -2,10 +2,9 @@
 
 import io
 
-import pytest
 from rich.console import Console
 
-from simulations.cli.display import RunDisplay, seconds_left
+from simulations.cli.display import RunDisplay
 
 LOG = [
     "pan-svm with secure sum 'ring', 5 sites",
@@ -70,24 +69,6 @@ def test_a_narrow_terminal_shows_the_time_and_not_all_names() -> None:
     (line,) = "".join(part.text for part in console.render(display)).splitlines()
     assert line.startswith("join · 0 s · waiting for hospital-0, hospital-1,")
     assert len(line) == 80
-
-
-def test_the_time_left_follows_from_how_fast_the_gap_shrinks(monkeypatch: pytest.MonkeyPatch) -> None:
-    console = Console(file=io.StringIO(), force_terminal=True, width=120)
-    display = RunDisplay(console, 1e-3)
-    clock = iter([0.0, 10.0, 20.0, 30.0, 40.0])
-    monkeypatch.setattr("simulations.cli.display.time.monotonic", lambda: next(clock))
-    display.show("cutting planes begins")
-    for number, gap in enumerate(("1.0e-01", "1.0e-01", "1.0e-02"), start=1):
-        display.show(f"cutting planes, round {number:3d}: upper bound 1, lower bound 1, gap {gap}")
-    assert display.__rich__().plain.endswith("40 s · about 20 s left")
-
-
-@pytest.mark.parametrize(
-    "gaps", [[1e-1, 1e-2], [1e-2, 1e-1, 1.0], [1e-1, 1e-2, 1e-4], [1e-1, 1e-1, 1e-1], [0.0, 0.0, 0.0]]
-)
-def test_nothing_is_guessed_from_too_little(gaps: list[float]) -> None:
-    assert seconds_left([(float(place), gap) for place, gap in enumerate(gaps)], 1e-3) is None
 
 
 def test_quiet_shows_nothing() -> None:
