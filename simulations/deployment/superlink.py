@@ -189,12 +189,6 @@ def checkout() -> Path:
     return Path(strategies.__file__).parents[1]
 
 
-def connected(coordinator: Coordinator) -> int:
-    """Return how many SuperNodes are connected."""
-    nodes = _flwr(coordinator, "supernode", "list", CONNECTION, "--format", "json")["nodes"]
-    return sum(node["status"] == "online" for node in nodes)
-
-
 def _let_in(
     coordinator: Coordinator,
     invitation: Invitation,
