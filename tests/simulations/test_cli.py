@@ -320,7 +320,7 @@ def test_report_is_made_again_from_the_result(pansvm: Run, tmp_path: Path) -> No
 def test_help_names_the_commands(pansvm: Run) -> None:
     code, out, _ = pansvm("--help")
     assert code == 0
-    assert {"run", "tune", "select", "predict", "report", "settings"} <= set(out.split())
+    assert {"run", "tune", "select", "predict", "report", "settings", "--show-completion"} <= set(out.split())
 
 
 def test_settings_are_printed_with_what_they_may_be_and_whose_they_are(pansvm: Run) -> None:

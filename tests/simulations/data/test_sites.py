@@ -141,15 +141,6 @@ def test_a_number_of_sites_that_would_lose_rows_is_refused(wards):
             table_of(_of(), site)
 
 
-def test_bad_data_is_refused_before_a_run_starts(wards):
-    with pytest.raises(SettingError, match="'iris'"):
-        number_of_sites(_of(data="irsi"))
-    with pytest.raises(SettingError, match="rows"):
-        number_of_sites(_of(data=wards[0]))
-    with pytest.raises(TableError, match="'outcome'"):
-        number_of_sites(_of(data=wards[0], label="outcome", sites=2))
-
-
 def test_join_data_survives_a_run_config_and_another_folder(wards, monkeypatch):
     monkeypatch.chdir(Path(wards[0]).parent)
     text = join_data(["north ward.csv", "south.csv", "iris", "openml:credit-g"])
