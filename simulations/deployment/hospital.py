@@ -86,7 +86,12 @@ def make_hospital(
     table = Path(data).expanduser().absolute()
     if not table.is_file():
         raise SettingError(f"There is no table {table}. Is the path right?")
-    agreed = {"epsilon": epsilon, "delta": delta, "privacy": privacy, "noise": noise}
+    agreed: dict[str, float | str] = {
+        "epsilon": epsilon,
+        "delta": delta,
+        "privacy": privacy,
+        "noise": noise,
+    }
     HospitalPolicy(**agreed)  # type: ignore[arg-type] # checks the values
     if epsilon == 0 or not 0 <= test_fraction < 1:
         raise SettingError(
@@ -188,33 +193,29 @@ def accept(folder: Path, file: Path, code: str) -> Invitation:
     own, invitation = own_registration(folder), Invitation.read(file)
     check_invited(invitation, own)
     check_software(invitation)
-    with locked(folder):
-        return _accept(folder, file, code, invitation)
-
-
-def _accept(folder: Path, file: Path, code: str, invitation: Invitation) -> Invitation:
-    _check_newer(folder, invitation)
     if not is_code(code, invitation.code):
         raise SettingError(
             f"The code is not that of {file}. If it was not misread, this file is not the one that the others have: "
             "somebody on the way, or the coordinator, has made one for this hospital alone. Do not start; compare with "
             "another hospital and the coordinator by telephone."
         )
-    files = {ROSTER_FILE: roster_text(invitation), AUTHORITY_FILE: invitation.authority}
-    if invitation.schema:
-        name = invitation.schema["name"]
-        files[name] = invitation.schema["text"]
-        if "schema" not in read_node_config(folder):
-            set_key(folder, "schema", folder / name)
-    before = recommended_pins(accepted(folder)) if (folder / INVITATION_FILE).exists() else {}
-    for key, value in recommended_pins(invitation).items():
-        # What somebody has changed stays.
-        if read_node_config(folder).get(key) in (None, before.get(key)):
-            set_key(folder, key, value)
-    # Last the one that says that all are there.
-    for name, text in (files | {INVITATION_FILE: invitation.to_json()}).items():
-        replace(folder / name, text)
-    return invitation
+    with locked(folder):
+        _check_newer(folder, invitation)
+        files = {ROSTER_FILE: roster_text(invitation), AUTHORITY_FILE: invitation.authority}
+        if invitation.schema:
+            name = invitation.schema["name"]
+            files[name] = invitation.schema["text"]
+            if "schema" not in read_node_config(folder):
+                set_key(folder, "schema", folder / name)
+        before = recommended_pins(accepted(folder)) if (folder / INVITATION_FILE).exists() else {}
+        for key, value in recommended_pins(invitation).items():
+            # What somebody has changed stays.
+            if read_node_config(folder).get(key) in (None, before.get(key)):
+                set_key(folder, key, value)
+        # Last the one that says that all are there.
+        for name, text in (files | {INVITATION_FILE: invitation.to_json()}).items():
+            replace(folder / name, text)
+        return invitation
 
 
 def recommended_pins(invitation: Invitation) -> dict[str, int]:
