@@ -3,6 +3,7 @@
 import math
 import re
 import time
+from datetime import timedelta
 from types import TracebackType
 from typing import Self
 
@@ -85,9 +86,9 @@ class RunDisplay:
 
     def __rich__(self) -> Text:
         """Return the line that moves."""
-        seconds = in_words(time.monotonic() - self._begun)
+        taken = str(timedelta(seconds=round(time.monotonic() - self._begun)))
         # Names of sites last: they are what a narrow terminal cuts off.
-        parts = [self._phase, self._detail, seconds, self._waiting]
+        parts = [self._phase, self._detail, taken, self._waiting]
         return Text(" · ".join(filter(None, parts)), style="dim", no_wrap=True, overflow="ellipsis")
 
     def show(self, line: str) -> None:
@@ -133,15 +134,3 @@ class RunDisplay:
         new = kind not in self._seen
         self._seen.add(kind)
         return new and not _ROUND.match(line)
-
-
-def in_words(seconds: float) -> str:
-    """Return a time in seconds, or in minutes if it is long.
-
-    Examples
-    --------
-    >>> in_words(59.7), in_words(312)
-    ('60 s', '5 min 12 s')
-    """
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes} min {rest:02d} s" if minutes > 1 else f"{seconds:.0f} s"

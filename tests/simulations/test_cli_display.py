@@ -36,10 +36,12 @@ def test_on_a_terminal_the_phases_stay_and_rounds_move() -> None:
     with RunDisplay(console, 1e-3) as display:
         for line in LOG[:3]:
             display.show(line)
-        assert display.__rich__().plain.startswith("join · 0 s · waiting for south, west")
+        assert display.__rich__().plain.startswith("join · 0:00:00 · waiting for south, west")
         for line in LOG[3:7]:
             display.show(line)
-        assert display.__rich__().plain.startswith("cutting planes · round 2, gap 0.061, ends at 0.001 · 0 s")
+        assert display.__rich__().plain.startswith(
+            "cutting planes · round 2, gap 0.061, ends at 0.001 · 0:00:00"
+        )
         display.show(LOG[7])
     text = console.file.getvalue()  # type: ignore[attr-defined]
     assert "join               7.2 s" in text
@@ -57,7 +59,7 @@ def test_the_lines_of_supernodes_have_the_time_in_front() -> None:
             display.show(line)
         assert display.__rich__().plain.startswith("cutting planes · round 2, gap 0.061")
         display.show("2026-11-23 07:31:00  results are in /home/me/results")
-        assert display.__rich__().plain == "ending · 0 s"
+        assert display.__rich__().plain == "ending · 0:00:00"
     assert "round   1" not in console.file.getvalue()  # type: ignore[attr-defined]
 
 
@@ -67,7 +69,7 @@ def test_a_narrow_terminal_shows_the_time_and_not_all_names() -> None:
     for line in ("join begins", f"waiting for {', '.join(f'hospital-{n}' for n in range(20))} since 15 s"):
         display.show(line)
     (line,) = "".join(part.text for part in console.render(display)).splitlines()
-    assert line.startswith("join · 0 s · waiting for hospital-0, hospital-1,")
+    assert line.startswith("join · 0:00:00 · waiting for hospital-0, hospital-1,")
     assert len(line) == 80
 
 
